@@ -1,0 +1,108 @@
+"""What can go wrong outside, as few kinds as callers branch on.
+
+    GrowthError                     reason: CamelCase, retryable
+    ├── NotFound                    the object or server does not exist
+    ├── AlreadyExists               an object of that name exists
+    ├── Conflict                    the object changed since it was read
+    ├── Rejected                    the API server refuses for good: invalid, forbidden
+    ├── Expired                     a watch's resourceVersion is too old: list again
+    ├── Unreachable                 no answer, a 5xx or a 429: unknown outcome
+    └── ProviderError
+        ├── InsufficientCapacity    this offering has none left
+        ├── QuotaExceeded           this account may not have more
+        ├── UnknownOutcome          transient: look before retrying
+        ├── InvalidConfiguration    image, network, type: a person must act
+        └── AuthenticationFailed    a person must act
+
+`reason` is also the reason of the condition and of the event that tell of it.
+"""
+
+from typing import ClassVar
+
+
+class GrowthError(Exception):
+    """Root of the project's errors."""
+
+    reason: ClassVar[str] = "Error"
+    retryable: ClassVar[bool] = False
+
+
+class NotFound(GrowthError):
+    """The object or server does not exist."""
+
+    reason: ClassVar[str] = "NotFound"
+
+
+class AlreadyExists(GrowthError):
+    """An object of that name exists."""
+
+    reason: ClassVar[str] = "AlreadyExists"
+
+
+class Conflict(GrowthError):
+    """The object changed since it was read: read again and decide again."""
+
+    reason: ClassVar[str] = "Conflict"
+    retryable: ClassVar[bool] = True
+
+
+class Rejected(GrowthError):
+    """The API server refuses for good."""
+
+    reason: ClassVar[str] = "Rejected"
+
+
+class Expired(GrowthError):
+    """A watch cannot go on from its resourceVersion: list again."""
+
+    reason: ClassVar[str] = "Expired"
+    retryable: ClassVar[bool] = True
+
+
+class Unreachable(GrowthError):
+    """No answer, a 5xx or a 429: whether the call took effect is unknown."""
+
+    reason: ClassVar[str] = "Unreachable"
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, message: str, retry_after_seconds: float | None = None) -> None:
+        """Keep the server's wish for a pause, in seconds."""
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class ProviderError(GrowthError):
+    """A cloud's answer."""
+
+    reason: ClassVar[str] = "ProviderError"
+
+
+class InsufficientCapacity(ProviderError):
+    """This offering has none left."""
+
+    reason: ClassVar[str] = "InsufficientCapacity"
+
+
+class QuotaExceeded(ProviderError):
+    """This account may not have more."""
+
+    reason: ClassVar[str] = "QuotaExceeded"
+
+
+class UnknownOutcome(ProviderError):
+    """Transient: whether the call took effect is unknown, so look before retrying."""
+
+    reason: ClassVar[str] = "UnknownOutcome"
+    retryable: ClassVar[bool] = True
+
+
+class InvalidConfiguration(ProviderError):
+    """Image, network or type is wrong: a person must act."""
+
+    reason: ClassVar[str] = "InvalidConfiguration"
+
+
+class AuthenticationFailed(ProviderError):
+    """The credentials are wrong: a person must act."""
+
+    reason: ClassVar[str] = "AuthenticationFailed"

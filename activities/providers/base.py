@@ -1,0 +1,109 @@
+"""The port to a cloud: offerings, create, get, list, delete, and nothing else.
+
+Third parties add a provider by the entry point group `growth.providers`. One conformance suite
+holds for all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from activities.cluster import Object
+from planner.offering import Offering
+
+
+class ServerState(StrEnum):
+    """What the cloud says of a server."""
+
+    CREATING = "creating"
+    RUNNING = "running"
+    BROKEN = "broken"
+    """It exists and will not become useful."""
+    DELETING = "deleting"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server at the provider."""
+
+    name: str
+    """Unique per project; equals the request's name and the Node's name."""
+    provider_id: str
+    """As in the Node's spec.providerID."""
+    state: ServerState
+    server_type: str
+    location: str
+    labels: dict[str, str]
+    """Carries at least cluster, pool, request and request-uid (`api.keys`)."""
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOrder:
+    """What to create."""
+
+    name: str
+    server_type: str
+    location: str
+    labels: dict[str, str]
+    """Labels of the server at the provider."""
+    node_labels: dict[str, str]
+    """Labels its Node registers with."""
+    node_taints: Sequence[dict[str, str]]
+    """Taints its Node registers with: key, value, effect."""
+
+
+class Provider(Protocol):
+    """A cloud. Every call may raise the `ProviderError`s of `activities.errors`."""
+
+    class_kind: str
+    """Kind of the node class it reads, such as KwokNodeClass."""
+
+    def offerings(self, node_class: Object) -> tuple[Offering, ...]:
+        """Return every offering of the class, the sold-out ones too (with `available` False).
+
+        Raises:
+            InvalidConfiguration: the class cannot be read; names the field.
+        """
+        ...
+
+    async def create(self, node_class: Object, order: ServerOrder) -> Server:
+        """Create the server and return at once, usually in state creating.
+
+        The name is the idempotency key: if a server of that name exists, it is returned as it is
+        and nothing is created; the caller compares its request-uid label.
+
+        Raises:
+            InsufficientCapacity: certain that nothing was created.
+            QuotaExceeded: certain that nothing was created.
+            InvalidConfiguration: certain that nothing was created.
+            AuthenticationFailed: certain that nothing was created.
+            UnknownOutcome: a server may exist.
+        """
+        ...
+
+    async def get(self, name: str) -> Server:
+        """Return the server of that name.
+
+        Raises:
+            NotFound: the provider says that it does not exist.
+        """
+        ...
+
+    async def list(self, cluster: str) -> list[Server]:
+        """Return the servers that carry the label of this cluster."""
+        ...
+
+    async def delete(self, name: str) -> None:
+        """Ask for deletion; a server that does not exist is success. Returns before it is gone."""
+        ...
+
+    async def label(self, name: str, labels: dict[str, str]) -> None:
+        """Add labels to a server.
+
+        Raises:
+            NotFound: it does not exist.
+        """
+        ...

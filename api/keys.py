@@ -1,0 +1,43 @@
+"""Every name Growth writes on objects that others also see: group, labels, taints, annotations.
+
+They are part of the product's interface: people select by them and other controllers keep them,
+so a change here is a breaking change.
+"""
+
+from typing import Final
+
+GROUP: Final = "growth.dev"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+CATEGORY: Final = "growth"
+
+FINALIZER: Final = "growth.dev/lifecycle"
+"""Held by NodePool, NodeRequest and NodeRemovalRequest until their last step has run."""
+
+LABEL_POOL: Final = "growth.dev/pool"
+LABEL_SERVER_TYPE: Final = "growth.dev/server-type"
+LABEL_REQUEST: Final = "growth.dev/request"
+LABEL_REQUEST_UID: Final = "growth.dev/request-uid"
+LABEL_CLUSTER: Final = "growth.dev/cluster"
+LABEL_ABANDONED: Final = "growth.dev/abandoned"
+"""On a server whose removal a person abandoned: sweeps leave it alone."""
+
+TAINT_UNREGISTERED: Final = "growth.dev/unregistered"
+"""NoExecute, from the machine's first second until its request has registered it."""
+TAINT_RESERVED: Final = "growth.dev/reserved"
+"""NoSchedule, value = request name: only the pods the plan put there may land."""
+TAINT_SCALE_DOWN: Final = "growth.dev/scale-down"
+"""NoSchedule, value = unix seconds of tainting: the node is in its cool-off."""
+
+ANNOTATION_DO_NOT_REMOVE: Final = "growth.dev/do-not-remove"
+"""Any non-empty value keeps the node."""
+ANNOTATION_IDLE_SINCE: Final = "growth.dev/idle-since"
+ANNOTATION_DELETE_MACHINES: Final = "growth.dev/delete-machines"
+"""On a NodePool that is being deleted: its Ready machines are removed too."""
+
+LABEL_HOSTNAME: Final = "kubernetes.io/hostname"
+LABEL_ARCH: Final = "kubernetes.io/arch"
+LABEL_OS: Final = "kubernetes.io/os"
+LABEL_INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+LABEL_REGION: Final = "topology.kubernetes.io/region"
+LABEL_ZONE: Final = "topology.kubernetes.io/zone"

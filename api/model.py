@@ -1,0 +1,25 @@
+"""The base of every kind: camelCase on the wire, unknown fields refused, values frozen."""
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+
+class Model(BaseModel):
+    """A part of an API object.
+
+    Docstrings under fields become the text of `kubectl explain`.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+    )
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object as the API server stores it: aliases, no nulls, JSON types."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)

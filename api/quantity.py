@@ -1,0 +1,88 @@
+"""Kubernetes quantities as exact integers: millicores for CPU, whole units for all else.
+
+Rounding happens once, upwards, at the end, as the scheduler itself does; no float takes part.
+Source: apimachinery `resource.Quantity` (MilliValue and Value round up); suffixes as in its docs.
+"""
+
+import re
+from fractions import Fraction
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+_NUMBER: Final = re.compile(r"^([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(.*)$", re.DOTALL)
+_EXPONENT: Final = re.compile(r"^[eE]([+-]?[0-9]{1,3})$")
+_SUFFIX: Final = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 10**3),
+    "": Fraction(1),
+    "k": Fraction(10**3),
+    "M": Fraction(10**6),
+    "G": Fraction(10**9),
+    "T": Fraction(10**12),
+    "P": Fraction(10**15),
+    "E": Fraction(10**18),
+    "Ki": Fraction(2**10),
+    "Mi": Fraction(2**20),
+    "Gi": Fraction(2**30),
+    "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50),
+    "Ei": Fraction(2**60),
+}
+_LONGEST_TEXT: Final = 64
+"""A longer number is an attack or an accident; exact arithmetic on it would be slow."""
+
+
+def parse_quantity(text: object) -> Fraction:
+    """Return the exact value of `text`, a string or a JSON number.
+
+    Raises:
+        ValueError: not a quantity; the message quotes the text.
+    """
+    written = str(text) if isinstance(text, (int, float)) and not isinstance(text, bool) else text
+    if isinstance(written, str) and len(written) <= _LONGEST_TEXT and (match := _NUMBER.match(written)):
+        number, suffix = match.groups()
+        if suffix in _SUFFIX:
+            return Fraction(number) * _SUFFIX[suffix]
+        if exponent := _EXPONENT.match(suffix):
+            return Fraction(number) * Fraction(10) ** int(exponent.group(1))
+    msg = f'{text!r} is not a quantity: write a number with a Kubernetes suffix, such as "500m", "2" or "4Gi"'
+    raise ValueError(msg)
+
+
+def parse_units(text: object) -> int:
+    """Return the value in whole units (bytes, pods, devices), rounded up.
+
+    Raises:
+        ValueError: not a quantity.
+    """
+    return _ceil(parse_quantity(text))
+
+
+def parse_millis(text: object) -> int:
+    """Return the value in thousandths (millicores), rounded up.
+
+    Raises:
+        ValueError: not a quantity.
+    """
+    return _ceil(parse_quantity(text) * 1000)
+
+
+def _ceil(value: Fraction) -> int:
+    return -(-value.numerator // value.denominator)
+
+
+def _check(text: object) -> str:
+    if parse_quantity(text) < 0:
+        msg = f"{text!r} is negative: a capacity cannot be"
+        raise ValueError(msg)
+    return str(text)
+
+
+Quantity = Annotated[
+    str,
+    BeforeValidator(_check),
+    WithJsonSchema({"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}),
+]
+"""A non-negative quantity, kept as its text."""

@@ -1,0 +1,29 @@
+"""What requests and removals have in common: their event list."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from pydantic import Field
+
+from api.model import Model
+from api.timestamp import Timestamp
+
+EVENTS_KEPT: Final = 20
+"""Older ones fall out, so that a long life does not grow its object without end."""
+
+
+class LifecycleEvent(Model):
+    """One thing that happened."""
+
+    at: Timestamp
+    """When."""
+    name: str = Field(max_length=64)
+    """What, one CamelCase word."""
+    reason: str = Field(default="", max_length=512)
+    """Why, a sentence."""
+
+
+def add_event(events: Sequence[LifecycleEvent], name: str, reason: str, at: datetime) -> tuple[LifecycleEvent, ...]:
+    """Return `events` with one more at the end, the oldest dropped beyond `EVENTS_KEPT`."""
+    return (*events, LifecycleEvent(at=at, name=name, reason=reason[:512]))[-EVENTS_KEPT:]

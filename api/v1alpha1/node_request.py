@@ -1,0 +1,108 @@
+"""NodeRequest: one machine that shall come, from the wish to the Ready node."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.conditions import Condition
+from api.keys import API_VERSION
+from api.meta import ObjectMeta
+from api.model import Model
+from api.timestamp import Timestamp
+from api.v1alpha1.lifecycle import LifecycleEvent
+from api.v1alpha1.node_pool import ClassRef, PoolName
+
+RequestName = Annotated[str, Field(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+
+
+class RequestPhase(StrEnum):
+    """Where a request stands. No phase is terminal: the last step deletes the object."""
+
+    PENDING = "Pending"
+    PROVISIONING = "Provisioning"
+    READY = "Ready"
+    UNMET = "Unmet"
+    DEPROVISIONING = "Deprovisioning"
+    FAILED = "Failed"
+
+
+class Seat(Model):
+    """A pod that the machine is kept for."""
+
+    namespace: str
+    """Namespace of the pod."""
+    name: str
+    """Name of the pod."""
+    uid: str
+    """Uid of the pod: a later pod of the same name is another pod."""
+    owner: str = ""
+    """Uid of its controller, empty without one: a successor takes the seat."""
+    pod_class: str = Field(default="", alias="class")
+    """Hash of what the planner sees of the pod: equal pods are interchangeable."""
+
+
+class NodeRequestSpec(Model):
+    """The machine that is wanted."""
+
+    pool: PoolName
+    """The pool it belongs to."""
+    server_type: str = Field(min_length=1, max_length=63)
+    """The server type to buy."""
+    location: str = Field(min_length=1, max_length=63)
+    """Where to buy it."""
+    class_ref: ClassRef
+    """The class it comes from."""
+    reserved_for: tuple[Seat, ...] = Field(default=(), max_length=1000)
+    """The pods it was bought for; nobody else may land until they have or gave up."""
+
+
+class NodeRequestStatus(Model):
+    """How far it came. Together with the spec it holds the whole state of the lifecycle."""
+
+    phase: RequestPhase = RequestPhase.PENDING
+    """Pending, Provisioning, Ready, Unmet, Deprovisioning or Failed."""
+    reason: str = ""
+    """One CamelCase word on why it stands there."""
+    message: str = Field(default="", max_length=1024)
+    """A sentence on why it stands there."""
+    workflow_id: str | None = None
+    """The Temporal workflow that drives it."""
+    attempts: int = 0
+    """Create calls so far."""
+    create_attempt_at: Timestamp | None = None
+    """Written before each create call; absence of the server is believed only well after it."""
+    provider_id: str | None = Field(default=None, alias="providerID")
+    """The server, as the provider names it."""
+    node_name: str | None = None
+    """The Node that joined."""
+    provisioning_deadline: Timestamp | None = None
+    """The server must be running by then."""
+    running_at: Timestamp | None = None
+    """When the server was first seen running."""
+    join_deadline: Timestamp | None = None
+    """The Node must be Ready by then."""
+    registered_at: Timestamp | None = None
+    """When the Node was labelled and its reservation set."""
+    ready_at: Timestamp | None = None
+    """When the Node was first seen Ready."""
+    release_by: Timestamp | None = None
+    """The reservation ends by then at the latest."""
+    released_at: Timestamp | None = None
+    """When the reservation ended."""
+    expires_at: Timestamp | None = None
+    """When the record goes."""
+    conditions: tuple[Condition, ...] = ()
+    """Launched, Registered, Ready."""
+    events: tuple[LifecycleEvent, ...] = ()
+    """The last 20 things that happened."""
+
+
+class NodeRequest(Model):
+    """One machine that shall come. It exists exactly as long as its workflow runs."""
+
+    api_version: Literal["growth.dev/v1alpha1"] = API_VERSION
+    kind: Literal["NodeRequest"] = "NodeRequest"
+    metadata: ObjectMeta
+    spec: NodeRequestSpec
+    status: NodeRequestStatus = NodeRequestStatus()

@@ -1,0 +1,192 @@
+"""The next step of a NodeRemovalRequest: cool-off, proof of emptiness, point of no return, deletion.
+
+Pure: everything that was seen comes in, `now` is an argument. Each branch is one row of the table
+in `tests/planner/lifecycle/test_removal.py`.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
+from planner.lifecycle.seen import RemovalSeen, ServerSeen
+from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait
+
+TAINT_SETTLES_AFTER: Final = timedelta(seconds=5)
+"""A scheduler that has not seen the taint yet may still bind a pod within its cache delay."""
+LOOK_EVERY: Final = timedelta(seconds=5)
+"""A server's disappearance comes without a message."""
+LOOK_AT_PARKED_EVERY: Final = timedelta(minutes=10)
+"""A parked server may be deleted by a person at the provider; the removal then ends by itself."""
+
+
+class RemovalEffect(StrEnum):
+    """The activities of a removal's life."""
+
+    LOOK = "look_removal"
+    TAINT_NODE = "taint_node"
+    CANCEL = "cancel_removal"
+    UNTAINT_NODE = "untaint_node"
+    COMMIT = "commit_removal"
+    DELETE_SERVER = "delete_server"
+    DELETE_NODE = "delete_node"
+    PARK = "park_removal"
+    RESUME = "resume_removal"
+    ABANDON = "abandon_server"
+    SKIP = "skip_server"
+    FINISH = "finish_removal"
+    FORGET = "forget_removal"
+
+
+def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
+    """Return what to do next for this removal.
+
+    `decision` is the oldest message that no step has answered yet; one that comes too late or too
+    early for its phase has no effect here (the update's validator has told its sender).
+    """
+    if not seen.exists:
+        return Done(reason="Gone", message="The removal no longer exists")
+    if seen.crds_going:
+        return Act(
+            effect=RemovalEffect.FORGET,
+            reason="DefinitionRemoved",
+            message="Growth's CRDs are being removed: drop the finalizer, leave the server",
+        )
+    match seen.status.phase:
+        case RemovalPhase.PENDING:
+            return _pending(seen, decision, now)
+        case RemovalPhase.DEPROVISIONING:
+            return _deprovisioning(seen, now)
+        case RemovalPhase.COULD_NOT_REMOVE:
+            return _parked(seen, decision, now)
+
+
+def refusal(seen: RemovalSeen, kind: DecisionKind) -> str | None:
+    """Return why a decision of this kind has no effect now, or None if it has."""
+    phase = seen.status.phase
+    if kind is DecisionKind.CANCEL:
+        if seen.immediate:
+            return "cannot cancel: the machine never became part of the cluster and must go"
+        if seen.status.cancel is not None:
+            return None
+        return None if phase is RemovalPhase.PENDING else "too late to cancel: the server is being deleted"
+    return None if phase is RemovalPhase.COULD_NOT_REMOVE else f"cannot {kind}: the removal is not parked"
+
+
+def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
+    status = seen.status
+    node = seen.node
+    if seen.immediate:
+        return _commit("HandOver", "The machine never became part of the cluster: delete it")
+    if status.cancel is not None:
+        if node is not None and node.scale_down:
+            return Act(
+                effect=RemovalEffect.UNTAINT_NODE,
+                reason="Cancelled",
+                message=f"Cancelled by {status.cancel.by}: lift the taint",
+            )
+        return Act(effect=RemovalEffect.FINISH, reason="Cancelled", message=f"Cancelled by {status.cancel.by}")
+    if decision is not None and decision.kind is DecisionKind.CANCEL:
+        return _cancel(decision.by, decision.reason or "Cancelled by message")
+    if seen.deleting:
+        return _cancel("Delete", "The removal was deleted")
+    if node is None:
+        return _commit("NodeGone", "The Node no longer exists: delete its server")
+    if node.keep:
+        return _cancel("Person", "The node was annotated do-not-remove")
+    if status.scale_down_at is None or status.tainted_at is None or not node.scale_down:
+        return Act(
+            effect=RemovalEffect.TAINT_NODE,
+            reason="CoolOff",
+            message=f"Taint node {node.name}: no new pods during the cool-off",
+            until=status.scale_down_at or now + seen.timings.soft_grace,
+        )
+    verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER)
+    if now < verify_at:
+        return Wait(
+            reason="CoolOff",
+            message="Cool-off: at the deadline the node goes if it is empty; cancel it until then",
+            until=verify_at,
+        )
+    if seen.occupant_count:
+        names = ", ".join(seen.occupants)
+        return _cancel("NotEmpty", f"{seen.occupant_count} pods are on the node: {names}")
+    return _commit("Empty", "The node is empty after its cool-off: delete it")
+
+
+def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
+    status = seen.status
+    if seen.server is ServerSeen.FOREIGN or seen.server is ServerSeen.ABSENT:
+        believe_at = None if seen.create_attempt_at is None else seen.create_attempt_at + BELIEVE_ABSENCE_AFTER
+        if believe_at is not None and now < believe_at:
+            return Wait(
+                reason="AbsenceProof",
+                message="The server may still appear after its create call; if not by then, it never will",
+                until=believe_at,
+                look_every=LOOK_EVERY,
+            )
+        if seen.node is not None and seen.server is ServerSeen.ABSENT:
+            return Act(effect=RemovalEffect.DELETE_NODE, reason="ServerGone", message="Delete the Node object")
+        return Act(effect=RemovalEffect.FINISH, reason="Removed", message="The server no longer exists")
+    retry_at = None if status.remove_attempted_at is None else status.remove_attempted_at + seen.timings.retry
+    if status.removal_attempts and retry_at is not None and now < retry_at:
+        return Wait(
+            reason="ServerDeletion",
+            message=f"Delete call {status.removal_attempts} of {seen.timings.max_attempts} was made; "
+            "at the deadline it is repeated",
+            until=retry_at,
+            look_every=LOOK_EVERY,
+        )
+    if status.removal_attempts >= seen.timings.max_attempts:
+        return Act(
+            effect=RemovalEffect.PARK,
+            reason="RemovalFailed",
+            message=f"The server still exists after {status.removal_attempts} delete calls: {status.message}",
+            until=now + seen.timings.parked_retry,
+        )
+    return Act(effect=RemovalEffect.DELETE_SERVER, reason="DeleteServer", message="Ask the provider to delete the server")
+
+
+def _parked(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
+    status = seen.status
+    kind = None if decision is None else decision.kind
+    if seen.server is ServerSeen.ABSENT:
+        return _resume("Provider", "The server no longer exists")
+    if decision is not None and kind is DecisionKind.RETRY:
+        return _resume(decision.by, decision.reason or "Try to delete the server again")
+    if decision is not None and kind is DecisionKind.ABANDON:
+        return Act(
+            effect=RemovalEffect.ABANDON,
+            reason="Abandoned",
+            message=decision.reason or "Leave the server to its people: lift the taint, label the server",
+            by=decision.by,
+        )
+    if decision is not None and kind is DecisionKind.SKIP:
+        return Act(
+            effect=RemovalEffect.SKIP,
+            reason="Skipped",
+            message=decision.reason or "Treat the server as gone: delete the Node object and end",
+            by=decision.by,
+        )
+    if status.retry_at is None or now >= status.retry_at:
+        return _resume("Timer", "Try to delete the server again after a long wait")
+    return Wait(
+        reason="Parked",
+        message="The server could not be removed. A person may retry, skip or abandon; "
+        "at the deadline it is tried again",
+        until=status.retry_at,
+        look_every=LOOK_AT_PARKED_EVERY,
+    )
+
+
+def _commit(reason: str, message: str) -> Act:
+    return Act(effect=RemovalEffect.COMMIT, reason=reason, message=message)
+
+
+def _cancel(by: str, reason: str) -> Act:
+    return Act(effect=RemovalEffect.CANCEL, reason="Cancelled", message=reason, by=by)
+
+
+def _resume(by: str, message: str) -> Act:
+    return Act(effect=RemovalEffect.RESUME, reason="Retry", message=message, by=by)

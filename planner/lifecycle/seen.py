@@ -1,0 +1,111 @@
+"""What an activity saw of the outside, as small as the step functions need it (below 4 KiB)."""
+
+from datetime import timedelta
+from enum import StrEnum
+
+from pydantic import Field
+
+from api.duration import Duration
+from api.model import Model
+from api.timestamp import Timestamp
+from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
+from api.v1alpha1.node_request import NodeRequestStatus
+
+
+class ServerSeen(StrEnum):
+    """What the provider said."""
+
+    UNKNOWN = "unknown"
+    """It was not asked or gave no answer."""
+    ABSENT = "absent"
+    """NotFound. Believed only some time after the last create call."""
+    FOREIGN = "foreign"
+    """A server of that name exists, of another request."""
+    CREATING = "creating"
+    RUNNING = "running"
+    BROKEN = "broken"
+    DELETING = "deleting"
+
+
+class NodeSeen(Model):
+    """The Node of a request or removal."""
+
+    name: str
+    ready: bool
+    unregistered: bool = False
+    """It still carries the startup taint."""
+    reserved: bool = False
+    """It carries the taint of this request's reservation."""
+    scale_down: bool = False
+    """It carries the scale-down taint."""
+    keep: bool = False
+    """A person annotated it do-not-remove."""
+
+
+class RequestTimings(Model):
+    """Durations of the pool, or the defaults when the pool is gone."""
+
+    provisioning_timeout: Duration = timedelta(minutes=10)
+    join_timeout: Duration = timedelta(minutes=15)
+    unavailable_ttl: Duration = timedelta(seconds=120)
+    failed_ttl: Duration = timedelta(minutes=30)
+    record_ttl: Duration = timedelta(minutes=10)
+
+
+class RequestSeen(Model):
+    """A NodeRequest and what belongs to it."""
+
+    exists: bool = True
+    """The object with this uid exists."""
+    crds_going: bool = False
+    """One of our CRDs is gone or going: no provider call, drop the finalizers."""
+    deleting: bool = False
+    """The object has a deletionTimestamp."""
+    status: NodeRequestStatus = NodeRequestStatus()
+    """Without its events."""
+    server: ServerSeen = ServerSeen.UNKNOWN
+    node: NodeSeen | None = None
+    seats: int = 0
+    """Pods the machine is kept for."""
+    awaited: int = 0
+    """Of those, pods that exist and are not bound."""
+    untolerated: int = 0
+    """Of those, pods that do not tolerate the reservation yet."""
+    bound: int = 0
+    """Pods bound to the Node, DaemonSet and mirror pods left out."""
+    offering_unavailable_until: Timestamp | None = None
+    """The offering turned out to have no capacity."""
+    timings: RequestTimings = RequestTimings()
+
+
+class RemovalTimings(Model):
+    """Durations of the pool, or the defaults when the pool is gone."""
+
+    soft_grace: Duration = timedelta(minutes=1)
+    max_attempts: int = 5
+    retry: Duration = timedelta(seconds=30)
+    parked_retry: Duration = timedelta(hours=4)
+
+
+class RemovalSeen(Model):
+    """A NodeRemovalRequest and what belongs to it."""
+
+    exists: bool = True
+    """The object with this uid exists."""
+    crds_going: bool = False
+    """One of our CRDs is gone or going: no provider call, drop the finalizers."""
+    deleting: bool = False
+    """The object has a deletionTimestamp."""
+    immediate: bool = False
+    """No cool-off, no look for pods."""
+    create_attempt_at: Timestamp | None = None
+    """When the server was asked for."""
+    status: NodeRemovalRequestStatus = NodeRemovalRequestStatus()
+    """Without its events."""
+    server: ServerSeen = ServerSeen.UNKNOWN
+    node: NodeSeen | None = None
+    occupants: tuple[str, ...] = Field(default=(), max_length=5)
+    """Pods on the node that count, as namespace/name; the first five."""
+    occupant_count: int = 0
+    """How many there are."""
+    timings: RemovalTimings = RemovalTimings()

@@ -1,0 +1,84 @@
+"""What a step function answers: act, wait or done. The drivers (workflow, simulator) know only this."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from api.model import Model
+from api.timestamp import Timestamp
+
+Sentence = Annotated[str, Field(max_length=1024)]
+
+
+class Act(Model):
+    """Run one effect now, then look again."""
+
+    effect: str
+    """Name of the effect: the activity type that carries it out."""
+    reason: str
+    """One CamelCase word: condition and event reason."""
+    message: Sentence = ""
+    """A sentence for people: activity summary, event message."""
+    until: Timestamp | None = None
+    """A deadline that the effect writes on the object."""
+    by: str = ""
+    """Who wanted it, for effects that record a decision."""
+
+
+class Wait(Model):
+    """Nothing to do until something changes or time passes."""
+
+    reason: str
+    """One CamelCase word on what is awaited."""
+    message: Sentence
+    """A sentence: what is awaited, and what happens at the deadline."""
+    until: Timestamp | None
+    """The deadline; None waits for a message alone."""
+    look_every: timedelta | None = None
+    """Look again this often meanwhile, for what no message tells."""
+
+    def wake_at(self, now: datetime) -> datetime | None:
+        """Return when to look next without a message."""
+        poll = None if self.look_every is None else now + self.look_every
+        return min((t for t in (self.until, poll) if t is not None), default=None)
+
+
+class Done(Model):
+    """The lifecycle is over; its object is gone."""
+
+    reason: str
+    message: Sentence = ""
+
+
+Step = Act | Wait | Done
+
+
+class DecisionKind(StrEnum):
+    """What a person or the planner may ask of a removal."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+    SKIP = "skip"
+    ABANDON = "abandon"
+
+
+class Decision(Model):
+    """A wish that reached a lifecycle as a message."""
+
+    kind: DecisionKind
+    by: str = Field(default="Person", max_length=64)
+    """Person, Planner, or a name."""
+    reason: str = Field(default="", max_length=512)
+
+
+class EffectInput(Model):
+    """Input of every lifecycle activity."""
+
+    name: str
+    """Name of the request or removal."""
+    uid: str
+    """Its uid: an object of the same name with another uid is another object."""
+    act: Act | None = None
+    """The step that asks for the effect; None only looks."""

@@ -1,0 +1,220 @@
+"""What goes into a round and what comes out of it. No solver, no client, no clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from api.model import Model
+from api.timestamp import Timestamp
+from api.v1alpha1.kwok_node_class import NodeClassStatus
+from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import NodeRequest, Seat
+from planner.objects import DaemonSet, Node, Pod
+from planner.offering import Offering
+
+
+class PodBackoffState(Model):
+    """How long pods of a class have been without a place."""
+
+    misses: int
+    """Consecutive rounds without a place."""
+    until: Timestamp | None = None
+    """Left out of demand until then."""
+
+
+class PlannerMemory(Model):
+    """What one round tells the next; it lives in the planner workflow (≤ 4 KiB)."""
+
+    backoff: Annotated[dict[str, PodBackoffState], Field(max_length=40)] = Field(default_factory=dict)
+    """By pod class. Beyond the bound, the ones with the fewest misses are forgotten."""
+    supply: str = Field(default="", max_length=64)
+    """Hash of everything that could give a backed-off pod a place; a change ends every back-off."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """A class as the planner sees it, whatever its kind."""
+
+    ref: ClassRef
+    offerings: tuple[Offering, ...]
+    status: NodeClassStatus = NodeClassStatus()
+    generation: int = 0
+    problem: str = ""
+    """Why its offerings cannot be used; empty when they can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An object that could not be read. Nothing else is stopped by it."""
+
+    kind: str
+    name: str
+    """With its namespace and a slash in front, if it has one."""
+    message: str
+    """One line that names the field."""
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything a round decides on."""
+
+    now: datetime
+    pods: tuple[Pod, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    daemon_sets: tuple[DaemonSet, ...] = ()
+    pools: tuple[NodePool, ...] = ()
+    classes: tuple[NodeClass, ...] = ()
+    requests: tuple[NodeRequest, ...] = ()
+    removals: tuple[NodeRemovalRequest, ...] = ()
+    protected_nodes: frozenset[str] = frozenset()
+    """Nodes that carry the worker or its Temporal: never removed."""
+    memory: PlannerMemory = PlannerMemory()
+    problems: tuple[Problem, ...] = ()
+
+
+class PlanResult(StrEnum):
+    """The seed's three results."""
+
+    ALL_PLACED = "AllPlaced"
+    NO_DEMANDS = "NoDemands"
+    INCOMPLETE_PLACEMENT = "IncompletePlacement"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a pod has no place."""
+
+    code: str
+    """CamelCase, stable: part of the JSON of `growth plan`."""
+    message: str
+    server_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRequest:
+    """A machine to buy."""
+
+    ordinal: int
+    """Position in the plan; with round and run it makes the name."""
+    pool: str
+    pool_uid: str
+    server_type: str
+    location: str
+    class_ref: ClassRef
+    price_per_hour: Decimal
+    seats: tuple[Seat, ...]
+    """The pods it is for: empty for a pool minimum."""
+    reserve: bool
+    """Whether the pool keeps new machines for their pods; if not, reservedFor stays empty."""
+    why: str
+    """One sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A pod that existing or coming capacity takes."""
+
+    pod: str
+    """namespace/name."""
+    node: str | None = None
+    request: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A pod without a place."""
+
+    pod: str
+    uid: str
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRemoval:
+    """A machine whose cool-off begins now."""
+
+    node: str
+    server: str
+    provider_id: str | None
+    pool: str
+    server_type: str
+    location: str
+    class_ref: ClassRef
+    reason: str
+    """CamelCase."""
+    why: str
+    """One sentence."""
+    at: datetime
+    """End of the cool-off."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalCancel:
+    """A cool-off that returning demand ends."""
+
+    removal: str
+    pods: tuple[str, ...]
+    """The first pods that want the node, as namespace/name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEvent:
+    """A Kubernetes Event to tell."""
+
+    kind: str
+    name: str
+    namespace: str | None
+    uid: str
+    reason: str
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReport:
+    """A pool after the round."""
+
+    name: str
+    status: NodePoolStatus
+    delta: int
+    """Machines bought less machines whose removal began."""
+    utilisation: Mapping[str, float] = field(default_factory=dict)
+    """Requested share of the allocatable cpu and memory of its ready nodes, 0 to 1; for display only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a round does. So specific that carrying it out needs no further decision."""
+
+    result: PlanResult
+    requests: tuple[PlannedRequest, ...] = ()
+    placed: tuple[Placed, ...] = ()
+    unplaced: tuple[Unplaced, ...] = ()
+    reservations: Mapping[str, tuple[Seat, ...]] = field(default_factory=dict)
+    """New reservedFor by request name, only where it changes."""
+    removals: tuple[PlannedRemoval, ...] = ()
+    removal_cancels: tuple[RemovalCancel, ...] = ()
+    cancelled: tuple[str, ...] = ()
+    """Requests without a server and without demand: delete them."""
+    idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
+    """New value of the node annotation by node name, only where it changes; None removes it."""
+    pools: tuple[PoolReport, ...] = ()
+    events: tuple[PlannedEvent, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    memory: PlannerMemory = PlannerMemory()
+    wake_at: datetime | None = None
+    """The next moment at which time alone changes the answer (idle, back-off, Unmet)."""
+    cost_per_hour: Decimal = Decimal(0)
+    """Of `requests`."""
+    lower_bound_per_hour: Decimal = Decimal(0)
+    """No plan for the same demand on new machines can cost less."""
+    optimal: bool = False
+    """Cost and bound are equal."""
+    currency: str = ""

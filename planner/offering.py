@@ -1,0 +1,24 @@
+"""An offering: a server type in a location, with its price and what a Node of it will look like."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+ResourceVector = Mapping[str, int]
+"""Amount per resource name: `cpu` in millicores, all else in whole units (bytes, pods, devices)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """What can be bought, before a pool adds its labels and taints."""
+
+    server_type: str
+    location: str
+    price_per_hour: Decimal
+    currency: str
+    allocatable: ResourceVector
+    """Before DaemonSets."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Well-known labels of the Node: architecture, os, instance type, region, zone, and the class's own."""
+    available: bool = True
+    """False: the provider says that it is sold out."""
