@@ -45,9 +45,7 @@ CRDS: Final = Resource(
 NODE_POOLS: Final = Resource(GROUP, VERSION, "NodePool", "nodepools", namespaced=False)
 KWOK_NODE_CLASSES: Final = Resource(GROUP, VERSION, "KwokNodeClass", "kwoknodeclasses", namespaced=False)
 NODE_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRequest", "noderequests", namespaced=False)
-NODE_REMOVAL_REQUESTS: Final = Resource(
-    GROUP, VERSION, "NodeRemovalRequest", "noderemovalrequests", namespaced=False
-)
+NODE_REMOVAL_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRemovalRequest", "noderemovalrequests", namespaced=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 GROUP: Final = "growth.dev"
 VERSION: Final = "v1alpha1"
-API_VERSION: Final = f"{GROUP}/{VERSION}"
+API_VERSION: Final = "growth.dev/v1alpha1"
 CATEGORY: Final = "growth"
 
 FINALIZER: Final = "growth.dev/lifecycle"

@@ -145,7 +145,9 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
             message=f"The server still exists after {status.removal_attempts} delete calls: {status.message}",
             until=now + seen.timings.parked_retry,
         )
-    return Act(effect=RemovalEffect.DELETE_SERVER, reason="DeleteServer", message="Ask the provider to delete the server")
+    return Act(
+        effect=RemovalEffect.DELETE_SERVER, reason="DeleteServer", message="Ask the provider to delete the server"
+    )
 
 
 def _parked(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:

@@ -1,0 +1,2 @@
+.venv/bin/python:
+	python3 -m venv .venv

@@ -1,0 +1,44 @@
+"""JSON patches that apply only to the object that was read: `test` on uid and resourceVersion first."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from activities.cluster import Object, PatchOp
+
+
+def guarded(read: Object, operations: Sequence[PatchOp]) -> list[PatchOp]:
+    """Return `operations` behind tests that the object is still the one that was read.
+
+    Source: design §3; taints, tolerations and finalizers are atomic lists with several owners.
+    """
+    metadata = read["metadata"]
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
+        *operations,
+    ]
+
+
+def set_field(read: Object, path: Sequence[str], value: Any) -> list[PatchOp]:
+    """Return the operations that set the field at `path`, making the maps on the way; None removes it."""
+    operations: list[PatchOp] = []
+    here: Any = read
+    pointer = ""
+    for key in path[:-1]:
+        pointer += f"/{escape(key)}"
+        here = here.get(key) if isinstance(here, Mapping) else None
+        if here is None:
+            if value is None:
+                return operations
+            operations.append({"op": "add", "path": pointer, "value": {}})
+    pointer += f"/{escape(path[-1])}"
+    if value is not None:
+        operations.append({"op": "add", "path": pointer, "value": value})
+    elif isinstance(here, Mapping) and path[-1] in here:
+        operations.append({"op": "remove", "path": pointer})
+    return operations
+
+
+def escape(key: str) -> str:
+    """Return `key` as one part of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
