@@ -1,2 +1,61 @@
+# Each target does its own set-up: a machine with Python >= 3.11 and make is enough (e2e needs Go too).
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+UV_COMPILE := $(BIN)/uv pip compile -q --generate-hashes --universal --python-version 3.11 \
+	--no-emit-index-url --no-annotate --custom-compile-command "make lock"
+
+.DEFAULT_GOAL := help
+.PHONY: help sync check format test e2e demo crds lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+sync: .venv/dev.stamp ## set up .venv with everything, from the hashed lock files
+
+check: .venv/dev.stamp ## format, lint, types, import law, spelling, dependencies, generated files
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+	$(BIN)/basedpyright --level error
+	PYTHONPATH=. $(BIN)/lint-imports --no-cache
+	$(BIN)/codespell
+	$(BIN)/deptry .
+	$(BIN)/python -m api.schema --check
+
+format: .venv/dev.stamp ## format the code and mend what the linter can mend
+	$(BIN)/ruff format -q .
+	$(BIN)/ruff check -q --fix .
+
+test: .venv/dev.stamp ## unit, property, golden, workflow, replay and simulation tests
+	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e"
+
+e2e: .venv/dev.stamp ## the whole way on a real control plane (needs Go >= 1.26, builds it once)
+	$(PYTEST) -q -s -m e2e
+
+demo: .venv/run.stamp ## pods to machines and back in a simulated cluster, with a real Temporal server
+	$(BIN)/growth demo
+
+crds: .venv/run.stamp ## write deploy/crds from the kinds in api/
+	$(BIN)/python -m api.schema
+
+lock: .venv/dev.stamp ## resolve the lock files anew
+	$(UV_COMPILE) pyproject.toml -o requirements/run.txt
+	$(UV_COMPILE) --group build -c requirements/run.txt -o requirements/build.txt
+	$(UV_COMPILE) pyproject.toml --group dev -c requirements/run.txt -c requirements/build.txt -o requirements/dev.txt
+
+clean: ## remove .venv and caches (the built control plane in ~/.cache/growth stays)
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+
 .venv/bin/python:
-	python3 -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Growth needs Python 3.11 or later; name one with PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -q --require-hashes -r requirements/run.txt -r requirements/build.txt
+	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/dev.stamp: requirements/dev.txt .venv/run.stamp
+	$(BIN)/python -m pip install -q --require-hashes -r requirements/dev.txt
+	@touch $@
