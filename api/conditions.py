@@ -5,7 +5,7 @@ Source: Kubernetes API conventions, "Typical status properties".
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -28,6 +28,19 @@ class Condition(Model):
     """When the status last changed."""
     observed_generation: int | None = None
     """Generation of the spec this was judged on."""
+
+
+Conditions = Annotated[
+    tuple[Condition, ...],
+    Field(
+        json_schema_extra={
+            "maxItems": 16,
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"],
+        }
+    ),
+]
+"""One of each type: a list-map, so that two writers can each own theirs."""
 
 
 def set_condition(

@@ -1,19 +1,28 @@
 """Durations as Kubernetes users write them: "90s", "10m", "1h30m". A bare number is refused.
 
-Source: Kubernetes API conventions (metav1.Duration); Go `time.ParseDuration`.
+Source: Kubernetes API conventions (metav1.Duration); Go `time.ParseDuration`, of whose units
+those below a millisecond are left out.
 """
 
 import re
 from datetime import timedelta
+from fractions import Fraction
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
 
-PATTERN: Final = r"^(0|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$"
-_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
-_MICROSECONDS: Final = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
-_LONGEST: Final = timedelta(days=3650)
+from api.rules import RULES, Schema, rule
+
+_FRACTION: Final = "([.][0-9]{1,3})?"
+PATTERN: Final = (
+    f"^(0|([0-9]{{1,5}}{_FRACTION}h|[0-9]{{1,7}}{_FRACTION}m|[0-9]{{1,9}}{_FRACTION}s|[0-9]{{1,12}}ms){{1,4}})$"
+)
+"""The digits are bounded so that CEL's `duration()`, which counts nanoseconds in 64 bits, cannot overflow."""
+_PART: Final = re.compile("([0-9]+(?:[.][0-9]+)?)(ms|s|m|h)")
+_MILLISECONDS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+_LONGEST: Final = timedelta(hours=87_600)
 """Ten years: beyond it a typing error is likelier than a wish, and timers would overflow."""
+_FORM: Final = 'a number with a unit, such as "30s", "10m" or "1h30m"'
 
 
 def parse_duration(text: object) -> timedelta:
@@ -24,19 +33,20 @@ def parse_duration(text: object) -> timedelta:
     """
     if isinstance(text, timedelta):
         return text
-    if not isinstance(text, str) or not re.match(PATTERN, text):
-        msg = f'{text!r} is not a duration: write a number with a unit, such as "30s", "10m" or "1h30m"'
+    if not isinstance(text, str) or not re.fullmatch(PATTERN, text):
+        msg = f"{text!r} must be {_FORM}"
         raise ValueError(msg)
-    total = sum(round(float(number) * _MICROSECONDS[unit]) for number, unit in _PART.findall(text))
-    duration = timedelta(microseconds=total) if total < _LONGEST // timedelta(microseconds=1) else _LONGEST
-    if duration >= _LONGEST:
-        msg = f"{text!r} is too long: at most ten years"
+    # Fractions, as a float would turn 0.003h into less than it says.
+    total = sum((Fraction(number) * _MILLISECONDS[unit] for number, unit in _PART.findall(text)), Fraction(0))
+    duration = timedelta(milliseconds=int(total))
+    if duration > _LONGEST:
+        msg = f"{text!r} is too long: at most ten years (87600h)"
         raise ValueError(msg)
     return duration
 
 
 def format_duration(duration: timedelta) -> str:
-    """Return the shortest text that `parse_duration` reads back to the same duration."""
+    """Return the shortest text that `parse_duration` reads back to the same whole milliseconds."""
     rest = duration // timedelta(milliseconds=1)
     text = ""
     for unit, size in (("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)):
@@ -46,9 +56,31 @@ def format_duration(duration: timedelta) -> str:
     return text or "0s"
 
 
+def _positive(duration: timedelta) -> timedelta:
+    if duration <= timedelta():
+        msg = "must be longer than zero"
+        raise ValueError(msg)
+    return duration
+
+
+def _schema(bounds: str, form: str) -> Schema:
+    expression = f"self.matches('{PATTERN}') && duration(self) <= duration('87600h'){bounds}"
+    return {"type": "string", "maxLength": 32, RULES: [rule(expression, f"must be {_FORM}, {form}")]}
+
+
 Duration = Annotated[
     timedelta,
     BeforeValidator(parse_duration),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": PATTERN}),
+    WithJsonSchema(_schema("", "at most ten years")),
 ]
+"""A duration as text; zero is allowed."""
+
+PositiveDuration = Annotated[
+    timedelta,
+    BeforeValidator(parse_duration),
+    AfterValidator(_positive),
+    PlainSerializer(format_duration, return_type=str),
+    WithJsonSchema(_schema(" && duration(self) > duration('0s')", "longer than zero, at most ten years")),
+]
+"""A duration above zero: with zero, what it paces would spin or end at once."""

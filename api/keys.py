@@ -21,6 +21,8 @@ LABEL_REQUEST_UID: Final = "growth.dev/request-uid"
 LABEL_CLUSTER: Final = "growth.dev/cluster"
 LABEL_ABANDONED: Final = "growth.dev/abandoned"
 """On a server whose removal a person abandoned: sweeps leave it alone."""
+LABEL_KWOK_SERVER: Final = "growth.dev/kwok-server"
+"""On a ConfigMap that is the record of a simulated server."""
 
 TAINT_UNREGISTERED: Final = "growth.dev/unregistered"
 """NoExecute, from the machine's first second until its request has registered it."""

@@ -1,14 +1,16 @@
 """The parts of Kubernetes metadata that Growth reads and writes."""
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
-from pydantic.alias_generators import to_camel
 
 from api.model import Model
+from api.rules import Text
 from api.timestamp import Timestamp
 
 
 class OwnerReference(Model):
     """A reference to the object whose deletion takes this one along."""
+
+    model_config = ConfigDict(extra="ignore")
 
     api_version: str
     kind: str
@@ -21,14 +23,7 @@ class OwnerReference(Model):
 class ObjectMeta(Model):
     """Metadata of an object; parts that Growth has no use for are passed over."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        validate_by_name=True,
-        validate_by_alias=True,
-        serialize_by_alias=True,
-        extra="ignore",
-        frozen=True,
-    )
+    model_config = ConfigDict(extra="ignore")
 
     name: str = ""
     namespace: str | None = None
@@ -41,6 +36,20 @@ class ObjectMeta(Model):
     labels: dict[str, str] = Field(default_factory=dict)
     annotations: dict[str, str] = Field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()
+
+    def check_name(self, form: Text) -> None:
+        """Refuse a name of another form.
+
+        Raises:
+            ValueError: the object has no name, or one that the API server would refuse.
+        """
+        if not self.name:
+            raise ValueError("metadata.name is missing")
+        try:
+            form.check(self.name)
+        except ValueError as error:
+            msg = f"metadata.name: {error}"
+            raise ValueError(msg) from None
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:

@@ -6,7 +6,13 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-PATTERN: Final = r"^[0-9]{1,9}(\.[0-9]{1,9})?$"
+from api.rules import Text
+
+_PRICE: Final = Text(
+    pattern="^[0-9]{1,9}([.][0-9]{1,9})?$",
+    longest=19,
+    form='a decimal number in quotes, such as "0.0106", with at most nine digits on either side',
+)
 
 
 def parse_price(text: object) -> Decimal:
@@ -17,8 +23,8 @@ def parse_price(text: object) -> Decimal:
     """
     if isinstance(text, Decimal):
         return text
-    if not isinstance(text, str) or not re.match(PATTERN, text):
-        msg = f'{text!r} is not a price: write a decimal number in quotes, such as "0.0106"'
+    if not isinstance(text, str) or not re.fullmatch(_PRICE.pattern, text):
+        msg = f"{text!r} must be {_PRICE.form}"
         raise ValueError(msg)
     return Decimal(text)
 
@@ -33,5 +39,6 @@ Price = Annotated[
     Decimal,
     BeforeValidator(parse_price),
     PlainSerializer(format_price, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": PATTERN}),
+    WithJsonSchema(_PRICE.schema()),
 ]
+"""A price as text."""

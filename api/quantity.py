@@ -10,6 +10,8 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from api.rules import RULES, rule
+
 _NUMBER: Final = re.compile(r"^([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(.*)$", re.DOTALL)
 _EXPONENT: Final = re.compile(r"^[eE]([+-]?[0-9]{1,3})$")
 _SUFFIX: Final = {
@@ -32,10 +34,12 @@ _SUFFIX: Final = {
 }
 _LONGEST_TEXT: Final = 64
 """A longer number is an attack or an accident; exact arithmetic on it would be slow."""
+_LARGEST: Final = 2**63 - 1
+"""Larger values become this one, as in apimachinery, so that every amount fits 64 bits."""
 
 
 def parse_quantity(text: object) -> Fraction:
-    """Return the exact value of `text`, a string or a JSON number.
+    """Return the exact value of `text`, a string or a JSON number, within 64 bits.
 
     Raises:
         ValueError: not a quantity; the message quotes the text.
@@ -44,9 +48,9 @@ def parse_quantity(text: object) -> Fraction:
     if isinstance(written, str) and len(written) <= _LONGEST_TEXT and (match := _NUMBER.match(written)):
         number, suffix = match.groups()
         if suffix in _SUFFIX:
-            return Fraction(number) * _SUFFIX[suffix]
+            return _bounded(Fraction(number) * _SUFFIX[suffix])
         if exponent := _EXPONENT.match(suffix):
-            return Fraction(number) * Fraction(10) ** int(exponent.group(1))
+            return _bounded(Fraction(number) * Fraction(10) ** int(exponent.group(1)))
     msg = f'{text!r} is not a quantity: write a number with a Kubernetes suffix, such as "500m", "2" or "4Gi"'
     raise ValueError(msg)
 
@@ -69,13 +73,27 @@ def parse_millis(text: object) -> int:
     return _ceil(parse_quantity(text) * 1000)
 
 
+def _bounded(value: Fraction) -> Fraction:
+    return max(min(value, Fraction(_LARGEST)), Fraction(-_LARGEST))
+
+
 def _ceil(value: Fraction) -> int:
     return -(-value.numerator // value.denominator)
 
 
+_FORM: Final = 'must be a number that is not negative, with a Kubernetes suffix such as "500m", "2" or "4Gi"'
+
+
 def _check(text: object) -> str:
-    if parse_quantity(text) < 0:
-        msg = f"{text!r} is negative: a capacity cannot be"
+    if isinstance(text, float):
+        msg = f'{text} must be written in quotes, as "{text}": the API server takes no bare fractions here'
+        raise ValueError(msg)  # noqa: TRY004 - pydantic turns only this one into a fault of the field
+    try:
+        holds = parse_quantity(text) >= 0
+    except ValueError:
+        holds = False
+    if not holds:
+        msg = f"{text!r} {_FORM}"
         raise ValueError(msg)
     return str(text)
 
@@ -83,6 +101,18 @@ def _check(text: object) -> str:
 Quantity = Annotated[
     str,
     BeforeValidator(_check),
-    WithJsonSchema({"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}),
+    WithJsonSchema(
+        {
+            "x-kubernetes-int-or-string": True,
+            "anyOf": [{"type": "integer"}, {"type": "string"}],
+            "maxLength": _LONGEST_TEXT,
+            RULES: [
+                rule(
+                    "type(self) == int ? self >= 0 : isQuantity(self) && !quantity(self).isLessThan(quantity('0'))",
+                    _FORM,
+                )
+            ],
+        }
+    ),
 ]
 """A non-negative quantity, kept as its text."""

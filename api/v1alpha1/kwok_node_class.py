@@ -1,53 +1,72 @@
 """KwokNodeClass: machines without kubelets, priced and limited as the file says, for tests and plans."""
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, StrictBool, field_validator, model_validator
 
-from api.conditions import Condition
+from api.conditions import Conditions
 from api.duration import Duration
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
 from api.model import Model
 from api.money import Price
-from api.quantity import Quantity
+from api.names import Labels, LabelValue
+from api.quantity import Quantity, parse_quantity
+from api.rules import Check, Text, distinct, rule, rules
 from api.timestamp import Timestamp
+from api.v1alpha1.node_pool import CLASS_NAME
 
 Resources = Annotated[dict[str, Quantity], Field(max_length=32)]
+_COMPLETE: Final = Check(
+    lambda capacity: "cpu" in capacity and "memory" in capacity,
+    "'cpu' in self && 'memory' in self",
+    "cpu and memory are needed",
+)
 
 
 class KwokLocation(Model):
     """A place where a server type can be had."""
 
-    name: str = Field(min_length=1, max_length=63)
+    name: LabelValue
     """Name of the location; becomes topology.kubernetes.io/region."""
-    zone: str | None = Field(default=None, max_length=63)
+    zone: LabelValue | None = None
     """Value of topology.kubernetes.io/zone; without it, the name of the location."""
-    available: bool = True
+    available: StrictBool = True
     """False: sold out. The provider refuses with a capacity error and plans leave it out."""
-    stock: Annotated[int, Field(ge=0)] | None = None
+    stock: Annotated[int, Field(strict=True, ge=0, le=100_000)] | None = None
     """Servers that exist at most; the next create is a capacity error the plan did not foresee."""
     boot_time: Duration = timedelta(seconds=1)
     """From the create call until the server runs and its Node appears."""
 
 
+_ABOVE_CAPACITY: Final = rule(
+    "!has(self.overhead) || self.overhead.all(r, r in self.capacity"
+    # What is no quantity is told of by the rule of quantities.
+    " && (!isQuantity(string(self.overhead[r])) || !isQuantity(string(self.capacity[r]))"
+    " || !quantity(string(self.overhead[r])).isGreaterThan(quantity(string(self.capacity[r])))))",
+    "overhead may name only resources of capacity, and not more of them",
+)
+
+
 class KwokServerType(Model):
     """A kind of machine."""
 
-    name: str = Field(min_length=1, max_length=63)
+    model_config = rules(_ABOVE_CAPACITY)
+
+    name: LabelValue
     """Name of the type, in lower case as pools match it."""
-    capacity: Resources
+    capacity: Annotated[Resources, _COMPLETE]
     """Capacity of the Node: cpu and memory at least; pods is 110 if not given."""
     overhead: Resources = Field(default_factory=dict)
     """What the machine keeps for itself: allocatable is capacity less this."""
     architecture: Literal["amd64", "arm64"] = "amd64"
     """Value of kubernetes.io/arch."""
-    labels: dict[str, str] = Field(default_factory=dict)
+    labels: Labels = Field(default_factory=dict)
     """Further labels of the Node."""
     price_per_hour: Price
     """Price as decimal text, such as "0.0106"."""
-    locations: tuple[KwokLocation, ...] = Field(min_length=1, max_length=50)
+    locations: Annotated[tuple[KwokLocation, ...], Field(min_length=1, max_length=32), distinct("name")]
     """Where it can be had."""
 
     @field_validator("name")
@@ -56,48 +75,44 @@ class KwokServerType(Model):
         return name.lower()
 
     @model_validator(mode="after")
-    def _complete(self) -> "KwokServerType":
-        missing = [r for r in ("cpu", "memory") if r not in self.capacity]
-        if missing:
-            msg = f"server type {self.name}: capacity lacks {' and '.join(missing)}"
-            raise ValueError(msg)
+    def _overhead_fits(self) -> "KwokServerType":
+        for resource, kept in self.overhead.items():
+            if resource not in self.capacity or parse_quantity(kept) > parse_quantity(self.capacity[resource]):
+                raise ValueError(_ABOVE_CAPACITY["message"])
         return self
 
 
 class KwokFault(Model):
     """A scripted failure."""
 
-    server_type: str | None = None
+    server_type: LabelValue | None = None
     """Only for this server type; without it, for all."""
-    location: str | None = None
+    location: LabelValue | None = None
     """Only in this location; without it, in all."""
     call: Literal["create", "delete", "boot", "join"]
     """What fails: the create or delete call, the boot (never runs), or the join (runs, no Node)."""
     error: Literal["capacity", "quota", "transient", "configuration", "authentication"] = "transient"
     """Class of error that a failing call answers with."""
-    lost_reply: bool = False
+    lost_reply: StrictBool = False
     """The call takes effect and then answers with the error."""
-    times: Annotated[int, Field(ge=1)] | None = None
+    times: Annotated[int, Field(strict=True, ge=1)] | None = None
     """How often per server (create, by request name) it fails; without it, always."""
+
+
+_CURRENCY: Final = Text(pattern="^[A-Z]{3}$", longest=3, form='three capital letters, such as "EUR"')
 
 
 class KwokNodeClassSpec(Model):
     """The machines that can be had."""
 
-    currency: str = Field(default="EUR", pattern=r"^[A-Z]{3}$")
+    currency: Annotated[str, _CURRENCY] = "EUR"
     """Currency of all prices, three capital letters."""
-    server_types: tuple[KwokServerType, ...] = Field(min_length=1, max_length=200)
+    server_types: Annotated[
+        tuple[KwokServerType, ...], Field(min_length=1, max_length=200), distinct("name", ignore_case=True)
+    ]
     """Kinds of machine."""
     faults: tuple[KwokFault, ...] = Field(default=(), max_length=50)
     """Scripted failures."""
-
-    @model_validator(mode="after")
-    def _distinct(self) -> "KwokNodeClassSpec":
-        names = [t.name for t in self.server_types]
-        if len(set(names)) != len(names):
-            msg = "serverTypes: each name may stand only once"
-            raise ValueError(msg)
-        return self
 
 
 class UnavailableOffering(Model):
@@ -120,15 +135,22 @@ class NodeClassStatus(Model):
 
     unavailable: tuple[UnavailableOffering, ...] = ()
     """Offerings without capacity; entries stay while their failures are remembered."""
-    conditions: tuple[Condition, ...] = ()
+    conditions: Conditions = ()
     """Ready, with its reason."""
 
 
 class KwokNodeClass(Model):
     """A catalogue of simulated machines with prices, stock, boot times and scripted failures."""
 
+    model_config = rules(CLASS_NAME.rule("self.metadata.name", field=".metadata.name"))
+
     api_version: Literal["growth.dev/v1alpha1"] = API_VERSION
     kind: Literal["KwokNodeClass"] = "KwokNodeClass"
     metadata: ObjectMeta
     spec: KwokNodeClassSpec
     status: NodeClassStatus = NodeClassStatus()
+
+    @model_validator(mode="after")
+    def _named(self) -> "KwokNodeClass":
+        self.metadata.check_name(CLASS_NAME)
+        return self

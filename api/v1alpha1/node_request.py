@@ -1,19 +1,23 @@
 """NodeRequest: one machine that shall come, from the wish to the Ready node."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from api.conditions import Condition
+from api.conditions import Conditions
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
 from api.model import Model
+from api.names import LabelValue, dns_label
+from api.rules import rule, rules
 from api.timestamp import Timestamp
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_pool import ClassRef, PoolName
 
-RequestName = Annotated[str, Field(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+REQUEST_NAME: Final = dns_label(63)
+RequestName = Annotated[str, REQUEST_NAME]
+"""Also the name of the server and of its Node."""
 
 
 class RequestPhase(StrEnum):
@@ -42,14 +46,23 @@ class Seat(Model):
     """Hash of what the planner sees of the pod: equal pods are interchangeable."""
 
 
+_IMMUTABLE: Final = rule(
+    "self.pool == oldSelf.pool && self.serverType == oldSelf.serverType"
+    " && self.location == oldSelf.location && self.classRef == oldSelf.classRef",
+    "only reservedFor may change: for another machine, make another NodeRequest",
+)
+
+
 class NodeRequestSpec(Model):
     """The machine that is wanted."""
 
+    model_config = rules(_IMMUTABLE)
+
     pool: PoolName
     """The pool it belongs to."""
-    server_type: str = Field(min_length=1, max_length=63)
+    server_type: LabelValue
     """The server type to buy."""
-    location: str = Field(min_length=1, max_length=63)
+    location: LabelValue
     """Where to buy it."""
     class_ref: ClassRef
     """The class it comes from."""
@@ -92,7 +105,7 @@ class NodeRequestStatus(Model):
     """When the reservation ended."""
     expires_at: Timestamp | None = None
     """When the record goes."""
-    conditions: tuple[Condition, ...] = ()
+    conditions: Conditions = ()
     """Launched, Registered, Ready."""
     events: tuple[LifecycleEvent, ...] = ()
     """The last 20 things that happened."""
@@ -101,8 +114,15 @@ class NodeRequestStatus(Model):
 class NodeRequest(Model):
     """One machine that shall come. It exists exactly as long as its workflow runs."""
 
+    model_config = rules(REQUEST_NAME.rule("self.metadata.name", field=".metadata.name"))
+
     api_version: Literal["growth.dev/v1alpha1"] = API_VERSION
     kind: Literal["NodeRequest"] = "NodeRequest"
     metadata: ObjectMeta
     spec: NodeRequestSpec
     status: NodeRequestStatus = NodeRequestStatus()
+
+    @model_validator(mode="after")
+    def _named(self) -> "NodeRequest":
+        self.metadata.check_name(REQUEST_NAME)
+        return self

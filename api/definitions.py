@@ -1,0 +1,113 @@
+"""The kinds as Kubernetes shall offer them: names, printer columns, and the model of each.
+
+Columns: at most six without `-o wide`, the last ones Ready or Phase, and Age.
+Source: Kubernetes "Custom resources: additional printer columns"; Karpenter's practice.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from api.model import Model
+from api.v1alpha1.kwok_node_class import KwokNodeClass
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import NodeRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of `kubectl get`."""
+
+    name: str
+    path: str
+    """JSONPath in the object."""
+    type: Literal["string", "integer", "date"] = "string"
+    """A date is shown as its age, so a time to come must be a string."""
+    wide: bool = False
+    """Shown with `-o wide` only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One kind."""
+
+    model: type[Model]
+    columns: tuple[Column, ...]
+    short_name: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind, such as NodePool."""
+        return self.model.__name__
+
+    @property
+    def singular(self) -> str:
+        """Name in lower case."""
+        return self.kind.lower()
+
+    @property
+    def plural(self) -> str:
+        """Name in the API server's paths."""
+        return f"{self.singular}es" if self.singular.endswith("s") else f"{self.singular}s"
+
+
+_READY: Final = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_READY_REASON: Final = Column("Reason", '.status.conditions[?(@.type=="Ready")].reason', wide=True)
+_AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
+
+DEFINITIONS: Final = (
+    Definition(
+        NodePool,
+        (
+            Column("Nodes", ".status.nodes.ready", "integer"),
+            Column("Coming", ".status.nodes.inFlight", "integer"),
+            Column("Going", ".status.nodes.removing", "integer"),
+            Column("Price/h", ".status.pricePerHour"),
+            _READY,
+            _AGE,
+            Column("Currency", ".status.currency", wide=True),
+            Column("Min", ".spec.limits.min", "integer", wide=True),
+            Column("Max", ".spec.limits.max", "integer", wide=True),
+            Column("Class", ".spec.template.classRef.name", wide=True),
+            _READY_REASON,
+        ),
+        "gnp",
+    ),
+    Definition(
+        KwokNodeClass,
+        (Column("Currency", ".spec.currency"), _READY, _AGE, _READY_REASON),
+    ),
+    Definition(
+        NodeRequest,
+        (
+            Column("Pool", ".spec.pool"),
+            Column("Type", ".spec.serverType"),
+            Column("Location", ".spec.location"),
+            Column("Reason", ".status.reason"),
+            Column("Phase", ".status.phase"),
+            _AGE,
+            Column("Node", ".status.nodeName", wide=True),
+            Column("Provider ID", ".status.providerID", wide=True),
+            Column("Attempts", ".status.attempts", "integer", wide=True),
+            Column("Message", ".status.message", wide=True),
+        ),
+        "nr",
+    ),
+    Definition(
+        NodeRemovalRequest,
+        (
+            Column("Pool", ".spec.pool"),
+            Column("Type", ".spec.serverType"),
+            Column("Why", ".spec.reason"),
+            Column("Removal At", ".status.scaleDownAt"),
+            Column("Phase", ".status.phase"),
+            _AGE,
+            Column("Node", ".spec.nodeName", wide=True),
+            Column("Provider ID", ".spec.providerID", wide=True),
+            Column("Attempts", ".status.removalAttempts", "integer", wide=True),
+            Column("Message", ".status.message", wide=True),
+        ),
+        "nrr",
+    ),
+)
+"""All kinds, in the order in which people meet them."""

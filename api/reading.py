@@ -1,0 +1,133 @@
+"""Objects from JSON, and one sentence for people when that fails.
+
+Files and API servers hold what people wrote; what pydantic says about it is a list for programmers.
+"""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from api.model import Model
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+_SENTENCES: Final = {
+    "missing": "is missing",
+    "string_type": "must be text, not {input}",
+    "int_type": "must be a whole number, not {input}",
+    "int_from_float": "must be a whole number, not {input}",
+    "bool_type": "must be true or false, not {input}",
+    "dict_type": "must be a mapping, not {input}",
+    "model_type": "must be a mapping, not {input}",
+    "model_attributes_type": "must be a mapping, not {input}",
+    "tuple_type": "must be a list, not {input}",
+    "literal_error": "must be {expected}, not {input}",
+    "enum": "must be {expected}, not {input}",
+    "greater_than_equal": "must be at least {ge}, not {input}",
+    "less_than_equal": "must be at most {le}, not {input}",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "must not be empty",
+    "too_long": "must have at most {max_length} entries, not {actual_length}",
+    "too_short": "must have at least {min_length} entry",
+    "value_error": "{error}",
+}
+"""By pydantic's type of error; another type speaks with pydantic's own words."""
+_LONGEST_INPUT: Final = 60
+"""A quoted input is cut here, so that the line stays one line."""
+
+
+class UnreadableError(ValueError):
+    """An object is not what its kind asks for; the message is one line naming object and field.
+
+    Attributes:
+        subject: kind and name of the object.
+        fault: field and what is wrong with it, without the subject.
+    """
+
+    def __init__(self, subject: str, fault: str) -> None:
+        super().__init__(f"{subject}: {fault}")
+        self.subject = subject
+        self.fault = fault
+
+
+def read(model: type[ModelT], given: object) -> ModelT:
+    """Return `given`, an object as parsed from JSON or YAML, as its kind.
+
+    Metadata that Growth does not know is passed over; unknown fields anywhere else are refused.
+    A field that is null counts as absent, as at the API server.
+
+    Raises:
+        UnreadableError: `given` is wrong; tells the first fault, and how many more there are.
+    """
+    try:
+        return model.model_validate(_without_nulls(given))
+    except ValidationError as error:
+        faults = [fault for fault in error.errors(include_url=False) if not _is_echo(fault)]
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise UnreadableError(_name(model, given), f"{_sentence(model, faults[0])}{more}") from None
+
+
+def _without_nulls(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+    return [_without_nulls(part) for part in value] if isinstance(value, list) else value
+
+
+def _is_echo(fault: ErrorDetails) -> bool:
+    """Whether pydantic calls a list too short only because an item of it is wrong."""
+    return fault["type"] == "too_short" and len(fault["input"]) >= fault.get("ctx", {})["min_length"]
+
+
+def _name(model: type[Model], given: object) -> str:
+    metadata = given.get("metadata") if isinstance(given, Mapping) else None
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return f"{model.__name__} {name}" if isinstance(name, str) and name else f"{model.__name__} without a name"
+
+
+def _sentence(model: type[Model], fault: ErrorDetails) -> str:
+    where = _path(fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        what = f"no such field{_suggestion(model, fault['loc'])}"
+    else:
+        known = _SENTENCES.get(fault["type"], fault["msg"][:1].lower() + fault["msg"][1:])
+        values = {"input": _quoted(fault["input"]), **fault.get("ctx", {})}
+        what = known.format_map(values)
+    return f"{where}: {what}" if where else what
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """Return a place as people write it: spec.serverTypes[0].max."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return "".join(parts).removeprefix(".")
+
+
+def _quoted(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case str():
+            return repr(value if len(value) <= _LONGEST_INPUT else f"{value[:_LONGEST_INPUT]}...")
+        case list() | tuple():
+            return "a list"
+        case Mapping():
+            return "a mapping"
+        case _:
+            return type(value).__name__
+
+
+def _suggestion(model: type[Model], location: tuple[int | str, ...]) -> str:
+    """Return the known field that looks most like the unknown one at `location`."""
+    schema = model.model_json_schema()
+    parts = schema.get("$defs", {})
+    for step in location[:-1]:
+        below = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
+        schema = parts.get((below or {}).get("$ref", "").removeprefix("#/$defs/"), below or {})
+    close = difflib.get_close_matches(str(location[-1]), schema.get("properties", {}), n=1)
+    return f"; did you mean {close[0]}?" if close else ""

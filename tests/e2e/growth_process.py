@@ -1,0 +1,81 @@
+"""`growth run` and a Temporal server of its own, as processes that a test may kill."""
+
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from tests.e2e.harness import ControlPlane
+from tests.e2e.harness_process import Process, free_ports
+
+ROOT = Path(__file__).parents[2]
+READY_SECONDS = 60
+
+
+class TemporalServer:
+    """A Temporal server with its file in `folder`, apart from any worker."""
+
+    def __init__(self, folder: Path) -> None:
+        port = free_ports(1)[0]
+        self.address = f"127.0.0.1:{port}"
+        options = {"--ip": "127.0.0.1", "--port": port, "--db-filename": folder / "separate.db", "--log-level": "error"}
+        command = [Path(sys.prefix) / "bin" / "temporal", "server", "start-dev", "--headless"]
+        for option, value in options.items():
+            command += [option, str(value)]
+        self._process = Process("temporal", command, folder=folder)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+class GrowthProcess:
+    """A worker on the control plane; with an `address` it uses that Temporal server, without one its own."""
+
+    def __init__(self, plane: ControlPlane, folder: Path, *, cluster: str, address: str | None) -> None:
+        self._folder = folder
+        self._port = free_ports(1)[0]
+        self._environment = {
+            "PYTHONPATH": str(ROOT),
+            "GROWTH_CLUSTER": cluster,
+            "GROWTH_KUBECONFIG": str(plane.kubeconfig),
+            "GROWTH_HTTP_ADDRESS": f"127.0.0.1:{self._port}",
+            "GROWTH_DATA_DIR": str(folder / "data"),
+        }
+        if address is None:
+            self._environment["GROWTH_EMBEDDED_TEMPORAL"] = "true"
+        else:
+            self._environment["GROWTH_TEMPORAL_ADDRESS"] = address
+        self._process: Process | None = None
+
+    def start(self) -> None:
+        """Start the worker and wait until it is ready."""
+        command = [sys.executable, "-m", "worker.cli", "run"]
+        self._process = Process("growth", command, folder=self._folder, environment=self._environment)
+        deadline = time.monotonic() + READY_SECONDS
+        while not self._answers("readyz"):
+            self._process.check()
+            if time.monotonic() > deadline:
+                raise AssertionError(f"growth run: not ready within {READY_SECONDS} s\n{self._process.tail()}")
+            time.sleep(0.1)
+
+    def kill(self) -> None:
+        """SIGKILL, as a machine that loses power."""
+        if self._process is not None:
+            self._process.kill()
+
+    def tail(self) -> str:
+        """Return the end of its log."""
+        return "" if self._process is None else self._process.tail()
+
+    def fetch(self, path: str) -> str:
+        """Return what one of its HTTP pages says."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/{path}", timeout=5) as response:
+            return response.read().decode()
+
+    def _answers(self, path: str) -> bool:
+        try:
+            self.fetch(path)
+        except (urllib.error.URLError, OSError):
+            return False
+        return True
