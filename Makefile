@@ -30,6 +30,7 @@ test: .venv/dev.stamp ## unit, property, golden, workflow, replay and simulation
 	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e"
 
 e2e: .venv/dev.stamp ## the whole way on a real control plane (needs Go >= 1.26, builds it once)
+	$(BIN)/python -m tests.e2e.harness_build
 	$(PYTEST) -q -s -m e2e
 
 demo: .venv/run.stamp ## pods to machines and back in a simulated cluster, with a real Temporal server

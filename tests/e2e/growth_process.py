@@ -50,7 +50,7 @@ class GrowthProcess:
 
     def start(self) -> None:
         """Start the worker and wait until it is ready."""
-        command = [sys.executable, "-m", "worker.cli", "run"]
+        command = [Path(sys.prefix) / "bin" / "growth", "run"]
         self._process = Process("growth", command, folder=self._folder, environment=self._environment)
         deadline = time.monotonic() + READY_SECONDS
         while not self._answers("readyz"):

@@ -29,7 +29,7 @@ def planned_offline(view: ClusterView, folder: Path) -> dict[str, object]:
     objects = [*view.items("pods,nodes,daemonsets", "-A"), *view.items("nodepools,kwoknodeclasses")]
     dump = folder / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    command = [sys.executable, "-m", "worker.cli", "plan", "-f", str(dump), "-o", "json"]
+    command = [Path(sys.prefix) / "bin" / "growth", "plan", "-f", str(dump), "-o", "json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

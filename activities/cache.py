@@ -1,0 +1,197 @@
+"""A local copy of some resources, kept up to date by list and watch, for readers that ask often.
+
+It satisfies `Reader`. It may lag behind the API server, so nothing is written on its word alone: writes
+are conditional on the version that was read.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from activities.cluster import Cluster, Object, ObjectList, Resource, WatchEvent
+from activities.errors import Expired, GrowthError, NotFound, Unreachable
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, str]
+Subscriber = Callable[[Resource, WatchEvent, Object | None], None]
+"""Told of each change: the resource, the event and the object as it was before, None if it was not there."""
+
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_LONGEST_PAUSE_SECONDS: Final = 30.0
+"""As client-go's reflectors: an API server that comes back must not be met by all its clients at once."""
+
+
+class _Store:
+    """What is known of one resource."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.items: dict[Key, Object] = {}
+        self.version = ""
+        """Of the newest change that is known; empty before the first list, and while the resource is undefined."""
+        self.must_list = True
+        self.failures = 0
+
+
+class Cache:
+    """Copies of resources.
+
+    Args:
+        cluster: where they come from.
+        resources: which ones.
+        sleep: waits so many seconds; a test's may not wait at all.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        resources: Iterable[Resource],
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._cluster = cluster
+        self._stores = {resource: _Store(resource) for resource in resources}
+        self._sleep = sleep
+        self._subscribers: list[Subscriber] = []
+        self._listed = asyncio.Condition()
+
+    async def run(self) -> None:
+        """Follow all resources until cancelled, through outages of any length."""
+        async with asyncio.TaskGroup() as group:
+            for store in self._stores.values():
+                group.create_task(self._follow(store))
+
+    async def list(self, resource: Resource) -> ObjectList:
+        """Return all objects of a resource that is followed, and the version they are from: `Reader.list`.
+
+        They are the cache's own objects, not copies: do not change them.
+
+        Raises:
+            Unreachable: they could not be listed yet, or the resource is not defined.
+        """
+        store = self._stores[resource]
+        if not store.version:
+            raise Unreachable(f"list {resource.plural}: the cache has none yet")
+        return ObjectList(list(store.items.values()), store.version)
+
+    def synced(self) -> bool:
+        """Return whether every resource has been listed."""
+        return all(store.version for store in self._stores.values())
+
+    async def wait_until_synced(self) -> None:
+        """Wait until every resource has been listed."""
+        async with self._listed:
+            await self._listed.wait_for(self.synced)
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call `subscriber` after each change from now on.
+
+        It must be quick and must not change the objects. What a list shows that no watch told of arrives too:
+        as ADDED (the first list: every object), MODIFIED or DELETED; BOOKMARKs do not.
+        """
+        self._subscribers.append(subscriber)
+
+    async def _follow(self, store: _Store) -> None:
+        while True:
+            try:
+                if store.must_list:
+                    await self._list(store)
+                if await self._watch(store):
+                    continue
+                # A watch without any event is either of a quiet resource or at a version that the API server
+                # has lost, as after a restore of its store, when it would stay silent for ever: a list tells.
+                store.must_list = True
+            except Expired:
+                store.must_list = True
+            except NotFound:
+                self._clear(store)
+            except GrowthError as failure:
+                log.warning("the cache cannot follow %s and tries again: %s", store.resource.plural, failure)
+                await self._pause(store, failure)
+                continue
+            await self._pause(store)
+
+    async def _list(self, store: _Store) -> None:
+        listed = await self._cluster.list(store.resource)
+        found = {_key(item): _without_managed_fields(item) for item in listed.items}
+        known = store.items
+        store.items, store.version, store.must_list = found, listed.resource_version, False
+        for event, before in _differences(known, found):
+            self._tell(store.resource, event, before)
+        async with self._listed:
+            self._listed.notify_all()
+
+    async def _watch(self, store: _Store) -> bool:
+        """Take over changes until the stream ends, and return whether there were any."""
+        has_any = False
+        began = asyncio.get_running_loop().time()
+        async for event in self._cluster.watch(store.resource, resource_version=store.version):
+            has_any, store.failures = True, 0
+            self._take(store, event)
+        if asyncio.get_running_loop().time() - began > _FIRST_PAUSE_SECONDS:
+            store.failures = 0
+        return has_any
+
+    def _take(self, store: _Store, event: WatchEvent) -> None:
+        item = _without_managed_fields(event.object)
+        store.version = item["metadata"]["resourceVersion"]
+        if event.type == "BOOKMARK":
+            return
+        before = store.items.get(_key(item))
+        if event.type == "DELETED":
+            store.items.pop(_key(item), None)
+        else:
+            store.items[_key(item)] = item
+        self._tell(store.resource, event, before)
+
+    def _clear(self, store: _Store) -> None:
+        """Forget all objects: without its definition, the resource has none."""
+        known = store.items
+        store.items, store.version, store.must_list = {}, "", True
+        for event, before in _differences(known, {}):
+            self._tell(store.resource, event, before)
+
+    def _tell(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
+        for subscriber in self._subscribers:
+            try:
+                subscriber(resource, event, before)
+            except Exception:
+                # One subscriber's fault must not stop the copy that all others read.
+                log.exception("a subscriber failed on %s %s", resource.plural, _key(event.object))
+
+    async def _pause(self, store: _Store, failure: GrowthError | None = None) -> None:
+        """Wait, longer after each failure in a row, and not the same time in each replica."""
+        longest = min(_FIRST_PAUSE_SECONDS * 2**store.failures, _LONGEST_PAUSE_SECONDS)
+        store.failures += 1
+        seconds = longest * random.uniform(0.5, 1)  # noqa: S311 - it spreads load, it guards nothing
+        asked = failure.retry_after_seconds if isinstance(failure, Unreachable) else None
+        await self._sleep(max(seconds, asked or 0))
+
+
+def _differences(known: dict[Key, Object], found: dict[Key, Object]) -> list[tuple[WatchEvent, Object | None]]:
+    """Return the events that lead from what was known to what a list found, each with the object before."""
+    events: list[tuple[WatchEvent, Object | None]] = []
+    for key, before in known.items():
+        now = found.get(key)
+        if now is None or now["metadata"]["uid"] != before["metadata"]["uid"]:
+            events.append((WatchEvent("DELETED", before), before))
+    for key, now in found.items():
+        before = known.get(key)
+        if before is None or now["metadata"]["uid"] != before["metadata"]["uid"]:
+            events.append((WatchEvent("ADDED", now), None))
+        elif now["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]:
+            events.append((WatchEvent("MODIFIED", now), before))
+    return events
+
+
+def _key(item: Object) -> Key:
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]
+
+
+def _without_managed_fields(item: Object) -> Object:
+    """Drop who wrote which field: no decision reads it, and it is up to half of an object."""
+    item["metadata"].pop("managedFields", None)
+    return item

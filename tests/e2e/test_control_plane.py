@@ -1,0 +1,102 @@
+"""The harness itself: what every other e2e test takes for granted."""
+
+import json
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.e2e
+
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "smoke", "annotations": {"kwok.x-k8s.io/node": "fake"}, "labels": {"smoke": "yes"}},
+    "status": {
+        "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+        "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+    },
+}
+
+
+def deployment(name, replicas, cpu, **pod):
+    labels = {"app": name}
+    container = {"name": "c", "image": "example.com/image", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container], **pod}},
+        },
+    }
+
+
+@pytest.fixture
+def apply(control_plane):
+    """Create objects, and delete them after the test."""
+    made = []
+
+    def create(*items):
+        text = yaml.safe_dump_all(items)
+        made.append(text)
+        control_plane.kubectl("create", "-f", "-", stdin=text)
+
+    yield create
+    for text in reversed(made):
+        control_plane.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", stdin=text)
+
+
+def read(control_plane, *arguments):
+    return json.loads(control_plane.kubectl("get", *arguments, "-o", "json"))
+
+
+def condition(item, kind):
+    found = [each for each in item["status"].get("conditions", []) if each["type"] == kind]
+    return found[0] if found else {}
+
+
+def test_a_kwok_node_becomes_ready_and_runs_what_is_scheduled_to_it(control_plane, apply):
+    apply(NODE, deployment("fits", 3, "1", nodeSelector={"smoke": "yes"}))
+    control_plane.wait_for(
+        lambda: condition(read(control_plane, "node", "smoke"), "Ready").get("status") == "True", "the node is Ready"
+    )
+
+    def running():
+        pods = read(control_plane, "pods", "-l", "app=fits")["items"]
+        return [pod["spec"].get("nodeName") for pod in pods if pod["status"]["phase"] == "Running"]
+
+    control_plane.wait_for(lambda: running() == ["smoke"] * 3, "three pods run on the node")
+
+
+def test_a_pod_that_fits_nowhere_is_told_unschedulable(control_plane, apply):
+    apply(deployment("homeless", 1, "100", nodeSelector={"smoke": "nowhere"}))
+
+    def told():
+        pods = read(control_plane, "pods", "-l", "app=homeless")["items"]
+        scheduled = [condition(pod, "PodScheduled") for pod in pods]
+        return [(each.get("status"), each.get("reason")) for each in scheduled] == [("False", "Unschedulable")]
+
+    control_plane.wait_for(told, "the pod is told Unschedulable")
+
+
+def test_users_other_than_the_admin_may_do_nothing(control_plane):
+    assert control_plane.kubectl("auth", "can-i", "*", "*").strip() == "yes"
+    for user in ("growth", "nobody"):
+        with pytest.raises(AssertionError, match="forbidden"):
+            control_plane.kubectl("get", "nodes", user=user)
+
+
+def test_our_definitions_are_accepted_and_served(control_plane):
+    control_plane.apply_definitions()
+    served = control_plane.kubectl("api-resources", "--api-group=growth.dev", "-o", "name").split()
+    kinds = ("kwoknodeclasses", "nodepools", "noderemovalrequests", "noderequests")
+    assert sorted(served) == [f"{kind}.growth.dev" for kind in kinds]
+
+
+def test_a_process_can_fail_and_come_back(control_plane):
+    control_plane.stop("kube-scheduler")
+    control_plane.check()
+    control_plane.start("kube-scheduler")
+    control_plane.check()
