@@ -1,9 +1,10 @@
 """Everything an activity may reach, handed in from outside: the worker and the simulator fill it differently."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from activities.cluster import Cluster, ObjectList, Resource
 from activities.providers.base import Provider
@@ -15,6 +16,22 @@ class Reader(Protocol):
     async def list(self, resource: Resource) -> ObjectList:
         """Return all objects of the resource, and the version they are from."""
         ...
+
+
+T = TypeVar("T")
+
+
+class Compute(Protocol):
+    """How a long, pure computation is run."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T:
+        """Return what `work` returns."""
+        ...
+
+
+async def in_place(work: Callable[[], T], /) -> T:
+    """Run `work` on the event loop: for the simulator, whose loop knows no other thread."""
+    return work()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +48,7 @@ class Ports:
     """Tells this cluster's servers, workflows and events from others'."""
     namespace: str
     """Where Growth keeps its own objects: the fence's Lease, KWOK's server records."""
+    own_pods: frozenset[str] = frozenset()
+    """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
+    compute: Compute = asyncio.to_thread
+    """Off the event loop, so that a big round does not keep other activities from their heartbeats."""

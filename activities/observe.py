@@ -1,0 +1,202 @@
+"""What a round sees: the watch caches, and its own objects listed live.
+
+An object that cannot be read becomes a problem with its name and field; nothing else is stopped by it.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from activities.cluster import (
+    DAEMON_SETS,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+    Object,
+    Resource,
+)
+from activities.definitions import are_going, class_resource
+from activities.errors import InvalidConfiguration, NotFound, Unreachable
+from activities.parsed import Parsed, problem_of
+from activities.ports import Ports
+from activities.providers.base import Provider
+from api.reading import read
+from api.v1alpha1.kwok_node_class import NodeClassStatus
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import NodeRequest
+from planner.model import NodeClass, PlannerMemory, Problem, Snapshot
+from planner.parse import parse_daemon_set, parse_node, parse_pod
+
+
+class DefinitionsGoing(Exception):
+    """One of our definitions is gone or being deleted: nothing is decided and no cloud is called."""
+
+    def __init__(self, requests: Sequence[Object], removals: Sequence[Object]) -> None:
+        super().__init__("a CustomResourceDefinition of growth.dev is gone or being deleted")
+        self.requests = requests
+        """NodeRequests that still exist: their workflows drop the finalizers."""
+        self.removals = removals
+        """NodeRemovalRequests that still exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A snapshot, and by name the objects it was made from, for writes that are conditional on them."""
+
+    snapshot: Snapshot
+    versions: dict[str, str]
+    """Highest resourceVersion by plural name, for the next round."""
+    nodes: Mapping[str, Object]
+    pools: Mapping[str, Object]
+    requests: Mapping[str, Object]
+    removals: Mapping[str, Object]
+
+
+class Observer:
+    """Builds snapshots, and remembers what it has parsed."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._pods = Parsed(PODS, parse_pod)
+        self._nodes = Parsed(NODES, parse_node)
+        self._daemon_sets = Parsed(DAEMON_SETS, parse_daemon_set)
+        self._pools = Parsed(NODE_POOLS, partial(read, NodePool))
+        self._requests = Parsed(NODE_REQUESTS, partial(read, NodeRequest))
+        self._removals = Parsed(NODE_REMOVAL_REQUESTS, partial(read, NodeRemovalRequest))
+
+    async def observe(self, memory: PlannerMemory, versions: Mapping[str, str]) -> Observation:
+        """Return what is there now; a cache older than `versions` is passed over and listed live.
+
+        Raises:
+            DefinitionsGoing: one of our definitions is gone or being deleted.
+            Unreachable: the API server does not answer.
+        """
+        resources = (PODS, NODES, DAEMON_SETS, NODE_POOLS, *map(class_resource, self._ports.providers))
+        requests, removals, cached = await asyncio.gather(
+            self._list_own(NODE_REQUESTS),
+            self._list_own(NODE_REMOVAL_REQUESTS),
+            asyncio.gather(*(self._read(each, versions.get(each.plural, "")) for each in resources)),
+        )
+        lists = [found for found, _ in cached if found is not None]
+        if requests is None or removals is None or len(lists) < len(cached):
+            raise DefinitionsGoing(requests or (), removals or ())
+        pods, nodes, daemon_sets, pools = lists[:4]
+        own = (*pools, *requests, *removals)
+        if any("deletionTimestamp" in item["metadata"] for item in own) and await are_going(self._ports):
+            raise DefinitionsGoing(requests, removals)
+
+        parts = (
+            (self._pods, pods),
+            (self._nodes, nodes),
+            (self._daemon_sets, daemon_sets),
+            (self._pools, pools),
+            (self._requests, requests),
+            (self._removals, removals),
+        )
+        parsed, problems = await self._parse(parts)
+        classes, class_problems = self._classes(lists[4:])
+        snapshot = Snapshot(
+            now=self._ports.now(),
+            pods=parsed[0],
+            nodes=parsed[1],
+            daemon_sets=parsed[2],
+            pools=parsed[3],
+            classes=classes,
+            requests=parsed[4],
+            removals=parsed[5],
+            protected_nodes=self._protected(pods),
+            memory=memory,
+            problems=(*problems, *class_problems),
+        )
+        return Observation(
+            snapshot=snapshot,
+            versions={
+                resource.plural: version for resource, (_, version) in zip(resources, cached, strict=True) if version
+            },
+            nodes=_by_name(nodes),
+            pools=_by_name(pools),
+            requests=_by_name(requests),
+            removals=_by_name(removals),
+        )
+
+    async def _list_own(self, resource: Resource) -> Sequence[Object] | None:
+        try:
+            return (await self._ports.cluster.list(resource)).items
+        except NotFound:
+            return None
+
+    async def _read(self, resource: Resource, wanted: str) -> tuple[Sequence[Object] | None, str]:
+        try:
+            with suppress(Unreachable):
+                # A cache that knows nothing yet, or nothing any more, is passed over like an old one.
+                found = await self._ports.reader.list(resource)
+                if not _is_older(found.resource_version, wanted):
+                    return found.items, found.resource_version
+            live = await self._ports.cluster.list(resource)
+        except NotFound:
+            return None, wanted
+        # A live list has the version of the whole cluster, which a cache reaches only with the next
+        # change of this kind; what the items say, every cache that has them has reached.
+        seen = [item["metadata"]["resourceVersion"] for item in live.items]
+        # Behind `wanted` is only a cluster that was restored from a backup: its versions begin anew.
+        known = [] if _is_older(live.resource_version, wanted) else [wanted]
+        return live.items, max([*known, *seen], key=_number, default="")
+
+    async def _parse(
+        self, parts: Sequence[tuple[Parsed[Any], Sequence[Object]]]
+    ) -> tuple[list[tuple[Any, ...]], list[Problem]]:
+        results = await self._ports.compute(lambda: [parser.read(items) for parser, items in parts])
+        return [found for found, _ in results], [problem for _, problems in results for problem in problems]
+
+    def _classes(self, lists: Sequence[Sequence[Object]]) -> tuple[tuple[NodeClass, ...], list[Problem]]:
+        classes: list[NodeClass] = []
+        problems: list[Problem] = []
+        for (kind, provider), items in zip(self._ports.providers.items(), lists, strict=True):
+            for item in items:
+                try:
+                    classes.append(_node_class(provider, item))
+                except ValueError as error:
+                    problems.append(problem_of(class_resource(kind), item, error))
+        return tuple(classes), problems
+
+    def _protected(self, pods: Sequence[Object]) -> frozenset[str]:
+        own = self._ports.own_pods
+        if not own:
+            return frozenset()
+        return frozenset(
+            pod["spec"]["nodeName"]
+            for pod in pods
+            if f"{pod['metadata'].get('namespace')}/{pod['metadata']['name']}" in own
+            and pod.get("spec", {}).get("nodeName")
+        )
+
+
+def _node_class(provider: Provider, item: Object) -> NodeClass:
+    metadata = item["metadata"]
+    ref = ClassRef.model_validate({"kind": provider.class_kind, "name": metadata["name"]})
+    generation = int(metadata.get("generation", 0))
+    try:
+        offerings = provider.offerings(item)
+    except InvalidConfiguration as error:
+        return NodeClass(ref=ref, offerings=(), generation=generation, problem=str(error))
+    status = NodeClassStatus.model_validate(item.get("status", {}))
+    return NodeClass(ref=ref, offerings=offerings, status=status, generation=generation)
+
+
+def _by_name(items: Sequence[Object]) -> dict[str, Object]:
+    return {item["metadata"]["name"]: item for item in items}
+
+
+def _is_older(version: str, wanted: str) -> bool:
+    return bool(wanted) and _number(version) < _number(wanted)
+
+
+def _number(version: str) -> int:
+    # Versions of one resource are ordered as integers. Source: Kubernetes API concepts, "Resource versions".
+    return int(version) if version.isdecimal() else 0
