@@ -5,6 +5,7 @@
     ├── AlreadyExists               an object of that name exists
     ├── Conflict                    the object changed since it was read
     ├── Rejected                    the API server refuses for good: invalid, forbidden
+    ├── Unreadable                  a field of an object cannot be read: a person must mend it
     ├── Expired                     a watch's resourceVersion is too old: list again
     ├── Unreachable                 no answer, a 5xx or a 429: unknown outcome
     └── ProviderError
@@ -50,6 +51,12 @@ class Rejected(GrowthError):
     """The API server refuses for good."""
 
     reason: ClassVar[str] = "Rejected"
+
+
+class Unreadable(GrowthError):
+    """A field of an object cannot be read: a person must mend it."""
+
+    reason: ClassVar[str] = "Unreadable"
 
 
 class Expired(GrowthError):

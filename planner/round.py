@@ -63,3 +63,8 @@ def request_workflow_id(cluster: str, request: ObjectId) -> str:
 def removal_workflow_id(cluster: str, removal: ObjectId) -> str:
     """Return the id of the workflow of a NodeRemovalRequest."""
     return f"node-removal:{cluster}:{removal.name}:{removal.uid}"
+
+
+def cluster_of(workflow_id: str) -> str:
+    """Return the cluster that a workflow id names: workflows learn it from their id, their input is only the object."""
+    return workflow_id.split(":")[1]

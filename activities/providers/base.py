@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from activities.cluster import Object
 from planner.offering import Offering
@@ -58,7 +58,7 @@ class ServerOrder:
 class Provider(Protocol):
     """A cloud. Every call may raise the `ProviderError`s of `activities.errors`."""
 
-    class_kind: str
+    class_kind: ClassVar[str]
     """Kind of the node class it reads, such as KwokNodeClass."""
 
     def offerings(self, node_class: Object) -> tuple[Offering, ...]:

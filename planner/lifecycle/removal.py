@@ -11,12 +11,14 @@ from typing import Final
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalSeen, ServerSeen
-from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait
+from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shortened
 
 TAINT_SETTLES_AFTER: Final = timedelta(seconds=5)
 """A scheduler that has not seen the taint yet may still bind a pod within its cache delay."""
 LOOK_EVERY: Final = timedelta(seconds=5)
 """A server's disappearance comes without a message."""
+LOOK_AT_COOL_OFF_EVERY: Final = timedelta(seconds=15)
+"""Cancels come by a message; the pods that a cancel places count as placed for 30 s only, so this is the fallback."""
 LOOK_AT_PARKED_EVERY: Final = timedelta(minutes=10)
 """A parked server may be deleted by a person at the provider; the removal then ends by itself."""
 
@@ -65,6 +67,8 @@ def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> St
 def refusal(seen: RemovalSeen, kind: DecisionKind) -> str | None:
     """Return why a decision of this kind has no effect now, or None if it has."""
     phase = seen.status.phase
+    if not seen.exists:
+        return "the removal no longer exists"
     if kind is DecisionKind.CANCEL:
         if seen.immediate:
             return "cannot cancel: the machine never became part of the cluster and must go"
@@ -108,6 +112,7 @@ def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Ste
             reason="CoolOff",
             message="Cool-off: at the deadline the node goes if it is empty; cancel it until then",
             until=verify_at,
+            look_every=LOOK_AT_COOL_OFF_EVERY,
         )
     if seen.occupant_count:
         names = ", ".join(seen.occupants)
@@ -142,7 +147,9 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
         return Act(
             effect=RemovalEffect.PARK,
             reason="RemovalFailed",
-            message=f"The server still exists after {status.removal_attempts} delete calls: {status.message}",
+            message=shortened(
+                f"The server still exists after {status.removal_attempts} delete calls: {status.message}"
+            ),
             until=now + seen.timings.parked_retry,
         )
     return Act(
@@ -153,7 +160,7 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
 def _parked(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
     status = seen.status
     kind = None if decision is None else decision.kind
-    if seen.server is ServerSeen.ABSENT:
+    if seen.server is ServerSeen.ABSENT or seen.server is ServerSeen.FOREIGN:
         return _resume("Provider", "The server no longer exists")
     if decision is not None and kind is DecisionKind.RETRY:
         return _resume(decision.by, decision.reason or "Try to delete the server again")
@@ -187,7 +194,7 @@ def _commit(reason: str, message: str) -> Act:
 
 
 def _cancel(by: str, reason: str) -> Act:
-    return Act(effect=RemovalEffect.CANCEL, reason="Cancelled", message=reason, by=by)
+    return Act(effect=RemovalEffect.CANCEL, reason="Cancelled", message=shortened(reason), by=by)
 
 
 def _resume(by: str, message: str) -> Act:

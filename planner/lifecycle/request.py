@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from api.v1alpha1.node_request import RequestPhase
-from planner.lifecycle.seen import RequestSeen, ServerSeen
-from planner.lifecycle.step import Act, Done, Step, Wait
+from planner.lifecycle.seen import NodeSeen, RequestSeen, ServerSeen
+from planner.lifecycle.step import Act, Done, Step, Wait, shortened
 
 BELIEVE_ABSENCE_AFTER: Final = timedelta(seconds=60)
 """A create call of unknown outcome may still make its server appear; clouds answer within this."""
@@ -21,7 +21,16 @@ RELEASE_UNREADY_AFTER: Final = timedelta(seconds=60)
 LOOK_EVERY: Final = timedelta(seconds=5)
 """Server states come without a message; a boot takes 10 s and more."""
 LOOK_AT_RECORD_EVERY: Final = timedelta(minutes=1)
-"""A Ready machine's end comes by a message; this is the fallback."""
+"""The end of a machine or of its record comes by a message; this is the fallback."""
+
+CANCELLED: Final = "Cancelled"
+DELETED: Final = "Deleted"
+BY_DELETION: Final = frozenset({CANCELLED, DELETED})
+"""Reasons of steps that the deletion of the request asks for."""
+PROVISIONING_TIMEOUT: Final = "ProvisioningTimeout"
+JOIN_TIMEOUT: Final = "JoinTimeout"
+TIMEOUTS: Final = frozenset({PROVISIONING_TIMEOUT, JOIN_TIMEOUT})
+"""Reasons to give up that a Ready Node or a bound pod overrules. Source: design §5, hand-over."""
 
 
 class RequestEffect(StrEnum):
@@ -69,11 +78,12 @@ def next_step(seen: RequestSeen, now: datetime) -> Step:
 
 
 def _pending(seen: RequestSeen, now: datetime) -> Step:
-    asked = seen.status.create_attempt_at is not None
+    status = seen.status
+    asked = status.create_attempt_at is not None
     if seen.deleting:
         if asked:
-            return _give_up("Cancelled", "The request was deleted while its server may exist")
-        return Act(effect=RequestEffect.FINISH, reason="Cancelled", message="Deleted before a server was asked for")
+            return _give_up(CANCELLED, "The request was deleted while its server may exist")
+        return _finish(CANCELLED, "Deleted before a server was asked for")
     until = seen.offering_unavailable_until
     if not asked and until is not None and now < until:
         return Act(
@@ -82,70 +92,80 @@ def _pending(seen: RequestSeen, now: datetime) -> Step:
             message="Another request found this offering without capacity",
             until=until,
         )
-    return Act(effect=RequestEffect.CREATE_SERVER, reason="CreateServer", message="Ask the provider for the server")
+    deadline = status.provisioning_deadline or now + seen.timings.provisioning_timeout
+    if asked and now >= deadline:
+        return _give_up(PROVISIONING_TIMEOUT, "No create call was answered in time; the server may exist")
+    return Act(
+        effect=RequestEffect.CREATE_SERVER,
+        reason="CreateServer",
+        message="Ask the provider for the server",
+        until=deadline,
+    )
 
 
 def _provisioning(seen: RequestSeen, now: datetime) -> Step:
     status = seen.status
+    node = seen.node
     if seen.deleting:
-        return _give_up("Cancelled", "The request was deleted before its node was Ready")
+        return _give_up(CANCELLED, "The request was deleted before its node was Ready")
     if seen.server is ServerSeen.BROKEN:
         return _give_up("ServerBroken", "The provider says that the server will not run")
-    if _is_gone(seen, now):
+    if _is_gone(seen, now) and not (node is not None and node.ready):
         return _give_up("ServerGone", "The provider says that the server does not exist")
-    if seen.node is not None:
-        if status.registered_at is None:
-            return Act(
-                effect=RequestEffect.REGISTER_NODE,
-                reason="Registered",
-                message=f"Node {seen.node.name} joined: label it and keep it for its pods",
-            )
+    if node is not None:
+        if status.registered_at is None or node.unregistered:
+            return _register(node)
+        if status.released_at is not None and node.reserved:
+            return _lift()
         if seen.untolerated and status.released_at is None:
-            return Act(
-                effect=RequestEffect.TOLERATE_PODS,
-                reason="Reserved",
-                message=f"Let {seen.untolerated} planned pods onto the node",
-            )
-        if seen.node.ready:
+            return _tolerate(seen)
+        if node.ready:
             return Act(
                 effect=RequestEffect.MARK_READY,
                 reason="Ready",
-                message=f"Node {seen.node.name} is Ready",
+                message=f"Node {node.name} is Ready",
                 until=now + RELEASE_AFTER_READY,
             )
-    if status.running_at is None and (seen.server is ServerSeen.RUNNING or seen.node is not None):
+    if status.running_at is None and (seen.server is ServerSeen.RUNNING or node is not None):
         return Act(
             effect=RequestEffect.MARK_RUNNING,
             reason="Running",
             message="The server runs; its node shall join",
             until=now + seen.timings.join_timeout,
         )
+    if status.running_at is None:
+        return _await_boot(seen, now)
     return _await_node(seen, now)
+
+
+def _await_boot(seen: RequestSeen, now: datetime) -> Step:
+    deadline = seen.status.provisioning_deadline or now
+    if now >= deadline:
+        return _give_up(PROVISIONING_TIMEOUT, "The server did not run in time")
+    return Wait(
+        reason="ServerBoot",
+        message="The server boots; if it does not run in time it is removed",
+        until=deadline,
+        look_every=LOOK_EVERY,
+    )
 
 
 def _await_node(seen: RequestSeen, now: datetime) -> Step:
     status = seen.status
-    if status.running_at is None:
-        deadline = status.provisioning_deadline or now
-        if now >= deadline:
-            return _give_up("ProvisioningTimeout", "The server did not run in time")
-        return Wait(
-            reason="ServerBoot",
-            message="The server boots; if it does not run in time it is removed",
-            until=deadline,
-            look_every=LOOK_EVERY,
-        )
     deadline = status.join_deadline or now
     if now >= deadline:
-        return _give_up("JoinTimeout", "The node was not Ready in time")
-    if status.registered_at is not None and status.released_at is None:
+        if seen.node is not None and seen.bound:
+            return Act(
+                effect=RequestEffect.MARK_READY,
+                reason="PodsBound",
+                message=f"Node {seen.node.name} is not Ready in time, but {seen.bound} pods are bound to it: it stays",
+                until=now + RELEASE_AFTER_READY,
+            )
+        return _give_up(JOIN_TIMEOUT, "The node was not Ready in time")
+    if seen.node is not None and status.registered_at is not None and status.released_at is None:
         release_at = status.registered_at + RELEASE_UNREADY_AFTER
         if now >= release_at:
-            return Act(
-                effect=RequestEffect.RELEASE_NODE,
-                reason="NotReady",
-                message="The node is registered and not Ready: its pods may go elsewhere",
-            )
+            return _release("NotReady", "The node is registered and not Ready: its pods may go elsewhere")
         deadline = min(deadline, release_at)
     return Wait(
         reason="NodeReady",
@@ -156,63 +176,103 @@ def _await_node(seen: RequestSeen, now: datetime) -> Step:
 
 
 def _ready(seen: RequestSeen, now: datetime) -> Step:
-    status = seen.status
-    node_gone = seen.node is None
-    if status.released_at is None and not node_gone:
-        if seen.deleting:
-            return _release("Deleted", "The request was deleted: the machine stays as plain capacity")
-        if not seen.awaited:
-            return _release("PodsBound", "No planned pod is waiting any more")
-        if status.release_by is None or now >= status.release_by:
-            return _release("ReleaseTimeout", f"{seen.awaited} planned pods have not come")
-        if seen.untolerated:
-            return Act(
-                effect=RequestEffect.TOLERATE_PODS,
-                reason="Reserved",
-                message=f"Let {seen.untolerated} planned pods onto the node",
-            )
-        return Wait(
-            reason="PodsBind",
-            message=f"{seen.awaited} of {seen.seats} planned pods are not bound; then the node opens for all",
-            until=status.release_by,
-            look_every=LOOK_EVERY,
-        )
-    if seen.deleting:
-        return Act(effect=RequestEffect.FINISH, reason="Deleted", message="The record was deleted; the machine stays")
+    node = seen.node
+    if node is None:
+        return _without_node(seen, now)
     if _is_gone(seen, now):
-        return Act(effect=RequestEffect.FINISH, reason="ServerGone", message="The server no longer exists")
-    if node_gone and seen.server is not ServerSeen.UNKNOWN:
-        return _give_up("NodeGone", "The Node was deleted while its server runs")
-    if status.expires_at is None or now >= status.expires_at:
-        return Act(effect=RequestEffect.FINISH, reason="Expired", message="The record has been kept long enough")
+        # Two witnesses condemn a machine. While its Node is Ready the provider may be the one that errs.
+        if not node.ready:
+            return _give_up("ServerGone", "The server no longer exists and its Node is not Ready")
+        return _finish("ServerGone", "The provider says that the server no longer exists; its Node is Ready")
+    if node.unregistered:
+        return _register(node)
+    if seen.status.released_at is None:
+        return _reserved(seen, now)
+    if node.reserved:
+        return _lift()
+    if seen.deleting:
+        return _finish(DELETED, "The record was deleted; the machine stays")
+    expires_at = seen.status.expires_at
+    if expires_at is None or now >= expires_at:
+        return _finish("Expired", "The record has been kept long enough")
     return Wait(
         reason="Record",
         message="The machine is Ready; this record goes at the deadline, the machine stays",
-        until=status.expires_at,
+        until=expires_at,
         look_every=LOOK_AT_RECORD_EVERY,
+    )
+
+
+def _without_node(seen: RequestSeen, now: datetime) -> Step:
+    if _is_gone(seen, now):
+        return _finish("ServerGone", "Server and Node no longer exist")
+    if seen.server is ServerSeen.UNKNOWN:
+        # Ending here would leave a server that nobody knows of.
+        return Wait(
+            reason="ServerAnswer",
+            message="The Node is gone; once the provider says whether its server exists, the server goes too",
+            until=None,
+            look_every=LOOK_EVERY,
+        )
+    return _give_up("NodeGone", "The Node was deleted while its server exists")
+
+
+def _reserved(seen: RequestSeen, now: datetime) -> Step:
+    release_by = seen.status.release_by
+    if seen.deleting:
+        return _release(DELETED, "The request was deleted: the machine stays as plain capacity")
+    if not seen.awaited:
+        return _release("PodsBound", "No planned pod is waiting any more")
+    if release_by is None or now >= release_by:
+        return _release("ReleaseTimeout", f"{seen.awaited} planned pods have not come")
+    if seen.untolerated:
+        return _tolerate(seen)
+    return Wait(
+        reason="PodsBind",
+        message=f"{seen.awaited} of {seen.seats} planned pods are not bound; then the node opens for all",
+        until=release_by,
+        look_every=LOOK_EVERY,
     )
 
 
 def _parked(seen: RequestSeen, now: datetime) -> Step:
     status = seen.status
     if seen.deleting:
-        return Act(effect=RequestEffect.FINISH, reason="Deleted", message="The record was deleted; there is no server")
+        return _finish(DELETED, "The record was deleted; there is no server")
     if status.expires_at is None or now >= status.expires_at:
-        return Act(
-            effect=RequestEffect.FINISH,
-            reason="Expired",
-            message="The offering may be tried again",
-        )
+        return _finish("Expired", "The offering may be tried again")
     return Wait(
         reason=status.phase.value,
-        message=f"{status.message or status.reason}; at the deadline this record goes and the choice is open again",
+        message=shortened(
+            f"At the deadline this record goes and the choice is open again. {status.message or status.reason}"
+        ),
         until=status.expires_at,
+        look_every=LOOK_AT_RECORD_EVERY,
     )
 
 
 def _is_gone(seen: RequestSeen, now: datetime) -> bool:
+    if seen.server is ServerSeen.FOREIGN:
+        # Names are unique at the provider, so this request's server cannot exist beside it.
+        return True
     asked = seen.status.create_attempt_at
     return seen.server is ServerSeen.ABSENT and (asked is None or now >= asked + BELIEVE_ABSENCE_AFTER)
+
+
+def _register(node: NodeSeen) -> Act:
+    return Act(
+        effect=RequestEffect.REGISTER_NODE,
+        reason="Registered",
+        message=f"Node {node.name} joined: label it and keep it for its pods",
+    )
+
+
+def _tolerate(seen: RequestSeen) -> Act:
+    return Act(
+        effect=RequestEffect.TOLERATE_PODS,
+        reason="Reserved",
+        message=f"Let {seen.untolerated} planned pods onto the node",
+    )
 
 
 def _give_up(reason: str, message: str) -> Act:
@@ -221,3 +281,11 @@ def _give_up(reason: str, message: str) -> Act:
 
 def _release(reason: str, message: str) -> Act:
     return Act(effect=RequestEffect.RELEASE_NODE, reason=reason, message=message)
+
+
+def _lift() -> Act:
+    return _release("Released", "The reservation ended, but its taint is still there: lift it")
+
+
+def _finish(reason: str, message: str) -> Act:
+    return Act(effect=RequestEffect.FINISH, reason=reason, message=message)

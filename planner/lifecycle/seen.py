@@ -61,6 +61,8 @@ class RequestSeen(Model):
     """One of our CRDs is gone or going: no provider call, drop the finalizers."""
     deleting: bool = False
     """The object has a deletionTimestamp."""
+    pool: str = ""
+    """Name of the pool, for the Temporal UI."""
     status: NodeRequestStatus = NodeRequestStatus()
     """Without its events."""
     server: ServerSeen = ServerSeen.UNKNOWN
@@ -68,9 +70,9 @@ class RequestSeen(Model):
     seats: int = 0
     """Pods the machine is kept for."""
     awaited: int = 0
-    """Of those, pods that exist and are not bound."""
+    """Of those, pods that are not bound: waiting, or gone and not yet replaced or dropped by a round."""
     untolerated: int = 0
-    """Of those, pods that do not tolerate the reservation yet."""
+    """Of those, waiting pods that do not tolerate the reservation yet."""
     bound: int = 0
     """Pods bound to the Node, DaemonSet and mirror pods left out."""
     offering_unavailable_until: Timestamp | None = None
@@ -96,6 +98,8 @@ class RemovalSeen(Model):
     """One of our CRDs is gone or going: no provider call, drop the finalizers."""
     deleting: bool = False
     """The object has a deletionTimestamp."""
+    pool: str = ""
+    """Name of the pool, for the Temporal UI."""
     immediate: bool = False
     """No cool-off, no look for pods."""
     create_attempt_at: Timestamp | None = None

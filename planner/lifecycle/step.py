@@ -2,14 +2,22 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from api.model import Model
 from api.timestamp import Timestamp
 
-Sentence = Annotated[str, Field(max_length=1024)]
+SENTENCE_CHARACTERS: Final = 1024
+"""As long as a message in a status may be."""
+
+Sentence = Annotated[str, Field(max_length=SENTENCE_CHARACTERS)]
+
+
+def shortened(text: str) -> str:
+    """Return `text`, cut to the length of a `Sentence`: other people's words must not stop a lifecycle."""
+    return text if len(text) <= SENTENCE_CHARACTERS else f"{text[: SENTENCE_CHARACTERS - 3]}..."
 
 
 class Act(Model):

@@ -1,0 +1,118 @@
+"""The cool-off of a removal, up to its point of no return: everything here can still be undone.
+
+A cancel is written on the object before the taint is lifted, and the point of no return is a write
+on the version that showed no cancel: one order of events for all. Source: design §5, Removal.
+"""
+
+from activities.cluster import NODES
+from activities.effects import tell, tell_on
+from activities.errors import Conflict
+from activities.events import Recorder
+from activities.nodes import change_node, has_taint, lift_taint, scale_down, taints_of
+from activities.ports import Ports
+from activities.removals_look import RemovalSight
+from activities.status import conditions_with, hold, still_as_read, write_status
+from api.keys import TAINT_SCALE_DOWN
+from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.step import Act
+
+_CANCEL_REASON_CHARACTERS = 512
+
+
+async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Begin the cool-off: write its end, taint the Node, write when it was tainted.
+
+    The time of tainting is unset first if the taint has to be set again, so that a kill in between
+    never leaves an old time with a new taint: pods get their time to settle from the new one.
+
+    Raises:
+        Conflict: removal or Node have changed since they were read.
+    """
+    record = await hold(ports.cluster, sight.record)
+    status = record.model.status
+    tainted = sight.node is None or has_taint(sight.node, TAINT_SCALE_DOWN)
+    if status.scale_down_at is None or (status.tainted_at is not None and not tainted):
+        record = await write_status(
+            ports.cluster,
+            record,
+            now=ports.now(),
+            event=act.reason,
+            because=act.message,
+            reason=act.reason,
+            message=act.message,
+            scale_down_at=status.scale_down_at or act.until or ports.now() + sight.seen.timings.soft_grace,
+            tainted_at=None,
+        )
+    if sight.node is not None and not tainted:
+        if not await still_as_read(ports.cluster, record):
+            raise Conflict(f"NodeRemovalRequest {record.name} has changed since it was read")
+        taint = scale_down(int(ports.now().timestamp()))
+        await change_node(ports.cluster, sight.node, taints=[*taints_of(sight.node), taint])
+    now = ports.now()
+    await write_status(
+        ports.cluster,
+        record,
+        now=now,
+        event="Tainted",
+        because=act.message,
+        tainted_at=now,
+        conditions=conditions_with(record, "Tainted", status=True, reason=act.reason, message=act.message, now=now),
+    )
+    await tell(recorder, record, act.reason, act.message)
+    if sight.node is not None:
+        await tell_on(recorder, NODES, sight.node, act.reason, act.message)
+
+
+async def cancel(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Record the cancel. From here on the removal can only end.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    now = ports.now()
+    by = act.by or "Person"
+    changes = {
+        "cancel": CancelRecord(at=now, by=by, reason=act.message[:_CANCEL_REASON_CHARACTERS]),
+        "reason": act.reason,
+        "message": act.message,
+    }
+    if by == "NotEmpty":
+        changes["conditions"] = conditions_with(
+            sight.record, "Empty", status=False, reason=by, message=act.message, now=now
+        )
+    await write_status(
+        ports.cluster, sight.record, now=now, event="Cancelled", because=f"By {by}: {act.message}", **changes
+    )
+    await tell(recorder, sight.record, "Cancelled", f"By {by}: {act.message}")
+
+
+async def untaint_node(ports: Ports, sight: RemovalSight) -> None:
+    """Give a cancelled Node back to the scheduler.
+
+    Raises:
+        Conflict: the Node has changed since it was read.
+    """
+    if sight.node is not None:
+        await lift_taint(ports.cluster, sight.node, TAINT_SCALE_DOWN)
+
+
+async def commit(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Pass the point of no return, on the version that showed no cancel and before which the pods were listed.
+
+    Raises:
+        Conflict: the removal has changed since it was read, perhaps by a cancel: look again.
+    """
+    now = ports.now()
+    record = await hold(ports.cluster, sight.record)
+    await write_status(
+        ports.cluster,
+        record,
+        now=now,
+        event=act.reason,
+        because=act.message,
+        phase=RemovalPhase.DEPROVISIONING,
+        reason=act.reason,
+        message=act.message,
+        conditions=conditions_with(record, "Empty", status=True, reason=act.reason, message=act.message, now=now),
+    )
+    await tell(recorder, sight.record, "Deprovisioning", act.message)

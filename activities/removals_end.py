@@ -1,0 +1,87 @@
+"""The ways out of a removal's life: done, cancelled, skipped or abandoned by a person, or forgotten."""
+
+import logging
+
+from activities.cluster import NODES
+from activities.effects import tell, tell_on
+from activities.errors import GrowthError, NotFound
+from activities.events import Recorder
+from activities.nodes import change_node, taints_of
+from activities.ports import Ports
+from activities.removals_look import RemovalSight, is_ours
+from activities.removals_server import delete_node
+from activities.status import drop_finalizer, let_go
+from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
+from planner.lifecycle.step import Act
+
+log = logging.getLogger(__name__)
+
+
+async def finish(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """End the removal.
+
+    Raises:
+        Conflict: it has changed since it was read.
+    """
+    await tell(recorder, sight.record, act.reason, act.message)
+    await let_go(ports.cluster, sight.record)
+
+
+async def skip(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Treat the server as gone, as a person wishes: delete its Node and end.
+
+    Raises:
+        Conflict: the removal or the Node have changed since they were read.
+    """
+    message = f"By {act.by or 'Person'}: {act.message}"
+    log.warning("server %s is treated as gone: %s", sight.record.model.spec.server_name, message)
+    await tell(recorder, sight.record, act.reason, message, warning=True)
+    await delete_node(ports, sight)
+    await let_go(ports.cluster, sight.record)
+
+
+async def abandon(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Leave the server to its people: lift the taint, mark server and Node so that nothing removes them, and end.
+
+    A server that cannot be marked, because the provider refuses for good, is left all the same and
+    an event tells that a sweep may find it: such a refusal may be the very reason for leaving it.
+
+    Raises:
+        UnknownOutcome: the provider does not answer; repeat.
+        Conflict: the removal or the Node have changed since they were read.
+    """
+    message = f"By {act.by or 'Person'}: {act.message}"
+    await _mark_server(ports, recorder, sight)
+    if sight.node is not None:
+        taints = [taint for taint in taints_of(sight.node) if taint["key"] != TAINT_SCALE_DOWN]
+        await change_node(ports.cluster, sight.node, taints=taints, annotations={ANNOTATION_DO_NOT_REMOVE: "abandoned"})
+        await tell_on(recorder, NODES, sight.node, act.reason, message, warning=True)
+    await tell(recorder, sight.record, act.reason, message, warning=True)
+    await let_go(ports.cluster, sight.record)
+
+
+async def _mark_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -> None:
+    removal = sight.record.model
+    name = removal.spec.server_name
+    provider = ports.providers.get(removal.spec.class_ref.kind)
+    if provider is None:
+        return
+    try:
+        if is_ours(ports, removal, await provider.get(name)):
+            await provider.label(name, {LABEL_ABANDONED: "true"})
+    except NotFound:
+        return
+    except GrowthError as error:
+        if error.retryable:
+            raise
+        message = f"Server {name} could not be labelled {LABEL_ABANDONED}: {error}"
+        await tell(recorder, sight.record, "NotLabelled", message, warning=True)
+
+
+async def forget(ports: Ports, sight: RemovalSight) -> None:
+    """Drop the finalizer and nothing else: our definitions are being removed.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    await drop_finalizer(ports.cluster, sight.record.resource, sight.record.object)

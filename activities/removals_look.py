@@ -1,0 +1,94 @@
+"""What belongs to a NodeRemovalRequest, looked at live: its object, pool, server, Node and the pods on it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from activities.belongings import find_pool, removal_timings, see_server
+from activities.cluster import Object
+from activities.definitions import are_going
+from activities.nodes import find_node, see_node
+from activities.pods import occupants_of
+from activities.ports import Ports
+from activities.providers.base import Server
+from activities.status import Record, read_removal
+from api.keys import LABEL_CLUSTER, LABEL_REQUEST_UID
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from planner.lifecycle.seen import RemovalSeen, ServerSeen
+
+_NAMED: Final = 5
+"""Occupants that are told by name; the rest only counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalSight:
+    """A NodeRemovalRequest and what belongs to it, at one moment."""
+
+    record: Record[NodeRemovalRequest]
+    seen: RemovalSeen
+    node: Object | None = None
+
+
+async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | None:
+    """Return the removal with this uid and what belongs to it, or None when its life is over.
+
+    Only what the next step may depend on is asked for. The Node is looked for by the server's name
+    if the object names none, so that a server whose Node joined late is not taken for one without.
+
+    Raises:
+        Unreadable: a person broke the object.
+        Unreachable: the API server does not answer.
+    """
+    record = await read_removal(ports.cluster, name, uid)
+    if record is None:
+        return None
+    spec, status = record.model.spec, record.model.status
+    seen = RemovalSeen(
+        deleting=record.is_deleting,
+        pool=spec.pool,
+        immediate=spec.immediate,
+        create_attempt_at=spec.create_attempt_at,
+        status=status.model_copy(update={"events": ()}),
+    )
+    if record.is_deleting and await are_going(ports):
+        return RemovalSight(record, seen.model_copy(update={"crds_going": True}))
+    timings = removal_timings(await find_pool(ports, spec.pool))
+    node = await find_node(
+        ports.cluster,
+        spec.node_name or spec.server_name,
+        request_uid=request_uid(record.model),
+        provider_id=spec.provider_id,
+    )
+    server = ServerSeen.UNKNOWN
+    occupants: list[str] = []
+    if status.phase is not RemovalPhase.PENDING:
+        server = await see_server(
+            ports, spec.class_ref.kind, spec.server_name, lambda found: is_ours(ports, record.model, found)
+        )
+    elif node is not None and not spec.immediate:
+        occupants = await occupants_of(ports.cluster, node["metadata"]["name"])
+    seen = seen.model_copy(
+        update={
+            "timings": timings,
+            "server": server,
+            "node": None if node is None else see_node(node, spec.server_name),
+            "occupants": tuple(occupants[:_NAMED]),
+            "occupant_count": len(occupants),
+        }
+    )
+    return RemovalSight(record, seen, node)
+
+
+def request_uid(removal: NodeRemovalRequest) -> str | None:
+    """Return the uid of the request that made the machine, if the removal knows it."""
+    return removal.metadata.labels.get(LABEL_REQUEST_UID)
+
+
+def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server) -> bool:
+    """Return whether the server is the one that shall go: names are given again, other marks are not."""
+    known = request_uid(removal)
+    wanted = removal.spec.provider_id
+    return (
+        server.labels.get(LABEL_CLUSTER) == ports.cluster_name
+        and (known is None or server.labels.get(LABEL_REQUEST_UID) == known)
+        and (wanted is None or server.provider_id == wanted)
+    )

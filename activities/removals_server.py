@@ -1,0 +1,133 @@
+"""The end of a removal's server and Node: asked for until the provider says that it is gone, or parked.
+
+What the provider answers is written on the object and told; it never ends the life of a removal.
+Source: design §5, Removal.
+"""
+
+import logging
+
+from activities.cluster import NODES
+from activities.effects import tell, tell_on
+from activities.errors import GrowthError, InvalidConfiguration, NotFound
+from activities.events import Recorder
+from activities.ports import Ports
+from activities.removals_look import RemovalSight, is_ours
+from activities.status import conditions_with, write_status
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from planner.lifecycle.step import Act, shortened
+
+log = logging.getLogger(__name__)
+
+
+async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -> None:
+    """Make one delete call. The attempt is on the object before the call, so that none goes uncounted.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    attempt = sight.record.model.status.removal_attempts + 1
+    now = ports.now()
+    record = await write_status(
+        ports.cluster,
+        sight.record,
+        now=now,
+        event="DeleteServer",
+        because=f"Delete call {attempt}",
+        removal_attempts=attempt,
+        remove_attempted_at=now,
+    )
+    try:
+        await _call(ports, record.model)
+    except NotFound:
+        return
+    except GrowthError as error:
+        message = shortened(f"Delete call {attempt}: {error.reason}: {error}")
+        await write_status(
+            ports.cluster,
+            record,
+            now=ports.now(),
+            event="DeleteFailed",
+            because=message,
+            reason="DeleteFailed",
+            message=message,
+        )
+        await tell(recorder, record, "DeleteFailed", message, warning=True)
+
+
+async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:
+    """Ask for the deletion of the server that is this removal's, and of no other one of its name.
+
+    Raises:
+        NotFound: it is gone.
+        GrowthError: the provider's answer.
+    """
+    kind = removal.spec.class_ref.kind
+    provider = ports.providers.get(kind)
+    if provider is None:
+        raise InvalidConfiguration(f"no provider serves {kind}: this worker has {', '.join(ports.providers)}")
+    server = await provider.get(removal.spec.server_name)
+    if is_ours(ports, removal, server):
+        await provider.delete(server.name)
+
+
+async def delete_node(ports: Ports, sight: RemovalSight) -> None:
+    """Delete the Node object of a server that is gone.
+
+    Raises:
+        Conflict: it is another Node of that name meanwhile.
+    """
+    if sight.node is None:
+        return
+    metadata = sight.node["metadata"]
+    try:
+        await ports.cluster.delete(NODES, metadata["name"], uid=metadata["uid"])
+    except NotFound:
+        return
+
+
+async def park(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Write that the server could not be removed, tell it, and until when it waits for a person.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    now = ports.now()
+    record = sight.record
+    await write_status(
+        ports.cluster,
+        record,
+        now=now,
+        event=act.reason,
+        because=act.message,
+        phase=RemovalPhase.COULD_NOT_REMOVE,
+        reason=act.reason,
+        message=act.message,
+        retry_at=act.until or now + sight.seen.timings.parked_retry,
+        conditions=conditions_with(record, "Removed", status=False, reason=act.reason, message=act.message, now=now),
+    )
+    await tell(recorder, record, act.reason, act.message, warning=True)
+    if sight.node is not None:
+        await tell_on(recorder, NODES, sight.node, act.reason, act.message, warning=True)
+
+
+async def resume(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Begin the delete calls anew.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    by = act.by or "Person"
+    await write_status(
+        ports.cluster,
+        sight.record,
+        now=ports.now(),
+        event=act.reason,
+        because=f"By {by}: {act.message}",
+        phase=RemovalPhase.DEPROVISIONING,
+        reason=act.reason,
+        message=act.message,
+        removal_attempts=0,
+        remove_attempted_at=None,
+        retry_at=None,
+    )
+    await tell(recorder, sight.record, act.reason, f"By {by}: {act.message}")

@@ -1,0 +1,126 @@
+"""What belongs to a NodeRequest, looked at live: its object, pool, class, server, Node and pods."""
+
+from dataclasses import dataclass
+
+from activities.belongings import find_class, find_pool, request_timings, see_server
+from activities.cluster import Object
+from activities.definitions import are_going
+from activities.errors import Unreadable
+from activities.nodes import find_node, see_node
+from activities.pods import Seated, occupants_of, see_seats
+from activities.ports import Ports
+from activities.providers.base import Server
+from activities.status import Record, read_request
+from api.keys import LABEL_REQUEST_UID
+from api.reading import UnreadableError, read
+from api.v1alpha1.kwok_node_class import NodeClassStatus
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.seen import RequestSeen, ServerSeen
+from planner.lifecycle.unavailable import unavailable_until
+
+_WITH_SERVER = (RequestPhase.PROVISIONING, RequestPhase.READY)
+"""The phases whose next step depends on what the provider says."""
+_WITH_NODE = (*_WITH_SERVER, RequestPhase.DEPROVISIONING)
+_WITHOUT_EVENTS = {"events": ()}
+"""The driver keeps what was seen in its history: the list of events would fill it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSight:
+    """A NodeRequest and what belongs to it, at one moment."""
+
+    record: Record[NodeRequest]
+    seen: RequestSeen
+    pool: NodePool | None = None
+    node_class: Object | None = None
+    """Looked at before a server was asked for only."""
+    node: Object | None = None
+    untolerated: tuple[Object, ...] = ()
+    """Planned pods that may not land on the reserved Node yet."""
+
+
+async def look_at_request(ports: Ports, name: str, uid: str) -> RequestSight | None:
+    """Return the request with this uid and what belongs to it, or None when its life is over.
+
+    Only what the next step may depend on is asked for: a provider has few calls to give.
+
+    Raises:
+        Unreadable: a person broke the object.
+        Unreachable: the API server does not answer.
+    """
+    record = await read_request(ports.cluster, name, uid)
+    if record is None:
+        return None
+    request = record.model
+    seen = RequestSeen(
+        deleting=record.is_deleting,
+        pool=request.spec.pool,
+        status=request.status.model_copy(update=_WITHOUT_EVENTS),
+        seats=len(request.spec.reserved_for),
+        awaited=len(request.spec.reserved_for),
+    )
+    if record.is_deleting and await are_going(ports):
+        return RequestSight(record, seen.model_copy(update={"crds_going": True}))
+    pool = await find_pool(ports, request.spec.pool)
+    seen = seen.model_copy(update={"timings": request_timings(pool)})
+    phase = request.status.phase
+    if phase is RequestPhase.PENDING:
+        return await _before_the_server(ports, RequestSight(record, seen, pool))
+    if phase in _WITH_NODE:
+        return await _with_node(ports, RequestSight(record, seen, pool))
+    return RequestSight(record, seen, pool)
+
+
+async def _before_the_server(ports: Ports, sight: RequestSight) -> RequestSight:
+    spec = sight.record.model.spec
+    node_class = await find_class(ports, spec.class_ref)
+    until = None
+    if node_class is not None:
+        entries = class_status(node_class).unavailable
+        until = unavailable_until(entries, spec.server_type, spec.location, ports.now())
+    seen = sight.seen.model_copy(update={"offering_unavailable_until": until})
+    return RequestSight(sight.record, seen, sight.pool, node_class)
+
+
+async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
+    request = sight.record.model
+    name, uid, status = sight.record.name, sight.record.uid, request.status
+    server = ServerSeen.UNKNOWN
+    if status.phase in _WITH_SERVER:
+        server = await see_server(ports, request.spec.class_ref.kind, name, lambda found: is_server_of(found, uid))
+    node = await find_node(ports.cluster, name, request_uid=uid, provider_id=status.provider_id)
+    seated = Seated(sight.seen.awaited, ())
+    bound = 0
+    if node is not None and status.released_at is None and status.phase in _WITH_SERVER:
+        seated = await see_seats(ports.cluster, request.spec.reserved_for, name)
+    if node is not None and status.phase is RequestPhase.PROVISIONING:
+        bound = len(await occupants_of(ports.cluster, name))
+    seen = sight.seen.model_copy(
+        update={
+            "server": server,
+            "node": None if node is None else see_node(node, name),
+            "awaited": seated.awaited,
+            "untolerated": len(seated.untolerated),
+            "bound": bound,
+        }
+    )
+    return RequestSight(sight.record, seen, sight.pool, None, node, seated.untolerated)
+
+
+def is_server_of(server: Server, request_uid: str) -> bool:
+    """Return whether the server was made for the request with this uid."""
+    return server.labels.get(LABEL_REQUEST_UID) == request_uid
+
+
+def class_status(node_class: Object) -> NodeClassStatus:
+    """Return the status of a node class.
+
+    Raises:
+        Unreadable: names the field.
+    """
+    try:
+        return read(NodeClassStatus, node_class.get("status") or {})
+    except UnreadableError as error:
+        name = f"{node_class['kind']} {node_class['metadata']['name']}"
+        raise Unreadable(f"{name}: status cannot be read: {error}") from error

@@ -1,0 +1,205 @@
+"""A request's Node: registered and kept for its planned pods, marked on its way, opened for all at the end.
+
+A reservation is two parts, the taint on the Node and the tolerations on the pods. The end of it is
+written on the request before the taint goes, so a taint that is left over is seen and lifted.
+Source: design §5, Request, and §6.
+"""
+
+from typing import Any
+
+from activities.cluster import Object
+from activities.effects import tell
+from activities.errors import Conflict
+from activities.events import Recorder
+from activities.nodes import change_node, is_ready, lift_taint, reserved, taints_of
+from activities.pods import tolerate
+from activities.ports import Ports
+from activities.requests_create import own_labels, template_taints
+from activities.requests_look import RequestSight
+from activities.status import conditions_with, still_as_read, write_status
+from api.keys import TAINT_RESERVED, TAINT_UNREGISTERED
+from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.step import Act, shortened
+
+PODS_REFUSED = "PodsRefused"
+"""The planned pods cannot be let onto the reserved Node, so that the reservation would only keep them out."""
+
+
+async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Write that the offering has no capacity, without a call: another request found out."""
+    await write_status(
+        ports.cluster,
+        sight.record,
+        now=ports.now(),
+        event=act.reason,
+        because=act.message,
+        phase=RequestPhase.UNMET,
+        reason=act.reason,
+        message=act.message,
+        expires_at=act.until or ports.now() + sight.seen.timings.unavailable_ttl,
+    )
+    await tell(recorder, sight.record, act.reason, act.message, warning=True)
+
+
+async def mark_running(ports: Ports, sight: RequestSight, act: Act) -> None:
+    """Write that the server runs, and until when its Node shall be Ready."""
+    now = ports.now()
+    await write_status(
+        ports.cluster,
+        sight.record,
+        now=now,
+        event=act.reason,
+        because=act.message,
+        reason=act.reason,
+        message=act.message,
+        running_at=now,
+        join_deadline=act.until or now + sight.seen.timings.join_timeout,
+    )
+
+
+async def register_node(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Label the Node, swap its startup taint for the reservation, and let the planned pods onto it.
+
+    Killed in between, the Node is as it shall be and the request does not say so: then the next
+    execution finds nothing left to change and writes it down.
+
+    Raises:
+        Conflict: request or Node have changed since they were read.
+    """
+    record = sight.record
+    node = _node_of(sight)
+    status = record.model.status
+    taints = [taint for taint in taints_of(node) if taint["key"] != TAINT_UNREGISTERED]
+    labels = own_labels(record.model)
+    if sight.pool is not None:
+        labels = {**sight.pool.spec.template.labels, **labels}
+        if status.registered_at is None:
+            present = {(taint["key"], taint["effect"]) for taint in taints}
+            taints += [t for t in template_taints(sight.pool) if (t["key"], t["effect"]) not in present]
+    if _keeps(sight):
+        taints = _with_reservation(taints, record.name)
+    await _change_as_read(ports, sight, taints, labels)
+    refusal = await tolerate(ports.cluster, sight.untolerated, record.name) if status.released_at is None else ""
+    now = ports.now()
+    await write_status(
+        ports.cluster,
+        record,
+        now=now,
+        event=act.reason,
+        because=act.message,
+        reason=act.reason,
+        message=act.message,
+        node_name=node["metadata"]["name"],
+        registered_at=status.registered_at or now,
+        conditions=conditions_with(record, "Registered", status=True, reason=act.reason, message=act.message, now=now),
+    )
+    if refusal:
+        await tell(recorder, record, PODS_REFUSED, refusal, warning=True)
+    else:
+        await tell(recorder, record, act.reason, act.message)
+
+
+async def tolerate_pods(ports: Ports, recorder: Recorder, sight: RequestSight) -> None:
+    """Let pods that were planned later onto the Node. If they cannot be, end the reservation, which keeps them out.
+
+    Raises:
+        Conflict: the request, the Node or a pod have changed since they were read.
+    """
+    record = sight.record
+    node = _node_of(sight)
+    if _keeps(sight) and not is_ready(node):
+        # Once it is Ready, other pods may be there already: then it is too late to reserve.
+        await _change_as_read(ports, sight, _with_reservation(taints_of(node), record.name), {})
+    refusal = await tolerate(ports.cluster, sight.untolerated, record.name)
+    if refusal:
+        await _end_reservation(ports, sight, PODS_REFUSED, refusal)
+        await tell(recorder, record, PODS_REFUSED, refusal, warning=True)
+
+
+async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Write that the Node is Ready, and until when it is kept for its pods."""
+    record = sight.record
+    now = ports.now()
+    released = record.model.status.released_at is not None
+    await write_status(
+        ports.cluster,
+        record,
+        now=now,
+        event=act.reason,
+        because=act.message,
+        phase=RequestPhase.READY,
+        reason=act.reason,
+        message=act.message,
+        ready_at=now,
+        release_by=act.until,
+        expires_at=now + sight.seen.timings.record_ttl if released else None,
+        conditions=conditions_with(
+            record,
+            "Ready",
+            status=sight.seen.node is not None and sight.seen.node.ready,
+            reason=act.reason,
+            message=act.message,
+            now=now,
+        ),
+    )
+    await tell(recorder, record, act.reason, act.message)
+
+
+async def release_node(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Open the Node for all pods.
+
+    Raises:
+        Conflict: request or Node have changed since they were read.
+    """
+    record = sight.record
+    if record.model.status.released_at is None:
+        await _end_reservation(ports, sight, act.reason, act.message)
+        late = act.reason in {"ReleaseTimeout", "NotReady"}
+        await tell(recorder, record, act.reason, act.message, warning=late)
+    await lift_reservation(ports, sight)
+
+
+async def lift_reservation(ports: Ports, sight: RequestSight) -> None:
+    """Take the reservation's taint off the Node, if it is there.
+
+    Raises:
+        Conflict: the Node has changed since it was read.
+    """
+    if sight.node is not None:
+        await lift_taint(ports.cluster, sight.node, TAINT_RESERVED, sight.record.name)
+
+
+async def _end_reservation(ports: Ports, sight: RequestSight, reason: str, message: str) -> None:
+    status = sight.record.model.status
+    now = ports.now()
+    changes: dict[str, Any] = {"released_at": now, "reason": reason, "message": shortened(message)}
+    if status.phase is RequestPhase.READY:
+        changes["expires_at"] = now + sight.seen.timings.record_ttl
+    await write_status(ports.cluster, sight.record, now=now, event=reason, because=message, **changes)
+
+
+async def _change_as_read(
+    ports: Ports, sight: RequestSight, taints: list[dict[str, str]], labels: dict[str, str]
+) -> None:
+    if not await still_as_read(ports.cluster, sight.record):
+        raise Conflict(f"NodeRequest {sight.record.name} has changed since it was read")
+    await change_node(ports.cluster, _node_of(sight), taints=taints, labels=labels)
+
+
+def _with_reservation(taints: list[dict[str, str]], name: str) -> list[dict[str, str]]:
+    taint = reserved(name)
+    return taints if taint in taints else [*taints, taint]
+
+
+def _keeps(sight: RequestSight) -> bool:
+    """Return whether the Node shall be kept for planned pods."""
+    request = sight.record.model
+    reserve = sight.pool is None or sight.pool.spec.scale_up.reserve
+    return reserve and bool(request.spec.reserved_for) and request.status.released_at is None
+
+
+def _node_of(sight: RequestSight) -> Object:
+    if sight.node is None:
+        # The step function asks for this only when it has seen one.
+        raise Conflict(f"The Node of NodeRequest {sight.record.name} is gone")
+    return sight.node

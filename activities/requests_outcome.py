@@ -1,0 +1,146 @@
+"""Writes down how a create call ended: launched, refused for certain, or unknown.
+
+Every decision here is made on the attempts that the object holds at the moment of the write. A
+refusal proves that there is no server only if no other call was ever made.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from activities.effects import tell
+from activities.errors import Conflict, GrowthError, NotFound, Rejected
+from activities.events import Recorder
+from activities.ports import Ports
+from activities.providers.base import Server
+from activities.removal_order import order_removal
+from activities.status import Record, conditions_with, read_request, write_status
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.step import shortened
+
+_TRIES: Final = 10
+"""A round may write seats at the same time; giving up here costs another create call."""
+_NAME_TAKEN: Final = "NameTaken"
+
+Request = Record[NodeRequest]
+Changes = Callable[[Request], Mapping[str, Any]]
+"""New values of status fields, for the request as it is at the moment of the write."""
+
+log = logging.getLogger(__name__)
+
+
+class Outcome:
+    """Writes how create calls ended. Each method may raise Conflict: the object kept changing."""
+
+    def __init__(self, ports: Ports, recorder: Recorder) -> None:
+        self._ports = ports
+        self._recorder = recorder
+
+    async def launched(self, record: Request, server: Server) -> None:
+        """Write that the server exists and is this request's."""
+        message = f"Server {server.provider_id} was created; it shall run"
+        now = self._ports.now()
+
+        def changes(record: Request) -> Mapping[str, Any]:
+            return {
+                "phase": RequestPhase.PROVISIONING,
+                "reason": "Launched",
+                "message": message,
+                "provider_id": server.provider_id,
+                "conditions": conditions_with(
+                    record, "Launched", status=True, reason="Launched", message=message, now=now
+                ),
+            }
+
+        await self._settle(record, "Launched", message, changes)
+        await tell(self._recorder, record, "Launched", message)
+
+    async def refused(
+        self, record: Request, error: GrowthError, phase: RequestPhase, until: datetime, *, calls: int = 1
+    ) -> None:
+        """Write that `calls` calls certainly created nothing.
+
+        They prove that there is no server only if no other call was ever made. After one of unknown
+        outcome the request goes the way of the hand-over, whose removal looks until it is certain.
+        """
+        message = shortened(str(error))
+
+        def changes(record: Request) -> Mapping[str, Any]:
+            if record.model.status.attempts > calls:
+                wanted = "Capacity" if phase is RequestPhase.UNMET else "Configuration"
+                return {
+                    "phase": RequestPhase.DEPROVISIONING,
+                    "reason": f"{wanted}AfterUnknown",
+                    "message": message,
+                    "conditions": self._not_launched(record, error.reason, message),
+                }
+            return self._parked(record, phase, error.reason, message, until)
+
+        await self._settle(record, error.reason, message, changes)
+        await tell(self._recorder, record, error.reason, message, warning=True)
+
+    async def name_taken(self, record: Request, server: Server, until: datetime) -> None:
+        """Write that a server of that name is not this request's.
+
+        Names are unique at the provider, so no call of this request has made a server, whatever its outcome.
+        """
+        message = f"A server named {server.name} exists already and was not made for this request"
+
+        def changes(record: Request) -> Mapping[str, Any]:
+            return self._parked(record, RequestPhase.FAILED, _NAME_TAKEN, message, until)
+
+        await self._settle(record, _NAME_TAKEN, message, changes)
+        await tell(self._recorder, record, _NAME_TAKEN, message, warning=True)
+
+    async def unknown(self, record: Request, error: GrowthError) -> None:
+        """Write that a call may or may not have taken effect: the phase stays."""
+        message = shortened(str(error))
+        await self._settle(record, error.reason, message, lambda _: {"reason": error.reason, "message": message})
+
+    def _parked(
+        self, record: Request, phase: RequestPhase, reason: str, message: str, until: datetime
+    ) -> Mapping[str, Any]:
+        return {
+            "phase": phase,
+            "reason": reason,
+            "message": message,
+            "expires_at": until,
+            "conditions": self._not_launched(record, reason, message),
+        }
+
+    def _not_launched(self, record: Request, reason: str, message: str) -> object:
+        return conditions_with(record, "Launched", status=False, reason=reason, message=message, now=self._ports.now())
+
+    async def _settle(self, record: Request, event: str, because: str, changes: Changes) -> None:
+        """Write `changes`, unless another attempt of this effect has moved the request on.
+
+        When the object is gone, the removal is ordered in its stead, so that no server is left.
+        """
+        cluster = self._ports.cluster
+        tries = 0
+        while True:
+            tries += 1
+            now = self._ports.now()
+            try:
+                await write_status(cluster, record, now=now, event=event, because=because, **changes(record))
+            except (Conflict, NotFound) as error:
+                fresh = await read_request(cluster, record.name, record.uid)
+                if fresh is None:
+                    await self._clean_up(record)
+                    return
+                if fresh.model.status.phase is not RequestPhase.PENDING:
+                    return
+                if tries >= _TRIES:
+                    raise Conflict(f"NodeRequest {record.name} keeps changing") from error
+                record = fresh
+            else:
+                return
+
+    async def _clean_up(self, record: Request) -> None:
+        log.warning("NodeRequest %s vanished while its server was created: order the removal", record.name)
+        try:
+            await order_removal(self._ports, record.model)
+        except (NotFound, Rejected) as error:
+            # Without our definitions nothing may be ordered: then the server is left, as it must be.
+            log.warning("the removal of server %s cannot be ordered: %s", record.name, error)

@@ -1,0 +1,61 @@
+"""The memory of offerings without capacity: left out for a time that doubles with each further miss.
+
+Kept in the class's status, so that the doubling survives the request that found the miss.
+Source: design §4, Unmet.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from api.v1alpha1.kwok_node_class import UnavailableOffering
+
+LONGEST: Final = timedelta(hours=1)
+"""Clouds get capacity back within hours; a longer pause would outlast the shortage."""
+REMEMBERED_FOR: Final = timedelta(hours=1)
+"""A miss that long after the last wait has nothing to do with it: the doubling begins anew."""
+
+Entries = tuple[UnavailableOffering, ...]
+
+
+def unavailable_until(
+    entries: Sequence[UnavailableOffering], server_type: str, location: str, now: datetime
+) -> datetime | None:
+    """Return until when the offering is left out, or None if it may be tried."""
+    entry = _find(entries, server_type, location)
+    return entry.until if entry is not None and now < entry.until else None
+
+
+def with_miss(
+    entries: Sequence[UnavailableOffering], server_type: str, location: str, *, ttl: timedelta, now: datetime
+) -> Entries:
+    """Return the entries after a miss of the offering: `ttl`, doubled for each miss before, at most `LONGEST`.
+
+    One miss per wait counts: requests that were under way together found the same shortage.
+    """
+    entry = _find(entries, server_type, location)
+    others = tuple(e for e in entries if e is not entry and now < e.until + REMEMBERED_FOR)
+    if entry is not None and now < entry.until:
+        return (*others, entry.model_copy(update={"last_failure_at": now}))
+    failures = 1 if entry is None or now >= entry.until + REMEMBERED_FOR else entry.failures + 1
+    longest = max(ttl, LONGEST)
+    # The factor is bounded too, as a timedelta overflows.
+    wait = min(longest, ttl * min(2 ** min(failures - 1, 64), longest // ttl + 1))
+    missed = UnavailableOffering(
+        server_type=server_type, location=location, failures=failures, last_failure_at=now, until=now + wait
+    )
+    return (*others, missed)
+
+
+def with_success(
+    entries: Sequence[UnavailableOffering], server_type: str, location: str, *, asked_at: datetime
+) -> Entries:
+    """Return the entries after a server of the offering was had: a miss from before the call is forgotten."""
+    entry = _find(entries, server_type, location)
+    if entry is None or entry.last_failure_at > asked_at:
+        return tuple(entries)
+    return tuple(e for e in entries if e is not entry)
+
+
+def _find(entries: Sequence[UnavailableOffering], server_type: str, location: str) -> UnavailableOffering | None:
+    return next((e for e in entries if e.server_type == server_type and e.location == location), None)

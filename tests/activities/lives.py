@@ -1,0 +1,234 @@
+"""A small world for lifecycles: a cluster in memory, a cloud that does what a test says, a clock, one machine."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from activities.cluster import (
+    EVENTS,
+    KWOK_NODE_CLASSES,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+)
+from activities.errors import NotFound
+from activities.events import Recorder
+from activities.ports import Ports, in_place
+from activities.providers.base import Server, ServerState
+from activities.removals import RemovalActivities
+from activities.requests import RequestActivities
+from activities.writes import set_field
+from api.timestamp import format_timestamp
+from planner.lifecycle import removal as removal_steps
+from planner.lifecycle import request as request_steps
+from planner.lifecycle.step import Act, EffectInput
+from simulator.cluster import MemoryCluster
+from tests.activities import bodies
+from tests.activities.rounds import FlakyCluster
+
+START = datetime(2026, 11, 1, 12, tzinfo=UTC)
+NAME = "default-a1"
+"""Of the request, the server, the Node and the removal."""
+UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoExecute"}
+RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
+
+
+class Cloud:
+    """A provider whose answers a test sets."""
+
+    class_kind = "KwokNodeClass"
+
+    def __init__(self, now):
+        self._now = now
+        self.servers = {}
+        self.orders = []
+        self.calls = []
+        self.fail = {}
+        """Error by call; raised instead of any effect."""
+        self.loses_reply = {}
+        """Error by call; raised after its effect."""
+        self.during = {}
+        """Called by call while it is under way."""
+
+    def offerings(self, node_class):
+        raise NotImplementedError
+
+    async def create(self, node_class, order):
+        await self._begin("create")
+        self.orders.append(order)
+        if order.name not in self.servers:
+            self.servers[order.name] = self.server(order.name, order.labels)
+        self._end("create")
+        return self.servers[order.name]
+
+    async def get(self, name):
+        await self._begin("get")
+        if name not in self.servers:
+            raise NotFound(f"no server {name}")
+        return self.servers[name]
+
+    async def list(self, cluster):
+        raise NotImplementedError
+
+    async def delete(self, name):
+        await self._begin("delete")
+        self.servers.pop(name, None)
+        self._end("delete")
+
+    async def label(self, name, labels):
+        await self._begin("label")
+        if name not in self.servers:
+            raise NotFound(f"no server {name}")
+        self.servers[name] = replace(self.servers[name], labels={**self.servers[name].labels, **labels})
+
+    def server(self, name, labels, state=ServerState.CREATING):
+        return Server(name, f"kwok://test/{name}", state, "cx32", "fsn1", dict(labels), self._now())
+
+    def set_state(self, state, name=NAME):
+        self.servers[name] = replace(self.servers[name], state=state)
+
+    async def _begin(self, call):
+        self.calls.append(call)
+        if call in self.during:
+            await self.during.pop(call)()
+        if call in self.fail:
+            raise self.fail[call]
+
+    def _end(self, call):
+        if call in self.loses_reply:
+            raise self.loses_reply.pop(call)
+
+
+class Life:
+    """One machine's life, and everything that it needs."""
+
+    def __init__(self):
+        self._now = START
+        self.cluster = FlakyCluster(self.now)
+        self.cloud = Cloud(self.now)
+        self.ports = Ports(
+            cluster=self.cluster,
+            reader=self.cluster,
+            providers={"KwokNodeClass": self.cloud},
+            now=self.now,
+            cluster_name="test",
+            namespace="growth-system",
+            compute=in_place,
+        )
+        self.uid = ""
+        self.restart()
+
+    def restart(self):
+        recorder = Recorder(self.ports)
+        self.requests = RequestActivities(self.ports, recorder)
+        self.removals = RemovalActivities(self.ports, recorder)
+
+    def now(self):
+        return self._now
+
+    def pass_time(self, seconds):
+        self._now += timedelta(seconds=seconds)
+
+    async def install(self, *, class_status=None, **pool):
+        """CRDs, a class and the pool."""
+        self.cluster.install_definitions(bodies.definitions())
+        machine = {
+            "name": "cx32",
+            "capacity": {"cpu": "4", "memory": "8Gi"},
+            "pricePerHour": "0.01",
+            "locations": [{"name": "fsn1"}],
+        }
+        node_class = {"metadata": {"name": "default"}, "spec": {"serverTypes": [machine]}}
+        await self.cluster.create(KWOK_NODE_CLASSES, node_class)
+        await self.cluster.create(NODE_POOLS, bodies.pool("default", **pool))
+
+    async def add_request(self, status=None, *, seats=(), **metadata):
+        """The request, with this status; times as they are meant."""
+        body = bodies.request(NAME, seats=seats, **metadata)
+        created = await MemoryCluster.create(self.cluster, NODE_REQUESTS, body)
+        self.uid = created["metadata"]["uid"]
+        if status is not None:
+            await self.set_status(NODE_REQUESTS, status)
+
+    async def add_removal(self, status=None, *, labels=None, **spec):
+        body = bodies.removal(NAME, **spec)
+        body["metadata"]["labels"] = labels or {}
+        created = await MemoryCluster.create(self.cluster, NODE_REMOVAL_REQUESTS, body)
+        self.uid = created["metadata"]["uid"]
+        if status is not None:
+            await self.set_status(NODE_REMOVAL_REQUESTS, status)
+
+    async def set_status(self, resource, status):
+        as_json = {k: format_timestamp(v) if isinstance(v, datetime) else v for k, v in status.items()}
+        change = [{"op": "add", "path": "/status", "value": as_json}]
+        await MemoryCluster.patch(self.cluster, resource, NAME, change, subresource="status")
+
+    def own_labels(self, uid=None):
+        return {
+            "growth.dev/pool": "default",
+            "growth.dev/server-type": "cx32",
+            "growth.dev/request": NAME,
+            "growth.dev/request-uid": uid or self.uid,
+        }
+
+    def add_server(self, state=ServerState.RUNNING, **labels):
+        marks = {"growth.dev/cluster": "test", **self.own_labels(), **labels}
+        self.cloud.servers[NAME] = self.cloud.server(NAME, marks, state)
+
+    async def add_node(self, *taints, ready=False, **metadata):
+        body = bodies.node(NAME, "default", "cx32", "4", "8Gi", **metadata)
+        body["spec"] = {"providerID": f"kwok://test/{NAME}", "taints": list(taints)}
+        body["status"]["conditions"] = [{"type": "Ready", "status": "True" if ready else "False"}]
+        return await MemoryCluster.create(self.cluster, NODES, body)
+
+    async def set_ready(self, *, ready=True):
+        node = await self.node()
+        conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+        change = set_field(node, ("status", "conditions"), conditions)
+        await MemoryCluster.patch(self.cluster, NODES, NAME, change, subresource="status")
+
+    async def add_pod(self, name="web-1", *, bound=False, **fields):
+        """A pod in the namespace shop, and its seat."""
+        body = bodies.pod(name, node_name=NAME if bound else None, **fields)
+        created = await MemoryCluster.create(self.cluster, PODS, body, namespace="shop")
+        return {"namespace": "shop", "name": name, "uid": created["metadata"]["uid"]}
+
+    async def request(self):
+        return await self.find(NODE_REQUESTS)
+
+    async def removal(self):
+        return await self.find(NODE_REMOVAL_REQUESTS)
+
+    async def node(self):
+        return await self.find(NODES)
+
+    async def find(self, resource, name=NAME, namespace=None):
+        try:
+            return await MemoryCluster.get(self.cluster, resource, name, namespace=namespace)
+        except NotFound:
+            return None
+
+    async def taints(self):
+        return (await self.node())["spec"].get("taints", [])
+
+    async def tolerations(self, name="web-1"):
+        return (await self.find(PODS, name, "shop"))["spec"].get("tolerations", [])
+
+    async def told(self):
+        """Reasons of the Kubernetes Events so far, with the kinds they are about."""
+        events = (await MemoryCluster.list(self.cluster, EVENTS)).items
+        return {(event["regarding"]["kind"], event["reason"]) for event in events}
+
+    async def do(self, activity, act=None, **words):
+        """Run an activity, by default for the step that its step function gives now."""
+        look = self.removals.look_removal if activity in dir(self.removals) else self.requests.look_request
+        steps = removal_steps if activity in dir(self.removals) else request_steps
+        given = EffectInput(name=NAME, uid=self.uid)
+        if act is None:
+            seen = await look(given)
+            act = steps.next_step(seen, None, self._now) if steps is removal_steps else steps.next_step(seen, self._now)
+            assert isinstance(act, Act), f"{activity} is not due: {act}"
+            assert act.effect == activity
+        owner = self.removals if steps is removal_steps else self.requests
+        return await getattr(owner, activity)(given.model_copy(update={"act": act.model_copy(update=words)}))

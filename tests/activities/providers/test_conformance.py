@@ -1,0 +1,157 @@
+"""What every provider must do, whatever its cloud. A new provider adds a factory here and passes as it is."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from activities.errors import InvalidConfiguration, NotFound
+from activities.providers.base import Provider, ServerOrder, ServerState
+from activities.providers.kwok import KwokProvider
+from simulator.catalogue import machine, node_class
+from simulator.cluster import MemoryCluster
+
+START = datetime(2026, 11, 1, 12, tzinfo=UTC)
+LABELS = {
+    "growth.dev/cluster": "one",
+    "growth.dev/pool": "default",
+    "growth.dev/request": "default-a1",
+    "growth.dev/request-uid": "0f",
+}
+ORDER = ServerOrder(
+    name="default-a1",
+    server_type="small",
+    location="fsn1",
+    labels=LABELS,
+    node_labels={"growth.dev/pool": "default"},
+    node_taints=[{"key": "growth.dev/unregistered", "effect": "NoExecute"}],
+)
+
+
+@dataclass
+class Cloud:
+    """A provider and what a test must know of its cloud."""
+
+    provider: Provider
+    node_class: dict[str, Any]
+    """Offers `small` in fsn1 for 0.0106 EUR, and in nbg1, where it is sold out."""
+    clock: list[datetime]
+
+    def pass_time(self, seconds):
+        self.clock[0] += timedelta(seconds=seconds)
+
+
+def kwok():
+    clock = [START]
+    offered = node_class(
+        [machine("small", cpu=2, memory=4, price="0.0106", locations=["fsn1", {"name": "nbg1", "available": False}])]
+    )
+    return Cloud(KwokProvider(MemoryCluster(lambda: clock[0]), "growth-system", lambda: clock[0]), offered, clock)
+
+
+@pytest.fixture(params=[kwok])
+def cloud(request):
+    return request.param()
+
+
+async def create(cloud, **changes):
+    return await cloud.provider.create(cloud.node_class, replace(ORDER, **changes))
+
+
+def test_it_names_the_kind_of_its_class(cloud):
+    assert cloud.provider.class_kind.endswith("NodeClass")
+
+
+def test_offerings_are_complete_priced_and_exact(cloud):
+    offerings = {(o.server_type, o.location): o for o in cloud.provider.offerings(cloud.node_class)}
+    assert set(offerings) == {("small", "fsn1"), ("small", "nbg1")}
+    offering = offerings["small", "fsn1"]
+    assert (offering.price_per_hour, offering.currency) == (Decimal("0.0106"), "EUR")
+    assert {"cpu", "memory", "pods"} <= set(offering.allocatable)
+    assert all(isinstance(amount, int) for amount in offering.allocatable.values())
+    assert {"kubernetes.io/arch", "node.kubernetes.io/instance-type", "topology.kubernetes.io/region"} <= set(
+        offering.labels
+    )
+    assert offering.available
+    assert not offerings["small", "nbg1"].available, "a sold-out offering is told, not left out"
+
+
+def test_a_class_that_cannot_be_read_is_a_configuration_error(cloud):
+    with pytest.raises(InvalidConfiguration, match="spec"):
+        cloud.provider.offerings({**cloud.node_class, "spec": {}})
+
+
+async def test_a_server_is_created_and_found_under_its_name(cloud):
+    created = await create(cloud)
+    assert (created.name, created.server_type, created.location) == ("default-a1", "small", "fsn1")
+    assert created.state in {ServerState.CREATING, ServerState.RUNNING}
+    assert created.provider_id
+    assert LABELS.items() <= created.labels.items()
+    assert await cloud.provider.get("default-a1") == created
+
+
+async def test_the_name_is_the_key_of_a_repeated_call(cloud):
+    created = await create(cloud)
+    again = await create(cloud, labels={**LABELS, "growth.dev/request-uid": "another"})
+    assert again.provider_id == created.provider_id
+    assert again.labels["growth.dev/request-uid"] == "0f", "as it is, so that the caller sees whose it is"
+    assert len(await cloud.provider.list("one")) == 1
+
+
+async def test_a_server_runs_after_its_boot(cloud):
+    await create(cloud)
+    cloud.pass_time(600)
+    assert (await cloud.provider.get("default-a1")).state is ServerState.RUNNING
+
+
+async def test_a_name_without_a_server_is_not_found(cloud):
+    with pytest.raises(NotFound):
+        await cloud.provider.get("default-a1")
+
+
+async def test_servers_are_listed_by_cluster(cloud):
+    await create(cloud)
+    await create(cloud, name="default-b2", labels={**LABELS, "growth.dev/cluster": "two"})
+    assert [server.name for server in await cloud.provider.list("one")] == ["default-a1"]
+    assert await cloud.provider.list("three") == []
+
+
+async def test_deletion_is_idempotent_and_ends_in_not_found(cloud):
+    await create(cloud)
+    await cloud.provider.delete("default-a1")
+    await cloud.provider.delete("default-a1")
+    cloud.pass_time(600)
+    with pytest.raises(NotFound):
+        await cloud.provider.get("default-a1")
+
+
+async def test_what_never_was_is_deleted_without_error(cloud):
+    await cloud.provider.delete("default-a1")
+
+
+async def test_a_deleted_name_may_be_used_again(cloud):
+    await create(cloud)
+    await cloud.provider.delete("default-a1")
+    cloud.pass_time(600)
+    again = await create(cloud, labels={**LABELS, "growth.dev/request-uid": "1f"})
+    assert again.labels["growth.dev/request-uid"] == "1f"
+
+
+async def test_labels_are_added(cloud):
+    await create(cloud)
+    await cloud.provider.label("default-a1", {"growth.dev/abandoned": "true"})
+    assert (await cloud.provider.get("default-a1")).labels == {**LABELS, "growth.dev/abandoned": "true"}
+
+
+async def test_labels_of_a_server_that_is_gone_are_not_found(cloud):
+    with pytest.raises(NotFound):
+        await cloud.provider.label("default-a1", {"growth.dev/abandoned": "true"})
+
+
+@pytest.mark.parametrize("changes", [{"server_type": "huge"}, {"location": "moon"}])
+async def test_what_is_not_offered_is_a_configuration_error_that_names_it(cloud, changes):
+    with pytest.raises(InvalidConfiguration, match=next(iter(changes.values()))):
+        await create(cloud, **changes)
+    assert await cloud.provider.list("one") == []

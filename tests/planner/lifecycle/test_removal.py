@@ -1,0 +1,317 @@
+"""Every phase of a removal with every observation that its next step depends on. Source: design §5, Removal."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus, RemovalPhase
+from planner.lifecycle.removal import RemovalEffect, next_step, refusal
+from planner.lifecycle.seen import NodeSeen, RemovalSeen, RemovalTimings, ServerSeen
+from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Wait
+
+NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
+TIMINGS = RemovalTimings(
+    soft_grace=timedelta(seconds=40), max_attempts=3, retry=timedelta(seconds=20), parked_retry=timedelta(hours=2)
+)
+CANCELLED = CancelRecord(at=NOW, by="Planner", reason="default/web-1 wants the node")
+
+
+def ago(seconds):
+    return NOW - timedelta(seconds=seconds)
+
+
+def ahead(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+def node(**flags):
+    return NodeSeen(name="a", **{"ready": True, "scale_down": True} | flags)
+
+
+def seen(phase, status=None, **fields):
+    return RemovalSeen(status=NodeRemovalRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
+
+
+def new(**fields):
+    """A removal of a node that carries no taint yet."""
+    return seen(RemovalPhase.PENDING, **{"node": node(scale_down=False)} | fields)
+
+
+def cooling(status=None, **fields):
+    """One whose cool-off ends in 25 s."""
+    times = {"scale_down_at": ahead(25), "tainted_at": ago(15)}
+    return seen(RemovalPhase.PENDING, times | (status or {}), **{"node": node()} | fields)
+
+
+def over(status=None, **fields):
+    """One whose cool-off has ended."""
+    return cooling({"scale_down_at": NOW, "tainted_at": ago(40)} | (status or {}), **fields)
+
+
+def leaving(status=None, **fields):
+    """One past its point of no return, before its first delete call."""
+    return seen(RemovalPhase.DEPROVISIONING, status, **{"node": node(), "server": ServerSeen.RUNNING} | fields)
+
+
+def parked(status=None, **fields):
+    """One that gave up for the moment and tries again in an hour."""
+    return seen(
+        RemovalPhase.COULD_NOT_REMOVE,
+        {"removal_attempts": 3, "retry_at": ahead(3600)} | (status or {}),
+        **{"node": node(), "server": ServerSeen.RUNNING} | fields,
+    )
+
+
+def asked(kind, **words):
+    return Decision(kind=kind, **words)
+
+
+CANCEL, RETRY, SKIP, ABANDON = (asked(kind, by="Ada") for kind in ("cancel", "retry", "skip", "abandon"))
+
+ROWS = {
+    # name: (seen, decision, effect or kind of step, reason, deadline, by)
+    "gone": (RemovalSeen(exists=False), None, Done, "Gone", None, None),
+    "gone, asked": (RemovalSeen(exists=False), CANCEL, Done, "Gone", None, None),
+    "definitions going": (
+        leaving(deleting=True, crds_going=True),
+        None,
+        "forget_removal",
+        "DefinitionRemoved",
+        None,
+        "",
+    ),
+    # Pending: the cool-off begins
+    "new": (new(), None, "taint_node", "CoolOff", ahead(40), ""),
+    "new, end written, not tainted": (
+        cooling({"tainted_at": None}, node=node(scale_down=False)),
+        None,
+        "taint_node",
+        "CoolOff",
+        ahead(25),
+        "",
+    ),
+    "tainted, time not written": (cooling({"tainted_at": None}), None, "taint_node", "CoolOff", ahead(25), ""),
+    "tainted, end not written": (cooling({"scale_down_at": None}), None, "taint_node", "CoolOff", ahead(40), ""),
+    "taint taken off by someone": (cooling(node=node(scale_down=False)), None, "taint_node", "CoolOff", ahead(25), ""),
+    "taint taken off after the end": (
+        over(node=node(scale_down=False)),
+        None,
+        "taint_node",
+        "CoolOff",
+        NOW,
+        "",
+    ),
+    # Pending: the cool-off runs
+    "cools off": (cooling(), None, Wait, "CoolOff", ahead(25), None),
+    "cools off, pods on it": (cooling(occupant_count=2), None, Wait, "CoolOff", ahead(25), None),
+    "cools off, node not Ready": (cooling(node=node(ready=False)), None, Wait, "CoolOff", ahead(25), None),
+    "over, tainted 4 s ago": (over({"tainted_at": ago(4)}), None, Wait, "CoolOff", ahead(1), None),
+    "over, tainted 5 s ago": (over({"tainted_at": ago(5)}), None, "commit_removal", "Empty", None, ""),
+    # Pending: the cool-off ends
+    "over, empty": (over(), None, "commit_removal", "Empty", None, ""),
+    "over, empty, node not Ready": (over(node=node(ready=False)), None, "commit_removal", "Empty", None, ""),
+    "over, pods on it": (
+        over(occupant_count=2, occupants=("default/a", "default/b")),
+        None,
+        "cancel_removal",
+        "Cancelled",
+        None,
+        "NotEmpty",
+    ),
+    "Node gone": (cooling(node=None), None, "commit_removal", "NodeGone", None, ""),
+    "Node never came": (new(node=None), None, "commit_removal", "NodeGone", None, ""),
+    # Pending, and cancelled
+    "cancelled by message": (cooling(), CANCEL, "cancel_removal", "Cancelled", None, "Ada"),
+    "cancelled by message before the taint": (new(), CANCEL, "cancel_removal", "Cancelled", None, "Ada"),
+    "cancelled by message at the end": (over(), CANCEL, "cancel_removal", "Cancelled", None, "Ada"),
+    "cancelled by message, Node gone": (cooling(node=None), CANCEL, "cancel_removal", "Cancelled", None, "Ada"),
+    "deleted": (cooling(deleting=True), None, "cancel_removal", "Cancelled", None, "Delete"),
+    "deleted at the end": (over(deleting=True), None, "cancel_removal", "Cancelled", None, "Delete"),
+    "annotated to be kept": (cooling(node=node(keep=True)), None, "cancel_removal", "Cancelled", None, "Person"),
+    "annotated to be kept at the end": (
+        over(node=node(keep=True)),
+        None,
+        "cancel_removal",
+        "Cancelled",
+        None,
+        "Person",
+    ),
+    "cancelled, tainted": (cooling({"cancel": CANCELLED}), None, "untaint_node", "Cancelled", None, ""),
+    "cancelled, tainted, over": (over({"cancel": CANCELLED}), None, "untaint_node", "Cancelled", None, ""),
+    "cancelled, deleted": (cooling({"cancel": CANCELLED}, deleting=True), None, "untaint_node", "Cancelled", None, ""),
+    "cancelled, not tainted": (
+        cooling({"cancel": CANCELLED}, node=node(scale_down=False)),
+        None,
+        "finish_removal",
+        "Cancelled",
+        None,
+        "",
+    ),
+    "cancelled, Node gone": (cooling({"cancel": CANCELLED}, node=None), None, "finish_removal", "Cancelled", None, ""),
+    "cancelled twice": (cooling({"cancel": CANCELLED}), CANCEL, "untaint_node", "Cancelled", None, ""),
+    # Pending: what makes no sense yet
+    "retry of a cool-off": (cooling(), RETRY, Wait, "CoolOff", ahead(25), None),
+    "skip of a cool-off": (cooling(), SKIP, Wait, "CoolOff", ahead(25), None),
+    "abandon of a cool-off": (cooling(), ABANDON, Wait, "CoolOff", ahead(25), None),
+    # Pending: handed over
+    "handed over": (new(immediate=True), None, "commit_removal", "HandOver", None, ""),
+    "handed over without a Node": (new(immediate=True, node=None), None, "commit_removal", "HandOver", None, ""),
+    "handed over, cancelled": (new(immediate=True), CANCEL, "commit_removal", "HandOver", None, ""),
+    "handed over, deleted": (new(immediate=True, deleting=True), None, "commit_removal", "HandOver", None, ""),
+    "handed over, pods on it": (new(immediate=True, occupant_count=1), None, "commit_removal", "HandOver", None, ""),
+    # Deprovisioning
+    "past the point of no return": (leaving(), None, "delete_server", "DeleteServer", None, ""),
+    "too late to cancel": (leaving(), CANCEL, "delete_server", "DeleteServer", None, ""),
+    "too late to delete": (leaving(deleting=True), None, "delete_server", "DeleteServer", None, ""),
+    "pods came after": (leaving(occupant_count=1), None, "delete_server", "DeleteServer", None, ""),
+    "still boots": (leaving(server=ServerSeen.CREATING), None, "delete_server", "DeleteServer", None, ""),
+    "broken": (leaving(server=ServerSeen.BROKEN), None, "delete_server", "DeleteServer", None, ""),
+    "provider silent": (leaving(server=ServerSeen.UNKNOWN), None, "delete_server", "DeleteServer", None, ""),
+    "asked 19 s ago": (
+        leaving({"removal_attempts": 1, "remove_attempted_at": ago(19)}),
+        None,
+        Wait,
+        "ServerDeletion",
+        ahead(1),
+        None,
+    ),
+    "asked 20 s ago": (
+        leaving({"removal_attempts": 1, "remove_attempted_at": ago(20)}),
+        None,
+        "delete_server",
+        "DeleteServer",
+        None,
+        "",
+    ),
+    "asked, is being deleted": (
+        leaving({"removal_attempts": 1, "remove_attempted_at": ago(1)}, server=ServerSeen.DELETING),
+        None,
+        Wait,
+        "ServerDeletion",
+        ahead(19),
+        None,
+    ),
+    "last attempt, just made": (
+        leaving({"removal_attempts": 3, "remove_attempted_at": ago(1)}),
+        None,
+        Wait,
+        "ServerDeletion",
+        ahead(19),
+        None,
+    ),
+    "attempts used up": (
+        leaving({"removal_attempts": 3, "remove_attempted_at": ago(20)}),
+        None,
+        "park_removal",
+        "RemovalFailed",
+        ahead(7200),
+        "",
+    ),
+    "resumed": (
+        leaving({"removal_attempts": 0, "remove_attempted_at": ago(1)}),
+        None,
+        "delete_server",
+        "DeleteServer",
+        None,
+        "",
+    ),
+    "server gone": (leaving(server=ServerSeen.ABSENT), None, "delete_node", "ServerGone", None, ""),
+    "server and Node gone": (leaving(server=ServerSeen.ABSENT, node=None), None, "finish_removal", "Removed", None, ""),
+    "server gone after the last attempt": (
+        leaving({"removal_attempts": 3, "remove_attempted_at": ago(20)}, server=ServerSeen.ABSENT, node=None),
+        None,
+        "finish_removal",
+        "Removed",
+        None,
+        "",
+    ),
+    "absent, 59 s after the create call": (
+        leaving(server=ServerSeen.ABSENT, create_attempt_at=ago(59)),
+        None,
+        Wait,
+        "AbsenceProof",
+        ahead(1),
+        None,
+    ),
+    "absent, 60 s after the create call": (
+        leaving(server=ServerSeen.ABSENT, create_attempt_at=ago(60), node=None),
+        None,
+        "finish_removal",
+        "Removed",
+        None,
+        "",
+    ),
+    "appears within the 60 s": (
+        leaving(create_attempt_at=ago(30)),
+        None,
+        "delete_server",
+        "DeleteServer",
+        None,
+        "",
+    ),
+    "Node joined late": (
+        leaving(server=ServerSeen.ABSENT, create_attempt_at=ago(90), node=node(scale_down=False, unregistered=True)),
+        None,
+        "delete_node",
+        "ServerGone",
+        None,
+        "",
+    ),
+    "another's server": (leaving(server=ServerSeen.FOREIGN), None, "finish_removal", "Removed", None, ""),
+    # CouldNotRemove
+    "parked": (parked(), None, Wait, "Parked", ahead(3600), None),
+    "parked, provider silent": (parked(server=ServerSeen.UNKNOWN), None, Wait, "Parked", ahead(3600), None),
+    "parked, deleted": (parked(deleting=True), None, Wait, "Parked", ahead(3600), None),
+    "parked, too late to cancel": (parked(), CANCEL, Wait, "Parked", ahead(3600), None),
+    "parked, retry": (parked(), RETRY, "resume_removal", "Retry", None, "Ada"),
+    "parked, skip": (parked(), SKIP, "skip_server", "Skipped", None, "Ada"),
+    "parked, abandon": (parked(), ABANDON, "abandon_server", "Abandoned", None, "Ada"),
+    "parked, time is over": (parked({"retry_at": NOW}), None, "resume_removal", "Retry", None, "Timer"),
+    "parked, no end known": (parked({"retry_at": None}), None, "resume_removal", "Retry", None, "Timer"),
+    "parked, server gone": (parked(server=ServerSeen.ABSENT), None, "resume_removal", "Retry", None, "Provider"),
+    "parked, another's server": (parked(server=ServerSeen.FOREIGN), None, "resume_removal", "Retry", None, "Provider"),
+    "parked, server gone, skip": (parked(server=ServerSeen.ABSENT), SKIP, "resume_removal", "Retry", None, "Provider"),
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_next_step(row):
+    given, decision, step, *words = row
+    found = next_step(given, decision, NOW)
+    assert (found.effect if isinstance(found, Act) else type(found)) == step
+    assert [found.reason, getattr(found, "until", None), getattr(found, "by", None)] == words
+
+
+def test_every_effect_but_the_look_has_a_row():
+    told = {row[2] for row in ROWS.values() if isinstance(row[2], str)}
+    assert told == set(RemovalEffect) - {RemovalEffect.LOOK}
+
+
+def test_every_phase_has_a_row():
+    assert {row[0].status.phase for row in ROWS.values()} == set(RemovalPhase)
+
+
+def test_a_cancel_names_the_pods():
+    step = next_step(over(occupant_count=2, occupants=("default/a", "default/b")), None, NOW)
+    assert step.message == "2 pods are on the node: default/a, default/b"
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "why"),
+    [
+        (cooling(), DecisionKind.CANCEL, None),
+        (cooling({"cancel": CANCELLED}), DecisionKind.CANCEL, None),
+        (leaving(), DecisionKind.CANCEL, "too late to cancel"),
+        (parked(), DecisionKind.CANCEL, "too late to cancel"),
+        (new(immediate=True), DecisionKind.CANCEL, "never became part of the cluster"),
+        (leaving(immediate=True), DecisionKind.CANCEL, "never became part of the cluster"),
+        (RemovalSeen(exists=False), DecisionKind.CANCEL, "no longer exists"),
+        *((parked(), kind, None) for kind in ("retry", "skip", "abandon")),
+        *((cooling(), kind, "is not parked") for kind in ("retry", "skip", "abandon")),
+        *((leaving(), kind, "is not parked") for kind in ("retry", "skip", "abandon")),
+        *((RemovalSeen(exists=False), kind, "no longer exists") for kind in ("retry", "skip", "abandon")),
+    ],
+)
+def test_refusal(given, kind, why):
+    found = refusal(given, DecisionKind(kind))
+    assert found is None if why is None else why in (found or "")

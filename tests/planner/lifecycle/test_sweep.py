@@ -1,0 +1,234 @@
+"""What must hold for every observation at once: a step always comes, no wait is without an end, no server goes early.
+
+A product of everything that the steps look at, and arbitrary observations beyond it.
+"""
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus, RemovalPhase
+from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
+from planner.lifecycle import removal, request
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.request import RequestEffect
+from planner.lifecycle.seen import NodeSeen, RemovalSeen, RemovalTimings, RequestSeen, ServerSeen
+from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Wait
+
+NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
+TIMES = (None, NOW - timedelta(seconds=90), NOW, NOW + timedelta(seconds=90))
+SERVERS = (ServerSeen.UNKNOWN, ServerSeen.ABSENT, ServerSeen.FOREIGN, ServerSeen.RUNNING, ServerSeen.BROKEN)
+NODES = (
+    None,
+    NodeSeen(name="a", ready=False, unregistered=True),
+    NodeSeen(name="a", ready=False),
+    NodeSeen(name="a", ready=True, reserved=True),
+)
+
+
+def check_step(step, effects):
+    assert isinstance(step, Act | Wait | Done)
+    if isinstance(step, Act):
+        assert step.effect in set(effects)
+    if isinstance(step, Wait):
+        wake_at = step.wake_at(NOW)
+        assert wake_at is not None, f"{step.reason} waits without an end"
+        assert wake_at > NOW, f"{step.reason} waits for the past"
+        assert step.until is None or step.until > NOW
+
+
+def check_request(seen):
+    step = request.next_step(seen, NOW)
+    check_step(step, RequestEffect)
+    asked = seen.status.create_attempt_at is not None
+    effect = step.effect if isinstance(step, Act) else None
+    phase = seen.status.phase
+    if effect == RequestEffect.HAND_OVER:
+        assert phase is RequestPhase.DEPROVISIONING
+    if seen.exists and seen.crds_going:
+        assert effect == RequestEffect.FORGET
+        return
+    if phase is RequestPhase.PENDING and seen.deleting and not asked and seen.exists:
+        assert effect == RequestEffect.FINISH
+    if effect == RequestEffect.FINISH and phase is RequestPhase.PENDING:
+        assert not asked, "a server may exist and nobody would look for it"
+    if effect == RequestEffect.FINISH and phase is RequestPhase.READY and seen.node is None:
+        assert seen.server in {ServerSeen.ABSENT, ServerSeen.FOREIGN}, "a server without a Node would be left"
+    if effect == RequestEffect.MARK_UNMET:
+        assert not asked
+    if effect == RequestEffect.CREATE_SERVER:
+        assert not seen.deleting
+    if effect == RequestEffect.GIVE_UP and step.reason in request.TIMEOUTS and phase is RequestPhase.PROVISIONING:
+        assert seen.node is None or not seen.node.ready, "a Ready Node wins over a time-out"
+        assert not (seen.node and seen.bound), "a bound pod wins over a time-out"
+
+
+def check_removal(seen, decision):
+    step = removal.next_step(seen, decision, NOW)
+    check_step(step, RemovalEffect)
+    effect = step.effect if isinstance(step, Act) else None
+    if effect in {RemovalEffect.DELETE_SERVER, RemovalEffect.DELETE_NODE}:
+        assert seen.status.phase is RemovalPhase.DEPROVISIONING
+    if effect in {RemovalEffect.SKIP, RemovalEffect.ABANDON}:
+        assert seen.status.phase is RemovalPhase.COULD_NOT_REMOVE
+        assert decision is not None
+    if effect == RemovalEffect.COMMIT and not seen.immediate:
+        assert not seen.status.cancel
+        assert not seen.deleting
+        assert decision is None or decision.kind is not DecisionKind.CANCEL
+        assert seen.node is None or (seen.node.scale_down and not seen.node.keep and not seen.occupant_count)
+    if effect == RemovalEffect.FINISH and seen.status.phase is RemovalPhase.PENDING:
+        assert seen.status.cancel
+        assert seen.node is None or not seen.node.scale_down, "the node would stay tainted"
+    if effect == RemovalEffect.DELETE_NODE:
+        assert seen.server is ServerSeen.ABSENT
+    if seen.exists and seen.crds_going:
+        assert effect == RemovalEffect.FORGET
+
+
+def test_all_observations_of_a_request():
+    for phase, deleting, server, node, asked_at, deadline in product(
+        RequestPhase, (False, True), SERVERS, NODES, TIMES[:3], TIMES[1:]
+    ):
+        for registered_at, released_at, running_at in product(TIMES[:2], TIMES[:2], TIMES[:2]):
+            status = NodeRequestStatus.model_construct(
+                phase=phase,
+                create_attempt_at=asked_at,
+                provisioning_deadline=deadline,
+                join_deadline=deadline,
+                release_by=deadline,
+                expires_at=deadline,
+                registered_at=registered_at,
+                released_at=released_at,
+                running_at=running_at,
+            )
+            for awaited, untolerated, bound in ((0, 0, 0), (1, 0, 1), (1, 1, 0)):
+                check_request(
+                    RequestSeen.model_construct(
+                        status=status,
+                        deleting=deleting,
+                        server=server,
+                        node=node,
+                        seats=1,
+                        awaited=awaited,
+                        untolerated=untolerated,
+                        bound=bound,
+                    )
+                )
+
+
+def test_all_observations_of_a_removal():
+    nodes = (
+        None,
+        *(NodeSeen(name="a", ready=True, scale_down=s, keep=k) for s, k in product((False, True), repeat=2)),
+    )
+    cancels = (None, CancelRecord(at=NOW, by="Person"))
+    decisions = (None, *(Decision(kind=kind) for kind in DecisionKind))
+    for phase, deleting, immediate, server, node, cancel in product(
+        RemovalPhase, (False, True), (False, True), ServerSeen, nodes, cancels
+    ):
+        for moment, attempts, occupants, asked_at in product(TIMES, (0, 1, 5), (0, 1), TIMES[:3]):
+            status = NodeRemovalRequestStatus.model_construct(
+                phase=phase,
+                cancel=cancel,
+                tainted_at=moment,
+                scale_down_at=moment,
+                remove_attempted_at=moment,
+                retry_at=moment,
+                removal_attempts=attempts,
+            )
+            seen = RemovalSeen.model_construct(
+                status=status,
+                deleting=deleting,
+                immediate=immediate,
+                server=server,
+                node=node,
+                occupant_count=occupants,
+                create_attempt_at=asked_at,
+                timings=RemovalTimings(),
+            )
+            for decision in decisions if attempts == 0 else decisions[:1]:
+                check_removal(seen, decision)
+
+
+seconds = st.integers(-4000, 4000)
+times = st.none() | seconds.map(lambda s: NOW + timedelta(seconds=s))
+texts = st.text(max_size=1024)
+nodes = st.none() | st.builds(
+    NodeSeen,
+    name=st.text(min_size=1, max_size=253),
+    ready=st.booleans(),
+    unregistered=st.booleans(),
+    reserved=st.booleans(),
+    scale_down=st.booleans(),
+    keep=st.booleans(),
+)
+counts = st.integers(0, 1000)
+requests = st.builds(
+    RequestSeen,
+    exists=st.booleans(),
+    crds_going=st.booleans(),
+    deleting=st.booleans(),
+    status=st.builds(
+        NodeRequestStatus,
+        phase=st.sampled_from(RequestPhase),
+        reason=texts,
+        message=texts,
+        create_attempt_at=times,
+        provisioning_deadline=times,
+        running_at=times,
+        join_deadline=times,
+        registered_at=times,
+        release_by=times,
+        released_at=times,
+        expires_at=times,
+    ),
+    server=st.sampled_from(ServerSeen),
+    node=nodes,
+    seats=counts,
+    awaited=counts,
+    untolerated=counts,
+    bound=counts,
+    offering_unavailable_until=times,
+)
+removals = st.builds(
+    RemovalSeen,
+    exists=st.booleans(),
+    crds_going=st.booleans(),
+    deleting=st.booleans(),
+    immediate=st.booleans(),
+    create_attempt_at=times,
+    status=st.builds(
+        NodeRemovalRequestStatus,
+        phase=st.sampled_from(RemovalPhase),
+        reason=texts,
+        message=texts,
+        tainted_at=times,
+        scale_down_at=times,
+        cancel=st.none() | st.builds(CancelRecord, at=st.just(NOW), by=st.text(max_size=64)),
+        removal_attempts=st.integers(0, 10),
+        remove_attempted_at=times,
+        retry_at=times,
+    ),
+    server=st.sampled_from(ServerSeen),
+    node=nodes,
+    occupants=st.lists(st.text(max_size=320), max_size=5).map(tuple),
+    occupant_count=counts,
+)
+decisions = st.none() | st.builds(
+    Decision, kind=st.sampled_from(DecisionKind), by=st.text(max_size=64), reason=st.text(max_size=512)
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(requests)
+def test_any_request(seen):
+    check_request(seen)
+
+
+@settings(max_examples=300, deadline=None)
+@given(removals, decisions)
+def test_any_removal(seen, decision):
+    check_removal(seen, decision)
