@@ -28,6 +28,7 @@ def all_activities(ports: Ports) -> list[Callable[..., Any]]:
         requests.register_node,
         requests.tolerate_pods,
         requests.mark_ready,
+        requests.mark_settled,
         requests.release_node,
         requests.give_up,
         requests.hand_over,

@@ -77,6 +77,11 @@ class RequestActivities:
             given, lambda sight, act: requests_node.mark_ready(self._ports, self._recorder, sight, act)
         )
 
+    @activity.defn(name=RequestEffect.MARK_SETTLED.value)
+    async def mark_settled(self, given: EffectInput) -> RequestSeen:
+        """Record that all planned pods are there."""
+        return await self._run(given, lambda sight, act: requests_node.mark_settled(self._ports, sight, act))
+
     @activity.defn(name=RequestEffect.RELEASE_NODE.value)
     async def release_node(self, given: EffectInput) -> RequestSeen:
         """Open the Node for all pods."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from activities.belongings import find_class, find_pool, request_timings, see_server
-from activities.cluster import Object
+from activities.cluster import NODE_REQUESTS, Object
 from activities.definitions import are_going
 from activities.errors import Unreadable
 from activities.nodes import find_node, see_node
@@ -22,6 +22,8 @@ from planner.lifecycle.unavailable import unavailable_until
 _WITH_SERVER = (RequestPhase.PROVISIONING, RequestPhase.READY)
 """The phases whose next step depends on what the provider says."""
 _WITH_NODE = (*_WITH_SERVER, RequestPhase.DEPROVISIONING)
+_UNSETTLED = (RequestPhase.PENDING, *_WITH_SERVER)
+"""The phases in which planned pods may still come."""
 _WITHOUT_EVENTS = {"events": ()}
 """The driver keeps what was seen in its history: the list of events would fill it."""
 
@@ -96,6 +98,9 @@ async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
         seated = await see_seats(ports.cluster, request.spec.reserved_for, name)
     if node is not None and status.phase is RequestPhase.PROVISIONING:
         bound = len(await occupants_of(ports.cluster, name))
+    unsettled = 0
+    if node is not None and status.phase is RequestPhase.READY and status.released_at is None and not seated.awaited:
+        unsettled = await _count_unsettled(ports, request.spec.pool, uid)
     seen = sight.seen.model_copy(
         update={
             "server": server,
@@ -103,9 +108,32 @@ async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
             "awaited": seated.awaited,
             "untolerated": len(seated.untolerated),
             "bound": bound,
+            "unsettled": unsettled,
         }
     )
     return RequestSight(sight.record, seen, sight.pool, None, node, seated.untolerated)
+
+
+async def _count_unsettled(ports: Ports, pool: str, uid: str) -> int:
+    """Return how many other requests of the pool have planned pods on their way.
+
+    Read from the cache: each of many machines asks, and an answer that is a moment old only delays.
+    """
+    requests = (await ports.reader.list(NODE_REQUESTS)).items
+    return sum(
+        one["metadata"]["uid"] != uid and one["spec"].get("pool") == pool and _awaits_pods(one) for one in requests
+    )
+
+
+def _awaits_pods(request: Object) -> bool:
+    status = request.get("status") or {}
+    return (
+        bool(request["spec"].get("reservedFor"))
+        and "deletionTimestamp" not in request["metadata"]
+        and status.get("phase", RequestPhase.PENDING) in _UNSETTLED
+        and not status.get("settledAt")
+        and not status.get("releasedAt")
+    )
 
 
 def is_server_of(server: Server, request_uid: str) -> bool:

@@ -145,6 +145,21 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act:
     await tell(recorder, record, act.reason, act.message)
 
 
+async def mark_settled(ports: Ports, sight: RequestSight, act: Act) -> None:
+    """Write that all planned pods are there, so that no other machine waits for this one."""
+    now = ports.now()
+    await write_status(
+        ports.cluster,
+        sight.record,
+        now=now,
+        event=act.reason,
+        because=act.message,
+        reason=act.reason,
+        message=act.message,
+        settled_at=now,
+    )
+
+
 async def release_node(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
     """Open the Node for all pods.
 

@@ -99,6 +99,8 @@ class NodeRequestStatus(Model):
     """When the Node was labelled and its reservation set."""
     ready_at: Timestamp | None = None
     """When the Node was first seen Ready."""
+    settled_at: Timestamp | None = None
+    """When all its pods were bound or gone; it stays reserved while others of its pool wait for theirs."""
     release_by: Timestamp | None = None
     """The reservation ends by then at the latest."""
     released_at: Timestamp | None = None

@@ -43,6 +43,7 @@ class RequestEffect(StrEnum):
     REGISTER_NODE = "register_node"
     TOLERATE_PODS = "tolerate_pods"
     MARK_READY = "mark_ready"
+    MARK_SETTLED = "mark_settled"
     RELEASE_NODE = "release_node"
     GIVE_UP = "give_up"
     HAND_OVER = "hand_over"
@@ -222,7 +223,7 @@ def _reserved(seen: RequestSeen, now: datetime) -> Step:
     if seen.deleting:
         return _release(DELETED, "The request was deleted: the machine stays as plain capacity")
     if not seen.awaited:
-        return _release("PodsBound", "No planned pod is waiting any more")
+        return _settled(seen, now)
     if release_by is None or now >= release_by:
         return _release("ReleaseTimeout", f"{seen.awaited} planned pods have not come")
     if seen.untolerated:
@@ -230,6 +231,31 @@ def _reserved(seen: RequestSeen, now: datetime) -> Step:
     return Wait(
         reason="PodsBind",
         message=f"{seen.awaited} of {seen.seats} planned pods are not bound; then the node opens for all",
+        until=release_by,
+        look_every=LOOK_EVERY,
+    )
+
+
+def _settled(seen: RequestSeen, now: datetime) -> Step:
+    """Return the step of a machine whose own pods are there.
+
+    Opened now, it would take pods that were planned onto a machine still on its way, whose place
+    there stays empty: measured, 2 of 28 pods.
+    """
+    release_by = seen.status.release_by
+    if not seen.unsettled or not seen.seats:
+        return _release("PodsBound", "No planned pod is waiting any more")
+    if release_by is None or now >= release_by:
+        return _release("PodsBound", "Its own pods are there; those of other machines have had their time")
+    if seen.status.settled_at is None:
+        return Act(
+            effect=RequestEffect.MARK_SETTLED,
+            reason="Settled",
+            message=f"All planned pods are bound; {seen.unsettled} other machines wait for theirs",
+        )
+    return Wait(
+        reason="OthersSettle",
+        message=f"Kept until the pods of {seen.unsettled} other machines are bound; then the node opens for all",
         until=release_by,
         look_every=LOOK_EVERY,
     )

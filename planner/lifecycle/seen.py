@@ -75,6 +75,8 @@ class RequestSeen(Model):
     """Of those, waiting pods that do not tolerate the reservation yet."""
     bound: int = 0
     """Pods bound to the Node, DaemonSet and mirror pods left out."""
+    unsettled: int = 0
+    """Other requests of the pool whose planned pods are on their way; looked at once this one has all of its own."""
     offering_unavailable_until: Timestamp | None = None
     """The offering turned out to have no capacity."""
     timings: RequestTimings = RequestTimings()

@@ -234,6 +234,27 @@ ROWS = {
     # Ready: the reservation
     "kept for its pods": (ready(), Wait, "PodsBind", ahead(30)),
     "all pods bound": (ready(awaited=0), "release_node", "PodsBound", None),
+    "all pods bound, others wait": (ready(awaited=0, unsettled=2), "mark_settled", "Settled", None),
+    "settled, others wait": (
+        ready({"settled_at": ago(1)}, awaited=0, unsettled=2),
+        Wait,
+        "OthersSettle",
+        ahead(30),
+    ),
+    "settled, no other waits": (ready({"settled_at": ago(1)}, awaited=0), "release_node", "PodsBound", None),
+    "settled, others wait too long": (
+        ready({"settled_at": ago(1), "release_by": NOW}, awaited=0, unsettled=2),
+        "release_node",
+        "PodsBound",
+        None,
+    ),
+    "settled, a pod was planned later": (
+        ready({"settled_at": ago(1)}, awaited=1, unsettled=2),
+        Wait,
+        "PodsBind",
+        ahead(30),
+    ),
+    "never had pods, others wait": (ready(seats=0, awaited=0, unsettled=2), "release_node", "PodsBound", None),
     "never had pods": (ready(seats=0, awaited=0), "release_node", "PodsBound", None),
     "pods do not come": (ready({"release_by": NOW}), "release_node", "ReleaseTimeout", None),
     "no end of the reservation known": (ready({"release_by": None}), "release_node", "ReleaseTimeout", None),
