@@ -1,0 +1,67 @@
+"""Which demand a round plans for: pool choice, constraints that are not judged yet, back-off."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from api.timestamp import format_timestamp
+from api.v1alpha1.node_pool import NodePool
+from planner.assemble import Ask
+from planner.model import PodBackoffState, Reason
+from planner.objects import Pod
+from planner.offers import PoolOffers
+from planner.pod_class import PodClass
+from planner.pool_choice import choose_pools
+from planner.reasons import why_unplaced
+from planner.room import Room
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A class with pods that have no place."""
+
+    pod_class: PodClass
+    reasons: tuple[Reason, ...]
+    pools: tuple[str, ...]
+    pods: tuple[Pod, ...]
+    """Those without a place."""
+
+    @property
+    def is_miss(self) -> bool:
+        """Whether it counts as a round without a place."""
+        return self.reasons[0].code not in {"NotJudged", "BackOff"}
+
+
+def admit(
+    classes: Sequence[PodClass],
+    pools: Sequence[NodePool],
+    waiting: Mapping[str, PodBackoffState],
+    offers: Mapping[str, PoolOffers],
+    room: Room,
+) -> tuple[list[Ask], list[Refused]]:
+    """Return what to plan for, and what not, with its reasons."""
+    asks: list[Ask] = []
+    refused: list[Refused] = []
+    for pod_class in classes:
+        choice = choose_pools(pod_class.example, pools)
+        ask = Ask(pod_class, choice.pools)
+        state = waiting.get(pod_class.key)
+        if pod_class.example.unjudged:
+            fields = ", ".join(pod_class.example.unjudged)
+            message = f"the planner does not judge {fields} yet, and does not guess"
+            refused.append(Refused(pod_class, (Reason("NotJudged", message),), choice.pools, pod_class.pods))
+        elif state is not None:
+            first = why_unplaced(ask, offers, room) if choice.obstacle is None else (choice.obstacle,)
+            refused.append(Refused(pod_class, (_back_off(state), *first), choice.pools, pod_class.pods))
+        elif choice.obstacle is not None:
+            refused.append(Refused(pod_class, (choice.obstacle,), (), pod_class.pods))
+        else:
+            asks.append(ask)
+    return asks, refused
+
+
+def _back_off(state: PodBackoffState) -> Reason:
+    until = "" if state.until is None else f" until {format_timestamp(state.until)}"
+    return Reason(
+        "BackOff",
+        f"{state.misses} rounds in a row found no place: left out{until}, or until what can be bought changes",
+    )

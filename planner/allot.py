@@ -1,0 +1,161 @@
+"""Gives every pod its machine: turns a packing back into pods, requests and reservations."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from api.v1alpha1.node_request import Seat
+from planner.assemble import Assembly
+from planner.model import Placed, PlannedRequest, RemovalCancel
+from planner.objects import Pod
+from planner.offers import Offer
+from planner.packing import PackedNode, Packing
+from planner.pod_class import seat_of
+from planner.room import offering_key
+from planner.supply import Place, Rank
+
+SEATS_AT_MOST = 1000
+"""As many as a request may name; pods beyond them find room when the reservation ends."""
+_CANCEL_NAMES = 5
+"""Pods named in a cancel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A pod with the hash of its class."""
+
+    pod: Pod
+    key: str
+
+
+@dataclass(slots=True)
+class Allotment:
+    """Where the pods of a packing go."""
+
+    placed: list[Placed] = field(default_factory=list)
+    joined: dict[str, list[Guest]] = field(default_factory=dict)
+    """Pods that join a coming machine, by request."""
+    used: set[str] = field(default_factory=set)
+    """Machines that are there or coming and get pods."""
+    cancels: list[RemovalCancel] = field(default_factory=list)
+    bought: list[tuple[Offer, tuple[Guest, ...]]] = field(default_factory=list)
+    left: dict[int, tuple[Pod, ...]] = field(default_factory=dict)
+    """Pods without a place, by index of their class."""
+
+
+def allot(assembly: Assembly, packing: Packing) -> Allotment:
+    """Return the pods of every machine; the first pods of a class get what is there already."""
+    queues = [list(ask.pod_class.pods) for ask in assembly.asks]
+    allotment = Allotment()
+    for node in sorted(packing.nodes, key=lambda node: assembly.problem.bins[node.bin].rank):
+        guests = _guests(assembly, node, queues)
+        source = assembly.sources[node.bin]
+        if source.place is not None:
+            _use(allotment, source.place, guests)
+        elif source.offer is not None:
+            allotment.bought.append((source.offer, guests))
+    allotment.left = {i: tuple(queue) for i, queue in enumerate(queues) if queue}
+    return allotment
+
+
+def _guests(assembly: Assembly, node: PackedNode, queues: Sequence[list[Pod]]) -> tuple[Guest, ...]:
+    guests: list[Guest] = []
+    for i, number in sorted(node.counts.items()):
+        key = assembly.asks[i].pod_class.key
+        guests.extend(Guest(pod, key) for pod in queues[i][:number])
+        del queues[i][:number]
+    return tuple(guests)
+
+
+def _use(allotment: Allotment, place: Place, guests: Sequence[Guest]) -> None:
+    machine = place.machine
+    coming = place.rank is Rank.IN_FLIGHT
+    allotment.used.add(machine.name)
+    for guest in guests:
+        allotment.placed.append(
+            Placed(pod=guest.pod.key, request=machine.name)
+            if coming
+            else Placed(pod=guest.pod.key, node=None if machine.node is None else machine.node.name)
+        )
+    if coming:
+        allotment.joined.setdefault(machine.name, []).extend(guests)
+    if place.rank is Rank.COOL_OFF and machine.removal is not None:
+        names = tuple(guest.pod.key for guest in guests[:_CANCEL_NAMES])
+        allotment.cancels.append(RemovalCancel(removal=machine.removal.metadata.name, pods=names))
+
+
+def unused_minimum(assembly: Assembly, packing: Packing, minimum: Iterable[tuple[Offer, int]]) -> list[Offer]:
+    """Return the machines that a minimum asks for and that no pod of the packing is on."""
+    filled = Counter(
+        (offer.pool.metadata.name, offering_key(offer))
+        for node in packing.nodes
+        if (source := assembly.sources[node.bin]).is_minimum and (offer := source.offer) is not None
+    )
+    return [
+        offer
+        for offer, number in minimum
+        for _ in range(number - filled[offer.pool.metadata.name, offering_key(offer)])
+    ]
+
+
+def requests_of(bought: Sequence[tuple[Offer, Sequence[Guest]]], ahead: Sequence[Offer]) -> tuple[PlannedRequest, ...]:
+    """Return the machines to buy, the most useful first: those for pods of high priority, for many pods, cheap ones.
+
+    `ahead` are machines without pods, for a minimum; they come last.
+    """
+
+    def usefulness(item: tuple[Offer, Sequence[Guest]]) -> tuple[object, ...]:
+        offer, guests = item
+        offering = offer.offering
+        highest = max(guest.pod.priority for guest in guests)
+        return -highest, -len(guests), offering.price_per_hour, offering.server_type, guests[0].pod.key
+
+    ordered = sorted(bought, key=usefulness)
+    planned = [(offer, guests, _why(offer, guests)) for offer, guests in ordered]
+    planned += [(offer, (), f"The minimum of pool {offer.pool.metadata.name} asks for it") for offer in ahead]
+    return tuple(
+        PlannedRequest(
+            ordinal=ordinal,
+            pool=offer.pool.metadata.name,
+            pool_uid=offer.pool.metadata.uid,
+            server_type=offer.offering.server_type,
+            location=offer.offering.location,
+            class_ref=offer.class_ref,
+            price_per_hour=offer.offering.price_per_hour,
+            seats=tuple(seat_of(guest.pod, guest.key) for guest in guests[:SEATS_AT_MOST]),
+            reserve=offer.pool.spec.scale_up.reserve,
+            why=why,
+        )
+        for ordinal, (offer, guests, why) in enumerate(planned)
+    )
+
+
+def _why(offer: Offer, guests: Sequence[Guest]) -> str:
+    shares: list[str] = []
+    for name in ("cpu", "memory"):
+        usable = offer.usable.get(name, 0)
+        if usable:
+            used = sum(guest.pod.requests.get(name, 0) for guest in guests)
+            shares.append(f"{100 * used // usable} % of its {name}")
+    number = "1 pod" if len(guests) == 1 else f"{len(guests)} pods"
+    return f"For {number} of pool {offer.pool.metadata.name}, which use {' and '.join(shares)}"
+
+
+def reservations(
+    before: Mapping[str, Sequence[Seat]],
+    settled: Mapping[str, tuple[Seat, ...]],
+    joined: Mapping[str, Sequence[Guest]],
+    reserving: Iterable[str],
+) -> dict[str, tuple[Seat, ...]]:
+    """Return the seats that each request should name, only where they differ from those `before`.
+
+    Pods join only the machines of pools that reserve, whose names are `reserving`.
+    """
+    keeps = set(reserving)
+    changed: dict[str, tuple[Seat, ...]] = {}
+    for name, seats in settled.items():
+        new = tuple(seat_of(g.pod, g.key) for g in joined.get(name, ())) if name in keeps else ()
+        wanted = (*seats, *new)[:SEATS_AT_MOST]
+        if wanted != tuple(before.get(name, ())):
+            changed[name] = wanted
+    return changed

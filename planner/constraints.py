@@ -1,0 +1,90 @@
+"""Whether a pod may be on a node, apart from room: labels, taints, and pods that keep away from each other.
+
+Source: Kubernetes docs, "Assigning Pods to Nodes" and "Taints and Tolerations".
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from planner.objects import Pod, Requirement, Taint, Toleration
+
+OWN_TAINTS: Final = frozenset({TAINT_UNREGISTERED, TAINT_RESERVED, TAINT_SCALE_DOWN})
+"""Growth sets and lifts these itself: what they mean is read from requests and removals, never from a cached node."""
+NEW_HOST: Final = "(a new machine)"
+"""Stands for the host name of a machine that has none yet: no valid label value, so no In requirement names it."""
+
+DAEMON_TOLERATIONS: Final = (
+    Toleration("node.kubernetes.io/not-ready", "Exists", "", "NoExecute"),
+    Toleration("node.kubernetes.io/unreachable", "Exists", "", "NoExecute"),
+    Toleration("node.kubernetes.io/disk-pressure", "Exists", "", "NoSchedule"),
+    Toleration("node.kubernetes.io/memory-pressure", "Exists", "", "NoSchedule"),
+    Toleration("node.kubernetes.io/pid-pressure", "Exists", "", "NoSchedule"),
+    Toleration("node.kubernetes.io/unschedulable", "Exists", "", "NoSchedule"),
+    Toleration("node.kubernetes.io/network-unavailable", "Exists", "", "NoSchedule"),
+)
+"""What the DaemonSet controller adds to its pods. Source: Kubernetes docs, "DaemonSet: Taints and tolerations"."""
+
+
+def holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
+    """Return whether the labels meet one requirement; NotIn and DoesNotExist hold for an absent label."""
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt":
+            return (number := _number(value)) is not None and number > int(requirement.values[0])
+        case "Lt":
+            return (number := _number(value)) is not None and number < int(requirement.values[0])
+        case operator:
+            raise AssertionError(operator)
+
+
+def selects(selector: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
+    """Return whether all requirements hold."""
+    return all(holds(r, labels) for r in selector)
+
+
+def wants_node(pod: Pod, labels: Mapping[str, str]) -> bool:
+    """Return whether a node of these labels meets the pod's nodeSelector and required node affinity."""
+    return selects(pod.node_selector, labels) and (
+        not pod.node_affinity or any(selects(term, labels) for term in pod.node_affinity)
+    )
+
+
+def untolerated(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> Taint | None:
+    """Return the first taint that keeps a pod of these tolerations out, or None."""
+    for taint in taints:
+        if taint.effect != "PreferNoSchedule" and not any(_tolerates(t, taint) for t in tolerations):
+            return taint
+    return None
+
+
+def keep_away(one: Pod, other: Pod) -> bool:
+    """Return whether either of two pods refuses to share a node with the other.
+
+    The scheduler looks at the terms of the pod it places and at those of pods that are there.
+    """
+    return one.namespace == other.namespace and (_repels(one, other) or _repels(other, one))
+
+
+def _repels(one: Pod, other: Pod) -> bool:
+    return any(selects(term, other.labels) for term in one.hostname_anti_affinity)
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.operator == "Exists":
+        return toleration.key in ("", taint.key)
+    return toleration.operator == "Equal" and toleration.key == taint.key and toleration.value == taint.value
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.removeprefix("-").isdecimal() else None

@@ -1,0 +1,218 @@
+"""What each pool may buy now: the offerings of its class as Nodes of the pool, and what stands in the way."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from api.keys import LABEL_HOSTNAME, LABEL_POOL, LABEL_SERVER_TYPE
+from api.timestamp import format_timestamp
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.constraints import DAEMON_TOLERATIONS, NEW_HOST, untolerated, wants_node
+from planner.model import NodeClass, Reason, Snapshot
+from planner.objects import DaemonSet, Pod, Taint
+from planner.offering import Offering, ResourceVector
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An offering as a Node of a pool."""
+
+    pool: NodePool
+    class_ref: ClassRef
+    offering: Offering
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    usable: ResourceVector
+    """Allocatable less what DaemonSets will take."""
+    priority: int
+    obstacle: Reason | None = None
+    """Why it cannot be bought now."""
+    is_probe: bool = False
+    """It had no capacity lately: only one machine is tried first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolOffers:
+    """The offers of a pool."""
+
+    pool: NodePool
+    offers: tuple[Offer, ...] = ()
+    obstacle: Reason | None = None
+    """Why the pool cannot buy anything."""
+    blocked_by: NodeRequest | None = None
+    """The failed request that stops all buying."""
+    unknown_types: tuple[str, ...] = ()
+    """Server types that its class does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a Node of an offering will look like in a pool."""
+
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    usable: ResourceVector
+
+
+def pool_offers(snapshot: Snapshot) -> dict[str, PoolOffers]:
+    """Return the offers of every pool by its name."""
+    classes = {node_class.ref: node_class for node_class in snapshot.classes}
+    return {pool.metadata.name: _of_pool(pool, classes, snapshot) for pool in snapshot.pools}
+
+
+def shape(pool: NodePool, offering: Offering, daemon_sets: Iterable[DaemonSet], host: str) -> Shape:
+    """Return what the Node named `host` will look like; its usable amounts are without those of DaemonSets."""
+    labels = {
+        **offering.labels,
+        **pool.spec.template.labels,
+        LABEL_POOL: pool.metadata.name,
+        LABEL_SERVER_TYPE: offering.server_type,
+        LABEL_HOSTNAME: host,
+    }
+    taints = tuple(Taint(t.key, t.value, t.effect) for t in pool.spec.template.taints)
+    return Shape(labels, taints, less_daemons(offering.allocatable, daemon_sets, labels, taints))
+
+
+def less_daemons(
+    amounts: ResourceVector,
+    daemon_sets: Iterable[DaemonSet],
+    labels: Mapping[str, str],
+    taints: Sequence[Taint],
+) -> dict[str, int]:
+    """Return the amounts without what those DaemonSets take whose pods will run on such a node."""
+    free = dict(amounts)
+    for daemon_set in daemon_sets:
+        if _runs_on(daemon_set.template, labels, taints):
+            take(free, daemon_set.template.requests)
+    return free
+
+
+def take(free: dict[str, int], requests: ResourceVector) -> None:
+    """Subtract requests from free amounts; what a node does not have becomes negative."""
+    for name, amount in requests.items():
+        free[name] = free.get(name, 0) - amount
+
+
+def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) -> bool:
+    tolerations = (*template.tolerations, *DAEMON_TOLERATIONS)
+    return wants_node(template, labels) and untolerated(tolerations, taints) is None
+
+
+def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Snapshot) -> PoolOffers:
+    ref = pool.spec.template.class_ref
+    node_class = classes.get(ref)
+    if node_class is None:
+        obstacle = Reason("ClassNotFound", f"pool {pool.metadata.name} names {ref}, which does not exist")
+        return PoolOffers(pool, obstacle=obstacle)
+    wanted = {server_type.name: server_type for server_type in pool.spec.server_types}
+    known = {offering.server_type.lower() for offering in node_class.offerings}
+    blocked_by = _failed_request(pool, snapshot)
+    unavailable = _unavailable(node_class, snapshot)
+    offers: list[Offer] = []
+    for offering in node_class.offerings:
+        server_type = wanted.get(offering.server_type.lower())
+        if server_type is None:
+            continue
+        looks = shape(pool, offering, snapshot.daemon_sets, NEW_HOST)
+        place = (offering.server_type.lower(), offering.location)
+        offers.append(
+            Offer(
+                pool=pool,
+                class_ref=ref,
+                offering=offering,
+                labels=looks.labels,
+                taints=looks.taints,
+                usable=looks.usable,
+                priority=server_type.priority,
+                obstacle=_sold_out(offering, unavailable),
+                is_probe=_needs_probe(node_class, place, snapshot),
+            )
+        )
+    return PoolOffers(
+        pool,
+        offers=tuple(offers),
+        obstacle=_obstacle(pool, node_class, blocked_by),
+        blocked_by=blocked_by,
+        unknown_types=() if node_class.problem else tuple(name for name in wanted if name not in known),
+    )
+
+
+def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | None) -> Reason | None:
+    name = pool.metadata.name
+    if pool.metadata.deletion_timestamp is not None:
+        return Reason("PoolDeleting", f"pool {name} is being deleted and buys nothing more")
+    if node_class.problem:
+        return Reason("ClassInvalid", f"{node_class.ref} of pool {name} cannot be used: {node_class.problem}")
+    if blocked_by is not None:
+        status = blocked_by.status
+        until = "" if status.expires_at is None else f" until {format_timestamp(status.expires_at)}"
+        return Reason(
+            "PoolBlocked",
+            f"pool {name} buys nothing{until}: request {blocked_by.metadata.name} failed with "
+            f"{status.reason or 'Failed'}: {status.message or 'see the request'}",
+        )
+    return None
+
+
+def _failed_request(pool: NodePool, snapshot: Snapshot) -> NodeRequest | None:
+    # A failed request does not tell the generations it failed with, so only time, or a person
+    # who deletes it, opens the way again.
+    for request in snapshot.requests:
+        status = request.status
+        if (
+            status.phase is RequestPhase.FAILED
+            and request.metadata.deletion_timestamp is None
+            and request.spec.pool == pool.metadata.name
+            and request.spec.class_ref == pool.spec.template.class_ref
+            and (status.expires_at is None or snapshot.now < status.expires_at)
+        ):
+            return request
+    return None
+
+
+def _unavailable(node_class: NodeClass, snapshot: Snapshot) -> dict[tuple[str, str], datetime | None]:
+    """Return until when each (server type, location) is left out; None means until its record goes."""
+    left_out: dict[tuple[str, str], datetime | None] = {}
+    for entry in node_class.status.unavailable:
+        if snapshot.now < entry.until:
+            left_out[entry.server_type.lower(), entry.location] = entry.until
+    for request in snapshot.requests:
+        until = request.status.expires_at
+        if (
+            request.status.phase is RequestPhase.UNMET
+            and request.metadata.deletion_timestamp is None
+            and request.spec.class_ref == node_class.ref
+            and (until is None or snapshot.now < until)
+        ):
+            left_out.setdefault((request.spec.server_type.lower(), request.spec.location), until)
+    return left_out
+
+
+def _sold_out(offering: Offering, unavailable: Mapping[tuple[str, str], datetime | None]) -> Reason | None:
+    name = f"{offering.server_type} in {offering.location}"
+    if not offering.available:
+        return Reason("OfferingUnavailable", f"{name} is sold out, says the provider", offering.server_type)
+    place = (offering.server_type.lower(), offering.location)
+    if place not in unavailable:
+        return None
+    until = unavailable[place]
+    when = "" if until is None else f" and is left out until {format_timestamp(until)}"
+    return Reason("OfferingUnavailable", f"{name} had no capacity{when}", offering.server_type)
+
+
+def _needs_probe(node_class: NodeClass, place: tuple[str, str], snapshot: Snapshot) -> bool:
+    entry = next(
+        (e for e in node_class.status.unavailable if (e.server_type.lower(), e.location) == place),
+        None,
+    )
+    if entry is None or snapshot.now < entry.until:
+        return False
+    return not any(
+        request.status.phase in {RequestPhase.PROVISIONING, RequestPhase.READY}
+        and request.spec.class_ref == node_class.ref
+        and (request.spec.server_type.lower(), request.spec.location) == place
+        and request.status.create_attempt_at is not None
+        and request.status.create_attempt_at >= entry.until
+        for request in snapshot.requests
+    )

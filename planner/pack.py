@@ -1,0 +1,89 @@
+"""The greedy packer: free capacity first, then the best of several constructions, then improvement.
+
+It is a fallback and a first answer for any better packer behind the same seat (`planner.packing.Packer`).
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from planner.arena import Arena, Counts
+from planner.construct import Taste, Work, by_loss, by_number, by_type
+from planner.exact import cheapest_sharing
+from planner.free import fill_free
+from planner.improve import improve
+from planner.packing import Packing, PackingProblem
+from planner.prices import Prices, pod_prices
+
+_LANES: Final = 12
+"""Machines compared before one is bought, where there are few classes of pods."""
+_FEWEST_LANES: Final = 4
+_LANE_WORK: Final = 600_000
+"""Classes squared times lanes: with many classes, fewer machines are compared, so that a round stays short."""
+_SHARPNESS: Final = (6.0, 20.0, 60.0, 2.0)
+"""Measured: which of them is the best differs from problem to problem, by up to 4 % of the cost."""
+_FEWEST_STARTS: Final = 3
+_START_WORK: Final = 1_000
+"""Classes times constructions."""
+
+
+def pack(problem: PackingProblem) -> Packing:
+    """Return a packing: as many pods as it finds room for, those of high tiers first, at little cost.
+
+    Source: the loss-based greedy of this project's study of packing, without its column generation.
+    """
+    if not problem.groups:
+        return Packing()
+    arena = Arena(problem)
+    start = Work(list(arena.counts), list(problem.limits), [])
+    fill_free(arena, start)
+    if not any(n and arena.paid_bins[i] for i, n in enumerate(start.left)):
+        return Packing(tuple(start.nodes), {i: n for i, n in enumerate(start.left) if n})
+    fine = pod_prices(arena, start.left)
+    built = _built(arena, start, fine)
+    unplaced = {i: n for i, n in enumerate(built.left) if n}
+    if not any(arena.paid_bins[i] for i in unplaced):
+        to_buy_for = [n if arena.paid_bins[i] else 0 for i, n in enumerate(start.left)]
+        is_finished, cheaper = cheapest_sharing(arena, to_buy_for, arena.cost(built.nodes))
+        # With free machines, other pods might have been the ones to buy for.
+        proves = is_finished and not start.nodes
+        if cheaper is not None and min(room := arena.room_after(cheaper, start.room), default=0) >= 0:
+            built, cheaper = Work(built.left, room, [*start.nodes, *cheaper]), None
+        if is_finished and cheaper is None:
+            return Packing(tuple(built.nodes), unplaced, proven=arena.cost(built.nodes) if proves else 0)
+    return Packing(tuple(improve(arena, built, fine).nodes), unplaced)
+
+
+def _built(arena: Arena, start: Work, fine: Prices) -> Work:
+    """Return the best of all constructions."""
+    classes = max(1, sum(1 for n in start.left if n))
+    lanes = max(_FEWEST_LANES, min(_LANES, _LANE_WORK // classes**2))
+    rough = pod_prices(arena, start.left, rough=True)
+
+    def constructed(build: Callable[[Work], None]) -> Work:
+        work = Work(list(start.left), list(start.room), list(start.nodes))
+        build(work)
+        return work
+
+    def with_taste(prices: Prices, taste: Taste) -> Work:
+        return constructed(lambda work: by_loss(arena, work, prices, taste, lanes))
+
+    starts = [(prices, sharpness) for sharpness in _SHARPNESS for prices in (fine, rough)]
+    number = max(_FEWEST_STARTS, _START_WORK // classes)
+    works = [with_taste(prices, Taste(sharpness)) for prices, sharpness in starts[:number]]
+    works.append(constructed(lambda work: by_type(arena, work, fine)))
+    best = min(works, key=lambda work: _score(arena, work))
+    if any(n and arena.paid_bins[i] for i, n in enumerate(best.left)):
+        # Limits bind: what matters is how many get a place, and who.
+        works.append(constructed(lambda work: by_number(arena, work)))
+        works.append(with_taste(fine, Taste(tiers_first=True)))
+        best = min(works, key=lambda work: _score(arena, work))
+    return best
+
+
+def _score(arena: Arena, work: Work) -> tuple[tuple[tuple[int, int], ...], int, int]:
+    """Return what makes one answer better than another, the smaller the better."""
+    missing: Counts = {}
+    for i, n in enumerate(work.left):
+        missing[arena.tier[i]] = missing.get(arena.tier[i], 0) + n
+    by_tier = tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True))
+    return by_tier, arena.cost(work.nodes), len(work.nodes)

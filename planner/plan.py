@@ -1,0 +1,195 @@
+"""One round: everything that is known in, everything to do out. Pure; `snapshot.now` is the time."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from api.v1alpha1.node_pool import PodBackoff
+from planner.admission import Refused, admit
+from planner.allot import Allotment, allot, requests_of, reservations, unused_minimum
+from planner.assemble import Assembly, assemble
+from planner.backoff import BackedOff, Miss, remember, supply_hash, waiting
+from planner.cancel import unneeded_requests
+from planner.cost import Cost, cost_of
+from planner.demand import is_demand
+from planner.fleet import Machine, machines
+from planner.idle import idle_nodes
+from planner.minimum import missing_by_type, missing_in_pool
+from planner.model import Placed, Plan, PlannedRequest, PlanResult, Snapshot, Unplaced
+from planner.notices import events
+from planner.objects import Pod
+from planner.offers import Offer, PoolOffers, pool_offers
+from planner.pack import pack
+from planner.packing import Packer, Packing
+from planner.pod_class import ClassKeys, group
+from planner.reasons import why_unplaced
+from planner.report import pool_reports, price_list
+from planner.room import Room, room_left
+from planner.seats import Seating, settle_seats
+from planner.supply import Place, places
+from planner.wake import wake_at
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the snapshot says, laid out for deciding."""
+
+    snapshot: Snapshot
+    fleet: Mapping[str, Machine]
+    offers: Mapping[str, PoolOffers]
+    room: Room
+    seating: Seating
+    supply: tuple[Place, ...]
+    fingerprint: str
+    demand: tuple[Pod, ...]
+    keys: ClassKeys
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """Where pods go and what is bought."""
+
+    allotment: Allotment
+    requests: tuple[PlannedRequest, ...]
+    cost: Cost
+    unplaced: tuple[Unplaced, ...]
+    pools_of: Mapping[str, str]
+    """Pool by uid of a pod without a place."""
+    after: BackedOff
+    ceiling: frozenset[str]
+    """Uids of pods whose longest wait begins."""
+
+
+def plan(snapshot: Snapshot, packer: Packer = pack) -> Plan:
+    """Return what this round does: so specific that carrying it out needs no further decision."""
+    known = _know(snapshot)
+    decided = _decide(known, packer)
+    seating, allotment, fleet = known.seating, decided.allotment, known.fleet
+    prices = {key: price for key, (price, _) in price_list(snapshot).items()}
+    idle = idle_nodes(snapshot, fleet, allotment.used, prices)
+    reports = pool_reports(
+        snapshot,
+        fleet,
+        known.supply,
+        known.offers,
+        known.room,
+        requests=decided.requests,
+        removals=idle.removals,
+    )
+    open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
+    return Plan(
+        result=_result(known.demand, decided.unplaced),
+        requests=decided.requests,
+        placed=(*_seated(known), *allotment.placed),
+        unplaced=decided.unplaced,
+        reservations=reservations(
+            {name: m.request.spec.reserved_for for name, m in fleet.items() if m.request is not None},
+            seating.seats,
+            allotment.joined,
+            [n for n, m in fleet.items() if m.pool in open_pools and open_pools[m.pool].spec.scale_up.reserve],
+        ),
+        removals=idle.removals,
+        removal_cancels=tuple(allotment.cancels),
+        cancelled=unneeded_requests(fleet, open_pools, seating, allotment.used, prices),
+        idle_since=idle.idle_since,
+        pools=reports,
+        events=events(snapshot, decided.unplaced, decided.pools_of, decided.ceiling, reports),
+        problems=snapshot.problems,
+        memory=decided.after.memory,
+        wake_at=_earliest(wake_at(snapshot, decided.after.memory), idle.wake_at),
+        cost_per_hour=decided.cost.total,
+        lower_bound_per_hour=decided.cost.lower_bound,
+        optimal=decided.cost.is_optimal,
+        currency=_currency(known.offers),
+    )
+
+
+def _know(snapshot: Snapshot) -> _Known:
+    fleet = machines(snapshot)
+    offers = pool_offers(snapshot)
+    room = room_left(fleet.values(), offers)
+    keys = ClassKeys()
+    seating = settle_seats(fleet.values(), snapshot.pods, keys, snapshot.now)
+    supply = places(snapshot, fleet, seating)
+    return _Known(
+        snapshot=snapshot,
+        fleet=fleet,
+        offers=offers,
+        room=room,
+        seating=seating,
+        supply=supply,
+        fingerprint=supply_hash(supply, offers, room),
+        demand=tuple(pod for pod in snapshot.pods if is_demand(pod)),
+        keys=keys,
+    )
+
+
+def _decide(known: _Known, packer: Packer) -> _Decided:
+    snapshot, offers, room = known.snapshot, known.offers, known.room
+    unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
+    left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now)
+    asks, refused = admit(group(unseated, known.keys, snapshot.pods), snapshot.pools, left_out, offers, room)
+
+    minimum = missing_by_type(known.fleet.values(), offers, room)
+    assembly = assemble(asks, known.supply, offers, room, minimum)
+    packing = packer(assembly.problem)
+    allotment = allot(assembly, packing)
+    for offer in _paid(assembly, packing):
+        room.take(offer)
+    ahead = unused_minimum(assembly, packing, minimum)
+    more = Counter(offer.pool.metadata.name for offer in (*(o for o, _ in allotment.bought), *ahead))
+    more.update(known.fleet[name].pool for name in allotment.used if known.fleet[name].is_leaving)
+    top_up = missing_in_pool(known.fleet.values(), offers, room, more)
+    requests = requests_of(allotment.bought, [*ahead, *top_up])
+
+    refused += [
+        Refused(asks[i].pod_class, why_unplaced(asks[i], offers, room), asks[i].pools, pods)
+        for i, pods in allotment.left.items()
+    ]
+    missed = {r.pod_class.key: Miss(r.pod_class.key, _policy(r, offers)) for r in refused if r.is_miss}
+    kept = {r.pod_class.key: left_out[r.pod_class.key] for r in refused if r.pod_class.key in left_out}
+    after = remember(snapshot.memory, known.fingerprint, list(missed.values()), kept, snapshot.now)
+    return _Decided(
+        allotment=allotment,
+        requests=requests,
+        cost=cost_of(requests, assembly, packing, minimum, top_up),
+        unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
+        pools_of={pod.uid: r.pools[0] for r in refused if r.pools for pod in r.pods},
+        after=after,
+        ceiling=frozenset(pod.uid for r in refused if r.pod_class.key in after.at_ceiling for pod in r.pods),
+    )
+
+
+def _paid(assembly: Assembly, packing: Packing) -> list[Offer]:
+    sources = [assembly.sources[node.bin] for node in packing.nodes]
+    return [source.offer for source in sources if source.offer is not None and not source.is_minimum]
+
+
+def _policy(refused: Refused, offers: Mapping[str, PoolOffers]) -> PodBackoff:
+    return offers[refused.pools[0]].pool.spec.scale_up.pod_backoff if refused.pools else PodBackoff()
+
+
+def _seated(known: _Known) -> Iterable[Placed]:
+    for pod in known.demand:
+        name = known.seating.holders.get(pod.uid)
+        if name is not None:
+            machine = known.fleet[name]
+            if machine.is_reserved and machine.node is not None:
+                yield Placed(pod=pod.key, node=machine.node.name)
+            else:
+                yield Placed(pod=pod.key, request=name)
+
+
+def _result(demand: Iterable[Pod], unplaced: Iterable[Unplaced]) -> PlanResult:
+    if any(True for _ in unplaced):
+        return PlanResult.INCOMPLETE_PLACEMENT
+    return PlanResult.ALL_PLACED if any(True for _ in demand) else PlanResult.NO_DEMANDS
+
+
+def _currency(offers: Mapping[str, PoolOffers]) -> str:
+    return "+".join(sorted({offer.offering.currency for found in offers.values() for offer in found.offers}))
+
+
+def _earliest(*moments: datetime | None) -> datetime | None:
+    return min((moment for moment in moments if moment is not None), default=None)

@@ -1,0 +1,153 @@
+"""Why pods of a class have no place: the nearest miss of each kind, with a code that stays stable.
+
+Codes: NoPool, PoolNotFound, AmbiguousPool (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
+PoolBlocked (the pool buys nothing); NoCompatibleOffering (labels or taints), TooLarge (room),
+OfferingUnavailable (sold out), LimitReached (max); NotJudged, BackOff (not planned for).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from planner.amounts import shown
+from planner.assemble import Ask
+from planner.constraints import untolerated, wants_node
+from planner.model import Reason
+from planner.objects import Pod, Requirement
+from planner.offers import Offer, PoolOffers
+from planner.room import Room
+
+_TOLD: Final = 3
+"""Offerings named in one message; the rest is counted."""
+
+
+def why_unplaced(ask: Ask, offers: Mapping[str, PoolOffers], room: Room) -> tuple[Reason, ...]:
+    """Return why no machine can be bought for pods of this class, at least one reason."""
+    pod = ask.pod_class.example
+    reasons = [obstacle for name in ask.pools if (obstacle := offers[name].obstacle) is not None]
+    candidates = [offer for name in ask.pools if offers[name].obstacle is None for offer in offers[name].offers]
+    if not candidates:
+        reasons.extend(_no_types(offers[name]) for name in ask.pools if offers[name].obstacle is None)
+        return tuple(reasons)
+    fitting_labels = [offer for offer in candidates if _mismatch(pod, offer) is None]
+    if not fitting_labels:
+        return (*reasons, _incompatible(pod, candidates))
+    large_enough = [offer for offer in fitting_labels if not _shortage(pod, offer)]
+    if not large_enough:
+        return (*reasons, _too_large(pod, fitting_labels))
+    found = [*reasons, *_unavailable(large_enough), *_limits(large_enough, room)]
+    if found:
+        return tuple(found)
+    # Room is left and nothing stands in the way, so the packer could not share what was there.
+    return (Reason("NoRoom", f"pool {' or '.join(ask.pools)} has no room left for this pod beside the others"),)
+
+
+def _no_types(found: PoolOffers) -> Reason:
+    names = ", ".join(found.unknown_types[:_TOLD])
+    pool = found.pool
+    message = f"{pool.spec.template.class_ref} has none of the server types of pool {pool.metadata.name}: {names}"
+    return Reason("NoCompatibleOffering", message)
+
+
+def _mismatch(pod: Pod, offer: Offer) -> str | None:
+    """Return what label or taint keeps the pod off this offer, or None."""
+    taint = untolerated(pod.tolerations, offer.taints)
+    if taint is not None:
+        return f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated"
+    if wants_node(pod, offer.labels):
+        return None
+    missed = next((r for r in pod.node_selector if not wants_label(r, offer)), None)
+    if missed is not None:
+        return f"{_told(missed)}, but {_there(missed.key, offer)}"
+    terms = [[r for r in term if not wants_label(r, offer)] for term in pod.node_affinity]
+    nearest = min(terms, key=len)
+    return f"{_told(nearest[0])}, but {_there(nearest[0].key, offer)}"
+
+
+def wants_label(requirement: Requirement, offer: Offer) -> bool:
+    """Return whether the offer's labels meet one requirement."""
+    return wants_node(Pod("", "", "", {}, node_selector=(requirement,)), offer.labels)
+
+
+def _told(requirement: Requirement) -> str:
+    if not requirement.key:
+        return "a node affinity term without expressions selects no node"
+    values = f" {', '.join(requirement.values)}" if requirement.values else ""
+    return f"the pod asks for {requirement.key} {requirement.operator}{values}"
+
+
+def _there(key: str, offer: Offer) -> str:
+    value = offer.labels.get(key)
+    return (
+        f"{offer.offering.server_type} has {value}" if value is not None else f"{offer.offering.server_type} has none"
+    )
+
+
+def _incompatible(pod: Pod, offers: Sequence[Offer]) -> Reason:
+    causes: dict[str, Offer] = {}
+    for offer in offers:
+        causes.setdefault(_mismatch(pod, offer) or "", offer)
+    message, nearest = next(iter(causes.items()))
+    pools = " or ".join(sorted({offer.pool.metadata.name for offer in offers}))
+    return Reason(
+        "NoCompatibleOffering", f"no server type of pool {pools} suits: {message}", nearest.offering.server_type
+    )
+
+
+def _shortage(pod: Pod, offer: Offer) -> dict[str, int]:
+    """Return by how much the offer is too small, by resource."""
+    return {
+        name: amount - offer.usable.get(name, 0)
+        for name, amount in pod.requests.items()
+        if amount > offer.usable.get(name, 0)
+    }
+
+
+def _too_large(pod: Pod, offers: Sequence[Offer]) -> Reason:
+    def distance(offer: Offer) -> tuple[int, float, str]:
+        missing = _shortage(pod, offer)
+        return (
+            len(missing),
+            max(short / pod.requests[name] for name, short in missing.items()),
+            offer.offering.server_type,
+        )
+
+    nearest = min(offers, key=distance)
+    server_type = nearest.offering.server_type
+    parts = [
+        f"{name} is short by {shown(name, short)} (asks for {shown(name, pod.requests[name])}, "
+        f"{shown(name, max(0, nearest.usable.get(name, 0)))} usable)"
+        for name, short in sorted(_shortage(pod, nearest).items())
+    ]
+    pool = nearest.pool.metadata.name
+    return Reason(
+        "TooLarge", f"no machine of pool {pool} is large enough; on {server_type} {', '.join(parts)}", server_type
+    )
+
+
+def _unavailable(offers: Sequence[Offer]) -> Iterator[Reason]:
+    blocked = [offer.obstacle for offer in offers if offer.obstacle is not None]
+    yield from dict.fromkeys(blocked[:_TOLD])
+    if len(blocked) > _TOLD:
+        yield Reason("OfferingUnavailable", f"{len(blocked) - _TOLD} more offerings have no capacity")
+
+
+def _limits(offers: Sequence[Offer], room: Room) -> Iterator[Reason]:
+    told: dict[Reason, None] = {}
+    for offer in offers:
+        if offer.obstacle is None:
+            told.update({_limit(offer, key): None for key in room.exhausted(offer)})
+    return iter(list(told)[:_TOLD])
+
+
+def _limit(offer: Offer, key: tuple[str, ...]) -> Reason:
+    pool, server_type = offer.pool, offer.offering.server_type
+    name = pool.metadata.name
+    if key[0] == "pool":
+        return Reason("LimitReached", f"pool {name} is at its max of {pool.spec.limits.max} machines")
+    if key[0] == "type":
+        most = next((t.max for t in pool.spec.server_types if t.name == server_type.lower()), None)
+        return Reason(
+            "LimitReached", f"pool {name} is at its max of {most} machines of type {server_type}", server_type
+        )
+    message = f"{server_type} in {offer.offering.location} had no capacity: one machine is tried first"
+    return Reason("OfferingUnavailable", message, server_type)

@@ -1,0 +1,79 @@
+"""Seats: which pods each coming or freshly joined machine is kept for, and who takes over a seat that is free.
+
+Only the objects speak here, never tolerations in a cache. Source: design §5, Request.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from api.v1alpha1.node_request import Seat
+from planner.demand import may_be_placed
+from planner.fleet import Machine
+from planner.objects import Pod
+from planner.pod_class import ClassKeys, seat_of
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """Who holds a seat."""
+
+    seats: Mapping[str, tuple[Seat, ...]]
+    """By machine: what its request should say. Machines without a live reservation are left out."""
+    seated: Mapping[str, tuple[Pod, ...]]
+    """By machine: pods with a seat that are not bound yet."""
+    holders: Mapping[str, str] = field(default_factory=dict)
+    """Machine by uid of the pod."""
+
+
+def settle_seats(fleet: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys, now: datetime) -> Seating:
+    """Return the seats after successors have taken over those of pods that are gone.
+
+    A pod that is bound to the machine keeps its seat, so that the request need not be written. The
+    seat of one that is bound elsewhere is dropped, as is that of a pod that is gone without a
+    successor: a pod of the same owner and class that waits and holds no seat.
+    """
+    by_uid = {pod.uid: pod for pod in pods}
+    kept: dict[str, list[Seat]] = {}
+    seated: dict[str, list[Pod]] = {}
+    vacant: dict[str, list[Seat]] = {}
+    holders: dict[str, str] = {}
+    for machine in fleet:
+        if machine.request is None or not (machine.is_in_flight(now) or machine.is_reserved):
+            continue
+        kept[machine.name], seated[machine.name] = [], []
+        for seat in machine.request.spec.reserved_for:
+            pod = by_uid.get(seat.uid)
+            if pod is None or not (pod.node_name or may_be_placed(pod)):
+                vacant.setdefault(machine.name, []).append(seat)
+            elif not pod.node_name and seat.uid not in holders:
+                kept[machine.name].append(seat)
+                seated[machine.name].append(pod)
+                holders[seat.uid] = machine.name
+            elif pod.node_name and machine.node is not None and pod.node_name == machine.node.name:
+                kept[machine.name].append(seat)
+    if vacant:
+        heirs = _heirs(by_uid.values(), holders)
+        for name, seats in vacant.items():
+            for seat in seats:
+                waiting = heirs.get(seat.owner, []) if seat.owner else []
+                heir = next((pod for pod in waiting if keys.of(pod) == seat.pod_class), None)
+                if heir is not None:
+                    waiting.remove(heir)
+                    kept[name].append(seat_of(heir, seat.pod_class))
+                    seated[name].append(heir)
+                    holders[heir.uid] = name
+    return Seating(
+        seats={name: tuple(seats) for name, seats in kept.items()},
+        seated={name: tuple(found) for name, found in seated.items()},
+        holders=holders,
+    )
+
+
+def _heirs(pods: Iterable[Pod], holders: Mapping[str, str]) -> dict[str, list[Pod]]:
+    """Return the pods that wait and hold no seat, by their owner's uid."""
+    found: dict[str, list[Pod]] = {}
+    for pod in sorted(pods, key=lambda p: p.key):
+        if pod.owner is not None and not pod.node_name and pod.uid not in holders and may_be_placed(pod):
+            found.setdefault(pod.owner.uid, []).append(pod)
+    return found

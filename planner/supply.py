@@ -1,0 +1,175 @@
+"""Supply: what nodes and coming machines still have room for.
+
+Own taints never speak here by themselves. Whether a node is reserved, in its cool-off or not yet
+registered is read from requests and removals, as a cached node may be older than they are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Final
+
+from api.keys import LABEL_HOSTNAME, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_request import RequestPhase
+from planner.constraints import OWN_TAINTS
+from planner.fleet import Machine
+from planner.model import Snapshot
+from planner.objects import DaemonSet, Node, Pod, Taint
+from planner.offering import Offering
+from planner.offers import less_daemons, shape, take
+from planner.seats import Seating
+
+PLACED_AFTER_CANCEL: Final = timedelta(seconds=30)
+"""Pods count as placed on a node whose cool-off was cancelled for this long, until its taint is seen to be lifted."""
+_SECONDS_DIGITS: Final = 11
+_LIFT_DELAY: Final = timedelta(seconds=5)
+"""A cool-off ends this much later than its grace at most, as its taint must settle."""
+
+
+class Rank(IntEnum):
+    """In which order places are filled."""
+
+    NODE = 0
+    IN_FLIGHT = 1
+    """Coming, or there and still kept for its seats: a pod gets a seat, too."""
+    MINIMUM = 2
+    """Machines that a minimum asks for, which are bought in any case."""
+    COOL_OFF = 3
+    """Last: a machine that nobody needs shall go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A machine that is there or coming, with its room."""
+
+    machine: Machine
+    rank: Rank
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    free: Mapping[str, int]
+    """Allocatable less pods, seats and DaemonSet pods that are still missing; may be negative."""
+    pods: tuple[Pod, ...]
+    """On it or seated on it."""
+    only_pool: str | None = None
+    """Only pods of this pool are planned here."""
+
+
+def places(snapshot: Snapshot, fleet: Mapping[str, Machine], seating: Seating) -> tuple[Place, ...]:
+    """Return every machine that pods may be planned onto, those of the lowest rank first."""
+    pools = {pool.metadata.name: pool for pool in snapshot.pools if pool.metadata.deletion_timestamp is None}
+    offerings = {
+        (str(node_class.ref), offering.server_type.lower(), offering.location): offering
+        for node_class in snapshot.classes
+        for offering in node_class.offerings
+    }
+    found: list[Place] = []
+    for machine in fleet.values():
+        if machine.is_in_flight(snapshot.now) or (machine.is_reserved and _is_usable(machine.node)):
+            pool = pools.get(machine.pool)
+            offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
+            if pool is not None and (place := _coming(machine, pool, offering, snapshot.daemon_sets, seating)):
+                found.append(place)
+        elif machine.node is not None and _is_open(machine):
+            pool = pools.get(machine.pool)
+            found.append(_there(machine, machine.node, pool, snapshot))
+    return tuple(sorted(found, key=lambda place: (place.rank, place.machine.name)))
+
+
+def _is_usable(node: Node | None) -> bool:
+    return node is not None and node.is_ready and not node.is_cordoned and not node.is_terminating
+
+
+def _is_open(machine: Machine) -> bool:
+    if not _is_usable(machine.node):
+        return False
+    if machine.is_reserved or (machine.is_leaving and not machine.is_cooling_off):
+        return False
+    # A request that is not Ready here was given up, cancelled, or released because its node was not Ready.
+    return machine.request is None or machine.request.status.phase in {
+        RequestPhase.READY,
+        RequestPhase.UNMET,
+        RequestPhase.FAILED,
+    }
+
+
+def _there(machine: Machine, node: Node, pool: NodePool | None, snapshot: Snapshot) -> Place:
+    grace = timedelta() if pool is None else pool.spec.scale_down.soft_grace
+    taints = tuple(t for t in node.taints if not _is_explained(t, machine, grace, snapshot.now))
+    lasting = tuple(t for t in node.taints if t.key not in OWN_TAINTS)
+    missing = _missing(snapshot.daemon_sets, machine.residents)
+    cooling = machine.is_cooling_off
+    return Place(
+        machine=machine,
+        rank=Rank.COOL_OFF if cooling else Rank.NODE,
+        labels=node.labels,
+        taints=taints,
+        free=_free(less_daemons(node.allocatable, missing, node.labels, lasting), machine.residents),
+        pods=machine.residents,
+        only_pool=machine.pool if cooling else None,
+    )
+
+
+def _coming(
+    machine: Machine,
+    pool: NodePool,
+    offering: Offering | None,
+    daemon_sets: Sequence[DaemonSet],
+    seating: Seating,
+) -> Place | None:
+    pods = (*machine.residents, *seating.seated.get(machine.name, ()))
+    missing = tuple(_missing(daemon_sets, machine.residents))
+    node = machine.node
+    if node is not None and node.allocatable:
+        # It has joined: what it has is known better from itself than from the catalogue.
+        labels = {**node.labels, LABEL_HOSTNAME: machine.name}
+        lasting = tuple(t for t in node.taints if t.key not in OWN_TAINTS and not _is_passing(t))
+        amounts = less_daemons(node.allocatable, missing, labels, lasting)
+        if offering is not None:
+            labels = {**shape(pool, offering, (), machine.name).labels, **labels}
+    elif offering is not None:
+        looks = shape(pool, offering, missing, machine.name)
+        labels, lasting, amounts = looks.labels, looks.taints, looks.usable
+    else:
+        return None
+    return Place(
+        machine=machine,
+        rank=Rank.IN_FLIGHT,
+        labels=labels,
+        taints=lasting,
+        free=_free(amounts, pods),
+        pods=pods,
+        only_pool=machine.pool,
+    )
+
+
+def _missing(daemon_sets: Iterable[DaemonSet], residents: Sequence[Pod]) -> Iterator[DaemonSet]:
+    present = {pod.owner.uid for pod in residents if pod.owner is not None}
+    return (daemon_set for daemon_set in daemon_sets if daemon_set.uid not in present)
+
+
+def _free(amounts: Mapping[str, int], pods: Iterable[Pod]) -> dict[str, int]:
+    free = dict(amounts)
+    for pod in pods:
+        take(free, pod.requests)
+    return free
+
+
+def _is_passing(taint: Taint) -> bool:
+    # Kubernetes sets these on a node that is not Ready yet.
+    return taint.key.startswith("node.kubernetes.io/")
+
+
+def _is_explained(taint: Taint, machine: Machine, grace: timedelta, now: datetime) -> bool:
+    """Return whether an own taint says nothing, because an object says whether pods may come."""
+    if taint.key in {TAINT_RESERVED, TAINT_UNREGISTERED}:
+        return machine.request is not None
+    if taint.key != TAINT_SCALE_DOWN:
+        return False
+    if machine.removal is not None:
+        return True
+    if not (taint.value.isdecimal() and len(taint.value) <= _SECONDS_DIGITS):
+        return False
+    set_at = datetime.fromtimestamp(int(taint.value), UTC)
+    return now < set_at + grace + _LIFT_DELAY + PLACED_AFTER_CANCEL

@@ -1,0 +1,27 @@
+"""When time alone changes the answer."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from api.v1alpha1.node_request import RequestPhase
+from planner.fleet import READY_GRACE
+from planner.model import PlannerMemory, Snapshot
+
+
+def wake_at(snapshot: Snapshot, memory: PlannerMemory) -> datetime | None:
+    """Return the next moment at which a back-off, an exclusion or a grace ends; idle nodes are not looked at."""
+    return min((moment for moment in _moments(snapshot, memory) if moment > snapshot.now), default=None)
+
+
+def _moments(snapshot: Snapshot, memory: PlannerMemory) -> Iterator[datetime]:
+    for state in memory.backoff.values():
+        if state.until is not None:
+            yield state.until
+    for node_class in snapshot.classes:
+        yield from (entry.until for entry in node_class.status.unavailable)
+    for request in snapshot.requests:
+        status = request.status
+        if status.phase in {RequestPhase.UNMET, RequestPhase.FAILED} and status.expires_at is not None:
+            yield status.expires_at
+        if status.phase is RequestPhase.READY and status.ready_at is not None:
+            yield status.ready_at + READY_GRACE

@@ -1,0 +1,54 @@
+"""What a person would see of the cluster and its provider at one moment."""
+
+from dataclasses import dataclass
+
+from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS, Object
+from activities.providers.base import Server
+from simulator.pod_request import occupies
+from simulator.world import CLUSTER_NAME, World
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Objects by name; pods that have finished are left out."""
+
+    pods: dict[str, Object]
+    """By namespace/name."""
+    nodes: dict[str, Object]
+    requests: dict[str, Object]
+    removals: dict[str, Object]
+    servers: dict[str, Server]
+
+    def placement(self) -> dict[str, str]:
+        """Return the node name of each pod, empty for one that waits."""
+        return {key: pod["spec"].get("nodeName", "") for key, pod in self.pods.items()}
+
+    def pending(self) -> list[str]:
+        """Return the pods without a node."""
+        return [key for key, node in self.placement().items() if not node]
+
+    def taints(self, key: str) -> list[str]:
+        """Return the nodes that carry a taint of this key."""
+        return [n for n, node in self.nodes.items() if any(t["key"] == key for t in node["spec"].get("taints") or ())]
+
+    def phases(self) -> dict[str, str]:
+        """Return the phase of each request and removal, by kind and name."""
+        objects = [*self.requests.values(), *self.removals.values()]
+        return {f"{o['kind']}/{o['metadata']['name']}": o.get("status", {}).get("phase", "Pending") for o in objects}
+
+
+async def look(world: World) -> View:
+    """Return what there is now."""
+    cluster = world.cluster
+    pods = (await cluster.list(PODS)).items
+    return View(
+        pods={f"{p['metadata']['namespace']}/{p['metadata']['name']}": p for p in pods if occupies(p)},
+        nodes=_by_name((await cluster.list(NODES)).items),
+        requests=_by_name((await cluster.list(NODE_REQUESTS)).items),
+        removals=_by_name((await cluster.list(NODE_REMOVAL_REQUESTS)).items),
+        servers={s.name: s for s in await world.provider.list(CLUSTER_NAME)},
+    )
+
+
+def _by_name(items: list[Object]) -> dict[str, Object]:
+    return {item["metadata"]["name"]: item for item in items}

@@ -1,0 +1,145 @@
+"""A cluster with everything that moves in it: workloads, scheduler, kubelets, and servers that boot.
+
+It runs on any event loop: in virtual time for tests, on the wall clock for the demo.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import Final
+
+from activities.cluster import (
+    CONFIG_MAPS,
+    DAEMON_SETS,
+    KWOK_NODE_CLASSES,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+    Cluster,
+    Object,
+    Resource,
+    WatchEvent,
+)
+from activities.ports import Ports, Reader, in_place
+from activities.providers.kwok import KwokProvider
+from simulator.changes import follow
+from simulator.cluster import MemoryCluster
+from simulator.kubelet import Kubelet
+from simulator.scheduler import Scheduler
+from simulator.workloads import Daemons, Workloads
+
+NAMESPACE: Final = "growth-system"
+CLUSTER_NAME: Final = "simulated"
+_OURS: Final = (NODE_POOLS, KWOK_NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+_REACTS_AFTER_SECONDS: Final = 0.02
+"""Controllers see changes a little later and several at once, as through their watches."""
+_PASSES: Final = 1000
+"""Controllers that still change something after so many passes undo each other's work."""
+
+
+class Restless(Exception):
+    """Controllers undo each other's work without end."""
+
+
+class World:
+    """The simulated cluster.
+
+    Args:
+        now: the time, UTC.
+        seed: decides the scheduler's ties.
+    """
+
+    def __init__(self, *, now: Callable[[], datetime], seed: int) -> None:
+        self._now = now
+        self.cluster = MemoryCluster(now)
+        self.cluster.install_definitions(_definition(resource) for resource in _OURS)
+        self.provider = KwokProvider(self.cluster, NAMESPACE, now)
+        self.workloads = Workloads(self.cluster)
+        self._daemons = Daemons(self.cluster)
+        self._kubelet = Kubelet(self.cluster, now=now)
+        self._scheduler = Scheduler(self.cluster, now=now, seed=seed)
+        self._changed = asyncio.Event()
+        self._boot_ends_at: datetime | None = None
+
+    async def apply(self, *objects: Object) -> None:
+        """Create pools, classes and DaemonSets.
+
+        Raises:
+            KeyError: an object of another kind.
+        """
+        resources: dict[str, Resource] = {r.kind: r for r in (NODE_POOLS, KWOK_NODE_CLASSES, DAEMON_SETS)}
+        for item in objects:
+            await self.cluster.create(resources[item["kind"]], item)
+
+    def ports(self, cluster: Cluster, reader: Reader) -> Ports:
+        """Return what activities need to work on this world, over a client's own connection and cache."""
+        provider = KwokProvider(cluster, NAMESPACE, self._now)
+        return Ports(
+            cluster=cluster,
+            reader=reader,
+            providers={provider.class_kind: provider},
+            now=self._now,
+            cluster_name=CLUSTER_NAME,
+            namespace=NAMESPACE,
+            compute=in_place,
+        )
+
+    def wake(self) -> None:
+        """Let the controllers look now: something outside the cluster changed, such as a workload's replicas."""
+        self._changed.set()
+
+    async def step(self) -> bool:
+        """Let each controller look once and return whether one of them changed anything."""
+        self._boot_ends_at = await self.provider.boot()
+        changes = [
+            await self.workloads.step(),
+            await self._daemons.step(),
+            await self._kubelet.step(),
+            await self._scheduler.step(),
+        ]
+        return any(changes)
+
+    async def settle(self) -> None:
+        """Step until nothing changes.
+
+        Raises:
+            Restless: it never comes to rest.
+        """
+        for _ in range(_PASSES):
+            if not await self.step():
+                return
+        raise Restless(f"controllers still change things after {_PASSES} passes")
+
+    async def run(self) -> None:
+        """Keep the world moving until cancelled."""
+
+        def note(_event: WatchEvent) -> None:
+            self.wake()
+
+        async with asyncio.TaskGroup() as group:
+            for resource in (PODS, NODES, DAEMON_SETS, CONFIG_MAPS, KWOK_NODE_CLASSES):
+                group.create_task(follow(self.cluster, resource, note))
+            while True:
+                self._changed.clear()
+                await self.settle()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._boot_takes()):
+                        await self._changed.wait()
+                await asyncio.sleep(_REACTS_AFTER_SECONDS)
+
+    def _boot_takes(self) -> float | None:
+        """Return the seconds until the next boot ends, which no change to an object tells."""
+        if self._boot_ends_at is None:
+            return None
+        return max(0.0, (self._boot_ends_at - self._now()).total_seconds())
+
+
+def _definition(resource: Resource) -> Object:
+    """Return the definition of a kind without its schema: objects are checked by our models, and copies stay small."""
+    return {
+        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "spec": {"group": resource.group, "names": {"plural": resource.plural, "kind": resource.kind}},
+    }

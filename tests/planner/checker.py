@@ -1,0 +1,376 @@
+"""Judges a plan by the raw objects it was made from, with none of the planner's code but its answer's types.
+
+`violations` returns every broken rule as a sentence; an empty list is a clean bill.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+
+from api.v1alpha1.node_request import Seat
+from planner.model import Plan, PlannedRequest
+from tests.planner.reading import (
+    OWN_TAINTS,
+    REQUIRED,
+    Amounts,
+    Json,
+    amounts,
+    asked,
+    expression_holds,
+    is_demand,
+    is_finished,
+    is_unjudged,
+    key,
+    moment,
+    offering_node,
+    owner,
+    plus,
+    repels,
+    tolerates,
+    wants,
+)
+from tests.planner.scenes import Scene
+
+Looks = tuple[dict[str, str], list[Json], Amounts]
+"""Labels, taints and allocatable of a node."""
+
+
+class Checker:
+    def __init__(self, scene: Scene, plan: Plan) -> None:
+        self.scene = scene
+        self.plan = plan
+        self.pods = {key(p): p for p in scene.pods}
+        self.by_uid = {p["metadata"]["uid"]: p for p in scene.pods}
+        self.nodes = {n["metadata"]["name"]: n for n in scene.nodes}
+        self.requests = {r["metadata"]["name"]: r for r in scene.requests}
+        self.removals = {r["spec"]["serverName"]: r for r in scene.removals}
+        self.pools = {p["metadata"]["name"]: p for p in scene.pools}
+        self.classes = {c["metadata"]["name"]: c for c in scene.classes}
+
+    def violations(self) -> list[str]:
+        checks = (self.once, self.bought, self.there, self.coming, self.limits, self.money, self.complete, self.leaving)
+        return [sentence for check in checks for sentence in check()]
+
+    # Every pod has one fate.
+
+    def once(self) -> Iterator[str]:
+        placed = [p.pod for p in self.plan.placed]
+        seated = [f"{s.namespace}/{s.name}" for r in self.plan.requests for s in r.seats]
+        unplaced = [u.pod for u in self.plan.unplaced]
+        fates = Counter([*placed, *seated, *unplaced])
+        demand = {key(p) for p in self.scene.pods if is_demand(p)}
+        yield from (f"{pod} has {n} fates" for pod, n in fates.items() if n != 1)
+        yield from (f"{pod} has no fate" for pod in demand - set(fates))
+        yield from (f"{pod} is no demand" for pod in set(fates) - demand)
+        held = Counter(s.uid for seats in self.seats_after().values() for s in seats)
+        held.update(s.uid for r in self.plan.requests for s in r.seats)
+        yield from (f"{uid} holds {n} seats" for uid, n in held.items() if n > 1)
+        yield from (f"{u.pod} has no reason" for u in self.plan.unplaced if not u.reasons or not u.reasons[0].message)
+        yield from (f"{pod} is placed though not judged" for pod in (*placed, *seated) if is_unjudged(self.pods[pod]))
+        expected = "NoDemands" if not demand else "IncompletePlacement" if unplaced else "AllPlaced"
+        if self.plan.result != expected:
+            yield f"the result is {self.plan.result}, not {expected}"
+
+    # What machines hold.
+
+    def bought(self) -> Iterator[str]:
+        for bought in self.plan.requests:
+            pool = self.pools[bought.pool]
+            kind, place = self.offering(bought)
+            if self.is_out(bought.class_ref.name, kind["name"], place):
+                yield f"{kind['name']} in {place['name']} is bought though it is not to be had"
+            if kind["pricePerHour"] != str(bought.price_per_hour):
+                yield f"{kind['name']} has another price"
+            looks = offering_node(pool, kind, place, "new")
+            pods = [self.by_uid[s.uid] for s in bought.seats]
+            if any(bought.pool not in self.pools_of(p) for p in pods):
+                yield f"a pod is in pool {bought.pool} that is not its own"
+            yield from self.misfits(f"new {kind['name']}", pods, looks, [])
+
+    def there(self) -> Iterator[str]:
+        cancelled = {c.removal for c in self.plan.removal_cancels}
+        for name in sorted({p.node for p in self.plan.placed if p.node}):
+            node, request = self.nodes[name], self.requests.get(name)
+            pods = [self.pods[p.pod] for p in self.plan.placed if p.node == name]
+            reserved = request is not None and "releasedAt" not in request["status"] and request["spec"]["reservedFor"]
+            removal = self.removals.get(name)
+            if reserved:
+                owned = {s.uid for s in self.seats_after()[name]}
+                yield from (f"{key(p)} is on {name} without a seat" for p in pods if p["metadata"]["uid"] not in owned)
+                continue
+            ready = any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"]["conditions"])
+            if not ready or node["spec"].get("unschedulable"):
+                yield f"{name} takes no pods"
+            if removal and not removal["status"].get("cancel") and name not in cancelled:
+                yield f"{name} is under removal and nobody cancels it"
+            if removal and removal["status"].get("phase", "Pending") != "Pending":
+                yield f"{name} is past its point of no return"
+            taints = [t for t in node["spec"]["taints"] if t["key"] not in OWN_TAINTS]
+            allocatable = amounts(node["status"]["allocatable"])
+            labels = node["metadata"]["labels"]
+            yield from self.misfits(name, pods, (labels, taints, allocatable), self.residents(name))
+
+    def coming(self) -> Iterator[str]:
+        placed = {p.request for p in self.plan.placed if p.request}
+        for name, seats in self.seats_after().items():
+            request = self.requests[name]
+            if request["status"].get("phase", "Pending") == "Ready":
+                continue
+            pods = [self.by_uid[s.uid] for s in seats]
+            if not self.pools[request["spec"]["pool"]]["spec"].get("scaleUp", {}).get("reserve", True):
+                pods = [self.pods[p.pod] for p in self.plan.placed if p.request == name]
+            kind, place = self.offering_of(request["spec"])
+            looks = offering_node(self.pools[request["spec"]["pool"]], kind, place, name)
+            waiting = [p for p in pods if not p["spec"].get("nodeName")]
+            yield from self.misfits(name, waiting, looks, self.residents(name))
+            if name in placed and name in self.plan.cancelled:
+                yield f"{name} is cancelled although pods are placed on it"
+        for name in placed:
+            request = self.requests[name]
+            if "deletionTimestamp" in request["metadata"] or request["status"].get("phase", "Pending") not in {
+                "Pending",
+                "Provisioning",
+                "Ready",
+            }:
+                yield f"{name} is not coming"
+
+    def misfits(self, where: str, pods: list[Json], looks: Looks, residents: list[Json]) -> Iterator[str]:
+        labels, taints, allocatable = looks
+        if not pods:
+            return
+        present = {owner(p).get("uid") for p in residents}
+        daemons = [
+            asked(d["spec"]["template"]["spec"])
+            for d in self.scene.daemon_sets
+            if d["metadata"]["uid"] not in present
+            and wants(d["spec"]["template"]["spec"], labels)
+            and all(tolerates(d["spec"]["template"]["spec"], t) for t in taints)
+        ]
+        used = plus(*daemons, *(asked(p["spec"]) for p in (*pods, *residents)))
+        for name in {n for p in pods for n in asked(p["spec"])}:
+            if used[name] > allocatable.get(name, 0):
+                yield f"{where} is overfilled: {name} {used[name]} of {allocatable.get(name, 0)}"
+        for k, p in enumerate(pods):
+            if not wants(p["spec"], labels):
+                yield f"{key(p)} does not want {where}"
+            yield from (
+                f"{key(p)} does not tolerate {t['key']} of {where}" for t in taints if not tolerates(p["spec"], t)
+            )
+            for other in (*pods[k + 1 :], *residents):
+                if repels(p, other) or repels(other, p):
+                    yield f"{key(p)} and {key(other)} must not share {where}"
+
+    # Limits, money, completeness.
+
+    def limits(self) -> Iterator[str]:
+        for (pool, kind), (room, number) in self.rooms().items():
+            if number and room is not None and number > room:
+                yield f"{number} machines of {kind or 'all types'} are bought for pool {pool}, room was for {room}"
+
+        for entry in (e for c in self.scene.classes for e in c["status"]["unavailable"]):
+            here = (entry["serverType"], entry["location"])
+            probes = sum((r.server_type, r.location) == here for r in self.plan.requests)
+            running = any(
+                (r["spec"]["serverType"], r["spec"]["location"]) == here
+                and r["status"].get("phase") == "Provisioning"
+                and moment(r["status"]["createAttemptAt"]) >= moment(entry["until"])
+                for r in self.scene.requests
+            )
+            if probes > 1 and not running:
+                yield f"{probes} machines of {here} are bought where one probe comes first"
+
+    def rooms(self) -> dict[tuple[str, str], tuple[int | None, int]]:
+        """Return room before and machines bought, by pool and type; all types together under an empty name."""
+        machines: dict[str, tuple[str, str]] = {}
+        for name, node in self.nodes.items():
+            labels = node["metadata"]["labels"]
+            if "growth.dev/pool" in labels:
+                machines[name] = (labels["growth.dev/pool"], labels["growth.dev/server-type"])
+        for name, r in (*self.requests.items(), *self.removals.items()):
+            if r["kind"] == "NodeRemovalRequest" or r["status"].get("phase") not in ("Unmet", "Failed"):
+                machines[name] = (r["spec"]["pool"], r["spec"]["serverType"])
+        there = Counter(machines.values())
+        bought = Counter((r.pool, r.server_type) for r in self.plan.requests)
+        rooms: dict[tuple[str, str], tuple[int | None, int]] = {}
+        for name, pool in self.pools.items():
+            most = pool["spec"].get("limits", {}).get("max")
+            total = sum(n for (p, _), n in there.items() if p == name)
+            number = sum(n for (p, _), n in bought.items() if p == name)
+            rooms[name, ""] = (None if most is None else most - total, number)
+            for t in pool["spec"]["serverTypes"]:
+                kind = t["name"].lower()
+                room = None if "max" not in t else t["max"] - there[name, kind]
+                rooms[name, kind] = (room, bought[name, kind])
+        return rooms
+
+    def money(self) -> Iterator[str]:
+        cost = sum((r.price_per_hour for r in self.plan.requests), Decimal(0))
+        if cost != self.plan.cost_per_hour:
+            yield f"the cost is {cost}, not {self.plan.cost_per_hour}"
+        if self.plan.lower_bound_per_hour > cost:
+            yield f"the plan costs {cost}, below its own bound {self.plan.lower_bound_per_hour}"
+        if self.plan.optimal != (self.plan.lower_bound_per_hour == cost):
+            yield "optimal means that cost and bound are equal"
+
+    def complete(self) -> Iterator[str]:
+        """Nobody is left out for whom a machine may still be bought."""
+        rooms = self.rooms()
+        for unplaced in self.plan.unplaced:
+            pod = self.pods[unplaced.pod]
+            if is_unjudged(pod) or unplaced.reasons[0].code == "BackOff":
+                continue
+            for pool in self.pools_of(pod):
+                for kind, place in self.catalogue(self.pools[pool]):
+                    room = [rooms[pool, k] for k in ("", kind["name"])]
+                    looks = offering_node(self.pools[pool], kind, place, "new")
+                    ref = self.pools[pool]["spec"].get("template", {}).get("classRef", {}).get("name", "default")
+                    free = all(most is None or number < most for most, number in room)
+                    free = free and not self.is_probed(kind["name"], place)
+                    free = free and not self.is_out(ref, kind["name"], place)
+                    if free and not list(self.misfits("", [pod], looks, [])):
+                        yield f"{unplaced.pod} is left out although {kind['name']} may be bought for pool {pool}"
+
+    def leaving(self) -> Iterator[str]:
+        staying = Counter()
+        for name, node in self.nodes.items():
+            labels = node["metadata"]["labels"]
+            under_removal = name in self.removals and not self.removals[name]["status"].get("cancel")
+            if "growth.dev/pool" in labels and not under_removal:
+                staying.update(
+                    [(labels["growth.dev/pool"], ""), (labels["growth.dev/pool"], labels["growth.dev/server-type"])]
+                )
+        going = Counter(k for r in self.plan.removals for k in ((r.pool, ""), (r.pool, r.server_type)))
+        for (name, kind), number in going.items():
+            spec = self.pools[name]["spec"]
+            least = next((t.get("min", 0) for t in spec["serverTypes"] if t["name"] == kind), 0)
+            least = least if kind else spec.get("limits", {}).get("min", 0)
+            if staying[name, kind] - number < least:
+                yield f"{number} machines of {kind or 'all types'} leave pool {name}, which keeps {least}"
+        for leaving in self.plan.removals:
+            node = self.nodes[leaving.node]
+            notes = node["metadata"]["annotations"]
+            since = notes.get("growth.dev/idle-since")
+            after = self.pools[leaving.pool]["spec"].get("scaleDown", {}).get("idleAfter", "10m")
+            assert after in {"10m", "0s"}
+            busy = [
+                key(p)
+                for p in self.residents(leaving.node)
+                if owner(p).get("kind") != "DaemonSet"
+                and "kubernetes.io/config.mirror" not in p["metadata"].get("annotations", {})
+            ]
+            placed = {p.node for p in self.plan.placed}
+            if (
+                busy
+                or leaving.node in placed
+                or notes.get("growth.dev/do-not-remove")
+                or node["spec"].get("unschedulable")
+            ):
+                yield f"{leaving.node} shall go although something keeps it"
+            if leaving.node in self.removals or leaving.node in self.scene.protected:
+                yield f"{leaving.node} must not get a removal"
+            if after == "10m" and (since is None or (self.scene.now - moment(since)).total_seconds() < 600):
+                yield f"{leaving.node} is not idle for long enough"
+
+    # Looking things up.
+
+    def residents(self, node: str) -> list[Json]:
+        return [p for p in self.scene.pods if p["spec"].get("nodeName") == node and not is_finished(p)]
+
+    def seats_after(self):
+        live = {
+            name: r
+            for name, r in self.requests.items()
+            if "deletionTimestamp" not in r["metadata"]
+            and name not in self.removals
+            and "releasedAt" not in r["status"]
+            and r["status"].get("phase", "Pending") in ("Pending", "Provisioning", "Ready")
+        }
+        return {
+            name: self.plan.reservations.get(name, [Seat.model_validate(s) for s in r["spec"]["reservedFor"]])
+            for name, r in live.items()
+        }
+
+    def pools_of(self, pod: Json) -> set[str]:
+        named = pod["spec"].get("nodeSelector", {}).get("growth.dev/pool")
+        if named is not None:
+            return {named} & set(self.pools)
+        takers = {
+            name
+            for name, p in self.pools.items()
+            if p["spec"].get("matchUnselectedPods", name == "default") and wants_pool(pod, name)
+        }
+        return takers if len(takers) == 1 else set()
+
+    def catalogue(self, pool: Json) -> Iterator[tuple[Json, Json]]:
+        ref = pool["spec"].get("template", {}).get("classRef", {}).get("name", "default")
+        wanted = {t["name"].lower() for t in pool["spec"]["serverTypes"]}
+        for kind in self.classes.get(ref, {"spec": {"serverTypes": []}})["spec"]["serverTypes"]:
+            if kind["name"].lower() in wanted:
+                yield from ((kind, place) for place in kind["locations"])
+
+    def offering(self, bought: PlannedRequest) -> tuple[Json, Json]:
+        return next(
+            (k, p)
+            for k, p in self.catalogue(self.pools[bought.pool])
+            if k["name"] == bought.server_type and p["name"] == bought.location
+        )
+
+    def offering_of(self, spec: Json) -> tuple[Json, Json]:
+        kinds = self.classes[spec["classRef"]["name"]]["spec"]["serverTypes"]
+        return next(
+            (k, p)
+            for k in kinds
+            for p in k["locations"]
+            if (k["name"], p["name"]) == (spec["serverType"], spec["location"])
+        )
+
+    def is_probed(self, kind: str, place: Json) -> bool:
+        """Whether a machine that had no capacity lately is being tried, so that there may be no second one."""
+        entries = [e for c in self.scene.classes for e in c["status"]["unavailable"]]
+        tried = [
+            r
+            for r in (*self.plan.requests, *self.scene.requests)
+            if isinstance(r, PlannedRequest) or r["status"].get("phase", "Pending") == "Pending"
+        ]
+        places = [
+            (r.server_type, r.location)
+            if isinstance(r, PlannedRequest)
+            else (r["spec"]["serverType"], r["spec"]["location"])
+            for r in tried
+        ]
+        here = (kind, place["name"])
+        return here in places and any((e["serverType"], e["location"]) == here for e in entries)
+
+    def is_out(self, ref: str, kind: str, place: Json) -> bool:
+        status = self.classes[ref].get("status", {}).get("unavailable", ())
+        unmet = [
+            r
+            for r in self.requests.values()
+            if r["status"].get("phase") == "Unmet"
+            and (r["spec"]["serverType"], r["spec"]["location"]) == (kind, place["name"])
+            and moment(r["status"]["expiresAt"]) > self.scene.now
+        ]
+        noted = [
+            e
+            for e in status
+            if (e["serverType"], e["location"]) == (kind, place["name"]) and moment(e["until"]) > self.scene.now
+        ]
+        return not place.get("available", True) or bool(unmet or noted)
+
+
+def wants_pool(pod: Json, name: str) -> bool:
+    """Whether the pod's node affinity allows this pool, other labels aside."""
+    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
+    return required is None or any(
+        all(
+            expression_holds(e, {"growth.dev/pool": name})
+            for e in t["matchExpressions"]
+            if e["key"] == "growth.dev/pool"
+        )
+        for t in required["nodeSelectorTerms"]
+    )
+
+
+def violations(scene: Scene, plan: Plan) -> list[str]:
+    """Return every rule that the plan breaks, as sentences."""
+    return Checker(scene, plan).violations()

@@ -1,0 +1,164 @@
+"""Reads raw API JSON for the checker: its own code path, nothing of the planner's is used here.
+
+It knows the forms that scenes use and refuses others, so that it never agrees by not looking.
+"""
+
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+Json = dict[str, Any]
+Amounts = dict[str, int]
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+OWN_TAINTS = {"growth.dev/unregistered", "growth.dev/reserved", "growth.dev/scale-down"}
+UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+
+def quantity(text: str, resource: str) -> int:
+    """Return millicores for cpu, whole units for all else, rounded up."""
+    number = text.rstrip("kKMGim")
+    suffix = text[len(number) :]
+    value = Fraction(number) * (Fraction(1, 1000) if suffix == "m" else UNITS[suffix])
+    if resource == "cpu":
+        value *= 1000
+    return -((-value.numerator) // value.denominator)
+
+
+def amounts(part: Json | None) -> Amounts:
+    return {name: quantity(str(text), name) for name, text in (part or {}).items()}
+
+
+def plus(*parts: Amounts) -> Amounts:
+    total: Amounts = {}
+    for part in parts:
+        for name, amount in part.items():
+            total[name] = total.get(name, 0) + amount
+    return total
+
+
+def most(*parts: Amounts) -> Amounts:
+    return {name: max(p.get(name, 0) for p in parts) for name in {n for p in parts for n in p}}
+
+
+def asked(spec: Json) -> Amounts:
+    """Return the effective request of a pod spec, with one pod slot."""
+    main = plus(*(amounts(c.get("resources", {}).get("requests")) for c in spec["containers"]))
+    side: Amounts = {}
+    peak: Amounts = {}
+    for c in spec.get("initContainers", ()):
+        own = amounts(c.get("resources", {}).get("requests"))
+        if c.get("restartPolicy") == "Always":
+            side = plus(side, own)
+            peak = most(peak, side)
+        else:
+            peak = most(peak, plus(side, own))
+    return plus(most(plus(main, side), peak), amounts(spec.get("overhead")), {"pods": 1})
+
+
+def expression_holds(e: Json, labels: dict[str, str]) -> bool:
+    value = labels.get(e["key"])
+    verdicts = {
+        "In": lambda: value in e["values"],
+        "NotIn": lambda: value not in e["values"],
+        "Exists": lambda: value is not None,
+        "DoesNotExist": lambda: value is None,
+        "Gt": lambda: value is not None and value.isdigit() and int(value) > int(e["values"][0]),
+        "Lt": lambda: value is not None and value.isdigit() and int(value) < int(e["values"][0]),
+    }
+    return verdicts[e["operator"]]()
+
+
+def wants(spec: Json, labels: dict[str, str]) -> bool:
+    if any(labels.get(k) != v for k, v in spec.get("nodeSelector", {}).items()):
+        return False
+    required = spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
+    return required is None or any(
+        all(expression_holds(e, labels) for e in term["matchExpressions"]) for term in required["nodeSelectorTerms"]
+    )
+
+
+def tolerates(spec: Json, taint: Json) -> bool:
+    def covers(t: Json) -> bool:
+        if t.get("effect") not in (None, "", taint["effect"]):
+            return False
+        if t.get("operator") == "Exists":
+            return t.get("key") in (None, "", taint["key"])
+        return t.get("key") == taint["key"] and t.get("value", "") == taint.get("value", "")
+
+    return taint["effect"] == "PreferNoSchedule" or any(covers(t) for t in spec.get("tolerations", ()))
+
+
+def repels(one: Json, other: Json) -> bool:
+    """Whether the first pod's anti-affinity selects the second."""
+    if one["metadata"]["namespace"] != other["metadata"]["namespace"]:
+        return False
+    labels = other["metadata"].get("labels", {})
+    for term in one["spec"].get("affinity", {}).get("podAntiAffinity", {}).get(REQUIRED, ()):
+        assert term["topologyKey"] == "kubernetes.io/hostname"
+        pairs = term["labelSelector"]["matchLabels"].items()
+        if all(labels.get(k) == v for k, v in pairs):
+            return True
+    return False
+
+
+def key(pod: Json) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def owner(pod: Json) -> Json:
+    return next((o for o in pod["metadata"].get("ownerReferences", ()) if o.get("controller")), {})
+
+
+def is_finished(pod: Json) -> bool:
+    return pod["status"].get("phase") in ("Succeeded", "Failed")
+
+
+def is_demand(pod: Json) -> bool:
+    unschedulable = any(
+        c["type"] == "PodScheduled" and c["status"] == "False" and c.get("reason") == "Unschedulable"
+        for c in pod["status"].get("conditions", ())
+    )
+    tied = owner(pod).get("kind") == "DaemonSet" or "kubernetes.io/config.mirror" in pod["metadata"].get(
+        "annotations", {}
+    )
+    return (
+        unschedulable
+        and not tied
+        and not pod["spec"].get("nodeName")
+        and not pod["spec"].get("schedulingGates")
+        and "deletionTimestamp" not in pod["metadata"]
+        and not is_finished(pod)
+    )
+
+
+def is_unjudged(pod: Json) -> bool:
+    spec = pod["spec"]
+    return bool(
+        spec.get("topologySpreadConstraints")
+        or spec.get("volumes")
+        or spec.get("affinity", {}).get("podAffinity", {}).get(REQUIRED)
+        or any(p.get("hostPort") for c in spec["containers"] for p in c.get("ports", ()))
+    )
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def offering_node(pool: Json, kind: Json, place: Json, host: str) -> tuple[dict[str, str], list[Json], Amounts]:
+    """Return labels, taints and allocatable of a Node of this server type in this pool."""
+    labels = kind.get("labels", {}) | {
+        "kubernetes.io/arch": kind.get("architecture", "amd64"),
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/hostname": host,
+        "node.kubernetes.io/instance-type": kind["name"],
+        "topology.kubernetes.io/region": place["name"],
+        "topology.kubernetes.io/zone": place.get("zone") or place["name"],
+        "growth.dev/pool": pool["metadata"]["name"],
+        "growth.dev/server-type": kind["name"],
+    }
+    template = pool["spec"].get("template", {})
+    allocatable = {"pods": 110} | amounts(kind["capacity"])
+    for name, kept in amounts(kind.get("overhead")).items():
+        allocatable[name] -= kept
+    return labels | template.get("labels", {}), template.get("taints", []), allocatable

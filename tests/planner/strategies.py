@@ -1,0 +1,207 @@
+"""Random scenes: small, but with everything in them that a round must cope with."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.planner.scenes import (
+    KINDS,
+    Json,
+    Scene,
+    after,
+    apart,
+    before,
+    daemon_set,
+    needs,
+    node,
+    node_class,
+    pod,
+    pool,
+    removal,
+    request,
+    server_type,
+)
+
+CPU = ("50m", "250m", "500m", "0.9", "1", "1500m", "2", "3", "7", "12")
+MEMORY = ("64Mi", "256Mi", "1Gi", "1500M", "3Gi", "6Gi", "20Gi")
+APPS = ("web", "db", "queue")
+TAINT = {"key": "team", "value": "blue", "effect": "NoSchedule"}
+EXPRESSIONS = (
+    [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}],
+    [{"key": "kubernetes.io/arch", "operator": "NotIn", "values": ["arm64"]}],
+    [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["nbg1", "hel1"]}],
+    [{"key": "disk", "operator": "Exists"}],
+    [{"key": "generation", "operator": "Gt", "values": ["3"]}],
+    [{"key": "growth.dev/pool", "operator": "NotIn", "values": ["batch"]}],
+)
+
+
+@st.composite
+def pod_specs(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw what a pod asks for beyond cpu and memory: mostly nothing."""
+    spec: dict[str, Any] = {}
+    app = draw(st.sampled_from(APPS))
+    spec["labels"] = {"app": app}
+    wish = draw(st.integers(0, 19))
+    if wish == 0:
+        spec["nodeSelector"] = {"growth.dev/pool": draw(st.sampled_from(["default", "batch", "missing"]))}
+    elif wish == 1:
+        spec["nodeSelector"] = {"kubernetes.io/arch": draw(st.sampled_from(["amd64", "arm64"]))}
+    elif wish in (2, 3):
+        spec["affinity"] = needs(*draw(st.lists(st.sampled_from(EXPRESSIONS), min_size=1, max_size=2)))
+    elif wish in (4, 5, 6):
+        spec["affinity"] = apart(app=draw(st.sampled_from(APPS)))
+    elif wish == 7:
+        spec["topologySpreadConstraints"] = [{"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone"}]
+    elif wish == 8:
+        spec["initContainers"] = [{"name": "init", "resources": {"requests": {"cpu": "1800m"}}}]
+    if draw(st.integers(0, 4)) == 0:
+        spec["tolerations"] = [{"key": "team", "operator": "Exists"}]
+    if draw(st.integers(0, 9)) == 0:
+        spec["priority"] = draw(st.sampled_from([-5, 100, 1000]))
+    return spec
+
+
+@st.composite
+def workloads(draw: st.DrawFn, name: str, largest: int = 6) -> list[Json]:
+    """Draw equal pods of one owner."""
+    number = draw(st.integers(1, largest))
+    cpu, memory, spec = draw(st.sampled_from(CPU)), draw(st.sampled_from(MEMORY)), draw(pod_specs())
+    return [pod(f"{name}-{k}", cpu, memory, owner=f"rs-{name}", **spec) for k in range(number)]
+
+
+@st.composite
+def pools(draw: st.DrawFn, name: str) -> Json:
+    kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4, unique=True))
+    types: list[Json] = []
+    for kind in kinds:
+        entry: Json = {"name": kind.upper() if draw(st.booleans()) else kind}
+        if draw(st.integers(0, 2)) == 0:
+            entry["max"] = draw(st.integers(1, 3))
+        if draw(st.integers(0, 5)) == 0:
+            entry["min"] = 1
+        types.append(entry)
+    spec: dict[str, Any] = {"limits": {"max": draw(st.integers(4, 9))}}
+    if draw(st.integers(0, 5)) == 0 and sum(t.get("max", 2) for t in types) > 1:
+        spec["limits"]["min"] = 2
+    if draw(st.integers(0, 3)) == 0:
+        spec["template"] = {"taints": [TAINT], "labels": {"disk": "ssd", "generation": "4"}}
+    if draw(st.integers(0, 3)) == 0:
+        spec["scaleUp"] = {"reserve": False}
+    if draw(st.integers(0, 3)) == 0:
+        spec["matchUnselectedPods"] = draw(st.booleans())
+    if draw(st.booleans()):
+        spec["scaleDown"] = {"idleAfter": "0s"}
+    return pool(name, types, **spec)
+
+
+@st.composite
+def classes(draw: st.DrawFn) -> Json:
+    types = [
+        server_type(
+            kind,
+            locations=draw(st.sampled_from([("fsn1",), ("fsn1", "nbg1")])),
+            sold_out=draw(st.integers(0, 9)) == 0,
+            overhead={"cpu": "100m", "memory": "200Mi"} if draw(st.booleans()) else {},
+        )
+        for kind in KINDS
+    ]
+    unavailable = []
+    if draw(st.integers(0, 3)) == 0:
+        until = draw(st.sampled_from([before(seconds=5), after(seconds=60)]))
+        unavailable.append(
+            {
+                "serverType": draw(st.sampled_from(sorted(KINDS))),
+                "location": "fsn1",
+                "failures": 1,
+                "lastFailureAt": before(minutes=3),
+                "until": until,
+            }
+        )
+    return node_class(*types, unavailable=unavailable)
+
+
+@st.composite
+def node_and_friends(draw: st.DrawFn, name: str) -> tuple[Json, list[Json], list[Json]]:
+    """Draw a node, the pods on it and perhaps its removal."""
+    kind = draw(st.sampled_from(sorted(KINDS)))
+    notes = {}
+    if draw(st.booleans()):
+        notes["growth.dev/idle-since"] = before(minutes=draw(st.sampled_from([1, 30])))
+    if draw(st.integers(0, 7)) == 0:
+        notes["growth.dev/do-not-remove"] = "yes"
+    taints = draw(st.sampled_from([[], [], [TAINT]]))
+    made = node(
+        name,
+        kind,
+        of_pool=draw(st.sampled_from(["default", "default", "batch", None])),
+        ready=draw(st.integers(0, 7)) > 0,
+        annotations=notes,
+        taints=taints,
+        spec={"unschedulable": True} if draw(st.integers(0, 9)) == 0 else {},
+    )
+    pods = [
+        pod(
+            f"on-{name}-{k}",
+            draw(st.sampled_from(["100m", "500m"])),
+            "256Mi",
+            node=name,
+            labels={"app": draw(st.sampled_from(APPS))},
+            phase=draw(st.sampled_from(["Running", "Running", "Succeeded"])),
+            **({"affinity": apart(app=draw(st.sampled_from(APPS)))} if draw(st.integers(0, 3)) == 0 else {}),
+        )
+        for k in range(draw(st.integers(0, 3)))
+    ]
+    removals = []
+    owner_pool = made["metadata"]["labels"].get("growth.dev/pool")
+    if owner_pool is not None and draw(st.integers(0, 3)) == 0:
+        status = draw(
+            st.sampled_from(
+                [
+                    {"phase": "Pending"},
+                    {"phase": "Pending", "cancel": {"at": before(seconds=3), "by": "Planner"}},
+                    {"phase": "Deprovisioning"},
+                    {"phase": "CouldNotRemove"},
+                ]
+            )
+        )
+        made["spec"]["taints"].append({"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"})
+        removals.append(removal(name, kind, of_pool=owner_pool, **status))
+    return made, pods, removals
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    """Draw a whole scene."""
+    scene = Scene(classes=[draw(classes())], pools=[draw(pools("default"))])
+    if draw(st.booleans()):
+        scene.pools.append(draw(pools("batch")))
+    names = [p["metadata"]["name"] for p in scene.pools]
+    for k in range(draw(st.integers(0, 4))):
+        scene.pods += draw(workloads(f"app{k}"))
+    for k in range(draw(st.integers(0, 4))):
+        made, pods, removals = draw(node_and_friends(f"node-{k}"))
+        if made["metadata"]["labels"].get("growth.dev/pool", names[0]) in names:
+            scene.nodes.append(made)
+            scene.pods += pods
+            scene.removals += removals
+    if draw(st.booleans()):
+        scene.daemon_sets.append(
+            daemon_set("agent", **({"nodeSelector": {"disk": "ssd"}} if draw(st.booleans()) else {}))
+        )
+    for k in range(draw(st.integers(0, 3))):
+        status = draw(
+            st.sampled_from(
+                [
+                    {},
+                    {"phase": "Pending", "createAttemptAt": before(seconds=2)},
+                    {"phase": "Provisioning", "createAttemptAt": before(seconds=9)},
+                    {"phase": "Unmet", "expiresAt": after(seconds=60)},
+                    {"phase": "Unmet", "expiresAt": before(seconds=1)},
+                ]
+            )
+        )
+        scene.requests.append(
+            request(f"coming-{k}", draw(st.sampled_from(sorted(KINDS))), of_pool=draw(st.sampled_from(names)), **status)
+        )
+    return scene

@@ -1,0 +1,91 @@
+"""Random rounds, judged by the independent checker, by brute force and by each other."""
+
+import random
+from decimal import Decimal
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from api.timestamp import format_timestamp
+from planner.model import Plan
+from planner.plan import plan
+from tests.planner.brute_force import cheapest
+from tests.planner.checker import violations
+from tests.planner.scenes import Scene, node_class, pod, pool, request
+from tests.planner.strategies import scenes, workloads
+
+RANDOM = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@RANDOM
+@given(scenes())
+def test_no_plan_breaks_a_rule(scene: Scene):
+    assert violations(scene, plan(scene.snapshot())) == []
+
+
+@RANDOM
+@given(
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True).flatmap(
+        lambda names: st.tuples(*(workloads(name, largest=2) for name in names))
+    )
+)
+def test_few_pods_cost_the_optimum_and_the_bound_is_not_above_it(groups: tuple[list[dict], ...]):
+    scene = Scene(pods=[p for pods in groups for p in pods], classes=[node_class()], pools=[pool()])
+    made = plan(scene.snapshot())
+    optimum = cheapest(scene, [s.uid for r in made.requests for s in r.seats])
+    assert made.lower_bound_per_hour <= optimum == made.cost_per_hour
+    assert made.optimal
+
+
+@RANDOM
+@given(scenes(), st.randoms())
+def test_the_order_of_objects_does_not_matter(scene: Scene, shuffler: random.Random):
+    made = plan(scene.snapshot())
+    for objects in (scene.pods, scene.nodes, scene.requests, scene.removals):
+        shuffler.shuffle(objects)
+    again = plan(scene.snapshot())
+    assert again.requests == made.requests
+    assert sorted(again.placed, key=lambda p: p.pod) == sorted(made.placed, key=lambda p: p.pod)
+    assert again.removals == made.removals
+
+
+@RANDOM
+@given(scenes())
+def test_a_second_round_buys_nothing(scene: Scene):
+    for made_pool in scene.pools:
+        made_pool["spec"].pop("scaleUp", None)
+    first = plan(scene.snapshot())
+    # What is cancelled frees its room only when it is gone, so a later round may buy for it.
+    assume(not first.cancelled)
+    before = len(scene.requests)
+    carry_out(scene, first)
+    second = plan(scene.snapshot(first.memory))
+    assert second.requests == ()
+    assert {r["metadata"]["name"] for r in scene.requests[before:]}.isdisjoint(second.cancelled)
+    assert violations(scene, second) == []
+
+
+def carry_out(scene: Scene, made: Plan) -> None:
+    """Write what the plan says into the scene, as the round does."""
+    scene.requests = [r for r in scene.requests if r["metadata"]["name"] not in made.cancelled]
+    for name, seats in made.reservations.items():
+        for r in scene.requests:
+            if r["metadata"]["name"] == name:
+                r["spec"]["reservedFor"] = [seat.to_json() for seat in seats]
+    for bought in made.requests:
+        seats = [seat.to_json() for seat in bought.seats]
+        name = f"{bought.pool}-{bought.ordinal}"
+        kind, where = bought.server_type, bought.location
+        scene.requests.append(request(name, kind, of_pool=bought.pool, location=where, seats=seats))
+    for cancel in made.removal_cancels:
+        for removal in scene.removals:
+            if removal["metadata"]["name"] == cancel.removal:
+                removal["status"]["cancel"] = {"at": format_timestamp(scene.now), "by": "Planner"}
+
+
+def test_the_brute_force_knows_a_better_sharing():
+    # Two pods of 1.5 cores fit a cx32 (0.0106) but no cx22 together: two of those would cost 0.0132.
+    scene = Scene(classes=[node_class()], pools=[pool()])
+    scene.pods = [pod("a", "1500m", "1Gi"), pod("b", "1500m", "1Gi")]
+    assert cheapest(scene, ["uid-a", "uid-b"]) == Decimal("0.0106")
+    assert plan(scene.snapshot()).cost_per_hour == Decimal("0.0106")

@@ -1,0 +1,52 @@
+import json
+from datetime import timedelta
+
+import pytest
+from temporalio import workflow
+from temporalio.client import WorkflowHistory
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Replayer
+
+from planner.round import ObjectId
+from tests.replay.record import HISTORIES, LIVES, path_of
+from worker.sandbox import WORKFLOWS, workflow_runner
+from workflows.node_request import NodeRequestWorkflow
+
+IDS = {"request": "node-request:test:m:u", "removal": "node-removal:test:m:u", "planner": "planner:test"}
+
+
+def history(name: str) -> WorkflowHistory:
+    """Return a stored history under an id as the workflow expects it."""
+    return WorkflowHistory.from_json(IDS[name.split("-", maxsplit=1)[0]], json.loads(path_of(name).read_text()))
+
+
+def replayer(*workflows: type) -> Replayer:
+    return Replayer(workflows=workflows, data_converter=pydantic_data_converter, workflow_runner=workflow_runner())
+
+
+@pytest.mark.parametrize("name", sorted(one.stem for one in HISTORIES.glob("*.json")))
+async def test_workflows_under_way_go_on_with_this_version(name):
+    await replayer(*WORKFLOWS).replay_workflow(history(name))
+
+
+def test_every_life_is_recorded():
+    assert {one.stem for one in HISTORIES.glob("*.json")} >= {*LIVES, "planner"}
+
+
+@workflow.defn(name="NodeRequest")
+class Changed(NodeRequestWorkflow):
+    """A careless change: one more timer at the start."""
+
+    @workflow.init
+    def __init__(self, subject: ObjectId) -> None:
+        super().__init__(subject)
+
+    @workflow.run
+    async def run(self, _subject: ObjectId) -> str:
+        await workflow.sleep(timedelta(seconds=1))
+        return await self.drive()
+
+
+async def test_a_change_that_does_not_fit_is_caught():
+    with pytest.raises(workflow.NondeterminismError):
+        await replayer(Changed).replay_workflow(history("request-comes"))

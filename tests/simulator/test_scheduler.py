@@ -1,0 +1,125 @@
+from collections import Counter
+from datetime import UTC, datetime
+
+from activities.cluster import NODES, PODS
+from simulator.cluster import MemoryCluster
+from simulator.scheduler import Scheduler
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def make(seed=0):
+    cluster = MemoryCluster(lambda: NOW)
+    return cluster, Scheduler(cluster, now=lambda: NOW, seed=seed)
+
+
+async def add_node(cluster, name, *, cpu="4", taints=()):
+    body = {
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "spec": {"taints": list(taints)},
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+    }
+    await cluster.create(NODES, body)
+
+
+async def add_pod(cluster, name, cpu="1", **spec):
+    body = {
+        "metadata": {"name": name},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}], **spec},
+    }
+    await cluster.create(PODS, body, namespace="default")
+
+
+async def placement(cluster):
+    pods = (await cluster.list(PODS)).items
+    return {p["metadata"]["name"]: p["spec"].get("nodeName") for p in pods}
+
+
+async def scheduled_condition(cluster, name):
+    pod = await cluster.get(PODS, name, namespace="default")
+    return next((c for c in pod["status"].get("conditions", ()) if c["type"] == "PodScheduled"), None)
+
+
+async def test_the_emptiest_node_wins():
+    cluster, scheduler = make()
+    await add_node(cluster, "small", cpu="2")
+    await add_node(cluster, "large", cpu="8")
+    await add_pod(cluster, "p")
+    assert await scheduler.step()
+    assert await placement(cluster) == {"p": "large"}
+    assert (await scheduled_condition(cluster, "p"))["status"] == "True"
+
+
+async def test_pods_of_one_step_see_each_other():
+    cluster, scheduler = make()
+    await add_node(cluster, "a", cpu="2")
+    for name in "pqr":
+        await add_pod(cluster, name)
+    await scheduler.step()
+    assert Counter((await placement(cluster)).values()) == {"a": 2, None: 1}
+
+
+async def test_the_important_pod_goes_first_then_the_name_decides_among_equally_old_ones():
+    cluster, scheduler = make()
+    await add_node(cluster, "a", cpu="2")
+    for name, priority in (("y", 0), ("x", 0), ("vip", 10)):
+        await add_pod(cluster, name, priority=priority)
+    await scheduler.step()
+    assert await placement(cluster) == {"vip": "a", "x": "a", "y": None}
+
+
+async def test_a_pod_that_fits_nowhere_is_told_why_once():
+    cluster, scheduler = make()
+    await add_node(cluster, "a", cpu="1")
+    await add_node(cluster, "b", cpu="9", taints=[{"key": "k", "effect": "NoSchedule"}])
+    await add_pod(cluster, "p", cpu="2")
+    assert not await scheduler.step()
+    told = await scheduled_condition(cluster, "p")
+    assert told["status"] == "False"
+    assert told["reason"] == "Unschedulable"
+    assert told["message"] == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)."
+    version = (await cluster.list(PODS)).resource_version
+    await scheduler.step()
+    assert (await cluster.list(PODS)).resource_version == version
+
+
+async def test_a_pod_with_an_unknown_constraint_stays_and_says_so():
+    cluster, scheduler = make()
+    await add_node(cluster, "a")
+    await add_pod(cluster, "p", resourceClaims=[{"name": "gpu"}])
+    assert not await scheduler.step()
+    assert "spec.resourceClaims" in (await scheduled_condition(cluster, "p"))["message"]
+
+
+async def test_gated_finished_and_leaving_pods_are_left_alone():
+    cluster, scheduler = make()
+    await add_node(cluster, "a")
+    await add_pod(cluster, "gated", schedulingGates=[{"name": "g"}])
+    await add_pod(cluster, "done")
+    await cluster.patch(
+        PODS,
+        "done",
+        [{"op": "add", "path": "/status/phase", "value": "Succeeded"}],
+        namespace="default",
+        subresource="status",
+    )
+    await add_pod(cluster, "leaving")
+    await cluster.patch(
+        PODS, "leaving", [{"op": "add", "path": "/metadata/finalizers", "value": ["x/y"]}], namespace="default"
+    )
+    await cluster.delete(PODS, "leaving", namespace="default")
+    assert not await scheduler.step()
+    assert set((await placement(cluster)).values()) == {None}
+
+
+async def test_ties_are_broken_by_the_seed_alone():
+    async def run(seed):
+        cluster, scheduler = make(seed)
+        for number in range(6):
+            await add_node(cluster, f"n{number}")
+            await add_pod(cluster, f"p{number}")
+        await scheduler.step()
+        return await placement(cluster)
+
+    assert await run(1) == await run(1)
+    assert len({tuple((await run(seed)).values()) for seed in range(5)}) > 1

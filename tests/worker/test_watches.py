@@ -1,0 +1,229 @@
+import asyncio
+
+import pytest
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.cluster import (
+    CONFIG_MAPS,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+    WatchEvent,
+)
+from worker.burst import Bursts
+from worker.watches import Watches
+
+PLANNER = "planner:test"
+REQUEST = "node-request:test:m-1:r-1"
+REMOVAL = "node-removal:test:m-1:d-1"
+
+
+class Client:
+    """Takes signals as the Temporal client does."""
+
+    def __init__(self) -> None:
+        self.signals: list[tuple[str, str, str]] = []
+        self.error: RPCError | None = None
+
+    def get_workflow_handle(self, workflow_id: str) -> "Handle":
+        return Handle(self, workflow_id)
+
+    @property
+    def sent(self) -> list[tuple[str, str]]:
+        return [(workflow_id, signal) for workflow_id, signal, _ in self.signals]
+
+
+class Handle:
+    def __init__(self, client: Client, workflow_id: str) -> None:
+        self._client = client
+        self._id = workflow_id
+
+    async def signal(self, name: str, reason: str) -> None:
+        self._client.signals.append((self._id, name, reason))
+        if self._client.error is not None:
+            raise self._client.error
+
+
+@pytest.fixture
+def client():
+    return Client()
+
+
+@pytest.fixture
+async def watches(client, monkeypatch):
+    monkeypatch.setattr("worker.watches.Bursts", lambda send, **_: Bursts(send, quiet=0.02))
+    watches = Watches(client, "test")
+    yield watches
+    await watches.close()
+
+
+async def told(client: Client) -> list[tuple[str, str]]:
+    """Return what was sent when the burst is over."""
+    await asyncio.sleep(0.06)
+    sent, client.signals = client.sent, []
+    return sorted(sent)
+
+
+def meta(name: str, uid: str, **more) -> dict:
+    return {"name": name, "uid": uid, "resourceVersion": "1", **more}
+
+
+def pod(*, node: str = "", unschedulable: bool = False, phase: str = "Pending") -> dict:
+    reason = {"reason": "Unschedulable"} if unschedulable else {}
+    return {
+        "metadata": meta("web", "p-1", namespace="default"),
+        "spec": {"nodeName": node} if node else {},
+        "status": {"phase": phase, "conditions": [{"type": "PodScheduled", "status": "False", **reason}]},
+    }
+
+
+def node(*, ready: bool = True, cordoned: bool = False, memory: str = "1Gi", **more) -> dict:
+    return {
+        "metadata": meta("m-1", "n-1", **more),
+        "spec": {"unschedulable": True} if cordoned else {},
+        "status": {
+            "allocatable": {"memory": memory},
+            "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+        },
+    }
+
+
+def request(*, status: dict | None = None, **more) -> dict:
+    return {
+        "metadata": meta("m-1", "r-1", **{"generation": 1, **more}),
+        "status": {"workflowId": "x", **(status or {})},
+    }
+
+
+def removal(*, status: dict | None = None, **more) -> dict:
+    return {
+        "metadata": meta("m-1", "d-1", **{"generation": 1, **more}),
+        "status": {"workflowId": "x", **(status or {})},
+    }
+
+
+def pool(generation: int) -> dict:
+    return {"metadata": meta("default", "o-1", generation=generation), "status": {}}
+
+
+def change(watches: Watches, resource, before: dict | None, after: dict | None) -> None:
+    """Tell `watches` of one change as the cache does."""
+    if after is None:
+        assert before is not None
+        watches.note(resource, WatchEvent("DELETED", before), before)
+    else:
+        watches.note(resource, WatchEvent("MODIFIED" if before else "ADDED", after), before)
+
+
+@pytest.mark.parametrize(
+    ("resource", "change_of", "nudges"),
+    [
+        (PODS, (None, pod(unschedulable=True)), True),
+        (PODS, (pod(), pod(unschedulable=True)), True),
+        (PODS, (None, pod()), False),
+        (PODS, (pod(unschedulable=True), pod(unschedulable=True)), False),
+        (PODS, (pod(unschedulable=True), pod(node="m-9")), False),
+        (PODS, (pod(node="m-9"), None), True),
+        (PODS, (pod(node="m-9"), pod(node="m-9", phase="Succeeded")), True),
+        (PODS, (pod(node="m-9", phase="Succeeded"), None), False),
+        (NODES, (None, node()), False),
+        (NODES, (node(), node(ready=False)), True),
+        (NODES, (node(ready=False), node()), True),
+        (NODES, (node(), node(cordoned=True)), True),
+        (NODES, (node(), node(memory="2Gi")), False),
+        (NODES, (node(), None), True),
+        (NODE_POOLS, (None, pool(1)), True),
+        (NODE_POOLS, (pool(1), pool(2)), True),
+        (NODE_POOLS, (pool(2), pool(2)), False),
+        (NODE_POOLS, (pool(2), None), True),
+        (NODE_REQUESTS, (None, request()), False),
+        (CONFIG_MAPS, (None, {"metadata": meta("a", "b")}), False),
+    ],
+)
+async def test_what_changes_demand_or_supply_nudges(client, watches, resource, change_of, nudges):
+    change(watches, resource, *change_of)
+    assert await told(client) == ([(PLANNER, "nudge")] if nudges else [])
+
+
+async def test_many_changes_are_one_nudge_that_tells_some(client, watches):
+    for _ in range(30):
+        change(watches, PODS, None, pod(unschedulable=True))
+    change(watches, NODE_POOLS, pool(1), pool(2))
+    await asyncio.sleep(0.06)
+    assert client.signals == [(PLANNER, "nudge", "pod unschedulable, NodePool edited and 29 more")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wakes"),
+    [
+        (None, node(ready=False), True),
+        (node(ready=False), node(), True),
+        (node(), node(annotations={"growth.dev/do-not-remove": "true"}), True),
+        (node(), node(deletionTimestamp="2026-01-01T00:00:00Z"), True),
+        (node(), None, True),
+        (node(), node(memory="2Gi"), False),
+    ],
+    ids=["joined", "ready", "kept", "going", "gone", "status only"],
+)
+async def test_a_node_wakes_its_request_and_its_removal(client, watches, before, after, wakes):
+    change(watches, NODE_REQUESTS, None, request())
+    change(watches, NODE_REMOVAL_REQUESTS, None, removal())
+    change(watches, NODES, before, after)
+    woken = [one for one in await told(client) if one[1] == "wake"]
+    assert woken == ([(REMOVAL, "wake"), (REQUEST, "wake")] if wakes else [])
+
+
+async def test_a_pod_that_is_bound_wakes_the_request_of_its_node(client, watches):
+    change(watches, NODE_REQUESTS, None, request())
+    change(watches, PODS, pod(), pod(node="m-1"))
+    assert await told(client) == [(REQUEST, "wake")]
+    change(watches, PODS, pod(node="m-1"), pod(node="m-1", phase="Running"))
+    assert await told(client) == []
+    change(watches, PODS, pod(), pod(node="m-2"))
+    assert await told(client) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wakes"),
+    [
+        (request(), request(generation=2), True),
+        (request(), request(deletionTimestamp="2026-01-01T00:00:00Z"), True),
+        (request(), request(annotations={"a": "b"}), True),
+        (request(), request(status={"phase": "Provisioning"}), False),
+        (None, request(deletionTimestamp="2026-01-01T00:00:00Z"), True),
+        (None, request(), False),
+    ],
+    ids=["spec", "deleted", "annotated", "own status", "deleted while no worker was up", "new"],
+)
+async def test_what_others_do_to_a_request_wakes_it(client, watches, before, after, wakes):
+    change(watches, NODE_REQUESTS, before, after)
+    assert await told(client) == ([(REQUEST, "wake")] if wakes else [])
+
+
+@pytest.mark.parametrize("before", [None, removal()], ids=["while no worker was up", "now"])
+async def test_a_cancel_on_the_object_wakes_the_removal(client, watches, before):
+    change(watches, NODE_REMOVAL_REQUESTS, before, removal(status={"cancel": {"by": "Planner"}}))
+    assert await told(client) == [(REMOVAL, "wake")]
+
+
+async def test_an_object_that_stays_without_a_workflow_nudges_the_planner(client, watches, monkeypatch):
+    monkeypatch.setattr("worker.watches.ORPHAN_SECONDS", 0.05)
+    orphan, driven, gone = ({**request(), "metadata": meta(name, name), "status": {}} for name in ("a", "b", "c"))
+    for one in (orphan, driven, gone):
+        change(watches, NODE_REQUESTS, None, one)
+    change(watches, NODE_REQUESTS, driven, {**driven, "status": {"workflowId": "x"}})
+    change(watches, NODE_REQUESTS, gone, None)
+    await asyncio.sleep(0.15)
+    assert client.signals == [(PLANNER, "nudge", "a has no workflow")]
+
+
+@pytest.mark.parametrize("status", [RPCStatusCode.NOT_FOUND, RPCStatusCode.UNAVAILABLE])
+async def test_a_message_that_cannot_be_sent_stops_nothing(client, watches, status):
+    client.error = RPCError("no", status, b"")
+    watches.nudge("one")
+    assert await told(client) == [(PLANNER, "nudge")]
+    client.error = None
+    watches.nudge("two")
+    assert await told(client) == [(PLANNER, "nudge")]

@@ -1,0 +1,123 @@
+"""Outsides for whole lives: what the activities of a request and of a removal see and do."""
+
+from datetime import timedelta
+
+from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.request import RequestEffect
+from planner.lifecycle.seen import NodeSeen, RemovalSeen, RequestSeen, ServerSeen
+from tests.workflows.world import Script, clock
+
+NAME = "default-1a2b"
+"""Of the request, the removal, the server and the Node."""
+DRAWN = NodeSeen(name=NAME, ready=True, scale_down=True)
+FREE = NodeSeen(name=NAME, ready=True)
+
+
+def machine() -> Script:
+    """A provider that boots at once, and a Node that joins and turns Ready."""
+    script = Script(RequestSeen(pool="default"), RequestEffect)
+
+    def create(asked):
+        script.status(
+            phase=RequestPhase.PROVISIONING,
+            create_attempt_at=clock(),
+            attempts=1,
+            provisioning_deadline=asked.act.until,
+        )
+        script.see(server=ServerSeen.RUNNING)
+
+    def run(asked):
+        script.status(running_at=clock(), join_deadline=asked.act.until)
+        script.see(node=NodeSeen(name=NAME, ready=False, unregistered=True), seats=1, awaited=1)
+
+    def register(_):
+        script.status(registered_at=clock(), node_name=NAME)
+        script.see(node=NodeSeen(name=NAME, ready=True, reserved=True), untolerated=1)
+
+    def ready(asked):
+        script.status(
+            phase=RequestPhase.READY,
+            ready_at=clock(),
+            release_by=asked.act.until,
+            expires_at=clock() + timedelta(minutes=10),
+        )
+        script.see(awaited=0, bound=1)
+
+    def release(_):
+        script.status(released_at=clock())
+        script.see(node=NodeSeen(name=NAME, ready=True))
+
+    script.on(RequestEffect.CREATE_SERVER, create)
+    script.on(RequestEffect.MARK_RUNNING, run)
+    script.on(RequestEffect.REGISTER_NODE, register)
+    script.on(RequestEffect.TOLERATE_PODS, lambda _: script.see(untolerated=0))
+    script.on(RequestEffect.MARK_READY, ready)
+    script.on(RequestEffect.RELEASE_NODE, release)
+    script.on(RequestEffect.GIVE_UP, lambda asked: script.status(phase="Deprovisioning", reason=asked.act.reason))
+    script.on(RequestEffect.HAND_OVER, lambda _: script.see(exists=False))
+    script.on(RequestEffect.FINISH, lambda _: script.see(exists=False))
+    return script
+
+
+def booting() -> Script:
+    """A provider whose server never runs."""
+    script = machine()
+
+    def create(asked):
+        script.status(
+            phase=RequestPhase.PROVISIONING,
+            create_attempt_at=clock(),
+            provisioning_deadline=asked.act.until,
+        )
+        script.see(server=ServerSeen.CREATING)
+
+    script.on(RequestEffect.CREATE_SERVER, create)
+    return script
+
+
+def leaving() -> Script:
+    """An empty Node, and a provider that deletes at the first call."""
+    script = Script(RemovalSeen(pool="default", node=FREE, server=ServerSeen.RUNNING), RemovalEffect)
+
+    def taint(asked):
+        script.status(tainted_at=clock(), scale_down_at=asked.act.until)
+        script.see(node=DRAWN)
+
+    def cancel(asked):
+        script.status(cancel=CancelRecord(at=clock(), by=asked.act.by, reason=asked.act.message))
+
+    def delete(_):
+        script.status(removal_attempts=script.seen.status.removal_attempts + 1, remove_attempted_at=clock())
+        script.see(server=ServerSeen.ABSENT)
+
+    script.on(RemovalEffect.TAINT_NODE, taint)
+    script.on(RemovalEffect.CANCEL, cancel)
+    script.on(RemovalEffect.UNTAINT_NODE, lambda _: script.see(node=FREE))
+    script.on(RemovalEffect.COMMIT, lambda _: script.status(phase=RemovalPhase.DEPROVISIONING))
+    script.on(RemovalEffect.DELETE_SERVER, delete)
+    script.on(RemovalEffect.DELETE_NODE, lambda _: script.see(node=None))
+    script.on(RemovalEffect.FINISH, lambda _: script.see(exists=False))
+    return script
+
+
+def stubborn() -> Script:
+    """A provider that takes delete calls and deletes nothing."""
+    script = leaving()
+
+    def delete(_):
+        script.status(removal_attempts=script.seen.status.removal_attempts + 1, remove_attempted_at=clock())
+
+    def park(asked):
+        script.status(phase=RemovalPhase.COULD_NOT_REMOVE, reason="RemovalFailed", retry_at=asked.act.until)
+
+    def resume(_):
+        script.status(phase=RemovalPhase.DEPROVISIONING, removal_attempts=0, retry_at=None)
+
+    script.on(RemovalEffect.DELETE_SERVER, delete)
+    script.on(RemovalEffect.PARK, park)
+    script.on(RemovalEffect.RESUME, resume)
+    script.on(RemovalEffect.SKIP, lambda _: script.see(exists=False))
+    script.on(RemovalEffect.ABANDON, lambda _: script.see(exists=False))
+    return script

@@ -1,0 +1,190 @@
+from datetime import timedelta
+
+import pytest
+from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError, WorkflowUpdateStage
+from temporalio.exceptions import ApplicationError
+
+from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.seen import RemovalTimings, ServerSeen
+from planner.round import ObjectId, removal_workflow_id
+from tests.workflows.scripts import NAME, leaving, stubborn
+from tests.workflows.world import QUEUE, PlannerEar, running
+from workflows.messages import PHASE, Asked, LifecycleReport
+
+SUBJECT = ObjectId(name=NAME, uid="u-2")
+ID = removal_workflow_id("test", SUBJECT)
+
+
+async def start(env) -> WorkflowHandle:
+    return await env.client.start_workflow("NodeRemoval", SUBJECT, id=ID, task_queue=QUEUE)
+
+
+async def parked(env, handle: WorkflowHandle) -> None:
+    """Let time pass until the removal is parked: 60 s of cool-off, then 5 calls 30 s apart."""
+    await env.sleep(220)
+    assert (await handle.query("state", result_type=LifecycleReport)).reason == "Parked"
+
+
+async def refused(handle: WorkflowHandle, update: str) -> str:
+    """Send an update that has no effect and return why."""
+    with pytest.raises(WorkflowUpdateFailedError) as error:
+        await handle.execute_update(update, Asked(by="Ann"))
+    cause = error.value.cause
+    assert isinstance(cause, ApplicationError)
+    assert cause.type == "Refused"
+    return cause.message
+
+
+async def test_an_empty_machine_goes_after_its_cool_off(skipping):
+    script = leaving()
+    script.see(timings=RemovalTimings(soft_grace=timedelta(minutes=10)))
+    before = await skipping.get_current_time()
+    async with PlannerEar(skipping.client, "test") as planner, running(skipping.client, script.activities()):
+        assert await (await start(skipping)).result() == "Gone"
+        heard = await planner.heard()
+    assert script.deeds == ["taint_node", "commit_removal", "delete_server", "delete_node", "finish_removal"]
+    assert await skipping.get_current_time() - before >= timedelta(minutes=10)
+    assert heard == [f"removal {SUBJECT.name} ended"]
+
+
+async def test_an_occupied_machine_stays(skipping):
+    script = leaving()
+    script.see(occupants=("default/web",), occupant_count=1)
+    async with running(skipping.client, script.activities()):
+        await (await start(skipping)).result()
+    assert script.deeds == ["taint_node", "cancel_removal", "untaint_node", "finish_removal"]
+    assert script.seen.status.cancel.by == "NotEmpty"
+
+
+async def test_an_update_cancels_during_the_cool_off_and_returns_when_it_is_recorded(skipping):
+    script = leaving()
+    async with PlannerEar(skipping.client, "test") as planner, running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(20)
+        answer = await handle.execute_update("cancel", Asked(by="Ann", reason="I need it"), result_type=str)
+        assert "cancel_removal" in script.deeds
+        assert await handle.result() == "Gone"
+        heard = await planner.heard()
+    assert answer == "cancel: I need it"
+    assert script.deeds == ["taint_node", "cancel_removal", "untaint_node", "finish_removal"]
+    cancel = script.seen.status.cancel
+    assert (cancel.by, cancel.reason) == ("Ann", "I need it")
+    assert heard[0] == f"removal {SUBJECT.name} was cancelled by Ann"
+
+
+async def test_an_update_without_a_body_is_taken(skipping):
+    script = leaving()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(20)
+        assert await handle.execute_update("cancel", result_type=str) == "cancel: Cancelled by message"
+    assert script.seen.status.cancel.by == "Person"
+
+
+async def test_a_signal_cancels(skipping):
+    script = leaving()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(20)
+        await handle.signal("cancel", Asked(by="Ann"))
+        await handle.result()
+    assert script.deeds == ["taint_node", "cancel_removal", "untaint_node", "finish_removal"]
+
+
+async def test_cancelling_the_workflow_cancels(skipping):
+    script = leaving()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(20)
+        await handle.cancel()
+        assert await handle.result() == "Gone"
+    assert script.seen.status.cancel.reason == "The workflow was cancelled"
+
+
+async def test_a_cancel_before_the_first_look_is_kept(skipping):
+    script = leaving()
+    handle = await start(skipping)
+    await handle.signal("cancel", Asked(by="Ann"))
+    async with running(skipping.client, script.activities()):
+        await handle.result()
+    assert script.deeds == ["cancel_removal", "finish_removal"]
+
+
+async def test_a_cancel_after_the_point_of_no_return_is_refused_and_the_machine_goes(skipping):
+    script = stubborn()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(90)  # cool-off 60 s, then a delete call each 30 s
+        assert script.seen.status.phase is RemovalPhase.DEPROVISIONING
+        assert await refused(handle, "cancel") == f"{SUBJECT.name}: too late to cancel: the server is being deleted"
+        await handle.signal("cancel", Asked(by="Bob"))
+        await handle.cancel()
+        script.see(server=ServerSeen.ABSENT)
+        assert await handle.result() == "Gone"
+    assert script.seen.status.cancel is None
+    assert script.deeds[-2:] == ["delete_node", "finish_removal"]
+
+
+@pytest.mark.parametrize("update", ["retry", "skip", "abandon"])
+async def test_what_is_for_parked_removals_is_refused_before(skipping, update):
+    script = leaving()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(20)
+        assert await refused(handle, update) == f"{SUBJECT.name}: cannot {update}: the removal is not parked"
+
+
+async def test_a_stubborn_server_parks_the_removal_and_retry_makes_it_go(skipping):
+    script = stubborn()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await parked(skipping, handle)
+        assert script.deeds[-6:] == ["delete_server"] * 5 + ["park_removal"]  # 5: the default of `RemovalTimings`
+        assert (await handle.describe()).typed_search_attributes.get(PHASE) == "CouldNotRemove"
+        script.on(RemovalEffect.DELETE_SERVER, lambda _: script.see(server=ServerSeen.ABSENT))
+        answer = await handle.execute_update("retry", Asked(by="Ann", reason="unlocked it"), result_type=str)
+        assert await handle.result() == "Gone"
+    assert answer == "retry: unlocked it"
+    assert script.deeds[-4:] == ["resume_removal", "delete_server", "delete_node", "finish_removal"]
+
+
+@pytest.mark.parametrize(("update", "effect"), [("skip", "skip_server"), ("abandon", "abandon_server")])
+async def test_a_person_ends_a_parked_removal(skipping, update, effect):
+    script = stubborn()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await parked(skipping, handle)
+        await handle.execute_update(update, Asked(by="Ann"), result_type=str)
+        assert await handle.result() == "Gone"
+    assert script.deeds[-1] == effect
+    assert script.acts[-1].act.by == "Ann"
+
+
+async def test_a_parked_removal_tries_again_by_itself(skipping):
+    script = stubborn()
+    before = await skipping.get_current_time()
+
+    def resume(_):
+        script.status(phase=RemovalPhase.DEPROVISIONING, removal_attempts=0)
+        script.see(server=ServerSeen.ABSENT)
+
+    script.on(RemovalEffect.RESUME, resume)
+    async with running(skipping.client, script.activities()):
+        await (await start(skipping)).result()
+    assert "resume_removal" in script.deeds
+    assert await skipping.get_current_time() - before >= timedelta(hours=4)  # the default of `RemovalTimings`
+
+
+async def test_of_two_decisions_the_second_is_answered_with_what_the_first_left(skipping):
+    script = stubborn()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await parked(skipping, handle)
+        first = await handle.start_update("skip", Asked(by="Ann"), wait_for_stage=WorkflowUpdateStage.ACCEPTED)
+        second = await handle.start_update("retry", Asked(by="Bob"), wait_for_stage=WorkflowUpdateStage.ACCEPTED)
+        assert await first.result() == "skip: Treat the server as gone: delete the Node object and end"
+        with pytest.raises(WorkflowUpdateFailedError) as error:
+            await second.result()
+        assert "no longer exists" in str(error.value.cause)
+        assert await handle.result() == "Gone"

@@ -1,0 +1,257 @@
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from temporalio import activity
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.exceptions import ApplicationError
+
+from planner.lifecycle.request import RequestEffect
+from planner.lifecycle.seen import RequestSeen
+from planner.model import PlannerMemory, PlanResult
+from planner.round import (
+    ObjectId,
+    RoundInput,
+    RoundResult,
+    planner_workflow_id,
+    removal_workflow_id,
+    request_workflow_id,
+)
+from tests.workflows.world import QUEUE, Script, clock, running
+from workflows.messages import PlannerReport, PlannerState
+from workflows.planner import ROUNDS_PER_RUN
+
+QUIET = RoundResult(result=PlanResult.NO_DEMANDS, summary="nothing to do")
+OPEN = QUIET.model_copy(update={"is_open": True})
+PARTIAL = QUIET.model_copy(update={"is_partial": True})
+
+
+class Rounds:
+    """A `plan_round` that answers from a script and remembers what it was asked, and when."""
+
+    def __init__(self, answer: Callable[[RoundInput], RoundResult]) -> None:
+        self.asked: list[RoundInput] = []
+        self.at: list[float] = []
+        self.reasons: list[str] = []
+        self._answer = answer
+        self._changed = asyncio.Event()
+
+    def activity(self):
+        @activity.defn(name="plan_round")
+        async def plan_round(asked: RoundInput) -> RoundResult:
+            self.asked.append(asked)
+            self.at.append(clock().timestamp())
+            self._changed.set()
+            return self._answer(asked)
+
+        return plan_round
+
+    async def ran(self, count: int) -> None:
+        """Return when so many rounds have begun."""
+        while len(self.asked) < count:
+            self._changed.clear()
+            await asyncio.wait_for(self._changed.wait(), 20)
+
+    @property
+    def gaps(self) -> list[int]:
+        """Whole seconds between the rounds."""
+        return [round(after - before) for before, after in zip(self.at, self.at[1:], strict=False)]
+
+
+async def start(client: Client) -> WorkflowHandle:
+    return await client.start_workflow("Planner", PlannerState(), id=planner_workflow_id("test"), task_queue=QUEUE)
+
+
+@pytest.mark.parametrize(
+    ("answer", "period"),
+    [
+        (QUIET, 60),
+        (OPEN, 10),
+        (OPEN.model_copy(update={"wake_at": "soon"}), 4),
+        (QUIET.model_copy(update={"wake_at": "past"}), 1),
+        (OPEN.model_copy(update={"wake_at": "late"}), 10),
+    ],
+    ids=["quiet", "open", "a moment before the timer", "a moment that has passed", "a moment after the timer"],
+)
+async def test_rounds_come_by_the_timer(skipping, answer, period):
+    def plan(_):
+        offsets = {"soon": 4, "past": -30, "late": 500}
+        if answer.wake_at is None:
+            return answer
+        return answer.model_copy(update={"wake_at": clock() + timedelta(seconds=offsets[answer.wake_at])})
+
+    rounds = Rounds(plan)
+    async with running(skipping.client, [rounds.activity()]):
+        await start(skipping.client)
+        await skipping.sleep(period * 3 + 0.5)
+    assert rounds.gaps[:2] == [period, period]
+
+
+async def test_a_nudge_brings_a_round_at_once(skipping):
+    rounds = Rounds(lambda _: QUIET)
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await rounds.ran(1)
+        await handle.signal("nudge", "pod unschedulable")
+        await rounds.ran(2)
+    assert rounds.gaps == [0]
+
+
+async def test_nudges_during_a_round_are_answered_by_one_more(skipping):
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    numbers: list[int] = []
+
+    @activity.defn(name="plan_round")
+    async def plan_round(asked: RoundInput) -> RoundResult:
+        numbers.append(asked.round)
+        begun.set()
+        await go_on.wait()
+        return QUIET
+
+    async with running(skipping.client, [plan_round]):
+        handle = await start(skipping.client)
+        await begun.wait()
+        for number in range(20):
+            await handle.signal("nudge", f"pod {number}")
+        begun.clear()
+        go_on.set()
+        await asyncio.wait_for(begun.wait(), 10)
+        await skipping.sleep(55)
+        told = await handle.query("state", result_type=PlannerReport)
+    assert told.nudges == ()
+    assert numbers == [1, 2]
+
+
+async def test_what_a_round_returns_comes_back_in_the_next(skipping):
+    memory = PlannerMemory(supply="abc")
+    rounds = Rounds(lambda _: OPEN.model_copy(update={"memory": memory, "versions": {"pods": "17"}}))
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await skipping.sleep(11)
+        run = (await handle.describe()).run_id
+    first, second = rounds.asked[:2]
+    assert (first.round, first.memory, first.versions) == (1, PlannerMemory(), {})
+    assert (second.round, second.memory, second.versions) == (2, memory, {"pods": "17"})
+    assert first.run == second.run == run
+
+
+async def test_a_failed_round_is_not_retried_and_the_next_has_another_number(skipping):
+    def plan(asked):
+        if asked.round <= 4:
+            raise ApplicationError("no answer", type="Unreachable")
+        return QUIET
+
+    rounds = Rounds(plan)
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await skipping.sleep(2)
+        told = await handle.query("state", result_type=PlannerReport)
+        assert told.failures == 2
+        assert told.summary == "Round failed: Unreachable: no answer"
+        await handle.signal("nudge", "a nudge does not shorten the back-off")
+        await skipping.sleep(14)
+        told = await handle.query("state", result_type=PlannerReport)
+        status = (await handle.describe()).status
+    assert rounds.gaps == [1, 2, 4, 8]
+    assert [one.round for one in rounds.asked] == [1, 2, 3, 4, 5]
+    assert (told.failures, told.summary) == (0, "nothing to do")
+    assert status == WorkflowExecutionStatus.RUNNING
+
+
+async def test_the_workflows_of_a_round_are_started_and_outlive_the_planner(skipping):
+    request, removal = ObjectId(name="a", uid="1"), ObjectId(name="b", uid="2")
+    rounds = Rounds(
+        lambda asked: QUIET.model_copy(
+            update={"requests": (request,), "removals": (removal,)} if asked.round == 1 else {}
+        )
+    )
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await skipping.sleep(1)
+        ids = [request_workflow_id("test", request), removal_workflow_id("test", removal)]
+        described = [await skipping.client.get_workflow_handle(one).describe() for one in ids]
+        await handle.terminate()
+        after = [(await skipping.client.get_workflow_handle(one).describe()).status for one in ids]
+    assert [one.workflow_type for one in described] == ["NodeRequest", "NodeRemoval"]
+    assert [one.parent_id for one in described] == [handle.id] * 2
+    assert after == [WorkflowExecutionStatus.RUNNING] * 2
+    assert await described[0].static_summary() == "Machine a shall come"
+
+
+async def test_a_workflow_that_runs_already_is_success_and_one_that_ended_is_started_again(skipping):
+    subject = ObjectId(name="a", uid="1")
+    script = Script(RequestSeen(), RequestEffect)
+    script.see(status=script.seen.status.model_copy(update={"phase": "Unmet"}))
+    ends = iter([True])
+
+    def finish(_):
+        if next(ends, None) is None:
+            raise ApplicationError("stay", type="Unreachable")
+        script.see(exists=False)
+
+    script.on(RequestEffect.FINISH, finish)
+    rounds = Rounds(lambda _: OPEN.model_copy(update={"requests": (subject,)}))
+    async with running(skipping.client, [rounds.activity(), *script.activities()]):
+        await start(skipping.client)
+        await skipping.sleep(1)
+        first = await skipping.client.get_workflow_handle(request_workflow_id("test", subject)).describe()
+        assert first.status == WorkflowExecutionStatus.COMPLETED
+        script.see(exists=True)
+        await skipping.sleep(35)
+        second = await skipping.client.get_workflow_handle(request_workflow_id("test", subject)).describe()
+    assert second.run_id != first.run_id
+    assert second.status == WorkflowExecutionStatus.RUNNING
+    assert len(rounds.asked) >= 4  # and no round failed of it
+    assert [one.round for one in rounds.asked] == list(range(1, len(rounds.asked) + 1))
+
+
+async def test_cancelling_the_planner_cancels_no_machine(skipping):
+    subject = ObjectId(name="a", uid="1")
+    rounds = Rounds(lambda _: QUIET.model_copy(update={"requests": (subject,)}))
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await skipping.sleep(1)
+        await handle.cancel()
+        await skipping.sleep(1)
+        machine = await skipping.client.get_workflow_handle(request_workflow_id("test", subject)).describe()
+        planner = await handle.describe()
+    assert planner.status == WorkflowExecutionStatus.CANCELED
+    assert machine.status == WorkflowExecutionStatus.RUNNING
+    history = await skipping.client.get_workflow_handle(machine.id).fetch_history()
+    assert not [one for one in history.events if one.HasField("workflow_execution_cancel_requested_event_attributes")]
+
+
+async def test_a_partial_round_goes_on_at_once_and_a_long_history_in_a_new_run(skipping):
+    memory = PlannerMemory(supply="kept")
+
+    def plan(asked):
+        answer = PARTIAL if asked.round <= ROUNDS_PER_RUN else QUIET
+        return answer.model_copy(update={"memory": memory, "versions": {"pods": str(asked.round)}})
+
+    rounds = Rounds(plan)
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await rounds.ran(ROUNDS_PER_RUN + 1)
+        first = await handle.describe()
+    assert first.run_id == rounds.asked[-1].run != rounds.asked[0].run
+    assert {one.run for one in rounds.asked[:ROUNDS_PER_RUN]} == {rounds.asked[0].run}
+    last = rounds.asked[-1]
+    assert (last.round, last.memory, last.versions) == (
+        ROUNDS_PER_RUN + 1,
+        memory,
+        {"pods": str(ROUNDS_PER_RUN)},
+    )
+    assert set(rounds.gaps) == {0}
+
+
+async def test_what_the_last_round_did_can_be_read(skipping):
+    rounds = Rounds(lambda _: OPEN.model_copy(update={"summary": "3 pods, 2 requests"}))
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await skipping.sleep(1)
+        told = await handle.query("state", result_type=PlannerReport)
+        details = await handle.query("__temporal_workflow_metadata")
+    assert (told.round, told.result, told.summary) == (1, "NoDemands", "3 pods, 2 requests")
+    assert told.next_at is not None
+    assert "**Round 1** · NoDemands\n\n3 pods, 2 requests" in details.current_details

@@ -1,0 +1,93 @@
+"""The command `growth`. Each command imports what it needs when it runs: `growth plan` loads no client."""
+
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+from cyclopts import App, CycloptsError, Parameter
+
+from worker.command_error import USAGE_ERROR, CommandError
+
+
+def _version() -> str:
+    try:
+        return version("growth-autoscaler")
+    except PackageNotFoundError:
+        return "of a source tree that is not installed"
+
+
+app = App(
+    name="growth",
+    help="The cheapest machines for unschedulable pods, and back. Each machine's life is a Temporal workflow.",
+    version=_version,
+    result_action="return_value",
+)
+
+
+def main() -> NoReturn:
+    """Run the command line of this process and exit."""
+    try:
+        code = app(exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        print(f"growth: {' '.join(str(error).split())} See `growth --help`.", file=sys.stderr)
+        sys.exit(USAGE_ERROR)
+    except CommandError as error:
+        for line in str(error).splitlines():
+            print(f"growth: {line}", file=sys.stderr)
+        sys.exit(error.code)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+@app.command
+def run(
+    *,
+    embedded_temporal: Annotated[bool | None, Parameter(negative="")] = None,
+    cluster: str | None = None,
+    namespace: str | None = None,
+    kubeconfig: Path | None = None,
+    context: str | None = None,
+    temporal_address: str | None = None,
+    temporal_namespace: str | None = None,
+    data_dir: Path | None = None,
+    http_address: str | None = None,
+    log_format: str | None = None,
+    log_level: str | None = None,
+) -> None:
+    """Run the worker. Each option can also be given as environment variable GROWTH_…; there are some more of those.
+
+    Args:
+        embedded_temporal: run a Temporal server of this worker's own, on loopback only.
+        cluster: name of this cluster, in workflow ids and server labels.
+        namespace: Kubernetes namespace of Growth's own objects.
+        kubeconfig: kubeconfig file; without one in-cluster, else as kubectl finds it.
+        context: context in the kubeconfig.
+        temporal_address: host:port of the Temporal server.
+        temporal_namespace: namespace in Temporal.
+        data_dir: folder of the embedded Temporal server's file.
+        http_address: host:port of /healthz, /readyz and /metrics.
+        log_format: auto, console or json.
+        log_level: debug, info, warning or error.
+    """
+    given = {name: value for name, value in locals().items() if value is not None}
+    from worker.settings import load  # noqa: PLC0415
+
+    settings = load(**given)
+    from worker.main import main as work  # noqa: PLC0415
+
+    work(settings)
+
+
+@app.command
+def crds() -> None:
+    """Print the definitions of Growth's kinds: `growth crds | kubectl apply -f -`."""
+    from api.schema import render_definitions  # noqa: PLC0415
+
+    print("---\n".join(render_definitions().values()), end="")
+
+
+# By import path: each is loaded when it runs.
+app.command("worker.plan_command:plan", name="plan", help="Plan for the objects of a file; no cluster, no Temporal.")
+app.command("worker.demo:demo", name="demo", help="A simulated cluster grows and shrinks, in less than a minute.")
+app.command("worker.lifecycle_commands:requests", name="requests", help="Machines that shall come.")
+app.command("worker.lifecycle_commands:removals", name="removals", help="Machines that shall go.")

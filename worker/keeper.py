@@ -1,0 +1,188 @@
+"""Keeps what must always be there: namespace, search attributes, the planner, and a workflow for every object.
+
+It repairs what was lost with Temporal's data, by a person's terminate, or between a write and a
+start; and it ends a workflow that can make no step any more, for its object tells where to go on.
+"""
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from temporalio.client import Client
+from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDConflictPolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.cluster import NAMESPACES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Resource
+from activities.errors import AlreadyExists, GrowthError, NotFound, Rejected
+from activities.ports import Ports
+from planner.round import ObjectId, planner_workflow_id, removal_workflow_id, request_workflow_id
+from worker.settings import task_queue
+from worker.temporal import ensure_namespace, ensure_search_attributes
+from workflows.messages import CLUSTER, NODE_REMOVAL, NODE_REQUEST, PLANNER, PlannerState
+
+log = structlog.stdlib.get_logger(__name__)
+
+PERIOD: Final = timedelta(seconds=30)
+"""An object without a workflow is noticed within this."""
+PREPARE_AGAIN: Final = timedelta(seconds=0.5)
+"""A Temporal server knows a new namespace everywhere after some seconds; a worker that starts before fails for good."""
+CALL_LIMIT: Final = timedelta(seconds=20)
+"""A pass goes on without a server that hangs."""
+
+_LIFECYCLES: Final = (
+    (NODE_REQUESTS, NODE_REQUEST, request_workflow_id, "shall come"),
+    (NODE_REMOVAL_REQUESTS, NODE_REMOVAL, removal_workflow_id, "shall go"),
+)
+
+
+class Keeper:
+    """Runs in every worker: each of its deeds is safe to do twice at the same time."""
+
+    def __init__(
+        self,
+        client: Client,
+        ports: Ports,
+        *,
+        owns_server: bool = False,
+        period: timedelta = PERIOD,
+    ) -> None:
+        self._client = client
+        self._ports = ports
+        self._name = ports.cluster_name
+        self._queue = task_queue(ports.cluster_name)
+        self._owns_server = owns_server
+        self._period = period
+        self._failing: set[tuple[str, str]] = set()
+
+    async def run(self) -> None:
+        """Make a pass every period, for ever; what fails is tried again in the next."""
+        while True:
+            try:
+                await self.ensure()
+                await self.sweep()
+            except (RPCError, GrowthError, TimeoutError) as error:
+                log.warning("keeper could not finish", error=str(error) or type(error).__name__)
+            await asyncio.sleep(self._period.total_seconds())
+
+    async def prepare(self) -> None:
+        """Return when everything is there that a worker cannot start without; tries for ever."""
+        while True:
+            try:
+                if await self.ensure():
+                    return
+            except (RPCError, GrowthError, TimeoutError) as error:
+                log.warning("cannot prepare yet", error=str(error) or type(error).__name__)
+            await asyncio.sleep(PREPARE_AGAIN.total_seconds())
+
+    async def ensure(self) -> bool:
+        """Make sure of both namespaces, of search attributes and of the planner; return whether all are there."""
+        await self._ensure_own_namespace()
+        created = await ensure_namespace(self._client, keep_retention=self._owns_server)
+        try:
+            await ensure_search_attributes(self._client)
+            await self._start_planner()
+        except RPCError as error:
+            if not created and error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            # The parts of a Temporal server learn of a new namespace within some seconds.
+            log.info("Temporal does not know its new namespace everywhere yet", namespace=self._client.namespace)
+            return False
+        return True
+
+    async def sweep(self) -> None:
+        """Give a workflow to each object that has none, after ending those that can make no step."""
+        ended = await self._end_failing()
+        # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
+        subjects: list[tuple[str, str, ObjectId, str]] = []
+        for resource, kind, workflow_id, fate in _LIFECYCLES:
+            subjects += [
+                (kind, workflow_id(self._name, subject), subject, fate) for subject in await self._subjects(resource)
+            ]
+        running = await self._running() - ended
+        for kind, workflow_id, subject, fate in subjects:
+            if workflow_id not in running:
+                await self._start(kind, workflow_id, subject, fate)
+
+    async def _ensure_own_namespace(self) -> None:
+        """Create the Kubernetes namespace of the fence and of KWOK's server records if it is missing."""
+        cluster, name = self._ports.cluster, self._ports.namespace
+        try:
+            await cluster.get(NAMESPACES, name)
+        except NotFound:
+            body = {"apiVersion": NAMESPACES.api_version, "kind": NAMESPACES.kind, "metadata": {"name": name}}
+            with suppress(AlreadyExists):
+                await cluster.create(NAMESPACES, body)
+            log.info("created the namespace of Growth's own objects", namespace=name)
+        except Rejected:
+            # The chart's role need not let the worker read namespaces: then the chart has made it.
+            log.debug("may not look for the namespace", namespace=name)
+
+    async def _start_planner(self) -> None:
+        await self._client.start_workflow(
+            PLANNER,
+            PlannerState(),
+            id=planner_workflow_id(self._name),
+            task_queue=self._queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            static_summary=f"Plans the machines of cluster {self._name}",
+            search_attributes=TypedSearchAttributes([SearchAttributePair(CLUSTER, self._name)]),
+        )
+
+    async def _subjects(self, resource: Resource) -> list[ObjectId]:
+        try:
+            found = await asyncio.wait_for(self._ports.cluster.list(resource), CALL_LIMIT.total_seconds())
+        except NotFound:
+            log.warning("the API server does not know the kind: apply the CRDs (`growth crds`)", kind=resource.kind)
+            return []
+        return [ObjectId(name=one["metadata"]["name"], uid=one["metadata"]["uid"]) for one in found.items]
+
+    async def _running(self) -> set[str]:
+        # The status filter also keeps out paused runs, which this SDK cannot read.
+        query = (
+            f"TaskQueue = '{self._queue}' AND WorkflowType IN ('{NODE_REQUEST}', '{NODE_REMOVAL}') "
+            "AND ExecutionStatus = 'Running'"
+        )
+        return {one.id async for one in self._client.list_workflows(query)}
+
+    async def _start(self, kind: str, workflow_id: str, subject: ObjectId, fate: str) -> None:
+        try:
+            await self._client.start_workflow(
+                kind,
+                subject,
+                id=workflow_id,
+                task_queue=self._queue,
+                static_summary=f"Machine {subject.name} {fate}",
+            )
+        except WorkflowAlreadyStartedError:
+            # The list of running workflows lags behind.
+            return
+        log.info("started the workflow that an object was missing", workflow_id=workflow_id)
+
+    async def _end_failing(self) -> set[str]:
+        """End workflows whose tasks keep failing, and return their ids.
+
+        Temporal marks one after five failed tasks in a row. It is ended when two passes in a row
+        find it so: a worker of an older version may be what fails during a roll-out.
+        """
+        query = f"TaskQueue = '{self._queue}' AND TemporalReportedProblems IS NOT NULL AND ExecutionStatus = 'Running'"
+        failing = {(one.id, one.run_id) async for one in self._client.list_workflows(query)}
+        ended: set[str] = set()
+        for workflow_id, run_id in failing & self._failing:
+            log.error(
+                "ending a workflow whose tasks keep failing; its object tells where to go on", workflow_id=workflow_id
+            )
+            try:
+                await self._client.get_workflow_handle(workflow_id, run_id=run_id).terminate(
+                    "its tasks keep failing; it is started again from its object"
+                )
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND:
+                    raise
+            ended.add(workflow_id)
+        self._failing = failing
+        if planner_workflow_id(self._name) in ended:
+            await self._start_planner()
+        return ended

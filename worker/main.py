@@ -1,0 +1,148 @@
+"""The worker as a program: from settings to work, until a signal ends it."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final, NoReturn
+
+import structlog
+
+from activities.cache import Cache
+from activities.errors import GrowthError
+from activities.kube import KubeCluster
+from worker.embedded import EmbeddedError, EmbeddedTemporal, embedded_temporal
+from worker.logs import set_up_logging
+from worker.settings import Settings
+from worker.telemetry import Telemetry, telemetry
+from worker.temporal import connect
+from worker.web import application, listen, serve
+from worker.wiring import WATCHED, at_work, ports_on
+
+log = structlog.stdlib.get_logger(__name__)
+
+STOPPED: Final = 0
+FAILED: Final = 1
+INTERRUPTED_TWICE: Final = 130
+
+
+class _Progress:
+    """What the worker still waits for, as /readyz tells it; and how a signal stops it."""
+
+    def __init__(self) -> None:
+        self.missing = "its start"
+        self.stop = asyncio.Event()
+        self._works = False
+        self._task = asyncio.current_task()
+
+    def wait_for(self, what: str) -> None:
+        """Take what is missing; nothing means that the worker works."""
+        self.missing = what
+        self._works = self._works or not what
+
+    def on_signal(self) -> None:
+        """Stop in good order; at once before the work has begun, and on a second signal."""
+        if self.stop.is_set():
+            os._exit(INTERRUPTED_TWICE)
+        self.stop.set()
+        if not self._works and self._task is not None:
+            self._task.cancel()
+
+
+def main(settings: Settings) -> NoReturn:
+    """Run the worker and end the process."""
+    set_up_logging(settings.log_format, settings.log_level)
+    code = asyncio.run(run(settings))
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # CPython can abort at its exit while the SDK's threads still run; all is stopped and flushed by now.
+    os._exit(code)
+
+
+async def run(settings: Settings) -> int:
+    """Work until SIGTERM or SIGINT and return the exit code."""
+    progress = _Progress()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, progress.on_signal)
+    code = STOPPED
+    try:
+        try:
+            await _serve_and_work(settings, progress)
+        except* (EmbeddedError, GrowthError, OSError) as group:
+            code = FAILED
+            told = [str(error) for error in _leaves(group)]
+            log.error("the worker cannot go on", errors=told)  # noqa: TRY400 - the sentence says it; a traceback hides it
+    except asyncio.CancelledError:
+        if not progress.stop.is_set():
+            raise
+    log.info("stopped")
+    return code
+
+
+async def _serve_and_work(settings: Settings, progress: _Progress) -> None:
+    with listen(settings.http_address) as listener:
+        async with (
+            telemetry(settings.cluster) as seen,
+            _beside(serve(application(seen.registry, lambda: progress.missing), listener)),
+        ):
+            await _work(settings, seen, progress)
+
+
+async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> None:
+    async with AsyncExitStack() as stack:
+        address = settings.temporal_address
+        if settings.embedded_temporal:
+            progress.wait_for("the embedded Temporal server")
+            server = await stack.enter_async_context(
+                embedded_temporal(
+                    settings.data_dir,
+                    namespace=settings.temporal_namespace,
+                    port=settings.embedded_port,
+                    ui_port=settings.embedded_ui_port,
+                )
+            )
+            await stack.enter_async_context(_beside(_must_live(server)))
+            address = server.address
+            log.info("Temporal runs in this worker", address=address, ui=server.ui)
+        progress.wait_for(f"Temporal at {address}")
+        client = await connect(settings, address, runtime=seen.runtime, interceptors=seen.interceptors)
+        kubeconfig = None if settings.kubeconfig is None else str(settings.kubeconfig)
+        cluster = await KubeCluster.connect(kubeconfig, settings.context)
+        stack.push_async_callback(cluster.close)
+        cache = Cache(cluster, WATCHED)
+        ports = ports_on(
+            cluster,
+            cache,
+            cluster_name=settings.cluster,
+            namespace=settings.namespace,
+            own_pods=settings.own_pods,
+        )
+        async with at_work(client, ports, cache, owns_server=settings.embedded_temporal, waiting_for=progress.wait_for):
+            log.info("working", cluster=settings.cluster, temporal=address)
+            await progress.stop.wait()
+            log.info("stopping: what has begun may finish")
+
+
+async def _must_live(server: EmbeddedTemporal) -> None:
+    await server.died()
+    raise EmbeddedError("the embedded Temporal server ended by itself: see temporal.log in the data folder")
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run `work` beside the body; its failure ends the body, and the body's end cancels it."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work)
+        yield
+        task.cancel()
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]

@@ -1,0 +1,102 @@
+"""The plan as data: the stable JSON of `growth plan`.
+
+    apiVersion          growth.dev/v1alpha1
+    result              AllPlaced | NoDemands | IncompletePlacement
+    requests[]          machines to buy: name (a placeholder), pool, serverType, location, pricePerHour, pods[]
+    placed[]            pods that existing or coming machines take: pod, and node or request
+    unplaced[]          pod, reasons[]: code, message, and serverType where one is meant
+    removals[]          nodes whose cool-off begins now: node, reason, at (its end)
+    cancelled[]         requests that nobody needs any more
+    costPerHour         of `requests`
+    lowerBoundPerHour   no plan that places the same pods costs less
+    gapPercent          by how much the cost may be above the least possible; null where the bound is zero
+    optimal             whether the two are equal
+    currency            of all prices
+    pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
+                        nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[]
+
+Pods are written as namespace/name, prices as decimal text, times in RFC 3339.
+"""
+
+from typing import Any, Final
+
+from api.keys import API_VERSION
+from api.money import format_price
+from api.timestamp import format_timestamp
+from planner.model import Plan, PlannedRequest, PoolReport, Reason, Unplaced
+
+Json = dict[str, Any]
+_GAP_DECIMALS: Final = 2
+_SHARE_DECIMALS: Final = 4
+
+
+def document(plan: Plan) -> Json:
+    """Return the plan as JSON types."""
+    return {
+        "apiVersion": API_VERSION,
+        "result": plan.result.value,
+        "requests": [_request(request) for request in plan.requests],
+        "placed": [
+            {"pod": placed.pod} | ({"node": placed.node} if placed.node is not None else {"request": placed.request})
+            for placed in plan.placed
+        ],
+        "unplaced": [_unplaced(entry) for entry in plan.unplaced],
+        "removals": [
+            {"node": removal.node, "reason": removal.reason, "at": format_timestamp(removal.at)}
+            for removal in plan.removals
+        ],
+        "cancelled": list(plan.cancelled),
+        "costPerHour": format_price(plan.cost_per_hour),
+        "lowerBoundPerHour": format_price(plan.lower_bound_per_hour),
+        "gapPercent": gap_percent(plan),
+        "optimal": plan.optimal,
+        "currency": plan.currency,
+        "pools": [_pool(report) for report in plan.pools],
+    }
+
+
+def request_name(request: PlannedRequest) -> str:
+    """Return the name that stands for a machine of a plan; the real one is given when it is bought."""
+    return f"{request.pool}-new-{request.ordinal + 1}"
+
+
+def gap_percent(plan: Plan) -> float | None:
+    """Return by how many percent the cost may be above the least possible, None if nothing can be said."""
+    if plan.cost_per_hour == plan.lower_bound_per_hour:
+        return 0.0
+    if not plan.lower_bound_per_hour:
+        return None
+    above = plan.cost_per_hour / plan.lower_bound_per_hour - 1
+    return float(round(above * 100, _GAP_DECIMALS))
+
+
+def _request(request: PlannedRequest) -> Json:
+    return {
+        "name": request_name(request),
+        "pool": request.pool,
+        "serverType": request.server_type,
+        "location": request.location,
+        "pricePerHour": format_price(request.price_per_hour),
+        "pods": [f"{seat.namespace}/{seat.name}" for seat in request.seats],
+    }
+
+
+def _unplaced(entry: Unplaced) -> Json:
+    return {"pod": entry.pod, "reasons": [_reason(reason) for reason in entry.reasons]}
+
+
+def _reason(reason: Reason) -> Json:
+    found: Json = {"code": reason.code, "message": reason.message}
+    return found if reason.server_type is None else found | {"serverType": reason.server_type}
+
+
+def _pool(report: PoolReport) -> Json:
+    status = report.status.to_json()
+    return {
+        "name": report.name,
+        "counts": status["nodes"],
+        "utilisation": {name: round(share, _SHARE_DECIMALS) for name, share in report.utilisation.items()},
+        "lock": None,
+        "delta": report.delta,
+        "conditions": status["conditions"],
+    }

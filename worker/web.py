@@ -1,0 +1,60 @@
+"""Health, readiness and metrics over HTTP."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from prometheus_client import CollectorRegistry, make_asgi_app
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+
+
+def application(registry: CollectorRegistry, missing: Callable[[], str]) -> Starlette:
+    """Return the three routes; `missing` says what the worker still waits for, nothing when it is ready."""
+
+    async def healthz(_request: Request) -> Response:
+        # That it answers is the news: the event loop runs.
+        return PlainTextResponse("ok\n")
+
+    async def readyz(_request: Request) -> Response:
+        what = missing()
+        return PlainTextResponse(f"waiting for {what}\n" if what else "ok\n", 503 if what else 200)
+
+    return Starlette(
+        routes=[
+            Route("/healthz", healthz),
+            Route("/readyz", readyz),
+            Mount("/metrics", make_asgi_app(registry=registry)),
+        ]
+    )
+
+
+def listen(address: str) -> socket.socket:
+    """Return a listening socket at host:port.
+
+    Raises:
+        OSError: the port is taken, or the host is not ours; the message says what to do.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        return socket.create_server((host, int(port)))
+    except OSError as error:
+        raise OSError(f"cannot listen at {address}: {error.strerror}; set GROWTH_HTTP_ADDRESS") from error
+
+
+async def serve(app: Starlette, listener: socket.socket) -> None:
+    """Answer until cancelled."""
+    server = _Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off"))
+    await server.serve(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the worker, which has more than this to stop."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Do nothing."""
+        yield

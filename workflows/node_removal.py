@@ -1,0 +1,161 @@
+"""The life of a NodeRemovalRequest: a machine that shall go. The steps are `planner.lifecycle.removal`'s.
+
+What a person asks comes as an update, which answers when it was carried out or says why not.
+`cancel` also comes as a signal, which works while no worker is up.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from temporalio import workflow
+from temporalio.exceptions import ApplicationError
+
+from planner.lifecycle.removal import RemovalEffect, next_step, refusal
+from planner.lifecycle.seen import RemovalSeen
+from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step
+from planner.round import ObjectId
+from workflows.lifecycle import Lifecycle
+from workflows.messages import NODE_REMOVAL, Asked
+
+REFUSED: Final = "Refused"
+"""Type of the error that tells that a decision has no effect."""
+ANYONE: Final = Asked()
+"""A message without a body, as the Temporal UI sends it."""
+
+_CARRIES_OUT: Final = {
+    DecisionKind.CANCEL: (RemovalEffect.CANCEL, RemovalEffect.UNTAINT_NODE, RemovalEffect.FINISH),
+    DecisionKind.RETRY: (RemovalEffect.RESUME,),
+    DecisionKind.SKIP: (RemovalEffect.SKIP,),
+    DecisionKind.ABANDON: (RemovalEffect.ABANDON,),
+}
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A decision that no step has answered yet."""
+
+    decision: Decision
+    done: str = ""
+    """What was done."""
+    refused: str = ""
+    """Why it has no effect."""
+
+
+@workflow.defn(name=NODE_REMOVAL)
+class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
+    """Drives one NodeRemovalRequest. Cancelling the workflow is cancelling the removal, while that is possible."""
+
+    look: ClassVar[str] = RemovalEffect.LOOK
+    seen_type = RemovalSeen
+
+    @workflow.init
+    def __init__(self, subject: ObjectId) -> None:
+        super().__init__(subject)
+        self._pending: list[_Pending] = []
+        self._cancel_taken = False
+
+    @workflow.run
+    async def run(self, _subject: ObjectId) -> str:
+        """Return why the life ended."""
+        return await self.drive()
+
+    @workflow.signal(name="cancel")
+    def cancel_signal(self, asked: Asked = ANYONE, /) -> None:
+        """Cancel the removal if it is not too late."""
+        self._put(DecisionKind.CANCEL, asked)
+
+    @workflow.update(name="cancel")
+    async def cancel_update(self, asked: Asked = ANYONE, /) -> str:
+        """Cancel the removal and return what was done."""
+        return await self._carried_out(DecisionKind.CANCEL, asked)
+
+    @cancel_update.validator
+    def _may_cancel(self, _asked: Asked = ANYONE, /) -> None:
+        self._check(DecisionKind.CANCEL)
+
+    @workflow.update(name="retry")
+    async def retry_update(self, asked: Asked = ANYONE, /) -> str:
+        """Try to delete a parked server again and return what was done."""
+        return await self._carried_out(DecisionKind.RETRY, asked)
+
+    @retry_update.validator
+    def _may_retry(self, _asked: Asked = ANYONE, /) -> None:
+        self._check(DecisionKind.RETRY)
+
+    @workflow.update(name="skip")
+    async def skip_update(self, asked: Asked = ANYONE, /) -> str:
+        """Treat a parked server as gone and return what was done."""
+        return await self._carried_out(DecisionKind.SKIP, asked)
+
+    @skip_update.validator
+    def _may_skip(self, _asked: Asked = ANYONE, /) -> None:
+        self._check(DecisionKind.SKIP)
+
+    @workflow.update(name="abandon")
+    async def abandon_update(self, asked: Asked = ANYONE, /) -> str:
+        """Leave a parked server to its people and return what was done."""
+        return await self._carried_out(DecisionKind.ABANDON, asked)
+
+    @abandon_update.validator
+    def _may_abandon(self, _asked: Asked = ANYONE, /) -> None:
+        self._check(DecisionKind.ABANDON)
+
+    def decide(self, seen: RemovalSeen) -> Step:
+        """Return the next step, for the oldest decision that still has an effect."""
+        if self._cancel_asked and not self._cancel_taken:
+            self._cancel_taken = True
+            self._put(DecisionKind.CANCEL, Asked(reason="The workflow was cancelled"))
+        while self._pending and (why := refusal(seen, self._pending[0].decision.kind)) is not None:
+            self._refuse(why)
+        decision = self._pending[0].decision if self._pending else None
+        step = next_step(seen, decision, workflow.now())
+        if isinstance(step, Done):
+            while self._pending:
+                self._refuse("the removal has ended")
+        return step
+
+    def answer(self, step: Act, after: RemovalSeen) -> None:
+        """Answer the decision that `step` carried out."""
+        if not self._pending:
+            return
+        kind = self._pending[0].decision.kind
+        if step.effect not in _CARRIES_OUT[kind]:
+            return
+        if kind is DecisionKind.CANCEL and after.exists and after.status.cancel is None:
+            return
+        self._pending.pop(0).done = f"{kind}: {step.message}"
+
+    def is_asked(self) -> bool:
+        """Whether a decision waits for its step."""
+        return bool(self._pending) or (self._cancel_asked and not self._cancel_taken)
+
+    def news(self, before: RemovalSeen, after: RemovalSeen) -> str | None:
+        """Tell the planner of capacity that stays, and of the end."""
+        if not after.exists:
+            return f"removal {self._subject.name} ended" if before.exists else None
+        if before.status.cancel is None and after.status.cancel is not None:
+            return f"removal {self._subject.name} was cancelled by {after.status.cancel.by}"
+        return None
+
+    def _put(self, kind: DecisionKind, asked: Asked) -> _Pending:
+        pending = _Pending(Decision(kind=kind, by=asked.by, reason=asked.reason))
+        self._pending.append(pending)
+        self._woken = True
+        return pending
+
+    def _refuse(self, why: str) -> None:
+        pending = self._pending.pop(0)
+        pending.refused = why
+        workflow.logger.info("%s by %s has no effect: %s", pending.decision.kind, pending.decision.by, why)
+
+    def _check(self, kind: DecisionKind) -> None:
+        why = None if self._seen is None else refusal(self._seen, kind)
+        if why is not None:
+            raise ApplicationError(f"{self._subject.name}: {why}", type=REFUSED, non_retryable=True)
+
+    async def _carried_out(self, kind: DecisionKind, asked: Asked) -> str:
+        pending = self._put(kind, asked)
+        await workflow.wait_condition(lambda: bool(pending.done or pending.refused))
+        if pending.refused:
+            raise ApplicationError(f"{self._subject.name}: {pending.refused}", type=REFUSED, non_retryable=True)
+        return pending.done

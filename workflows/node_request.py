@@ -1,0 +1,45 @@
+"""The life of a NodeRequest: a machine that shall come. The steps are `planner.lifecycle.request`'s."""
+
+from typing import ClassVar
+
+from temporalio import workflow
+
+from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.request import RequestEffect, next_step
+from planner.lifecycle.seen import RequestSeen
+from planner.lifecycle.step import Step
+from planner.round import ObjectId
+from workflows.lifecycle import Lifecycle
+from workflows.messages import NODE_REQUEST
+
+
+@workflow.defn(name=NODE_REQUEST)
+class NodeRequestWorkflow(Lifecycle[RequestSeen]):
+    """Drives one NodeRequest. Cancelling the workflow is deleting the request."""
+
+    look: ClassVar[str] = RequestEffect.LOOK
+    seen_type = RequestSeen
+
+    @workflow.init
+    def __init__(self, subject: ObjectId) -> None:
+        super().__init__(subject)
+
+    @workflow.run
+    async def run(self, _subject: ObjectId) -> str:
+        """Return why the life ended."""
+        return await self.drive()
+
+    def decide(self, seen: RequestSeen) -> Step:
+        """Return the next step; a cancelled workflow takes its request for deleted."""
+        if self._cancel_asked and seen.exists:
+            seen = seen.model_copy(update={"deleting": True})
+        return next_step(seen, workflow.now())
+
+    def news(self, before: RequestSeen, after: RequestSeen) -> str | None:
+        """Tell the planner of a machine that will not come, and of the end."""
+        if not after.exists:
+            return f"request {self._subject.name} ended" if before.exists else None
+        lost = (RequestPhase.UNMET, RequestPhase.FAILED, RequestPhase.DEPROVISIONING)
+        if after.status.phase != before.status.phase and after.status.phase in lost:
+            return f"request {self._subject.name} is {after.status.phase}: {after.status.reason}"
+        return None

@@ -1,0 +1,178 @@
+"""The planner: one workflow a cluster that runs rounds for ever, each one activity, and starts what they wrote."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Final
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError
+from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
+
+from planner.round import (
+    ObjectId,
+    RoundInput,
+    RoundResult,
+    cluster_of,
+    removal_workflow_id,
+    request_workflow_id,
+)
+from workflows.messages import (
+    NODE_REMOVAL,
+    NODE_REQUEST,
+    NUDGE,
+    PLANNER,
+    STATE,
+    PlannerReport,
+    PlannerState,
+    short,
+)
+from workflows.policies import HEARTBEAT, PLAN, PLAN_ROUND
+
+ROUNDS_PER_RUN: Final = 200
+"""About 2200 events without starts: well before Temporal asks for a new run at 4096, and quick to replay."""
+OPEN_PERIOD: Final = timedelta(seconds=10)
+"""While anything is open, in case a message was lost."""
+QUIET_PERIOD: Final = timedelta(seconds=60)
+SHORTEST_WAIT: Final = timedelta(seconds=1)
+LONGEST_BACKOFF: Final = timedelta(seconds=30)
+"""Failed rounds are repeated after 1, 2, 4 … seconds, up to this."""
+NUDGES_TOLD: Final = 5
+"""Of many nudges only the first are told; one round answers them all."""
+
+
+@workflow.defn(name=PLANNER)
+class PlannerWorkflow:
+    """Plans, starts, waits; never ends by itself and never fails."""
+
+    @workflow.init
+    def __init__(self, state: PlannerState) -> None:
+        self._state = state
+        self._cluster = cluster_of(workflow.info().workflow_id)
+        self._nudges: list[str] = []
+        self._result = ""
+        self._summary = ""
+        self._next_at: datetime | None = None
+
+    @workflow.signal(name=NUDGE)
+    def nudge(self, reason: str = "") -> None:
+        """Run a round at once: something changed."""
+        if len(self._nudges) < NUDGES_TOLD:
+            self._nudges.append(reason or "asked")
+
+    @workflow.query(name=STATE)
+    def state(self) -> PlannerReport:
+        """Tell what the last round did and when the next comes."""
+        return PlannerReport(
+            round=self._state.round,
+            result=self._result,
+            summary=self._summary,
+            failures=self._state.failures,
+            next_at=self._next_at,
+            nudges=tuple(self._nudges),
+        )
+
+    @workflow.run
+    async def run(self, _state: PlannerState) -> None:
+        """Run rounds until the history is long enough to go on in a new run, which begins with a round."""
+        for _ in range(ROUNDS_PER_RUN):
+            pause = await self._round()
+            if pause is not None:
+                await self._wait(pause)
+            if workflow.info().is_continue_as_new_suggested():
+                break
+        # Nudges of this run need no hand-over: the first thing the next run does is a round.
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        workflow.continue_as_new(self._state)
+
+    async def _round(self) -> timedelta | None:
+        """Run one round and start its children; return how long to wait, None not at all."""
+        asked, self._nudges = self._nudges, []
+        self._next_at = None
+        # Counted before the round runs: names of requests hold the number, and an attempt that timed out may still run.
+        self._state = self._state.model_copy(update={"round": self._state.round + 1})
+        try:
+            done: RoundResult = await workflow.execute_activity(
+                PLAN_ROUND,
+                RoundInput(
+                    run=workflow.info().run_id,
+                    round=self._state.round,
+                    memory=self._state.memory,
+                    versions=self._state.versions,
+                ),
+                result_type=RoundResult,
+                start_to_close_timeout=PLAN.start_to_close,
+                heartbeat_timeout=HEARTBEAT,
+                retry_policy=PLAN.retry,
+                summary=short(f"Round {self._state.round}: {', '.join(asked) or 'timer'}"),
+            )
+        except ActivityError as error:
+            return self._failed(error)
+        self._state = self._state.model_copy(
+            update={"memory": done.memory, "versions": done.versions, "failures": 0},
+        )
+        self._result = done.result.value
+        self._summary = done.summary
+        await self._start(done)
+        return _pause_after(done, workflow.now())
+
+    def _failed(self, error: ActivityError) -> timedelta:
+        failures = self._state.failures + 1
+        self._state = self._state.model_copy(update={"failures": failures})
+        self._summary = short(f"Round failed: {error.cause or error}")
+        workflow.logger.warning("round %d failed: %s", self._state.round, error.cause or error)
+        return min(LONGEST_BACKOFF, timedelta(seconds=2 ** min(failures - 1, 10)))
+
+    async def _start(self, done: RoundResult) -> None:
+        """Start a workflow for each object of the round; only the starts are awaited."""
+        starts = [
+            self._start_one(
+                NODE_REQUEST, request_workflow_id(self._cluster, one), one, f"Machine {one.name} shall come"
+            )
+            for one in done.requests
+        ]
+        starts += [
+            self._start_one(NODE_REMOVAL, removal_workflow_id(self._cluster, one), one, f"Machine {one.name} shall go")
+            for one in done.removals
+        ]
+        await asyncio.gather(*starts)
+
+    async def _start_one(self, kind: str, workflow_id: str, subject: ObjectId, summary: str) -> None:
+        try:
+            await workflow.start_child_workflow(
+                kind,
+                subject,
+                id=workflow_id,
+                # The child outlives a planner that ends, and a cancelled planner cancels no machine.
+                parent_close_policy=ParentClosePolicy.ABANDON,
+                cancellation_type=ChildWorkflowCancellationType.ABANDON,
+                static_summary=summary,
+            )
+        except WorkflowAlreadyStartedError:
+            # With reuse ALLOW_DUPLICATE this can only mean that it runs, which is what is wanted.
+            workflow.logger.debug("%s runs already", workflow_id)
+
+    async def _wait(self, pause: timedelta) -> None:
+        failing = self._state.failures > 0
+        self._next_at = workflow.now() + pause
+        workflow.set_current_details(
+            f"**Round {self._state.round}** · {self._result}\n\n{self._summary}\n\n"
+            f"Next round at {self._next_at:%Y-%m-%d %H:%M:%S} UTC, or when something changes."
+        )
+        try:
+            await workflow.wait_condition(
+                # A back-off is served to its end: nudges come as fast as the outside changes.
+                lambda: bool(self._nudges) and not failing,
+                timeout=pause,
+                timeout_summary=short(f"Next round unless nudged; last: {self._summary}"),
+            )
+        except TimeoutError:
+            return
+
+
+def _pause_after(done: RoundResult, now: datetime) -> timedelta | None:
+    if done.is_partial:
+        return None
+    pause = OPEN_PERIOD if done.is_open else QUIET_PERIOD
+    if done.wake_at is not None:
+        pause = min(pause, max(SHORTEST_WAIT, done.wake_at - now))
+    return pause

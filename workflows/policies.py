@@ -1,0 +1,85 @@
+"""How long an activity may take and how it is retried, by what it does.
+
+Every activity has a limit for one attempt. A lifecycle's activity is retried for `ASK_AGAIN_AFTER`;
+then the step function is asked again, because a message or a deadline may have changed the answer
+while the outside did not answer. So a lifecycle retries for ever and still obeys its deadlines.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from temporalio.common import RetryPolicy
+
+from activities.errors import GrowthError
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.request import RequestEffect
+
+PLAN_ROUND: Final = "plan_round"
+
+HEARTBEAT: Final = timedelta(seconds=10)
+"""The worker beats for its activities, so one that was killed is noticed after this and not after the whole limit."""
+ASK_AGAIN_AFTER: Final = timedelta(minutes=2)
+SHORTEST_PAUSE: Final = timedelta(seconds=5)
+"""An activity gave up on errors that may pass: look again soon, the next time after twice as long …"""
+LONGEST_PAUSE: Final = timedelta(minutes=1)
+"""… and never later than this. After an error that does not pass, only a person's deed helps: always this long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Limits of one activity."""
+
+    start_to_close: timedelta
+    """One attempt."""
+    retry: RetryPolicy
+    schedule_to_close: timedelta | None = None
+    """All attempts together."""
+
+
+def _final_errors(root: type[GrowthError]) -> list[str]:
+    names = [] if root.retryable else [root.__name__]
+    for kind in root.__subclasses__():
+        names += _final_errors(kind)
+    return names
+
+
+NON_RETRYABLE: Final = tuple(sorted(_final_errors(GrowthError)))
+"""Repeating the same call cannot help; the step function decides on what is seen then."""
+
+_TRANSIENT: Final = RetryPolicy(
+    initial_interval=timedelta(seconds=1),
+    backoff_coefficient=2.0,
+    maximum_interval=timedelta(minutes=1),
+    non_retryable_error_types=NON_RETRYABLE,
+)
+
+_API_SERVER: Final = Policy(timedelta(seconds=30), _TRANSIENT, ASK_AGAIN_AFTER)
+"""A few calls of the API server, each with a time-out of its own of a few seconds."""
+_PROVIDER: Final = Policy(timedelta(seconds=40), _TRANSIENT, ASK_AGAIN_AFTER)
+"""One call of the cloud with an HTTP time-out of 20 s, and the writes around it."""
+
+PLAN: Final = Policy(timedelta(seconds=45), RetryPolicy(maximum_attempts=1))
+"""Never retried: the fence's 10 s are measured by the attempt itself, and the next round has another number.
+
+45 s hold the reading of a large cluster, a wait for another replica's fence (15 s) and the writes (10 s).
+"""
+
+_BY_EFFECT: Final = {
+    RequestEffect.CREATE_SERVER: _PROVIDER,
+    RemovalEffect.DELETE_SERVER: _PROVIDER,
+    RemovalEffect.ABANDON: _PROVIDER,
+}
+
+
+def pause_after(failures: int, *, final: bool) -> timedelta:
+    """Return how long to wait after the `failures`-th failure in a row, of an error that is final or may pass."""
+    return LONGEST_PAUSE if final else min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** min(failures - 1, 10))
+
+
+def policy_of(effect: str) -> Policy:
+    """Return the limits of a lifecycle's activity."""
+    for known, policy in _BY_EFFECT.items():
+        if known == effect:
+            return policy
+    return _API_SERVER
