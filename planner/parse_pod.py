@@ -161,9 +161,10 @@ def _unjudged(spec: Part) -> Iterator[str]:
             yield constraint.path
     for volume in spec.parts("volumes"):
         yield from (volume.where(kind) for kind in _DISKS if volume.has(kind))
+    on_host = spec.flag("hostNetwork")
     for group in ("containers", "initContainers"):
         for container in spec.parts(group):
-            yield from _host_ports(container, on_host=spec.flag("hostNetwork"))
+            yield from _host_ports(container, on_host=on_host)
     if spec.part("resources").value:
         yield "spec.resources"
     if any(True for _ in spec.parts("resourceClaims")):

@@ -142,16 +142,16 @@ class Driver:
             if gone:
                 self._nudged.set()
         elif resource == PODS:
-            self._note_pod(item, before)
+            self._note_pod(item, before, gone=gone)
         elif _generation(item) != _generation(before) or gone:
             # A round writes the status of pools and classes; only a change of their wish asks for another round.
             self._nudged.set()
 
-    def _note_pod(self, pod: Object, before: Object | None) -> None:
+    def _note_pod(self, pod: Object, before: Object | None, *, gone: bool) -> None:
         if node_name := pod["spec"].get("nodeName"):
             self._wake(node_name)
         was = "" if before is None else condition_status(before, "PodScheduled")
-        if condition_status(pod, "PodScheduled") == "False" != was:
+        if gone or condition_status(pod, "PodScheduled") == "False" != was:
             self._nudged.set()
 
     def _wake(self, name: str) -> None:

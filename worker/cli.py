@@ -28,7 +28,7 @@ app = App(
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
     try:
-        code = app(exit_on_error=False, print_error=False)
+        code = app(sys.argv[1:], exit_on_error=False, print_error=False)
     except CycloptsError as error:
         print(f"growth: {' '.join(str(error).split())} See `growth --help`.", file=sys.stderr)
         sys.exit(USAGE_ERROR)

@@ -49,13 +49,11 @@ class Play:
         bound = await lower_bound(self._world, waiting, utc_now())
         await self._machines_are_bought(len(waiting.pods))
         peak = await self._machines_join(len(waiting.pods))
-        as_planned = [p for p in _own(peak) if self._planned[p["metadata"]["uid"]] == p["spec"]["nodeName"]]
         await self._load_leaves()
         await self._machines_go()
         self._screen.summary(
             Bill(
                 placed=len(waiting.pods),
-                as_planned=len(as_planned),
                 bought=len(self._machines),
                 removed=len(self._machines),
                 cost_per_hour=self._screen.cost(peak),
@@ -93,7 +91,10 @@ class Play:
 
         view = await self._until(all_run, f"{count} pods running and all machines open")
         await self._tell_purchases()
-        self._screen.stage("All pods run")
+        astray = [key for key, pod in view.pods.items() if not is_daemon(pod) and not self._is_as_planned(pod)]
+        if astray:
+            raise StageFailed(f"pods that do not run on the machine planned for them: {', '.join(astray)}")
+        self._screen.stage("Every pod runs where it was planned")
         self._screen.machines(view)
         return view
 
@@ -131,6 +132,9 @@ class Play:
         self._machines |= set(view.servers)
         for name, request in view.requests.items():
             self._planned |= {seat["uid"]: name for seat in request["spec"].get("reservedFor") or ()}
+
+    def _is_as_planned(self, pod: Object) -> bool:
+        return self._planned[pod["metadata"]["uid"]] == pod["spec"]["nodeName"]
 
     async def _tell_purchases(self) -> None:
         """Print why each machine was bought, as the events on the requests say it."""

@@ -43,7 +43,7 @@ def objects() -> list[Object]:
         "default",
         [{"name": name} for name, *_ in _TYPES],
         limits={"max": 20},
-        scaleUp={"provisioningTimeout": "30s", "joinTimeout": "30s", "recordTTL": "5s"},
+        scaleUp={"provisioningTimeout": "30s", "joinTimeout": "30s", "recordTTL": "1s"},
         # No wait before the cool-off and a short one: a demo has no time for second thoughts.
         scaleDown={"idleAfter": "0s", "softGrace": "3s"},
     )

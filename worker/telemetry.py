@@ -49,7 +49,7 @@ async def telemetry(cluster: str) -> AsyncIterator[Telemetry]:
     """Set telemetry up, and flush it at the end."""
     resource = Resource.create({"service.name": "growth", "growth.cluster": cluster})
     registry = CollectorRegistry()
-    readers: list[MetricReader] = [PrometheusMetricReader(registry=registry)]
+    readers: list[MetricReader] = [PrometheusMetricReader(registry=registry, scope_info_enabled=False)]
     exported = any(os.environ.get(name) for name in ENDPOINT_VARIABLES)
     interceptors: list[Interceptor] = []
     tracers = TracerProvider(resource=resource)

@@ -217,7 +217,7 @@ class Checker:
         rooms = self.rooms()
         for unplaced in self.plan.unplaced:
             pod = self.pods[unplaced.pod]
-            if is_unjudged(pod) or unplaced.reasons[0].code == "BackOff":
+            if is_unjudged(pod) or (unplaced.reasons and unplaced.reasons[0].code == "BackOff"):
                 continue
             for pool in self.pools_of(pod):
                 for kind, place in self.catalogue(self.pools[pool]):

@@ -114,13 +114,6 @@ async def test_each_object_without_a_workflow_gets_one(client, keeper, cluster, 
     assert await run_id(client, removal) == runs[1]
 
 
-async def test_other_clusters_are_not_touched(client, keeper, cluster, cluster_name):
-    await request_in(cluster)
-    other = Keeper(client, ports_of(MemoryCluster(lambda: datetime.now(UTC)), cluster_name + "x"))
-    await other.sweep()
-    assert await run_id(client, f"node-request:{cluster_name}x:m-1:1") is None
-
-
 @workflow.defn(name="NodeRequest", sandboxed=False)
 class Broken:
     """Stands for a version whose code does not fit the history any more."""
@@ -160,7 +153,8 @@ async def test_workflows_whose_tasks_keep_failing_are_ended_and_started_again(cl
 async def test_a_missing_namespace_is_made_with_its_retention_and_attributes(dev_server, cluster, cluster_name):
     client = await Client.connect(dev_server, namespace=f"fresh-{cluster_name}", data_converter=pydantic_data_converter)
     keeper = Keeper(client, ports_of(cluster, cluster_name))
-    await until(keeper.ensure, lambda: run_id(client, planner_workflow_id(cluster_name)))
+    await keeper.prepare()
+    assert await run_id(client, planner_workflow_id(cluster_name)) is not None
     found = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     assert found.config.workflow_execution_retention_ttl.ToTimedelta() == RETENTION
 

@@ -1,0 +1,65 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.worker.conftest import answers, free_port
+from tests.worker.test_web import fetch
+
+RUN = [sys.executable, "-c", "from worker.cli import main; main()", "run", "--log-format", "console"]
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """Nothing of the user's: no kubeconfig, no settings."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return kept | {"HOME": str(tmp_path), "PYTHONPATH": ".", "KUBECONFIG": str(tmp_path / "config")}
+
+
+@pytest.fixture
+def waiting(environment):
+    """A worker that waits for a Temporal server that is not there."""
+    temporal, http = free_port(), free_port()
+    addresses = ["--temporal-address", f"127.0.0.1:{temporal}", "--http-address", f"127.0.0.1:{http}"]
+    with subprocess.Popen([*RUN, *addresses], env=environment, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while not answers(http):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield process, http, temporal
+        process.kill()
+
+
+def test_a_worker_without_temporal_waits_and_says_so_and_stops_at_once(waiting):
+    process, http, temporal = waiting
+    assert fetch(http, "/healthz") == (200, "ok\n")
+    deadline = time.monotonic() + 20
+    while fetch(http, "/readyz") != (503, f"waiting for Temporal at 127.0.0.1:{temporal}\n"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert time.monotonic() - began < 5
+    assert "stopped" in told
+
+
+def test_what_cannot_be_used_is_told_in_one_line(environment, tmp_path):
+    http = f"127.0.0.1:{free_port()}"
+    done = subprocess.run(
+        [*RUN, "--embedded-temporal", "--data-dir", str(tmp_path / "data"), "--http-address", http],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "the worker cannot go on" in done.stderr
+    assert "no Kubernetes cluster" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,58 @@
+import asyncio
+
+from activities.cache import Cache
+from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
+from planner.round import planner_workflow_id
+from simulator.catalogue import machine, node_class, node_pool
+from simulator.workloads import Workload
+from simulator.world import NAMESPACE, World
+from worker.wiring import WATCHED, at_work, ports_on, utc_now
+
+
+async def test_a_worker_on_any_ports_makes_machines_come_and_go(client, cluster_name):
+    world = World(now=utc_now, seed=1)
+    await world.apply(
+        node_class([machine("small", cpu=2, memory=4, price="0.01", boot_time="100ms")]),
+        node_pool(
+            "default",
+            [{"name": "small"}],
+            limits={"max": 3},
+            scaleUp={"recordTTL": "1s"},
+            scaleDown={"idleAfter": "0s", "softGrace": "1s"},
+        ),
+    )
+    cache = Cache(world.cluster, WATCHED)
+    ports = ports_on(world.cluster, cache, cluster_name=cluster_name, namespace=NAMESPACE)
+    told: list[str] = []
+    moving = asyncio.create_task(world.run())
+    try:
+        async with asyncio.timeout(60), at_work(client, ports, cache, waiting_for=told.append):
+            world.workloads.add(Workload("web", 2, {"cpu": "1500m", "memory": "1Gi"}))
+            world.wake()
+            while not await all_bound(world, 2):
+                await asyncio.sleep(0.05)
+            assert len((await world.cluster.list(NODES)).items) == 2
+            world.workloads.scale_all(0)
+            world.wake()
+            while (await world.cluster.list(NODES)).items:
+                await asyncio.sleep(0.05)
+            while (await world.cluster.list(NODE_REMOVAL_REQUESTS)).items:
+                await asyncio.sleep(0.05)
+            while (await world.cluster.list(NODE_REQUESTS)).items:
+                await asyncio.sleep(0.05)
+    finally:
+        moving.cancel()
+    assert told == [
+        "the first list of pods, nodes and Growth's kinds",
+        "Temporal's namespace",
+        "",
+        "nothing: the worker stops",
+    ]
+    planner = await client.get_workflow_handle(planner_workflow_id(cluster_name)).describe()
+    assert planner.status is not None
+    assert planner.status.name == "RUNNING"
+
+
+async def all_bound(world: World, count: int) -> bool:
+    pods = [one for one in (await world.cluster.list(PODS)).items if one["metadata"]["namespace"] == "default"]
+    return len(pods) == count and all(one["spec"].get("nodeName") for one in pods)
