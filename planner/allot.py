@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from api.v1alpha1.node_request import Seat
 from planner.assemble import Assembly
+from planner.fleet import Machine
 from planner.model import Placed, PlannedRequest, RemovalCancel
 from planner.objects import Pod
 from planner.offers import Offer
@@ -69,19 +70,21 @@ def _guests(assembly: Assembly, node: PackedNode, queues: Sequence[list[Pod]]) -
 
 def _use(allotment: Allotment, place: Place, guests: Sequence[Guest]) -> None:
     machine = place.machine
-    coming = place.rank is Rank.IN_FLIGHT
     allotment.used.add(machine.name)
-    for guest in guests:
-        allotment.placed.append(
-            Placed(pod=guest.pod.key, request=machine.name)
-            if coming
-            else Placed(pod=guest.pod.key, node=None if machine.node is None else machine.node.name)
-        )
+    coming = place.rank is Rank.IN_FLIGHT
+    allotment.placed.extend(placed_on(machine, guest.pod, coming=coming) for guest in guests)
     if coming:
         allotment.joined.setdefault(machine.name, []).extend(guests)
     if place.rank is Rank.COOL_OFF and machine.removal is not None:
         names = tuple(guest.pod.key for guest in guests[:_CANCEL_NAMES])
         allotment.cancels.append(RemovalCancel(removal=machine.removal.metadata.name, pods=names))
+
+
+def placed_on(machine: Machine, pod: Pod, *, coming: bool) -> Placed:
+    """Return that the pod goes to this machine: its request while it is `coming` and not Ready, else its node."""
+    if machine.node is None or (coming and not machine.is_ready):
+        return Placed(pod=pod.key, request=machine.name)
+    return Placed(pod=pod.key, node=machine.node.name)
 
 
 def unused_minimum(assembly: Assembly, packing: Packing, minimum: Iterable[tuple[Offer, int]]) -> list[Offer]:

@@ -91,6 +91,12 @@ class Machine:
         )
 
     @property
+    def is_ready(self) -> bool:
+        """Whether its request saw its Node Ready, and the caches have one that is."""
+        ready = self.request is not None and self.request.status.phase is RequestPhase.READY
+        return ready and self.node is not None and self.node.is_ready
+
+    @property
     def is_reserved(self) -> bool:
         """Whether its node has joined and is kept for the seats of its request."""
         request = self.request

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from api.v1alpha1.node_pool import PodBackoff
 from planner.admission import Refused, admit
-from planner.allot import Allotment, allot, requests_of, reservations, unused_minimum
+from planner.allot import Allotment, allot, placed_on, requests_of, reservations, unused_minimum
 from planner.assemble import Assembly, assemble
 from planner.backoff import BackedOff, Miss, remember, supply_hash, waiting
 from planner.cancel import unneeded_requests
@@ -174,11 +174,7 @@ def _seated(known: _Known) -> Iterable[Placed]:
     for pod in known.demand:
         name = known.seating.holders.get(pod.uid)
         if name is not None:
-            machine = known.fleet[name]
-            if machine.is_reserved and machine.node is not None:
-                yield Placed(pod=pod.key, node=machine.node.name)
-            else:
-                yield Placed(pod=pod.key, request=name)
+            yield placed_on(known.fleet[name], pod, coming=True)
 
 
 def _result(demand: Iterable[Pod], unplaced: Iterable[Unplaced]) -> PlanResult:

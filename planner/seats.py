@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from api.v1alpha1.node_request import Seat
+from api.v1alpha1.node_request import RequestPhase, Seat
 from planner.demand import may_be_placed
 from planner.fleet import Machine
 from planner.objects import Pod
@@ -40,6 +40,8 @@ def settle_seats(fleet: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys,
     holders: dict[str, str] = {}
     for machine in fleet:
         if machine.request is None or not (machine.is_in_flight(now) or machine.is_reserved):
+            if _is_void(machine):
+                kept[machine.name] = []
             continue
         kept[machine.name], seated[machine.name] = [], []
         for seat in machine.request.spec.reserved_for:
@@ -67,6 +69,19 @@ def settle_seats(fleet: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys,
         seats={name: tuple(seats) for name, seats in kept.items()},
         seated={name: tuple(found) for name, found in seated.items()},
         holders=holders,
+    )
+
+
+def _is_void(machine: Machine) -> bool:
+    """Return whether its request keeps seats although its node is gone: its pods shall get other ones."""
+    request = machine.request
+    return (
+        request is not None
+        and bool(request.spec.reserved_for)
+        and machine.node is None
+        and request.metadata.deletion_timestamp is None
+        and request.status.phase is RequestPhase.READY
+        and request.status.released_at is None
     )
 
 

@@ -33,6 +33,7 @@ class Rank(IntEnum):
 
     NODE = 0
     IN_FLIGHT = 1
+    """Coming, or there and kept for its seats, so that a pod needs one to land."""
     """Coming, or there and still kept for its seats: a pod gets a seat, too."""
     MINIMUM = 2
     """Machines that a minimum asks for, which are bought in any case."""
@@ -66,15 +67,21 @@ def places(snapshot: Snapshot, fleet: Mapping[str, Machine], seating: Seating) -
     }
     found: list[Place] = []
     for machine in fleet.values():
-        if machine.is_in_flight(snapshot.now) or (machine.is_reserved and _is_usable(machine.node)):
-            pool = pools.get(machine.pool)
+        pool = pools.get(machine.pool)
+        if machine.is_in_flight(snapshot.now) or machine.is_reserved:
             offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
-            if pool is not None and (place := _coming(machine, pool, offering, snapshot.daemon_sets, seating)):
+            if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
+                continue
+            if place := _coming(machine, pool, offering, snapshot.daemon_sets, seating):
                 found.append(place)
         elif machine.node is not None and _is_open(machine):
-            pool = pools.get(machine.pool)
             found.append(_there(machine, machine.node, pool, snapshot))
     return tuple(sorted(found, key=lambda place: (place.rank, place.machine.name)))
+
+
+def _takes_seats(machine: Machine, pool: NodePool) -> bool:
+    """Return whether a machine that has joined and is kept for its seats may be given more of them."""
+    return _is_usable(machine.node) and pool.spec.scale_up.reserve
 
 
 def _is_usable(node: Node | None) -> bool:

@@ -28,7 +28,7 @@ _QUIET_SECONDS: Final = 60.0
 _AFTER_FAILURE_SECONDS: Final = 5.0
 _SHORTEST_SECONDS: Final = 1.0
 _SWEEP_SECONDS: Final = 45.0
-"""Source of all five: design §4 (batching, timers, healing)."""
+"""Source of these times: design §4, batching, timers and healing."""
 _LOST: Final = (RequestPhase.UNMET, RequestPhase.FAILED, RequestPhase.DEPROVISIONING)
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from prometheus_client import CollectorRegistry, make_asgi_app
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 
 def application(registry: CollectorRegistry, missing: Callable[[], str]) -> Starlette:
@@ -23,11 +23,14 @@ def application(registry: CollectorRegistry, missing: Callable[[], str]) -> Star
         what = missing()
         return PlainTextResponse(f"waiting for {what}\n" if what else "ok\n", 503 if what else 200)
 
+    async def metrics(_request: Request) -> Response:
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
     return Starlette(
         routes=[
             Route("/healthz", healthz),
             Route("/readyz", readyz),
-            Mount("/metrics", make_asgi_app(registry=registry)),
+            Route("/metrics", metrics),
         ]
     )
 

@@ -127,6 +127,9 @@ def _provisioning(seen: RequestSeen, now: datetime) -> Step:
                 message=f"Node {node.name} is Ready",
                 until=now + RELEASE_AFTER_READY,
             )
+    elif status.registered_at is not None and seen.server is not ServerSeen.UNKNOWN:
+        # It was there and somebody deleted it: a kubelet does not join twice, and the pods shall not wait for it.
+        return _without_node(seen, now)
     if status.running_at is None and (seen.server is ServerSeen.RUNNING or node is not None):
         return Act(
             effect=RequestEffect.MARK_RUNNING,
@@ -207,11 +210,11 @@ def _ready(seen: RequestSeen, now: datetime) -> Step:
 def _without_node(seen: RequestSeen, now: datetime) -> Step:
     if _is_gone(seen, now):
         return _finish("ServerGone", "Server and Node no longer exist")
-    if seen.server is ServerSeen.UNKNOWN:
-        # Ending here would leave a server that nobody knows of.
+    if seen.server in {ServerSeen.UNKNOWN, ServerSeen.ABSENT}:
+        # Ending here could leave a server that nobody knows of; a hand-over could only wait as well.
         return Wait(
             reason="ServerAnswer",
-            message="The Node is gone; once the provider says whether its server exists, the server goes too",
+            message="The Node is gone; once it is certain whether its server exists, the server goes too",
             until=None,
             look_every=LOOK_EVERY,
         )

@@ -220,7 +220,19 @@ ROWS = {
         "Released",
         None,
     ),
-    "registered, Node gone": (registered({"registered_at": ago(90)}, node=None), Wait, "NodeReady", ahead(30)),
+    "registered, Node gone": (registered({"registered_at": ago(90)}, node=None), "give_up", "NodeGone", None),
+    "registered, Node gone, provider silent": (
+        registered({"registered_at": ago(90)}, node=None, server=ServerSeen.UNKNOWN),
+        Wait,
+        "NodeReady",
+        ahead(30),
+    ),
+    "registered, Node gone, server perhaps": (
+        registered({"registered_at": ago(20), "create_attempt_at": ago(59)}, node=None, server=ServerSeen.ABSENT),
+        Wait,
+        "ServerAnswer",
+        None,
+    ),
     "not Ready in time": (registered({"join_deadline": NOW}), "give_up", "JoinTimeout", None),
     "not Ready in time, pod bound": (registered({"join_deadline": NOW}, bound=1), "mark_ready", "PodsBound", ahead(60)),
     "pod bound, not Ready yet": (registered(bound=1), Wait, "NodeReady", ahead(30)),
@@ -325,6 +337,12 @@ ROWS = {
     "Node gone, server runs, deleted": (released(node=None, deleting=True), "give_up", "NodeGone", None),
     "Node gone, kept for its pods": (ready(node=None), "give_up", "NodeGone", None),
     "Node gone, server goes": (released(node=None, server=ServerSeen.DELETING), "give_up", "NodeGone", None),
+    "Node gone, server perhaps": (
+        released({"create_attempt_at": ago(59)}, node=None, server=ServerSeen.ABSENT),
+        Wait,
+        "ServerAnswer",
+        None,
+    ),
     "Node gone, provider silent": (released(node=None, server=ServerSeen.UNKNOWN), Wait, "ServerAnswer", None),
     "Node gone, provider silent, record old enough": (
         ready({"expires_at": NOW}, node=None, server=ServerSeen.UNKNOWN),

@@ -1,0 +1,41 @@
+"""Requests that nobody needs any more are taken back while no server was asked for. Source: design §4."""
+
+import pytest
+
+from planner.plan import plan
+from tests.planner.scenes import Scene, before, node_class, pod, pool, request
+from tests.planner.test_seats import seat
+
+
+def cancelled(*requests, pods=(), **limits):
+    given = Scene(classes=[node_class()], pools=[pool(limits={"max": 9} | limits)], pods=list(pods))
+    given.requests = list(requests)
+    return plan(given.snapshot()).cancelled
+
+
+def test_a_request_whose_pods_are_gone_is_cancelled():
+    gone = seat(pod("gone"))
+    assert cancelled(request("m", seats=[gone]), request("n")) == ("m", "n")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"createAttemptAt": before(seconds=1)},
+        {"phase": "Provisioning"},
+        {"phase": "Unmet", "expiresAt": before(seconds=1)},
+        {"deleting": True},
+        {"by_hand": True},
+        {"of_pool": "unknown"},
+    ],
+)
+def test_one_with_a_server_or_of_a_person_is_not(changes):
+    assert cancelled(request("m", **changes)) == ()
+
+
+def test_one_that_other_pods_can_use_is_not():
+    assert cancelled(request("m", seats=[seat(pod("gone"))]), pods=[pod("other")]) == ()
+
+
+def test_a_minimum_keeps_its_requests_the_cheapest_ones():
+    assert cancelled(request("m", "cx42"), request("n", "cx22"), min=1) == ("m",)

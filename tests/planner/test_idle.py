@@ -1,0 +1,152 @@
+"""Empty nodes go, in mode `empty`: who is a candidate, when, and what minimums keep. Source: design §4, §5."""
+
+from datetime import timedelta
+
+import pytest
+
+from planner.plan import plan
+from tests.planner.checker import violations
+from tests.planner.scenes import NOW, Scene, before, node, node_class, pod, pool, removal, request
+
+IDLE = {"growth.dev/idle-since": before(minutes=11)}
+
+
+def scene(*nodes, pods=(), types=("cx22", "cx32", "cx42"), limits=None, **parts):
+    made = pool(types=types, limits=limits or {"max": 10}, scaleDown=parts.pop("scaleDown", {}))
+    return Scene(classes=[node_class()], pools=[made], nodes=list(nodes), pods=list(pods), **parts)
+
+
+def planned(given):
+    made = plan(given.snapshot())
+    assert violations(given, made) == []
+    return made
+
+
+def leaving(given):
+    return [r.node for r in planned(given).removals]
+
+
+def test_a_node_that_becomes_empty_is_marked_and_goes_after_its_time():
+    first = planned(scene(node("n")))
+    assert first.removals == ()
+    assert first.idle_since == {"n": NOW}
+    assert first.wake_at == NOW + timedelta(minutes=10)
+    (removed,) = planned(scene(node("n", annotations={"growth.dev/idle-since": before(minutes=10)}))).removals
+    assert (removed.node, removed.server, removed.pool, removed.server_type) == ("n", "n", "default", "cx22")
+    assert (removed.location, removed.provider_id, removed.reason) == ("fsn1", "kwok://n", "Empty")
+    assert removed.at == NOW + timedelta(minutes=1)
+    assert removed.why == "Without pods since 2026-03-01T11:50:00Z"
+
+
+def test_the_times_are_the_pools():
+    given = scene(node("n"), scaleDown={"idleAfter": "0s", "softGrace": "5s"})
+    (removed,) = planned(given).removals
+    assert removed.at == NOW + timedelta(seconds=5)
+    given.pools[0]["spec"]["scaleDown"]["mode"] = "none"
+    assert planned(given).removals == ()
+
+
+@pytest.mark.parametrize(
+    ("resident", "goes"),
+    [
+        (pod("x", node="n"), False),
+        (pod("x", node="n", phase="Succeeded"), True),
+        (pod("x", node="n", phase="Failed"), True),
+        (pod("x", node="n", owner=("DaemonSet", "ds")), True),
+        (pod("x", node="n", owner=("Job", "job")), False),
+        (pod("x", node="n", namespace="kube-system"), False),
+    ],
+)
+def test_which_pods_keep_a_node(resident, goes):
+    assert leaving(scene(node("n", annotations=IDLE), pods=[resident])) == (["n"] if goes else [])
+
+
+def test_mirror_pods_do_not_keep_a_node_and_terminating_ones_do():
+    mirror, dying = pod("m", node="n"), pod("d", node="n")
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    dying["metadata"]["deletionTimestamp"] = before(seconds=1)
+    assert leaving(scene(node("n", annotations=IDLE), pods=[mirror])) == ["n"]
+    assert leaving(scene(node("n", annotations=IDLE), pods=[mirror, dying])) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"annotations": IDLE | {"growth.dev/do-not-remove": "until friday"}},
+        {"annotations": IDLE, "spec": {"unschedulable": True}},
+        {"annotations": IDLE, "labels": {"growth.dev/request": "another"}},
+        {"annotations": IDLE, "of_pool": None},
+        {"annotations": IDLE, "of_pool": "unknown"},
+    ],
+)
+def test_nodes_that_are_never_candidates(changes):
+    assert leaving(scene(node("n", **changes))) == []
+
+
+def test_an_empty_value_of_do_not_remove_keeps_nothing():
+    assert leaving(scene(node("n", annotations=IDLE | {"growth.dev/do-not-remove": ""}))) == ["n"]
+
+
+def test_nodes_that_carry_growth_itself_stay():
+    assert leaving(scene(node("n", annotations=IDLE), protected={"n"})) == []
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"phase": "Provisioning"},
+        {"phase": "Ready", "readyAt": before(minutes=1)},
+        {"phase": "Deprovisioning"},
+    ],
+)
+def test_a_machine_whose_request_is_at_work_is_not_idle(status):
+    assert leaving(scene(node("n", annotations=IDLE), requests=[request("n", **status)])) == []
+
+
+def test_a_released_machine_may_go():
+    status = {"phase": "Ready", "readyAt": before(minutes=20), "releasedAt": before(minutes=19)}
+    assert leaving(scene(node("n", annotations=IDLE), requests=[request("n", **status)])) == ["n"]
+
+
+def test_a_node_with_a_removal_gets_no_second_one():
+    assert leaving(scene(node("n", annotations=IDLE), removals=[removal("n")])) == []
+
+
+def test_after_a_cancel_the_idle_time_begins_anew():
+    cancelled = removal("n", phase="Pending", cancel={"at": before(seconds=1), "by": "Person"})
+    made = planned(scene(node("n", annotations=IDLE), removals=[cancelled]))
+    assert made.removals == ()
+    assert made.idle_since == {"n": None}
+
+
+def test_a_node_that_gets_pods_is_no_longer_idle():
+    for pods in ([pod("runs", node="n")], [pod("waits")]):
+        made = planned(scene(node("n", annotations=IDLE), pods=pods))
+        assert made.idle_since == {"n": None}
+        assert made.removals == ()
+
+
+def test_an_idle_time_that_cannot_be_read_begins_anew():
+    for text in ("yesterday", "2026-03-01T10:00:00"):
+        assert planned(scene(node("n", annotations={"growth.dev/idle-since": text}))).idle_since == {"n": NOW}
+
+
+def test_a_minimum_keeps_the_cheapest():
+    nodes = [node("dear", "cx42", annotations=IDLE), node("cheap", annotations=IDLE)]
+    assert leaving(scene(*nodes, limits={"max": 9, "min": 1})) == ["dear"]
+
+
+def test_a_minimum_of_a_type_keeps_that_type():
+    nodes = [node("dear", "cx42", annotations=IDLE), node("cheap", annotations=IDLE)]
+    assert leaving(scene(*nodes, types=("cx22", {"name": "cx42", "min": 1}))) == ["cheap"]
+
+
+def test_a_machine_that_is_not_ready_goes_first_and_does_not_help_a_minimum():
+    nodes = [node("sick", ready=False, annotations=IDLE), node("dear", "cx42", annotations=IDLE)]
+    assert leaving(scene(*nodes, limits={"max": 9, "min": 1})) == ["sick"]
+
+
+def test_a_deleted_pools_machines_stay():
+    given = scene(node("n", annotations=IDLE))
+    given.pools[0]["metadata"]["deletionTimestamp"] = before(seconds=1)
+    assert leaving(given) == []

@@ -1,0 +1,117 @@
+"""Reservations: who holds a seat, who inherits one, and which request has to be written. Source: design §4, §5."""
+
+from planner.parse import parse_pod
+from planner.plan import plan
+from planner.pod_class import ClassKeys
+from tests.planner.checker import violations
+from tests.planner.scenes import Scene, before, node, node_class, pod, pool, request
+
+
+def seat(raw):
+    owner = raw["metadata"].get("ownerReferences", [{}])[0].get("uid", "")
+    key = ClassKeys().of(parse_pod(raw))
+    name = raw["metadata"]["name"]
+    return {"namespace": "default", "name": name, "uid": raw["metadata"]["uid"], "owner": owner, "class": key}
+
+
+def scene(*pods, **parts):
+    return Scene(classes=[node_class()], pools=[pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
+
+
+def planned(given):
+    made = plan(given.snapshot())
+    assert violations(given, made) == []
+    return made
+
+
+def test_a_pod_with_a_seat_counts_as_placed_and_nothing_is_written():
+    a = pod("a")
+    made = planned(scene(a, requests=[request("m", seats=[seat(a)])]))
+    assert [(p.pod, p.request) for p in made.placed] == [("default/a", "m")]
+    assert made.reservations == {}
+    assert made.requests == ()
+
+
+def test_a_seat_goes_to_the_successor_of_a_pod_that_is_gone():
+    gone, successor = pod("web-1", owner="rs"), pod("web-2", owner="rs")
+    made = planned(scene(successor, requests=[request("m", seats=[seat(gone)])]))
+    assert [s.name for s in made.reservations["m"]] == ["web-2"]
+    assert [(p.pod, p.request) for p in made.placed] == [("default/web-2", "m")]
+
+
+def test_a_successor_may_inherit_before_the_scheduler_has_judged_it():
+    gone, successor = pod("web-1", owner="rs"), pod("web-2", owner="rs")
+    successor["status"] = {"phase": "Pending"}
+    made = plan(scene(successor, requests=[request("m", seats=[seat(gone)])]).snapshot())
+    assert [s.name for s in made.reservations["m"]] == ["web-2"]
+    assert made.result == "NoDemands"
+
+
+def test_no_heir_without_the_same_owner_and_class():
+    gone = pod("web-1", owner="rs")
+    other_owner, other_class = pod("x", owner="other"), pod("y", "600m", owner="rs")
+    given = scene(requests=[request("m", seats=[seat(gone)], createAttemptAt=before(seconds=2))])
+    assert planned(given).reservations == {"m": ()}
+    given.pods = [other_owner, other_class]
+    # They do not inherit: as many as fit join like anybody else.
+    given.pods[0]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "3"
+    assert [s.name for s in planned(given).reservations["m"]] == ["y"]
+
+
+def test_a_pod_bound_elsewhere_gives_its_seat_back():
+    a = pod("a", node="n")
+    given = scene(a, nodes=[node("n")], requests=[request("m", seats=[seat(a)], createAttemptAt=before(seconds=2))])
+    assert planned(given).reservations == {"m": ()}
+
+
+def test_a_pod_bound_to_its_machine_keeps_its_seat_so_that_nothing_is_written():
+    a = pod("a", node="m")
+    given = scene(
+        a, nodes=[node("m")], requests=[request("m", seats=[seat(a)], phase="Ready", readyAt=before(minutes=1))]
+    )
+    assert planned(given).reservations == {}
+
+
+def test_a_ready_machine_takes_only_pods_with_a_seat_until_it_is_released():
+    a, b, c = pod("a"), pod("b"), pod("c", "1800m")
+    status = {"phase": "Ready", "readyAt": before(seconds=20)}
+    held = scene(a, b, c, nodes=[node("m")], requests=[request("m", seats=[seat(a)], **status)])
+    made = planned(held)
+    assert [(p.pod, p.node) for p in made.placed] == [("default/a", "m"), ("default/b", "m")]
+    assert [s.name for s in made.reservations["m"]] == ["a", "b"]
+    assert [s.name for s in made.requests[0].seats] == ["c"]
+    held.pools[0]["spec"]["scaleUp"] = {"reserve": False}
+    assert [(p.pod, p.node) for p in plan(held.snapshot()).placed] == [("default/a", "m")]
+    released = scene(
+        a, b, nodes=[node("m")], requests=[request("m", seats=[seat(a)], releasedAt=before(seconds=1), **status)]
+    )
+    assert {(p.pod, p.node) for p in planned(released).placed} == {("default/a", "m"), ("default/b", "m")}
+
+
+def test_a_ready_machine_without_a_node_holds_no_seat():
+    a = pod("a")
+    status = {"phase": "Ready", "readyAt": before(seconds=20)}
+    assert len(planned(scene(a, requests=[request("m", seats=[seat(a)], **status)])).requests) == 1
+
+
+def test_a_pod_holds_one_seat_only():
+    a = pod("a")
+    given = scene(
+        a, requests=[request("m", seats=[seat(a)]), request("n", seats=[seat(a)], createAttemptAt=before(seconds=1))]
+    )
+    made = plan(given.snapshot())
+    assert made.reservations == {"n": ()}
+    assert [(p.pod, p.request) for p in made.placed] == [("default/a", "m")]
+
+
+def test_a_machine_whose_reservation_ended_before_it_was_ready_is_not_waited_for():
+    a = pod("a")
+    status = {"phase": "Provisioning", "registeredAt": before(minutes=2), "releasedAt": before(seconds=9)}
+    assert len(planned(scene(a, requests=[request("m", seats=[seat(a)], **status)])).requests) == 1
+
+
+def test_new_pods_join_only_where_they_fit_beside_the_seats():
+    a, b, c = pod("a", "1500m"), pod("b", "400m"), pod("c", "400m")
+    made = planned(scene(a, b, c, requests=[request("m", seats=[seat(a)])]))
+    assert [s.name for s in made.reservations["m"]] == ["a", "b"]
+    assert [s.name for s in made.requests[0].seats] == ["c"]
