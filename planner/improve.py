@@ -67,6 +67,21 @@ def improve(arena: Arena, work: Work, prices: Prices) -> Work:
     return Work(list(work.left), room, [*fixed, *nodes])
 
 
+def trimmed(arena: Arena, work: Work) -> list[PackedNode]:
+    """Return the machines, each the cheapest that holds its pods, and of equally cheap ones that of the lowest rank."""
+    room = list(work.room)
+    nodes: list[PackedNode] = []
+    for node in work.nodes:
+        if not arena.price[node.bin]:
+            nodes.append(node)
+            continue
+        arena.use(node.bin, room, -1)
+        best = arena.cheapest(node.counts, room)
+        nodes.append(node if best is None else PackedNode(best, node.counts))
+        arena.use(nodes[-1].bin, room)
+    return nodes
+
+
 def _wasteful(arena: Arena, nodes: Sequence[PackedNode], prices: Prices, size: int, dice: Dice) -> list[int]:
     """Return that many different machines, those that waste much of their price more often than others."""
     chosen: set[int] = set()

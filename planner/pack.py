@@ -10,7 +10,7 @@ from planner.arena import Arena, Counts
 from planner.construct import Taste, Work, by_loss, by_number, by_type
 from planner.exact import cheapest_sharing
 from planner.free import fill_free
-from planner.improve import improve
+from planner.improve import improve, trimmed
 from planner.packing import Packing, PackingProblem
 from planner.prices import Prices, pod_prices
 
@@ -49,8 +49,9 @@ def pack(problem: PackingProblem) -> Packing:
         if cheaper is not None and min(room := arena.room_after(cheaper, start.room), default=0) >= 0:
             built, cheaper = Work(built.left, room, [*start.nodes, *cheaper]), None
         if is_finished and cheaper is None:
-            return Packing(tuple(built.nodes), unplaced, proven=arena.cost(built.nodes) if proves else 0)
-    return Packing(tuple(improve(arena, built, fine).nodes), unplaced)
+            nodes = trimmed(arena, built)
+            return Packing(tuple(nodes), unplaced, proven=arena.cost(nodes) if proves else 0)
+    return Packing(tuple(trimmed(arena, improve(arena, built, fine))), unplaced)
 
 
 def _built(arena: Arena, start: Work, fine: Prices) -> Work:

@@ -1,7 +1,8 @@
-"""Pods that no machine can take are looked at less and less often, until supply changes. Source: design §4, the seed."""
+"""Pods that no machine can take are looked at less and less often, until supply changes. Source: design §4."""
 
 from datetime import timedelta
 
+from api.v1alpha1.node_pool import PodBackoff
 from planner.backoff import Miss, remember, waiting
 from planner.model import PlannerMemory
 from planner.plan import plan
@@ -110,9 +111,6 @@ def test_pods_that_are_not_judged_do_not_wait():
 
 
 def test_the_memory_keeps_the_forty_with_the_most_misses():
-    policy = NodePoolPolicy = pool()  # noqa: F841, N806 - replaced below
-    from api.v1alpha1.node_pool import PodBackoff
-
     memory = PlannerMemory()
     for _ in range(2):
         memory = remember(memory, "s", [Miss("old", PodBackoff())], {}, NOW).memory
@@ -125,8 +123,6 @@ def test_the_memory_keeps_the_forty_with_the_most_misses():
 
 def test_nothing_waits_under_another_supply():
     memory = PlannerMemory(supply="a")
-    from api.v1alpha1.node_pool import PodBackoff
-
     for _ in range(3):
         memory = remember(memory, "a", [Miss("x", PodBackoff())], {}, NOW).memory
     assert list(waiting(memory, "a", NOW)) == ["x"]

@@ -126,10 +126,9 @@ def test_a_pool_on_its_way_out_buys_nothing():
 
 def test_equally_cheap_types_are_chosen_by_priority():
     kinds = [server_type("cx22"), server_type("cx32", pricePerHour="0.0066")]
-    plain = scene(pod("a"), kinds=kinds)
-    assert bought(plain) == [("cx22", "fsn1")]
-    preferred = scene(pod("a"), types=("cx22", {"name": "cx32", "priority": 10}), kinds=kinds)
-    assert bought(preferred) == [("cx32", "fsn1")]
+    for preferred, other in (("cx22", "cx32"), ("cx32", "cx22")):
+        given = scene(pod("a"), types=({"name": preferred, "priority": 10}, other), kinds=kinds)
+        assert bought(given) == [(preferred, "fsn1")]
 
 
 def test_priority_does_not_beat_a_lower_price():

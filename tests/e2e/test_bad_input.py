@@ -1,0 +1,98 @@
+"""Wrong objects on a live cluster: each is told in one clear line where its author looks, and the rest goes on."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.cluster_view import OBJECTS, ClusterView
+from tests.e2e.growth_process import GrowthProcess, TemporalServer
+from tests.e2e.harness import ControlPlane
+from tests.e2e.workloads import NAMESPACE, single_pod
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+
+def pool(name: str, **spec: object) -> str:
+    """Return a pool as YAML."""
+    body = {"serverTypes": [{"name": "cx22", "max": 2}], **spec}
+    return yaml.safe_dump(
+        {"apiVersion": "growth.dev/v1alpha1", "kind": "NodePool", "metadata": {"name": name}, "spec": body}
+    )
+
+
+def pod(name: str, cpu: str, selector: dict[str, str]) -> str:
+    """Return a pod that selects nodes, as YAML."""
+    body = single_pod(name, cpu)
+    body["spec"]["nodeSelector"] = selector
+    return yaml.safe_dump(body)
+
+
+def told(plane: ControlPlane, kind: str, name: str) -> dict[str, str]:
+    """Return the message of each Growth event on an object, by reason."""
+    events = json.loads(plane.kubectl("get", "events.events.k8s.io", "-A", "-o", "json"))["items"]
+    return {
+        event["reason"]: event["note"]
+        for event in events
+        if event.get("reportingController") == "growth.dev/growth"
+        and (event["regarding"]["kind"], event["regarding"]["name"]) == (kind, name)
+    }
+
+
+def ready(plane: ControlPlane, name: str) -> dict[str, str]:
+    """Return the Ready condition of a pool."""
+    found = json.loads(plane.kubectl("get", "nodepools.growth.dev", name, "-o", "json"))
+    conditions = found.get("status", {}).get("conditions", [])
+    return next((c for c in conditions if c["type"] == "Ready"), {})
+
+
+def test_bad_input_is_told_and_stops_nothing_else(control_plane: ControlPlane, tmp_path: Path):
+    plane = control_plane
+    plane.apply_definitions()
+    for name in ("class.yaml", "pool.yaml"):
+        plane.kubectl("apply", "-f", str(OBJECTS / name))
+    temporal = TemporalServer(tmp_path)
+    growth = GrowthProcess(plane, tmp_path, cluster="bad-input", address=temporal.address)
+    view = ClusterView(plane)
+    try:
+        plane.kubectl("apply", "-f", "-", stdin=pool("classless", template={"classRef": {"name": "nowhere"}}))
+        plane.kubectl("apply", "-f", "-", stdin=pool("typeless", serverTypes=[{"name": "cx99", "max": 1}]))
+        # A node that no pool made, without a single label.
+        bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "bare"}}
+        plane.kubectl("create", "-f", "-", stdin=yaml.safe_dump(bare))
+        for each in (
+            pod("too-large", "100", {}),
+            pod("lost", "100m", {"growth.dev/pool": "missing"}),
+            pod("of-classless", "100m", {"growth.dev/pool": "classless"}),
+            pod("of-typeless", "100m", {"growth.dev/pool": "typeless"}),
+            pod("good", "1500m", {}),
+        ):
+            plane.kubectl("create", "-f", "-", stdin=each)
+        growth.start()
+        plane.wait_for(lambda: view.running() == 1, "the good pod runs")
+
+        plane.wait_for(lambda: "TooLarge" in told(plane, "Pod", "too-large"), "the large pod is told why")
+        assert "cx42 cpu is short by 92150m" in told(plane, "Pod", "too-large")["TooLarge"]
+        plane.wait_for(lambda: "PoolNotFound" in told(plane, "Pod", "lost"), "the lost pod is told why")
+        assert "pool missing does not exist" in told(plane, "Pod", "lost")["PoolNotFound"]
+        for name, word in (("classless", "KwokNodeClass/nowhere"), ("typeless", "cx99")):
+            plane.wait_for(lambda name=name: ready(plane, name).get("status") == "False", f"pool {name} is not Ready")
+            assert word in ready(plane, name)["message"]
+            assert any(word in message for message in told(plane, "Pod", f"of-{name}").values())
+        assert ready(plane, "default")["status"] == "True"
+        kept = json.loads(plane.kubectl("get", "node", "bare", "-o", "json"))
+        assert not any(taint["key"].startswith("growth.dev/") for taint in kept["spec"].get("taints", []))
+        assert not view.items("noderemovalrequests")
+    except BaseException:
+        print(growth.tail())
+        raise
+    finally:
+        plane.kubectl("delete", "pods", "--all", "-n", NAMESPACE, "--wait=true")
+        plane.kubectl("delete", "nodepools.growth.dev", "--all", "--timeout=60s")
+        plane.kubectl("delete", "noderequests,noderemovalrequests", "--all", "--timeout=60s")
+        growth.kill()
+        temporal.kill()
+        plane.kubectl("delete", "nodes", "--all")
+        plane.kubectl("delete", "configmaps", "-n", "growth-system", "-l", "growth.dev/request")
+        plane.kubectl("delete", "kwoknodeclasses", "--all")
