@@ -1,8 +1,8 @@
 """Constructions: ways to buy machines for pods, one machine pattern after the other.
 
 None is always the best, so several are tried and the cheapest wins. `by_loss` is the one that
-usually does; the others stand for the rules of other autoscalers, so that no plan is dearer than
-what they would buy, and for the case that limits bind.
+usually does; `by_type` is the rule of Cluster Autoscaler, so that no plan is dearer than what that
+would buy; `by_number` is for the case that limits bind.
 Source: the loss-based greedy and the peers' rules of this project's study of packing.
 """
 

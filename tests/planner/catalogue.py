@@ -1,0 +1,107 @@
+"""Problems drawn from a frozen catalogue and a seed, for measuring packers.
+
+In the spirit of the generator of this project's study of packing (section 7): its types and prices,
+its shapes of pods and its constraints; the draws are those of Python's generator, so that no
+further library is needed, and the instances are therefore others.
+"""
+
+import math
+import random
+
+from planner.packing import Bin, Group, PackingProblem
+
+MACHINES = """
+cx22 2/4/40 3.79, cx32 4/8/80 6.80, cx42 8/16/160 16.40, cx52 16/32/320 32.40, cpx11 2/2/40 4.35, cpx21 3/4/80 7.55,
+cpx31 4/8/160 13.60, cpx41 8/16/240 25.20, cpx51 16/32/360 54.90, cax11 2/4/40 3.79, cax21 4/8/80 6.49,
+cax31 8/16/160 12.49, cax41 16/32/320 24.49, ccx13 2/8/80 12.49, ccx23 4/16/160 24.49, ccx33 8/32/240 48.49,
+ccx43 16/64/360 96.49, ccx53 32/128/600 192.49, ccx63 48/192/960 288.49
+"""
+"""vCPU/GB/GB of disk and EUR per month, net; European list prices of 2025."""
+CPU_GRID = (10, 25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 1500, 2000, 2500, 3000, 4000, 6000, 8000)
+PORTS = 4
+
+
+def machines() -> list[tuple[str, tuple[int, ...], int]]:
+    """Return name, usable amounts (cpu m, memory MiB, disk MiB, pods, host ports) and price of each type."""
+    found = []
+    for line in MACHINES.replace("\n", " ").split(","):
+        name, size, price = line.split()
+        cores, memory, disk = map(int, size.split("/"))
+        mebibytes = math.floor(1024 * memory * 0.965)
+        cpu = 1000 * cores - 70 - 5 * min(cores - 2, 2) - math.floor(2.5 * max(cores - 4, 0)) - 150
+        kept = math.floor(0.10 * min(mebibytes, 8192) + 0.04 * max(mebibytes - 8192, 0)) + 100 + 250
+        usable = (cpu, mebibytes - kept, math.floor(953.67 * disk * 0.85) - 5120, 105, *([1] * PORTS))
+        found.append((name, usable, round(1000 * (float(price) + 0.50)) * 1_000_000))
+    return found
+
+
+def instance(pods: int, shapes: int, seed: int, *, limits: bool = False) -> PackingProblem:
+    """Return so many pods of so many shapes: with architectures, caps per node, host ports, pairs that keep apart."""
+    draw = random.Random(7919 * seed + pods + 13 * shapes)
+    kinds = machines()
+    shapes = min(shapes, pods)
+    counts = _counts(draw, pods, shapes)
+    apart: list[set[int]] = [set() for _ in counts]
+    for _ in range(shapes // 20):
+        one, other = draw.randrange(shapes), draw.randrange(shapes)
+        if one != other:
+            apart[one].add(other)
+            apart[other].add(one)
+    groups = tuple(
+        _group(draw, kinds, n, apart[i], small=n <= max(2, pods // 100), on_grid=shapes < pods)
+        for i, n in enumerate(counts)
+    )
+    limited = [b for b, (name, _, _) in enumerate(kinds) if limits and name.startswith(("cx22", "cx32", "cax"))]
+    bins = tuple(
+        Bin(usable, price, (limited.index(b),) if b in limited else ()) for b, (_, usable, price) in enumerate(kinds)
+    )
+    return PackingProblem(groups, bins, (max(1, pods // 400),) * len(limited))
+
+
+def _counts(draw: random.Random, pods: int, shapes: int) -> list[int]:
+    weights = [1 / k**0.8 for k in range(1, shapes + 1)]
+    draw.shuffle(weights)
+    counts = [max(1, int(w / sum(weights) * pods)) for w in weights]
+    while sum(counts) < pods:
+        counts[draw.randrange(shapes)] += 1
+    while sum(counts) > pods:
+        k = draw.randrange(shapes)
+        counts[k] -= counts[k] > 1
+    return counts
+
+
+def _group(
+    draw: random.Random,
+    kinds: list[tuple[str, tuple[int, ...], int]],
+    count: int,
+    apart: set[int],
+    *,
+    small: bool,
+    on_grid: bool,
+) -> Group:
+    cpu = min(max(math.exp(draw.gauss(math.log(300), 1.05)), 10), 7600)
+    memory = min(max(cpu * math.exp(draw.gauss(math.log(2.2), 0.65)) * 1.024, 16), 27000)
+    disk = min(math.exp(draw.gauss(math.log(2048), 0.8)), 60000) if draw.random() < 0.25 else 0
+    if on_grid:
+        cpu = min(CPU_GRID, key=lambda g: abs(math.log(g / cpu)))
+        step = 16 if memory < 256 else 64 if memory < 2048 else 256
+        memory, disk = math.ceil(memory / step) * step, math.ceil(disk / 512) * 512
+    arch = draw.random()
+    dedicated = draw.random() < 0.05 and arch < 0.5
+    cap = draw.random()
+    per_node = None if not small or cap >= 0.18 else 1 if cap < 0.10 else 2
+    ports = [0] * PORTS
+    if draw.random() < 0.04 and small:
+        ports[draw.randrange(PORTS)] = 1
+    while True:
+        demand = (math.ceil(cpu), math.ceil(memory), math.ceil(disk), 1, *ports)
+        fitting = frozenset(
+            b
+            for b, (name, usable, _) in enumerate(kinds)
+            if (arch >= 0.7 or (arch >= 0.6) == name.startswith("cax"))
+            and (not dedicated or name.startswith("ccx"))
+            and all(d <= u for d, u in zip(demand, usable, strict=True))
+        )
+        if fitting:
+            return Group(demand, count, fitting, 0, per_node, frozenset(apart))
+        cpu, memory = max(1, cpu * 0.75), max(1, memory * 0.75)

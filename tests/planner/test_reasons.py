@@ -1,0 +1,122 @@
+"""Why a pod has no place: the code is stable, the sentence names what is missing and by how much."""
+
+import pytest
+
+from planner.amounts import shown
+from planner.plan import plan
+from tests.planner.scenes import Scene, needs, node_class, pod, pool, server_type
+
+
+def reasons(raw, types=("cx22", "cx42"), kinds=(), **spec):
+    given = Scene(classes=[node_class(*kinds)], pools=[pool(types=types, **spec)], pods=[raw])
+    (unplaced,) = plan(given.snapshot()).unplaced
+    return [(r.code, r.message, r.server_type) for r in unplaced.reasons]
+
+
+def test_too_large_names_the_nearest_type_and_what_it_lacks():
+    assert reasons(pod("a", "10", "20Gi")) == [
+        (
+            "TooLarge",
+            (
+                "no machine of pool default is large enough; on cx42 cpu is short by 2 (asks for 10, 8 usable), "
+                "memory is short by 4Gi (asks for 20Gi, 16Gi usable)"
+            ),
+            "cx42",
+        )
+    ]
+
+
+def test_the_nearest_type_lacks_the_fewest_resources():
+    kinds = [server_type("wide", capacity={"cpu": "4", "memory": "1Ti"}), server_type("cx42")]
+    ((code, message, kind),) = reasons(pod("a", "9", "200Gi"), ("wide", "cx42"), kinds)
+    assert (code, kind) == ("TooLarge", "wide")
+    assert "cpu is short by 5 (asks for 9, 4 usable)" in message
+
+
+def test_a_device_that_no_machine_has():
+    ((code, message, _),) = reasons(pod("a", requests={"nvidia.com/gpu": "1"}))
+    assert code == "TooLarge"
+    assert "nvidia.com/gpu is short by 1 (asks for 1, 0 usable)" in message
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"nodeSelector": {"kubernetes.io/arch": "arm64"}}, "asks for kubernetes.io/arch In arm64, but cx22 has amd64"),
+        ({"nodeSelector": {"disk": "ssd"}}, "asks for disk In ssd, but cx22 has none"),
+        (
+            {"affinity": needs([{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["hel1", "nbg1"]}])},
+            "asks for topology.kubernetes.io/zone In hel1, nbg1, but cx22 has fsn1",
+        ),
+        ({"affinity": needs([])}, "a node affinity term without expressions selects no node"),
+    ],
+)
+def test_labels_that_no_machine_has(spec, words):
+    ((code, message, kind),) = reasons(pod("a", **spec))
+    assert (code, kind) == ("NoCompatibleOffering", "cx22")
+    assert message.startswith("no server type of pool default suits: ")
+    assert words in message
+
+
+def test_a_taint_of_the_pool_that_the_pod_does_not_tolerate():
+    template = {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]}
+    ((code, message, _),) = reasons(pod("a"), template=template)
+    assert code == "NoCompatibleOffering"
+    assert message.endswith("taint team=blue:NoSchedule is not tolerated")
+
+
+def test_a_max_that_is_reached_is_named():
+    ((code, message, kind),) = reasons(pod("a", "9"), types=("cx22",), limits={"max": 1}, kinds=())[:1]
+    assert code == "TooLarge"
+    given = Scene(classes=[node_class()], pods=[pod("a", "2"), pod("b", "2")])
+    given.pools = [pool(types=["cx22"], limits={"max": 1})]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    assert [(r.code, r.message) for r in unplaced.reasons] == [
+        ("LimitReached", "pool default is at its max of 1 machines")
+    ]
+    given.pools = [pool(types=[{"name": "cx22", "max": 1}])]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    assert [(r.code, r.message, r.server_type) for r in unplaced.reasons] == [
+        ("LimitReached", "pool default is at its max of 1 machines of type cx22", "cx22")
+    ]
+    assert kind == "cx22"
+    assert message
+
+
+def test_limits_and_missing_capacity_are_both_told():
+    kinds = [server_type("cx22"), server_type("cx42", sold_out=True)]
+    given = Scene(classes=[node_class(*kinds)], pods=[pod("a", "2"), pod("b", "2")])
+    given.pools = [pool(types=[{"name": "cx22", "max": 1}, "cx42"])]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    assert [r.code for r in unplaced.reasons] == ["OfferingUnavailable", "LimitReached"]
+
+
+def test_types_that_the_class_does_not_have():
+    assert reasons(pod("a"), types=("gex44",)) == [
+        ("NoCompatibleOffering", "KwokNodeClass/default has none of the server types of pool default: gex44", None)
+    ]
+
+
+def test_a_constraint_that_is_not_judged_names_its_field():
+    raw = pod("a", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}])
+    assert reasons(raw) == [
+        ("NotJudged", "the planner does not judge spec.volumes[0].persistentVolumeClaim yet, and does not guess", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 1500, "1.5"),
+        ("cpu", 16000, "16"),
+        ("cpu", 8110, "8110m"),
+        ("memory", 4 * 2**30, "4Gi"),
+        ("memory", 37500000000, "34.9Gi"),
+        ("memory", 512, "512"),
+        ("ephemeral-storage", 5 * 2**20, "5Mi"),
+        ("hugepages-2Mi", 2**21, "2Mi"),
+        ("pods", 3, "3"),
+    ],
+)
+def test_amounts_are_written_as_people_do(resource, amount, text):
+    assert shown(resource, amount) == text
