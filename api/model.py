@@ -23,3 +23,12 @@ class Model(BaseModel):
     def to_json(self) -> dict[str, object]:
         """Return the object as the API server stores it: aliases, no nulls, JSON types."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class Payload(Model):
+    """What programs tell each other, in workflows and in a status: a part that a newer version adds is passed over.
+
+    During a roll-out a worker reads what another version wrote; refusing it would stop a lifecycle.
+    """
+
+    model_config = ConfigDict(extra="ignore")

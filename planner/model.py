@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.model import Model
+from api.model import Payload
 from api.timestamp import Timestamp
 from api.v1alpha1.kwok_node_class import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
@@ -19,7 +19,7 @@ from planner.objects import DaemonSet, Node, Pod
 from planner.offering import Offering
 
 
-class PodBackoffState(Model):
+class PodBackoffState(Payload):
     """How long pods of a class have been without a place."""
 
     misses: int
@@ -28,7 +28,7 @@ class PodBackoffState(Model):
     """Left out of demand until then."""
 
 
-class PlannerMemory(Model):
+class PlannerMemory(Payload):
     """What one round tells the next; it lives in the planner workflow (≤ 4 KiB)."""
 
     backoff: Annotated[dict[str, PodBackoffState], Field(max_length=40)] = Field(default_factory=dict)

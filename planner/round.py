@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.model import Model
+from api.model import Payload
 from api.timestamp import Timestamp
 from planner.model import PlannerMemory, PlanResult
 
@@ -12,14 +12,14 @@ STARTS_PER_ROUND = 100
 """Child starts cost the planner's history three events each and about 40 ms: what is left waits for the next round."""
 
 
-class ObjectId(Model):
+class ObjectId(Payload):
     """A request or removal."""
 
     name: str
     uid: str
 
 
-class RoundInput(Model):
+class RoundInput(Payload):
     """Input of `plan_round`."""
 
     run: str
@@ -30,7 +30,7 @@ class RoundInput(Model):
     """Highest resourceVersion seen by plural name: an older cache lists live."""
 
 
-class RoundResult(Model):
+class RoundResult(Payload):
     """What `plan_round` did."""
 
     result: PlanResult

@@ -103,15 +103,25 @@ async def abandon_removal(name: str, *, reason: str = "") -> None:
 
 async def _client() -> tuple[Settings, Client]:
     settings = load()
+    address = _address(settings)
     try:
-        address = embedded_address(settings.data_dir) if settings.embedded_temporal else settings.temporal_address
         return settings, await connect(settings, address, attempts=1)
-    except EmbeddedError as error:
-        raise CommandError(str(error)) from error
     except (RuntimeError, OSError) as error:
         raise CommandError(
-            f"Temporal at {settings.temporal_address} does not answer: set GROWTH_TEMPORAL_ADDRESS"
+            f"Temporal at {address} does not answer: is the worker up? Else set GROWTH_TEMPORAL_ADDRESS, "
+            "or GROWTH_DATA_DIR to the folder of its embedded server"
         ) from error
+
+
+def _address(settings: Settings) -> str:
+    """Return where Temporal is: as set; else the embedded server of the data folder, if one runs there."""
+    is_set = "temporal_address" in settings.model_fields_set
+    try:
+        return embedded_address(settings.data_dir) if not is_set else settings.temporal_address
+    except EmbeddedError as error:
+        if settings.embedded_temporal:
+            raise CommandError(str(error)) from error
+        return settings.temporal_address
 
 
 async def _running(client: Client, settings: Settings, kind: str) -> AsyncIterator[WorkflowExecution]:

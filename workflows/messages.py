@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field
 from temporalio.common import SearchAttributeKey
 
-from api.model import Model
+from api.model import Payload
 from api.timestamp import Timestamp
 from planner.model import PlannerMemory
 
@@ -35,14 +35,14 @@ SUMMARY_LENGTH: Final = 200
 """Temporal takes 400 bytes for a summary; a letter may take two."""
 
 
-class Asked(Model):
+class Asked(Payload):
     """Who wants something of a removal, and why. What is wanted is the name of the message."""
 
     by: str = Field(default="Person", max_length=64)
     reason: str = Field(default="", max_length=512)
 
 
-class PlannerState(Model):
+class PlannerState(Payload):
     """All that one run of the planner workflow hands to the next."""
 
     round: int = 0
@@ -53,7 +53,7 @@ class PlannerState(Model):
     """Failed rounds since the last that succeeded."""
 
 
-class PlannerReport(Model):
+class PlannerReport(Payload):
     """The planner's answer to the query `state`."""
 
     round: int
@@ -68,7 +68,7 @@ class PlannerReport(Model):
     """What asks for a round and has not been answered by one."""
 
 
-class LifecycleReport(Model):
+class LifecycleReport(Payload):
     """A lifecycle's answer to the query `state`."""
 
     phase: str

@@ -9,7 +9,7 @@ from api.conditions import Conditions
 from api.duration import Duration
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
-from api.model import Model
+from api.model import Model, Payload
 from api.money import Price
 from api.names import Labels, LabelValue
 from api.quantity import Quantity, parse_quantity
@@ -115,7 +115,7 @@ class KwokNodeClassSpec(Model):
     """Scripted failures."""
 
 
-class UnavailableOffering(Model):
+class UnavailableOffering(Payload):
     """An offering that had no capacity and is left out for a while."""
 
     server_type: str
@@ -130,7 +130,7 @@ class UnavailableOffering(Model):
     """Left out until then."""
 
 
-class NodeClassStatus(Model):
+class NodeClassStatus(Payload):
     """What is known of the class beyond its spec."""
 
     unavailable: tuple[UnavailableOffering, ...] = ()

@@ -9,7 +9,7 @@ from api.conditions import Conditions
 from api.duration import Duration, PositiveDuration
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
-from api.model import Model
+from api.model import Model, Payload
 from api.money import Price
 from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_label
 from api.rules import distinct, rule, rules
@@ -220,7 +220,7 @@ class NodePoolSpec(Model):
         return self
 
 
-class PoolCounts(Model):
+class PoolCounts(Payload):
     """Machines of the pool by state."""
 
     ready: int = 0
@@ -233,7 +233,7 @@ class PoolCounts(Model):
     """Distinct machines that count towards max."""
 
 
-class NodePoolStatus(Model):
+class NodePoolStatus(Payload):
     """What the last round saw."""
 
     observed_generation: int | None = None

@@ -8,7 +8,7 @@ from pydantic import Field, StrictBool, model_validator
 from api.conditions import Conditions
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
-from api.model import Model
+from api.model import Model, Payload
 from api.names import LabelValue
 from api.rules import Text, rule, rules
 from api.timestamp import Timestamp
@@ -65,7 +65,7 @@ class NodeRemovalRequestSpec(Model):
     """Requests whose machines take its place."""
 
 
-class CancelRecord(Model):
+class CancelRecord(Payload):
     """That the removal was cancelled, by whom and why; written before anything is undone."""
 
     at: Timestamp
@@ -76,7 +76,7 @@ class CancelRecord(Model):
     """Why; names the pods when demand returned."""
 
 
-class NodeRemovalRequestStatus(Model):
+class NodeRemovalRequestStatus(Payload):
     """How far it came. Together with the spec it holds the whole state of the lifecycle."""
 
     phase: RemovalPhase = RemovalPhase.PENDING

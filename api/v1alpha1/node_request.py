@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from api.conditions import Conditions
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
-from api.model import Model
+from api.model import Model, Payload
 from api.names import LabelValue, dns_label
 from api.rules import rule, rules
 from api.timestamp import Timestamp
@@ -70,7 +70,7 @@ class NodeRequestSpec(Model):
     """The pods it was bought for; nobody else may land until they have or gave up."""
 
 
-class NodeRequestStatus(Model):
+class NodeRequestStatus(Payload):
     """How far it came. Together with the spec it holds the whole state of the lifecycle."""
 
     phase: RequestPhase = RequestPhase.PENDING

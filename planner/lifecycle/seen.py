@@ -6,7 +6,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from api.duration import Duration
-from api.model import Model
+from api.model import Payload
 from api.timestamp import Timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
@@ -27,7 +27,7 @@ class ServerSeen(StrEnum):
     DELETING = "deleting"
 
 
-class NodeSeen(Model):
+class NodeSeen(Payload):
     """The Node of a request or removal."""
 
     name: str
@@ -42,7 +42,7 @@ class NodeSeen(Model):
     """A person annotated it do-not-remove."""
 
 
-class RequestTimings(Model):
+class RequestTimings(Payload):
     """Durations of the pool, or the defaults when the pool is gone."""
 
     provisioning_timeout: Duration = timedelta(minutes=10)
@@ -52,7 +52,7 @@ class RequestTimings(Model):
     record_ttl: Duration = timedelta(minutes=10)
 
 
-class RequestSeen(Model):
+class RequestSeen(Payload):
     """A NodeRequest and what belongs to it."""
 
     exists: bool = True
@@ -82,7 +82,7 @@ class RequestSeen(Model):
     timings: RequestTimings = RequestTimings()
 
 
-class RemovalTimings(Model):
+class RemovalTimings(Payload):
     """Durations of the pool, or the defaults when the pool is gone."""
 
     soft_grace: Duration = timedelta(minutes=1)
@@ -91,7 +91,7 @@ class RemovalTimings(Model):
     parked_retry: Duration = timedelta(hours=4)
 
 
-class RemovalSeen(Model):
+class RemovalSeen(Payload):
     """A NodeRemovalRequest and what belongs to it."""
 
     exists: bool = True

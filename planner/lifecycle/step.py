@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from api.model import Model
+from api.model import Payload
 from api.timestamp import Timestamp
 
 SENTENCE_CHARACTERS: Final = 1024
@@ -20,7 +20,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= SENTENCE_CHARACTERS else f"{text[: SENTENCE_CHARACTERS - 3]}..."
 
 
-class Act(Model):
+class Act(Payload):
     """Run one effect now, then look again."""
 
     effect: str
@@ -35,7 +35,7 @@ class Act(Model):
     """Who wanted it, for effects that record a decision."""
 
 
-class Wait(Model):
+class Wait(Payload):
     """Nothing to do until something changes or time passes."""
 
     reason: str
@@ -53,7 +53,7 @@ class Wait(Model):
         return min((t for t in (self.until, poll) if t is not None), default=None)
 
 
-class Done(Model):
+class Done(Payload):
     """The lifecycle is over; its object is gone."""
 
     reason: str
@@ -72,7 +72,7 @@ class DecisionKind(StrEnum):
     ABANDON = "abandon"
 
 
-class Decision(Model):
+class Decision(Payload):
     """A wish that reached a lifecycle as a message."""
 
     kind: DecisionKind
@@ -81,7 +81,7 @@ class Decision(Model):
     reason: str = Field(default="", max_length=512)
 
 
-class EffectInput(Model):
+class EffectInput(Payload):
     """Input of every lifecycle activity."""
 
     name: str

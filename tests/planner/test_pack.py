@@ -156,7 +156,7 @@ def karpenter(given: PackingProblem) -> int:
     """
     claims: list[tuple[dict[int, int], list[int], frozenset[int]]] = []
     pods = sorted(range(len(given.groups)), key=lambda i: [-d for d in given.groups[i].demand[:2]])
-    for i in (i for i in pods for _ in range(given.groups[i].count)):
+    for i in (k for k in pods for _ in range(given.groups[k].count)):
         one = given.groups[i]
         for k, (held, load, bins) in sorted(enumerate(claims), key=lambda c: sum(c[1][0].values())):
             more = [a + b for a, b in zip(load, one.demand, strict=True)]

@@ -9,6 +9,7 @@ from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
 from worker import lifecycle_commands as commands
 from worker.command_error import CommandError
+from worker.settings import load
 
 SUBJECT = ObjectId(name=NAME, uid="u-1")
 
@@ -88,3 +89,22 @@ async def test_no_embedded_server_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("GROWTH_DATA_DIR", str(tmp_path))
     with pytest.raises(CommandError, match=f"no embedded Temporal server runs on {tmp_path}"):
         await commands.list_removals()
+
+
+@pytest.mark.parametrize(
+    ("variables", "record", "address"),
+    [
+        ({"GROWTH_TEMPORAL_ADDRESS": "temporal.example:7233"}, True, "temporal.example:7233"),
+        ({}, True, "127.0.0.1:4711"),
+        ({}, False, "localhost:7233"),
+    ],
+    ids=["as set", "embedded server of the data folder", "neither"],
+)
+def test_commands_find_temporal(tmp_path, monkeypatch, variables, record, address):
+    monkeypatch.delenv("GROWTH_TEMPORAL_ADDRESS")
+    monkeypatch.setenv("GROWTH_DATA_DIR", str(tmp_path))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    if record:
+        (tmp_path / "temporal.json").write_text('{"pid": 1, "port": 4711}')
+    assert commands._address(load()) == address
