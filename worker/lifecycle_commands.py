@@ -115,9 +115,10 @@ async def _client() -> tuple[Settings, Client]:
 
 def _address(settings: Settings) -> str:
     """Return where Temporal is: as set; else the embedded server of the data folder, if one runs there."""
-    is_set = "temporal_address" in settings.model_fields_set
+    if "temporal_address" in settings.model_fields_set and not settings.embedded_temporal:
+        return settings.temporal_address
     try:
-        return embedded_address(settings.data_dir) if not is_set else settings.temporal_address
+        return embedded_address(settings.data_dir)
     except EmbeddedError as error:
         if settings.embedded_temporal:
             raise CommandError(str(error)) from error

@@ -97,7 +97,7 @@ class Checker:
             if reserved:
                 owned = {s.uid for s in self.seats_after()[name]}
                 yield from (f"{key(p)} is on {name} without a seat" for p in pods if p["metadata"]["uid"] not in owned)
-                continue
+                pods = [self.by_uid[uid] for uid in owned if not self.by_uid[uid]["spec"].get("nodeName")]
             ready = any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"]["conditions"])
             if not ready or node["spec"].get("unschedulable"):
                 yield f"{name} takes no pods"
@@ -294,6 +294,8 @@ class Checker:
         named = pod["spec"].get("nodeSelector", {}).get("growth.dev/pool")
         if named is not None:
             return {named} & set(self.pools)
+        if names_pools(pod):
+            return {name for name in self.pools if wants_pool(pod, name)}
         takers = {
             name
             for name, p in self.pools.items()
@@ -356,6 +358,15 @@ class Checker:
             if (e["serverType"], e["location"]) == (kind, place["name"]) and moment(e["until"]) > self.scene.now
         ]
         return not place.get("available", True) or bool(unmet or noted)
+
+
+def names_pools(pod: Json) -> bool:
+    """Whether every term of the pod's node affinity says which pools it may be in."""
+    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
+    return required is not None and all(
+        any(e["key"] == "growth.dev/pool" and e["operator"] in ("In", "Exists") for e in t["matchExpressions"])
+        for t in required["nodeSelectorTerms"]
+    )
 
 
 def wants_pool(pod: Json, name: str) -> bool:

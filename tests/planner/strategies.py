@@ -4,6 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from planner.parse import parse_pod
+from planner.pod_class import ClassKeys, seat_of
 from tests.planner.scenes import (
     KINDS,
     Json,
@@ -33,6 +35,7 @@ EXPRESSIONS = (
     [{"key": "disk", "operator": "Exists"}],
     [{"key": "generation", "operator": "Gt", "values": ["3"]}],
     [{"key": "growth.dev/pool", "operator": "NotIn", "values": ["batch"]}],
+    [{"key": "growth.dev/pool", "operator": "In", "values": ["batch", "default"]}],
 )
 
 
@@ -170,6 +173,42 @@ def node_and_friends(draw: st.DrawFn, name: str) -> tuple[Json, list[Json], list
     return made, pods, removals
 
 
+def keep_for(draw: st.DrawFn, scene: Scene, names: list[str]) -> None:
+    """Add a machine that is coming or has just come, with seats of pods that wait, run there or are gone."""
+    kind, of_pool = draw(st.sampled_from(sorted(KINDS))), draw(st.sampled_from(names))
+    status = draw(
+        st.sampled_from(
+            [
+                {"phase": "Provisioning", "createAttemptAt": before(seconds=9)},
+                {"phase": "Ready", "readyAt": before(seconds=3)},
+                {"phase": "Ready", "readyAt": before(seconds=30)},
+                {"phase": "Ready", "readyAt": before(seconds=30), "releasedAt": before(seconds=2)},
+            ]
+        )
+    )
+    template = next(p for p in scene.pools if p["metadata"]["name"] == of_pool)["spec"].get("template", {})
+    held = [
+        pod(
+            f"seat-{k}", "50m", "64Mi", owner="rs-seat", node=where, tolerations=[{"key": "team", "operator": "Exists"}]
+        )
+        for k, where in enumerate(draw(st.lists(st.sampled_from([None, None, "kept"]), max_size=4)))
+    ]
+    if status["phase"] == "Provisioning" or draw(st.integers(0, 4)) == 0:
+        held = [p for p in held if "nodeName" not in p["spec"]]
+    else:
+        labels = template.get("labels", {})
+        scene.nodes.append(node("kept", kind, of_pool=of_pool, labels=labels, taints=list(template.get("taints", []))))
+    gone = [pod("seat-gone", "50m", "64Mi", owner="rs-seat", tolerations=[{"key": "team", "operator": "Exists"}])]
+    scene.requests.append(request("kept", kind, of_pool=of_pool, seats=[seat(p) for p in (*held, *gone)], **status))
+    scene.pods += held
+
+
+def seat(raw: Json) -> Json:
+    """Return the seat of a pod, as a round wrote it."""
+    made = seat_of(parse_pod(raw), ClassKeys().of(parse_pod(raw)))
+    return made.to_json()
+
+
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
     """Draw a whole scene."""
@@ -189,6 +228,8 @@ def scenes(draw: st.DrawFn) -> Scene:
         scene.daemon_sets.append(
             daemon_set("agent", **({"nodeSelector": {"disk": "ssd"}} if draw(st.booleans()) else {}))
         )
+    if draw(st.integers(0, 2)) == 0:
+        keep_for(draw, scene, names)
     for k in range(draw(st.integers(0, 3))):
         status = draw(
             st.sampled_from(

@@ -1,5 +1,6 @@
 """The exact search for a few pods."""
 
+from planner import exact
 from planner.arena import Arena
 from planner.exact import cheapest_sharing
 from planner.packing import Bin, Group, PackingProblem
@@ -36,8 +37,10 @@ def test_too_many_pods_are_not_searched():
     assert search(Group((1,), 17, BOTH)) == (False, None)
 
 
-def test_a_search_that_takes_too_long_proves_nothing():
-    arena = Arena(instance(16, 16, 1))
+def test_a_search_that_takes_too_long_proves_nothing(monkeypatch):
+    arena = Arena(instance(10, 10, 1))
+    assert cheapest_sharing(arena, arena.counts, 10**15)[0]
+    monkeypatch.setattr(exact, "_MOST_VISITS", 20)
     is_finished, nodes = cheapest_sharing(arena, arena.counts, 10**15)
     assert not is_finished
     assert nodes is not None
