@@ -144,7 +144,7 @@ async def _one(client: Client, settings: Settings, kind: str, name: str) -> Work
 
 async def _list(kind: str) -> None:
     settings, client = await _client()
-    table = Table("NAME", "POOL", "PHASE", "WAITS FOR", "UNTIL (UTC)", box=None)
+    table = Table("NAME", "POOL", "PHASE", "WAITS FOR", "UNTIL (UTC)", box=None, pad_edge=False)
     rows: list[tuple[str, ...]] = []
     async for one in _running(client, settings, kind):
         attributes = one.typed_search_attributes

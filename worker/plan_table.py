@@ -71,7 +71,7 @@ def _quality(plan: Plan) -> str:
 def _bought(out: Console, plan: Plan) -> None:
     if not plan.requests:
         return
-    table = _table("To buy", "", "type", "location", "pool", "per hour", "pods")
+    table = _table("", "type", "location", "pool", "per hour", "pods")
     table.columns[0].justify = table.columns[4].justify = "right"
     kinds: dict[tuple[object, ...], list[PlannedRequest]] = {}
     for request in plan.requests:
@@ -88,7 +88,7 @@ def _bought(out: Console, plan: Plan) -> None:
             _money(first.price_per_hour),
             _names(pods) if pods else first.why,
         )
-    _print(out, table)
+    _print(out, "To buy", table)
 
 
 def _placed(out: Console, plan: Plan) -> None:
@@ -97,16 +97,16 @@ def _placed(out: Console, plan: Plan) -> None:
         key = ("node", placed.node) if placed.node is not None else ("request", placed.request or "")
         by_machine.setdefault(key, []).append(placed.pod)
     if by_machine:
-        table = _table("On machines that are there or coming", "", "machine", "pods")
+        table = _table("", "machine", "pods")
         for (kind, name), pods in by_machine.items():
             table.add_row(kind, name, _names(pods))
-        _print(out, table)
+        _print(out, "On machines that are there or coming", table)
 
 
 def _unplaced(out: Console, unplaced: Sequence[Unplaced]) -> None:
     if not unplaced:
         return
-    table = _table("Without a place", "pods", "code", "why")
+    table = _table("pods", "code", "why")
     alike: dict[tuple[object, ...], list[Unplaced]] = {}
     for entry in unplaced:
         alike.setdefault(entry.reasons, []).append(entry)
@@ -115,26 +115,26 @@ def _unplaced(out: Console, unplaced: Sequence[Unplaced]) -> None:
         table.add_row(_names([entry.pod for entry in entries]), first.code, first.message)
         for reason in more:
             table.add_row("", reason.code, reason.message)
-    _print(out, table)
+    _print(out, "Without a place", table)
 
 
 def _leaving(out: Console, plan: Plan) -> None:
     if plan.removals:
-        table = _table("To remove", "node", "reason", "at", "why")
+        table = _table("node", "reason", "at", "why")
         for removal in plan.removals:
             table.add_row(removal.node, removal.reason, format_timestamp(removal.at), removal.why)
-        _print(out, table)
+        _print(out, "To remove", table)
     if plan.removal_cancels or plan.cancelled:
-        table = _table("To cancel", "", "name", "why")
+        table = _table("", "name", "why")
         for cancel in plan.removal_cancels:
             table.add_row("removal", cancel.removal, f"wanted by {_names(cancel.pods)}")
         for name in plan.cancelled:
             table.add_row("request", name, "no pod needs it any more, and no server was asked for")
-        _print(out, table)
+        _print(out, "To cancel", table)
 
 
 def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
-    table = _table("Pools", "name", "ready", "in flight", "removing", "change", "cpu", "memory", "")
+    table = _table("name", "ready", "in flight", "removing", "change", "cpu", "memory", "")
     for column in table.columns[1:7]:
         column.justify = "right"
     for report in reports:
@@ -157,19 +157,18 @@ def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
             "; ".join(f"{c.reason}: {c.message}" if c.message else c.reason for c in told),
         )
     if table.row_count:
-        _print(out, table)
+        _print(out, "Pools", table)
 
 
-def _print(out: Console, table: Table) -> None:
+def _print(out: Console, title: str, table: Table) -> None:
+    # A title of the table itself would be wrapped to the width of its rows.
     out.print()
+    out.print(Text(title, style="bold"), soft_wrap=True)
     out.print(table)
 
 
-def _table(title: str, *columns: str) -> Table:
+def _table(*columns: str) -> Table:
     table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
         header_style="dim",
         box=None,
         pad_edge=False,

@@ -1,3 +1,4 @@
+import asyncio
 import contextlib
 import itertools
 import os
@@ -6,17 +7,20 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError
 
 from worker import child
 from worker.embedded import program
 from worker.temporal import ensure_search_attributes
 
 _numbers = itertools.count(1)
+STARTS = 3
 
 
 def free_port() -> int:
@@ -31,10 +35,9 @@ def answers(port: int) -> bool:
     return False
 
 
-@pytest.fixture(scope="session")
-def dev_server():
-    """Address of a Temporal server in memory, shared by the tests of a run; it dies with the run."""
-    port = free_port()
+@contextlib.contextmanager
+def temporal_at(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A Temporal server in memory that dies with the run, however the run dies."""
     arguments = [program(), "server", "start-dev", "--headless", "--log-level", "never", "--namespace", "growth"]
     # A workflow is marked after its first failed task instead of the fifth, which takes a minute.
     arguments += ["--dynamic-config-value", "system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=1"]
@@ -42,13 +45,36 @@ def dev_server():
         [sys.executable, "-IS", str(Path(child.__file__)), str(os.getpid()), *arguments, "--port", str(port)],
         stdout=subprocess.DEVNULL,
     ) as server:
-        deadline = time.monotonic() + 20
-        while not answers(port):
-            assert server.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        yield f"127.0.0.1:{port}"
-        server.send_signal(signal.SIGKILL)
+        try:
+            yield server
+        finally:
+            server.send_signal(signal.SIGKILL)
+
+
+async def serves(address: str) -> bool:
+    """Whether the server answers as one that is wholly up: an open port alone is less."""
+    try:
+        client = await Client.connect(address, namespace="growth")
+        await client.count_workflows("ExecutionStatus = 'Running'")
+    except (RuntimeError, RPCError):
+        return False
+    return True
+
+
+@pytest.fixture(scope="session")
+def dev_server():
+    """Address of a Temporal server in memory, shared by the tests of a run."""
+    for _ in range(STARTS):
+        port = free_port()
+        with temporal_at(port) as server:
+            deadline = time.monotonic() + 30
+            # A server that ends lost its port to another program between the choice and the use.
+            while server.poll() is None and time.monotonic() < deadline:
+                if asyncio.run(serves(f"127.0.0.1:{port}")) and server.poll() is None:
+                    yield f"127.0.0.1:{port}"
+                    return
+                time.sleep(0.1)
+    pytest.fail("no Temporal server could be started")
 
 
 @pytest.fixture

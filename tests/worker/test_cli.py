@@ -46,7 +46,10 @@ def test_a_refusal_is_one_line_and_exit_code_1(capsys, monkeypatch):
     with pytest.raises(SystemExit) as ending:
         main()
     assert ending.value.code == 1
-    assert capsys.readouterr().err == ("growth: Temporal at 127.0.0.1:1 does not answer: set GROWTH_TEMPORAL_ADDRESS\n")
+    assert capsys.readouterr().err == (
+        "growth: Temporal at 127.0.0.1:1 does not answer: is the worker up? Else set GROWTH_TEMPORAL_ADDRESS, "
+        "or GROWTH_DATA_DIR to the folder of its embedded server\n"
+    )
 
 
 def test_the_definitions_of_all_kinds_are_printed():
