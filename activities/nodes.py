@@ -12,6 +12,7 @@ from activities.errors import NotFound
 from activities.writes import escape, guarded, set_field
 from api.keys import (
     ANNOTATION_DO_NOT_REMOVE,
+    LABEL_REQUEST,
     LABEL_REQUEST_UID,
     TAINT_RESERVED,
     TAINT_SCALE_DOWN,
@@ -74,17 +75,35 @@ async def find_node(cluster: Cluster, name: str, *, request_uid: str | None, pro
         request_uid: uid of the request that made the machine, if known.
         provider_id: the machine, as its provider names it, if known.
     """
+    node = await get_node(cluster, name)
+    return node if node is not None and is_of(node, request_uid=request_uid, provider_id=provider_id) else None
+
+
+async def get_node(cluster: Cluster, name: str) -> Object | None:
+    """Return the Node of this name, whose ever it is, or None if there is none."""
     try:
-        node = await cluster.get(NODES, name)
+        return await cluster.get(NODES, name)
     except NotFound:
         return None
+
+
+def is_of(node: Object, *, request_uid: str | None, provider_id: str | None) -> bool:
+    """Return whether nothing on the Node says that it is another machine's than the one with these marks."""
     labelled = (node["metadata"].get("labels") or {}).get(LABEL_REQUEST_UID)
-    if labelled and request_uid and labelled != request_uid:
-        return None
     named = node.get("spec", {}).get("providerID")
-    if named and provider_id and named != provider_id:
-        return None
-    return node
+    return not (labelled and request_uid and labelled != request_uid) and not (
+        named and provider_id and named != provider_id
+    )
+
+
+def request_of(node: Object) -> str:
+    """Return the name of the request that made the machine, as the Node tells it; empty if Growth did not make it."""
+    metadata = node["metadata"]
+    labelled = (metadata.get("labels") or {}).get(LABEL_REQUEST)
+    if labelled:
+        return str(labelled)
+    # One that is not registered yet may come without labels; it bears the name of its request.
+    return str(metadata["name"]) if has_taint(node, TAINT_UNREGISTERED) else ""
 
 
 async def change_node(

@@ -14,6 +14,7 @@ from activities.removals_look import RemovalSight
 from activities.status import conditions_with, hold, still_as_read, write_status
 from api.keys import TAINT_SCALE_DOWN
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.removal import NOT_EMPTY
 from planner.lifecycle.step import Act
 
 _CANCEL_REASON_CHARACTERS = 512
@@ -76,7 +77,7 @@ async def cancel(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
         "reason": act.reason,
         "message": act.message,
     }
-    if by == "NotEmpty":
+    if by == NOT_EMPTY:
         changes["conditions"] = conditions_with(
             sight.record, "Empty", status=False, reason=by, message=act.message, now=now
         )
@@ -104,6 +105,8 @@ async def commit(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
     """
     now = ports.now()
     record = await hold(ports.cluster, sight.record)
+    # Of an immediate removal nobody has looked for pods.
+    is_empty = None if record.model.spec.immediate else True
     await write_status(
         ports.cluster,
         record,
@@ -113,6 +116,6 @@ async def commit(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
         phase=RemovalPhase.DEPROVISIONING,
         reason=act.reason,
         message=act.message,
-        conditions=conditions_with(record, "Empty", status=True, reason=act.reason, message=act.message, now=now),
+        conditions=conditions_with(record, "Empty", status=is_empty, reason=act.reason, message=act.message, now=now),
     )
     await tell(recorder, sight.record, "Deprovisioning", act.message)

@@ -6,14 +6,14 @@ from typing import Final
 from activities.belongings import find_pool, removal_timings, see_server
 from activities.cluster import Object
 from activities.definitions import are_going
-from activities.nodes import find_node, see_node
+from activities.nodes import get_node, is_of, request_of, see_node
 from activities.pods import occupants_of
 from activities.ports import Ports
 from activities.providers.base import Server
 from activities.status import Record, read_removal
 from api.keys import LABEL_CLUSTER, LABEL_REQUEST_UID
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
-from planner.lifecycle.seen import RemovalSeen, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RemovalSeen, ServerSeen
 
 _NAMED: Final = 5
 """Occupants that are told by name; the rest only counts."""
@@ -31,8 +31,7 @@ class RemovalSight:
 async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | None:
     """Return the removal with this uid and what belongs to it, or None when its life is over.
 
-    Only what the next step may depend on is asked for. The Node is looked for by the server's name
-    if the object names none, so that a server whose Node joined late is not taken for one without.
+    Only what the next step may depend on is asked for.
 
     Raises:
         Unreadable: a person broke the object.
@@ -52,12 +51,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
     if record.is_deleting and await are_going(ports):
         return RemovalSight(record, seen.model_copy(update={"crds_going": True}))
     timings = removal_timings(await find_pool(ports, spec.pool))
-    node = await find_node(
-        ports.cluster,
-        spec.node_name or spec.server_name,
-        request_uid=request_uid(record.model),
-        provider_id=spec.provider_id,
-    )
+    node = await _find_node(ports, record.model)
     server = ServerSeen.UNKNOWN
     occupants: list[str] = []
     if status.phase is not RemovalPhase.PENDING:
@@ -70,12 +64,31 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
         update={
             "timings": timings,
             "server": server,
-            "node": None if node is None else see_node(node, spec.server_name),
+            "node": None if node is None else _seen_node(node, record.model),
             "occupants": tuple(occupants[:_NAMED]),
             "occupant_count": len(occupants),
         }
     )
     return RemovalSight(record, seen, node)
+
+
+async def _find_node(ports: Ports, removal: NodeRemovalRequest) -> Object | None:
+    """Return the Node that the removal names, else the one with the server's name, whose ever it is.
+
+    Without the second, a server whose Node joined late, or whose removal was made by hand with a
+    slip in `nodeName`, would be taken for one without a Node, and go with pods on it.
+    """
+    spec = removal.spec
+    found = None if spec.node_name is None else await get_node(ports.cluster, spec.node_name)
+    return await get_node(ports.cluster, spec.server_name) if found is None else found
+
+
+def _seen_node(node: Object, removal: NodeRemovalRequest) -> NodeSeen:
+    uid, spec = request_uid(removal), removal.spec
+    is_its = is_of(node, request_uid=uid, provider_id=spec.provider_id) and (
+        uid is not None or request_of(node) == spec.server_name
+    )
+    return see_node(node, spec.server_name).model_copy(update={"foreign": not is_its})
 
 
 def request_uid(removal: NodeRemovalRequest) -> str | None:

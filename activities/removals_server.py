@@ -76,7 +76,7 @@ async def delete_node(ports: Ports, sight: RemovalSight) -> None:
     Raises:
         Conflict: it is another Node of that name meanwhile.
     """
-    if sight.node is None:
+    if sight.node is None or sight.seen.node is None or sight.seen.node.foreign:
         return
     metadata = sight.node["metadata"]
     try:

@@ -146,7 +146,10 @@ def _fits_place(ask: Ask, place: Place) -> bool:
     pod = ask.pod_class.example
     if place.only_pool is not None and place.only_pool not in ask.pools:
         return False
-    return may_hold(pod, place.labels, place.taints, place.free) and not any(keep_away(pod, r) for r in place.pods)
+    if not may_hold(pod, place.labels, place.taints, place.free):
+        return False
+    near = place.pods if pod.hostname_anti_affinity else place.wary
+    return not any(keep_away(pod, other) for other in near)
 
 
 def _fits_offer(ask: Ask, offer: Offer) -> bool:

@@ -55,6 +55,7 @@ def _orders(arena: Arena, left: Sequence[int], prices: Prices) -> list[list[int]
         sorted(groups, key=lambda i: (-arena.tier[i], -dominant(i))),
         sorted(groups, key=lambda i: (-arena.tier[i], -prices.pod[i])),
         sorted(groups, key=lambda i: (-arena.tier[i], -sum(d / total[r] for r, d in arena.demand[i]))),
+        sorted(groups, key=lambda i: (-arena.tier[i], dominant(i))),
     ]
     return [order for k, order in enumerate(orders) if order not in orders[:k]]
 

@@ -78,20 +78,19 @@ def plan(snapshot: Snapshot, packer: Packer = pack) -> Plan:
         removals=idle.removals,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
+    cancelled = unneeded_requests(fleet, open_pools, seating, allotment.used, prices)
+    before = {name: m.request.spec.reserved_for for name, m in fleet.items() if m.request is not None}
+    reserving = [n for n, m in fleet.items() if m.pool in open_pools and open_pools[m.pool].spec.scale_up.reserve]
+    changed = reservations(before, seating.seats, allotment.joined, reserving)
     return Plan(
         result=_result(known.demand, decided.unplaced),
         requests=decided.requests,
         placed=(*_seated(known), *allotment.placed),
         unplaced=decided.unplaced,
-        reservations=reservations(
-            {name: m.request.spec.reserved_for for name, m in fleet.items() if m.request is not None},
-            seating.seats,
-            allotment.joined,
-            [n for n, m in fleet.items() if m.pool in open_pools and open_pools[m.pool].spec.scale_up.reserve],
-        ),
+        reservations={name: seats for name, seats in changed.items() if name not in cancelled},
         removals=idle.removals,
         removal_cancels=tuple(allotment.cancels),
-        cancelled=unneeded_requests(fleet, open_pools, seating, allotment.used, prices),
+        cancelled=cancelled,
         idle_since=idle.idle_since,
         pools=reports,
         events=events(snapshot, decided.unplaced, decided.pools_of, decided.ceiling, reports),

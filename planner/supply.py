@@ -53,6 +53,8 @@ class Place:
     """Allocatable less pods, seats and DaemonSet pods that are still missing; may be negative."""
     pods: tuple[Pod, ...]
     """On it or seated on it."""
+    wary: tuple[Pod, ...]
+    """Of those, the ones that keep away from others: for pods without such a wish, only these matter."""
     only_pool: str | None = None
     """Only pods of this pool are planned here."""
 
@@ -114,6 +116,7 @@ def _there(machine: Machine, node: Node, pool: NodePool | None, snapshot: Snapsh
         taints=taints,
         free=_free(less_daemons(node.allocatable, missing, node.labels, lasting), machine.residents),
         pods=machine.residents,
+        wary=_wary(machine.residents),
         only_pool=machine.pool if cooling else None,
     )
 
@@ -147,6 +150,7 @@ def _coming(
         taints=lasting,
         free=_free(amounts, pods),
         pods=pods,
+        wary=_wary(pods),
         only_pool=machine.pool,
     )
 
@@ -154,6 +158,10 @@ def _coming(
 def _missing(daemon_sets: Iterable[DaemonSet], residents: Sequence[Pod]) -> Iterator[DaemonSet]:
     present = {pod.owner.uid for pod in residents if pod.owner is not None}
     return (daemon_set for daemon_set in daemon_sets if daemon_set.uid not in present)
+
+
+def _wary(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    return tuple(pod for pod in pods if pod.hostname_anti_affinity)
 
 
 def _free(amounts: Mapping[str, int], pods: Iterable[Pod]) -> dict[str, int]:

@@ -22,6 +22,10 @@ LOOK_AT_COOL_OFF_EVERY: Final = timedelta(seconds=15)
 LOOK_AT_PARKED_EVERY: Final = timedelta(minutes=10)
 """A parked server may be deleted by a person at the provider; the removal then ends by itself."""
 
+NOT_EMPTY: Final = "NotEmpty"
+NOT_OURS: Final = "NotOurs"
+"""What ends a removal by itself, as a person's cancel does; recorded in their place."""
+
 
 class RemovalEffect(StrEnum):
     """The activities of a removal's life."""
@@ -71,9 +75,11 @@ def refusal(seen: RemovalSeen, kind: DecisionKind) -> str | None:
         return "the removal no longer exists"
     if kind is DecisionKind.CANCEL:
         if seen.immediate:
-            return "cannot cancel: the machine never became part of the cluster and must go"
+            return "cannot cancel: the removal is immediate"
         if seen.status.cancel is not None:
             return None
+        if phase is RemovalPhase.COULD_NOT_REMOVE:
+            return "too late to cancel: the server could not be deleted; retry, skip or abandon it"
         return None if phase is RemovalPhase.PENDING else "too late to cancel: the server is being deleted"
     return None if phase is RemovalPhase.COULD_NOT_REMOVE else f"cannot {kind}: the removal is not parked"
 
@@ -82,21 +88,20 @@ def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Ste
     status = seen.status
     node = seen.node
     if seen.immediate:
-        return _commit("HandOver", "The machine never became part of the cluster: delete it")
+        return _commit("HandOver", "The removal is immediate: delete the server")
     if status.cancel is not None:
-        if node is not None and node.scale_down:
-            return Act(
-                effect=RemovalEffect.UNTAINT_NODE,
-                reason="Cancelled",
-                message=f"Cancelled by {status.cancel.by}: lift the taint",
-            )
-        return Act(effect=RemovalEffect.FINISH, reason="Cancelled", message=f"Cancelled by {status.cancel.by}")
+        reason = _reason_of(status.cancel.by)
+        why = shortened(f"Cancelled by {status.cancel.by}: {status.cancel.reason}")
+        effect = RemovalEffect.UNTAINT_NODE if _is_tainted(seen) else RemovalEffect.FINISH
+        return Act(effect=effect, reason=reason, message=why)
     if decision is not None and decision.kind is DecisionKind.CANCEL:
         return _cancel(decision.by, decision.reason or "Cancelled by message")
     if seen.deleting:
         return _cancel("Delete", "The removal was deleted")
     if node is None:
         return _commit("NodeGone", "The Node no longer exists: delete its server")
+    if node.foreign:
+        return _cancel(NOT_OURS, f"Node {node.name} is not the machine that this removal names: nothing is removed")
     if node.keep:
         return _cancel("Person", "The node was annotated do-not-remove")
     if status.scale_down_at is None or status.tainted_at is None or not node.scale_down:
@@ -116,7 +121,7 @@ def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Ste
         )
     if seen.occupant_count:
         names = ", ".join(seen.occupants)
-        return _cancel("NotEmpty", f"{seen.occupant_count} pods are on the node: {names}")
+        return _cancel(NOT_EMPTY, f"{seen.occupant_count} pods are on the node: {names}")
     return _commit("Empty", "The node is empty after its cool-off: delete it")
 
 
@@ -131,9 +136,7 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
                 until=believe_at,
                 look_every=LOOK_EVERY,
             )
-        if seen.node is not None and seen.server is ServerSeen.ABSENT:
-            return Act(effect=RemovalEffect.DELETE_NODE, reason="ServerGone", message="Delete the Node object")
-        return Act(effect=RemovalEffect.FINISH, reason="Removed", message="The server no longer exists")
+        return _without_server(seen)
     retry_at = None if status.remove_attempted_at is None else status.remove_attempted_at + seen.timings.retry
     if status.removal_attempts and retry_at is not None and now < retry_at:
         return Wait(
@@ -155,6 +158,24 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
     return Act(
         effect=RemovalEffect.DELETE_SERVER, reason="DeleteServer", message="Ask the provider to delete the server"
     )
+
+
+def _without_server(seen: RemovalSeen) -> Step:
+    is_its_node = seen.node is not None and not seen.node.foreign
+    if is_its_node and seen.server is ServerSeen.ABSENT:
+        return Act(effect=RemovalEffect.DELETE_NODE, reason="ServerGone", message="Delete the Node object")
+    reason, message = "Removed", "The server no longer exists"
+    if seen.server is ServerSeen.FOREIGN:
+        reason, message = NOT_OURS, "The server of that name is not the one that this removal is about: it stays"
+    # A Node that stays shall not stay closed.
+    effect = RemovalEffect.UNTAINT_NODE if _is_tainted(seen) else RemovalEffect.FINISH
+    return Act(effect=effect, reason=reason, message=message)
+
+
+def _is_tainted(seen: RemovalSeen) -> bool:
+    """Return whether the Node carries this removal's taint; a foreign one may carry another's."""
+    node = seen.node
+    return node is not None and node.scale_down and (not node.foreign or seen.status.tainted_at is not None)
 
 
 def _parked(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
@@ -194,7 +215,11 @@ def _commit(reason: str, message: str) -> Act:
 
 
 def _cancel(by: str, reason: str) -> Act:
-    return Act(effect=RemovalEffect.CANCEL, reason="Cancelled", message=shortened(reason), by=by)
+    return Act(effect=RemovalEffect.CANCEL, reason=_reason_of(by), message=shortened(reason), by=by)
+
+
+def _reason_of(by: str) -> str:
+    return by if by in {NOT_EMPTY, NOT_OURS} else "Cancelled"
 
 
 def _resume(by: str, message: str) -> Act:

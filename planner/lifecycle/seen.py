@@ -40,6 +40,8 @@ class NodeSeen(Payload):
     """It carries the scale-down taint."""
     keep: bool = False
     """A person annotated it do-not-remove."""
+    foreign: bool = False
+    """It is not the Node of the machine that a removal is about: it must stay as it is."""
 
 
 class RequestTimings(Payload):

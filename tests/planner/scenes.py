@@ -11,7 +11,8 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model import NodeClass, PlannerMemory, Snapshot
-from planner.parse import parse_objects
+from planner.parse import parse_objects, parse_pod
+from planner.pod_class import ClassKeys, seat_of
 
 Json = dict[str, Any]
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -214,6 +215,12 @@ def removal(name: str, kind: str = "cx22", *, of_pool: str = "default", deleting
         "immediate": status.pop("immediate", False),
     }
     return {"apiVersion": GROUP, "kind": "NodeRemovalRequest", "metadata": metadata, "spec": spec, "status": status}
+
+
+def seat(raw: Json) -> Json:
+    """Return the seat of a pod on a request, as a round wrote it."""
+    made = parse_pod(raw)
+    return seat_of(made, ClassKeys().of(made)).to_json()
 
 
 def daemon_set(name: str, cpu: str = "100m", memory: str = "128Mi", **spec: Any) -> Json:

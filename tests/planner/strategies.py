@@ -4,8 +4,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from planner.parse import parse_pod
-from planner.pod_class import ClassKeys, seat_of
 from tests.planner.scenes import (
     KINDS,
     Json,
@@ -21,6 +19,7 @@ from tests.planner.scenes import (
     pool,
     removal,
     request,
+    seat,
     server_type,
 )
 
@@ -201,12 +200,6 @@ def keep_for(draw: st.DrawFn, scene: Scene, names: list[str]) -> None:
     gone = [pod("seat-gone", "50m", "64Mi", owner="rs-seat", tolerations=[{"key": "team", "operator": "Exists"}])]
     scene.requests.append(request("kept", kind, of_pool=of_pool, seats=[seat(p) for p in (*held, *gone)], **status))
     scene.pods += held
-
-
-def seat(raw: Json) -> Json:
-    """Return the seat of a pod, as a round wrote it."""
-    made = seat_of(parse_pod(raw), ClassKeys().of(parse_pod(raw)))
-    return made.to_json()
 
 
 @st.composite

@@ -3,8 +3,7 @@
 import pytest
 
 from planner.plan import plan
-from tests.planner.scenes import Scene, before, node_class, pod, pool, request
-from tests.planner.test_seats import seat
+from tests.planner.scenes import Scene, before, node_class, pod, pool, request, seat
 
 
 def cancelled(*requests, pods=(), **limits):
@@ -31,6 +30,12 @@ def test_a_request_whose_pods_are_gone_is_cancelled():
 )
 def test_one_with_a_server_or_of_a_person_is_not(changes):
     assert cancelled(request("m", **changes)) == ()
+
+
+def test_what_is_cancelled_is_not_written_as_well():
+    given = Scene(classes=[node_class()], pools=[pool()], requests=[request("m", seats=[seat(pod("gone"))])])
+    made = plan(given.snapshot())
+    assert (made.cancelled, made.reservations) == (("m",), {})
 
 
 def test_one_that_other_pods_can_use_is_not():

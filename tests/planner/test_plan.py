@@ -118,6 +118,14 @@ def test_the_next_moment_that_matters():
     assert plan(given.snapshot()).wake_at == NOW + timedelta(seconds=2)
 
 
+def test_machines_that_cost_nothing_are_bought_as_needed():
+    given = scene(*(pod(str(k), "2") for k in range(3)), types=("cx22", "cx32"))
+    given.classes = [node_class(server_type("cx22", pricePerHour="0"), server_type("cx32"))]
+    made = planned(given)
+    assert [r.server_type for r in made.requests] == ["cx22"] * 3
+    assert made.optimal
+
+
 def test_another_packer_can_take_the_seat():
     asked: list[PackingProblem] = []
 

@@ -14,7 +14,7 @@ from tests.planner.checker import violations
 from tests.planner.scenes import Scene, node_class, pod, pool, request
 from tests.planner.strategies import scenes, workloads
 
-RANDOM = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RANDOM = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @RANDOM

@@ -1,17 +1,8 @@
 """Reservations: who holds a seat, who inherits one, and which request has to be written. Source: design §4, §5."""
 
-from planner.parse import parse_pod
 from planner.plan import plan
-from planner.pod_class import ClassKeys
 from tests.planner.checker import violations
-from tests.planner.scenes import Scene, before, node, node_class, pod, pool, request
-
-
-def seat(raw):
-    owner = raw["metadata"].get("ownerReferences", [{}])[0].get("uid", "")
-    key = ClassKeys().of(parse_pod(raw))
-    name = raw["metadata"]["name"]
-    return {"namespace": "default", "name": name, "uid": raw["metadata"]["uid"], "owner": owner, "class": key}
+from tests.planner.scenes import Scene, before, node, node_class, pod, pool, request, seat
 
 
 def scene(*pods, **parts):

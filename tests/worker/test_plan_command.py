@@ -1,0 +1,261 @@
+"""`growth plan` from files: what it prints, its exit codes, and one clear line for bad input."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from worker import cli
+from worker.plan_command import plan
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples"
+POOL, PODS = str(EXAMPLES / "pool.yaml"), str(EXAMPLES / "pods.yaml")
+NOW = "2026-03-01T12:00:00Z"
+
+
+def growth(monkeypatch, capsys, *words):
+    """Run the command line and return exit code, output and error output."""
+    monkeypatch.setattr(sys, "argv", ["growth", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+def planned(capsys, *files, **options):
+    assert plan(file=tuple(map(str, files)), now=NOW, output="json", **options) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def written(tmp_path, text, name="objects.yaml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_the_examples_as_json(capsys):
+    made = planned(capsys, POOL, PODS)
+    assert list(made) == [
+        "apiVersion",
+        "result",
+        "requests",
+        "placed",
+        "unplaced",
+        "removals",
+        "cancelled",
+        "costPerHour",
+        "lowerBoundPerHour",
+        "gapPercent",
+        "optimal",
+        "currency",
+        "pools",
+    ]
+    assert (made["apiVersion"], made["result"]) == ("growth.dev/v1alpha1", "IncompletePlacement")
+    assert (made["costPerHour"], made["lowerBoundPerHour"], made["currency"]) == ("0.04", "0.04", "EUR")
+    assert (made["gapPercent"], made["optimal"]) == (0.0, True)
+    assert {r["serverType"] for r in made["requests"]} == {"cx32"}
+    first = made["requests"][0]
+    assert list(first) == ["name", "pool", "serverType", "location", "pricePerHour", "pods"]
+    assert (first["name"], first["pool"], first["location"], first["pricePerHour"]) == (
+        "default-new-1",
+        "default",
+        "fsn1",
+        "0.01",
+    )
+    assert sum(len(r["pods"]) for r in made["requests"]) == 13
+    reasons = {u["pod"]: [r["code"] for r in u["reasons"]] for u in made["unplaced"]}
+    assert reasons == {
+        "default/training-1": ["TooLarge"],
+        "default/video-1": ["PoolNotFound"],
+        "default/ledger-1": ["NotJudged"],
+    }
+    (too_large,) = (u["reasons"][0] for u in made["unplaced"] if u["pod"] == "default/training-1")
+    assert too_large["serverType"] == "cx52"
+    (pool,) = made["pools"]
+    assert list(pool) == ["name", "counts", "utilisation", "lock", "delta", "conditions"]
+    assert (pool["counts"], pool["delta"], pool["lock"]) == (
+        {"ready": 0, "inFlight": 0, "removing": 0, "total": 0},
+        4,
+        None,
+    )
+
+
+CLUSTER = """
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Node
+  metadata:
+    name: idle
+    labels: {growth.dev/pool: default, growth.dev/server-type: cx22, growth.dev/request: idle}
+    annotations: {growth.dev/idle-since: 2026-03-01T11:00:00Z}
+    creationTimestamp: 2026-03-01T10:00:00Z
+  status:
+    allocatable: {cpu: 1900m, memory: 3Gi, pods: "110"}
+    conditions: [{type: Ready, status: "True"}]
+- apiVersion: v1
+  kind: Node
+  metadata: {name: roomy, labels: {kubernetes.io/arch: amd64}}
+  status:
+    allocatable: {cpu: 2, memory: 8Gi, pods: 110}
+    conditions: [{type: Ready, status: "True"}]
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: video-2, namespace: media}
+  spec:
+    containers: [{name: main, resources: {requests: {cpu: 1950m, memory: 1Gi}}}]
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: web}
+- apiVersion: growth.dev/v1alpha1
+  kind: NodeRequest
+  metadata:
+    name: default-x
+    ownerReferences: [{apiVersion: growth.dev/v1alpha1, kind: NodePool, name: default, uid: x}]
+  spec: {pool: default, serverType: cx22, location: fsn1, classRef: {name: default}}
+"""
+
+
+def test_existing_machines_removals_and_cancelled_requests(capsys, tmp_path):
+    made = planned(capsys, POOL, written(tmp_path, CLUSTER))
+    assert made["placed"] == [{"pod": "media/video-2", "node": "roomy"}]
+    assert made["removals"] == [{"node": "idle", "reason": "Empty", "at": "2026-03-01T12:01:00Z"}]
+    assert made["cancelled"] == ["default-x"]
+    assert (made["result"], made["requests"], made["costPerHour"]) == ("AllPlaced", [], "0")
+
+
+def test_yaml_says_the_same_as_json(capsys):
+    data = planned(capsys, POOL, PODS)
+    assert plan(file=(POOL, PODS), now=NOW, output="yaml") == 0
+    assert yaml.safe_load(capsys.readouterr().out) == data
+
+
+def test_the_table_for_people(capsys, tmp_path):
+    assert plan(file=(POOL, written(tmp_path, CLUSTER)), now=NOW) == 0
+    quiet = capsys.readouterr().out
+    assert plan(file=(POOL, PODS), now=NOW) == 0
+    text = capsys.readouterr().out
+    assert quiet.startswith("AllPlaced  1 pod on machines that are there or coming\n")
+    assert text.startswith("IncompletePlacement  4 new machines for 13 pods, 3 pods without a place\n")
+    assert "\x1b" not in text
+    assert all(line == line.rstrip() for line in text.splitlines())
+    for words in ("To buy", "Without a place", "Pools", "TooLarge", "cpu is short by 8110m", "0.0400 EUR per hour"):
+        assert words in text
+    for words in ("On machines that are there or coming", "To remove", "To cancel", "2026-03-01T12:01:00Z"):
+        assert words in quiet
+
+
+def test_a_plan_without_anything_to_do(capsys):
+    assert plan(file=(POOL,), now=NOW) == 0
+    assert capsys.readouterr().out.startswith("NoDemands  nothing to buy\n")
+
+
+def test_json_files_and_lists_of_one_kind(capsys, tmp_path):
+    pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"resources": {"requests": {"cpu": 1}}}]}}
+    items = written(tmp_path, json.dumps({"kind": "PodList", "apiVersion": "v1", "items": [pod]}), "pods.json")
+    made = planned(capsys, POOL, items)
+    assert [r["pods"] for r in made["requests"]] == [["default/a"]]
+
+
+def test_a_pod_with_a_status_is_demand_only_if_the_scheduler_said_so(capsys, tmp_path):
+    waiting = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{}]}\nstatus: {phase: Pending}\n"
+    assert planned(capsys, POOL, written(tmp_path, waiting))["result"] == "NoDemands"
+
+
+def test_standard_input(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(Path(PODS).read_text()))
+    code, out, err = growth(monkeypatch, capsys, "plan", "-f", POOL, "-f", "-", "-o", "json")
+    assert (code, err) == (0, "")
+    assert len(json.loads(out)["requests"]) == 4
+
+
+def test_a_pattern_of_the_shell_after_f(monkeypatch, capsys):
+    code, out, _ = growth(monkeypatch, capsys, "plan", "-f", PODS, POOL, "--output", "json", "--now", NOW)
+    assert code == 0
+    assert len(json.loads(out)["requests"]) == 4
+
+
+BROKEN_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: broken, namespace: shop}
+spec: {containers: [{name: main, resources: {requests: {cpu: 6 cores}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {labels: {app: web}}
+"""
+
+
+def test_pods_that_cannot_be_read_are_told_and_the_rest_is_planned(capsys, tmp_path):
+    assert plan(file=(POOL, PODS, written(tmp_path, BROKEN_POD)), now=NOW, output="json") == 0
+    out, err = capsys.readouterr()
+    assert len(json.loads(out)["requests"]) == 4
+    first, second = err.splitlines()
+    assert first.startswith(
+        "growth: left out: Pod shop/broken: spec.containers[0].resources.requests.cpu: '6 cores' is not a quantity"
+    )
+    assert second == "growth: left out: Pod without a name: metadata.name: a name is needed"
+
+
+POOL_HEAD = "apiVersion: growth.dev/v1alpha1\nkind: NodePool\nmetadata: {name: x}\nspec: "
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: [1\n", "FILE:2:1: not YAML: did not find expected ',' or ']'"),
+        ("{a: 1\n", "FILE:2:1: not YAML: did not find expected ',' or '}'"),
+        ("just words", "FILE: document 1 is no object: it must have apiVersion, kind and metadata"),
+        ("metadata: {name: a}", "FILE: document 1: kind is missing"),
+        (POOL_HEAD + "{serverTypes: [{name: a}]}", "FILE: NodePool x: spec: the pool has no max"),
+        (
+            POOL_HEAD + "{serverTypes: [{name: a, max: 0}]}",
+            "FILE: NodePool x: spec.serverTypes[0].max: Input should be greater than or equal to 1",
+        ),
+        (
+            POOL_HEAD + "{serverTypes: [{name: a, max: 1}], scaleDown: {idleAfter: '10'}}",
+            "FILE: NodePool x: spec.scaleDown.idleAfter: '10' must be a number with a unit",
+        ),
+        (
+            POOL_HEAD + "{serverTypes: [{name: a, max: 1}], prewarm: 2}",
+            "FILE: NodePool x: spec.prewarm: Extra inputs are not permitted",
+        ),
+        (
+            POOL_HEAD.replace("growth.dev/", "growth/") + "{serverTypes: [{name: a, max: 1}]}",
+            "FILE: NodePool x: apiVersion: Input should be 'growth.dev/v1alpha1'",
+        ),
+        (
+            POOL_HEAD.replace("NodePool", "KwokNodeClass")
+            + "{serverTypes: [{name: a, capacity: {cpu: 1, memory: 1Gi}, pricePerHour: 0.5, locations: [{name: l}]}]}",
+            "FILE: KwokNodeClass x: spec.serverTypes[0].pricePerHour: 0.5 must be a decimal number in quotes",
+        ),
+        (f"{POOL_HEAD}{{serverTypes: [{{name: a, max: 1}}]}}\n---\n{POOL_HEAD}{{}}", "FILE: NodePool x stands twice"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_file_object_and_field(monkeypatch, capsys, tmp_path, text, line):
+    path = written(tmp_path, text)
+    code, out, err = growth(monkeypatch, capsys, "plan", "-f", path)
+    assert (code, out) == (2, "")
+    assert err.startswith("growth: " + line.replace("FILE", path))
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["plan"], "growth: name the files of objects with -f, or - for standard input\n"),
+        (["plan", "-f", "/no/such/file"], "growth: /no/such/file: No such file or directory\n"),
+        (["plan", "-f", POOL, "--now", "noon"], "growth: --now: 'noon' is not a time in RFC 3339, such as"),
+        (["plan", "-f", POOL, "--now", "2026-03-01T12:00:00"], "growth: --now: '2026-03-01T12:00:00' is not a time"),
+        (["plan", "-f", POOL, "-o", "xml"], "growth: "),
+    ],
+)
+def test_bad_words_on_the_command_line(monkeypatch, capsys, words, line):
+    code, out, err = growth(monkeypatch, capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith(line)
