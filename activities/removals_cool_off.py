@@ -8,11 +8,12 @@ from activities.cluster import NODES
 from activities.effects import tell, tell_on
 from activities.errors import Conflict
 from activities.events import Recorder
-from activities.nodes import change_node, has_taint, lift_taint, scale_down, taints_of
+from activities.nodes import change_node, has_taint, scale_down, taints_of
 from activities.ports import Ports
 from activities.removals_look import RemovalSight
 from activities.status import conditions_with, hold, still_as_read, write_status
-from api.keys import TAINT_SCALE_DOWN
+from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
+from api.timestamp import format_timestamp
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.removal import NOT_EMPTY
 from planner.lifecycle.step import Act
@@ -88,13 +89,17 @@ async def cancel(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
 
 
 async def untaint_node(ports: Ports, sight: RemovalSight) -> None:
-    """Give a cancelled Node back to the scheduler.
+    """Give a cancelled Node back to the scheduler, with its idle time to run anew.
+
+    Without that, a Node that is still empty would have the next cool-off begin at once.
 
     Raises:
         Conflict: the Node has changed since it was read.
     """
     if sight.node is not None:
-        await lift_taint(ports.cluster, sight.node, TAINT_SCALE_DOWN)
+        taints = [taint for taint in taints_of(sight.node) if taint["key"] != TAINT_SCALE_DOWN]
+        idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())}
+        await change_node(ports.cluster, sight.node, taints=taints, annotations=idle)
 
 
 async def commit(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:

@@ -18,7 +18,7 @@ from activities.errors import (
     Unreadable,
 )
 from activities.events import Recorder
-from activities.nodes import UNREGISTERED
+from activities.nodes import UNREGISTERED, get_node
 from activities.ports import Ports
 from activities.providers.base import Provider, ServerOrder
 from activities.requests_look import RequestSight, class_status, is_server_of
@@ -49,6 +49,9 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, a
     """
     timings = sight.seen.timings
     end = Outcome(ports, recorder)
+    if not sight.seen.status.attempts and await get_node(ports.cluster, sight.record.name) is not None:
+        await end.name_taken(sight.record, "Node", ports.now() + timings.failed_ttl)
+        return
     try:
         call = await _prepare(ports, sight)
     except (InvalidConfiguration, Unreadable) as error:
@@ -65,6 +68,8 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, a
         because=f"Create call {status.attempts + 1} for {call.order.server_type} in {call.order.location}",
         create_attempt_at=asked_at,
         attempts=status.attempts + 1,
+        pool_generation=None if sight.pool is None else sight.pool.metadata.generation,
+        class_generation=call.node_class["metadata"].get("generation"),
         provisioning_deadline=status.provisioning_deadline or act.until or asked_at + timings.provisioning_timeout,
     )
     try:
@@ -86,7 +91,7 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, a
             if class_status(call.node_class).unavailable:
                 await note_success(ports, record.model.spec, asked_at)
         else:
-            await end.name_taken(record, server, ports.now() + timings.failed_ttl)
+            await end.name_taken(record, "server", ports.now() + timings.failed_ttl)
 
 
 async def _prepare(ports: Ports, sight: RequestSight) -> _Call:

@@ -107,7 +107,7 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
         return PoolOffers(pool, obstacle=obstacle)
     wanted = {server_type.name: server_type for server_type in pool.spec.server_types}
     known = {offering.server_type.lower() for offering in node_class.offerings}
-    blocked_by = _failed_request(pool, snapshot)
+    blocked_by = _failed_request(pool, node_class, snapshot)
     unavailable = _unavailable(node_class, snapshot)
     offers: list[Offer] = []
     for offering in node_class.offerings:
@@ -155,9 +155,8 @@ def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | N
     return None
 
 
-def _failed_request(pool: NodePool, snapshot: Snapshot) -> NodeRequest | None:
-    # A failed request does not tell the generations it failed with, so only time, or a person
-    # who deletes it, opens the way again.
+def _failed_request(pool: NodePool, node_class: NodeClass, snapshot: Snapshot) -> NodeRequest | None:
+    """Return a request that failed with pool and class as they are now, if its pause is not over."""
     for request in snapshot.requests:
         status = request.status
         if (
@@ -166,6 +165,9 @@ def _failed_request(pool: NodePool, snapshot: Snapshot) -> NodeRequest | None:
             and request.spec.pool == pool.metadata.name
             and request.spec.class_ref == pool.spec.template.class_ref
             and (status.expires_at is None or snapshot.now < status.expires_at)
+            # One that failed before its create call tells no generation: then time or a person opens the way.
+            and status.pool_generation in {None, pool.metadata.generation}
+            and status.class_generation in {None, node_class.generation}
         ):
             return request
     return None

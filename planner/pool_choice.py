@@ -1,7 +1,7 @@
 """Which pools may buy machines for a pod: the four cases of the seed, and required affinity.
 
 A pod that names pools, by nodeSelector or required node affinity on growth.dev/pool, may use those
-of them that exist. One that names none belongs to the one pool that takes such pods.
+of them that exist. One that names none may use every pool that takes such pods.
 """
 
 from collections.abc import Collection, Sequence
@@ -32,12 +32,8 @@ def choose_pools(pod: Pod, pools: Sequence[NodePool]) -> PoolChoice:
             return PoolChoice(tuple(allowed))
         return PoolChoice(obstacle=_not_found(named, existing))
     takers = [p.metadata.name for p in pools if p.takes_unselected_pods and p.metadata.name in allowed]
-    if len(takers) == 1:
-        return PoolChoice(tuple(takers))
     if takers:
-        several = ", ".join(sorted(takers))
-        message = f"pools {several} all take pods that select no pool: add a nodeSelector {LABEL_POOL}"
-        return PoolChoice(obstacle=Reason("AmbiguousPool", message))
+        return PoolChoice(tuple(sorted(takers)))
     message = (
         f"the pod selects no pool, and no pool takes such pods: add a nodeSelector {LABEL_POOL}, "
         "make a pool named default, or set matchUnselectedPods on a pool"

@@ -1,6 +1,6 @@
 """Why pods of a class have no place: the nearest miss of each kind, with a code that stays stable.
 
-Codes: NoPool, PoolNotFound, AmbiguousPool (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
+Codes: NoPool, PoolNotFound (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
 PoolBlocked (the pool buys nothing); NoCompatibleOffering (labels or taints), TooLarge (room),
 OfferingUnavailable (sold out), LimitReached (max); NotJudged, BackOff (not planned for).
 """

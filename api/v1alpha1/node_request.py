@@ -83,6 +83,10 @@ class NodeRequestStatus(Payload):
     """The Temporal workflow that drives it."""
     attempts: int = 0
     """Create calls so far."""
+    pool_generation: int | None = None
+    """Generation of the pool that the create call was made with; a later one lifts the pause of a failure."""
+    class_generation: int | None = None
+    """Generation of the class that the create call was made with."""
     create_attempt_at: Timestamp | None = None
     """Written before each create call; absence of the server is believed only well after it."""
     provider_id: str | None = Field(default=None, alias="providerID")

@@ -91,7 +91,7 @@ def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Ste
         return _commit("HandOver", "The removal is immediate: delete the server")
     if status.cancel is not None:
         reason = _reason_of(status.cancel.by)
-        why = shortened(f"Cancelled by {status.cancel.by}: {status.cancel.reason}")
+        why = shortened(f"Cancelled by {status.cancel.by}: {status.cancel.reason or 'without a reason'}")
         effect = RemovalEffect.UNTAINT_NODE if _is_tainted(seen) else RemovalEffect.FINISH
         return Act(effect=effect, reason=reason, message=why)
     if decision is not None and decision.kind is DecisionKind.CANCEL:

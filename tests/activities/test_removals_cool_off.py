@@ -126,6 +126,8 @@ async def test_a_cancel_is_recorded_and_the_taint_lifted(life):
     assert await life.do("cancel_removal", CANCEL) == seen, "cancelled twice is cancelled once"
     seen = await life.do("untaint_node")
     assert await life.taints() == [OTHER]
+    idle_since = (await life.node())["metadata"]["annotations"]["growth.dev/idle-since"]
+    assert idle_since == "2026-11-01T12:00:00Z"  # its idle time runs anew
     assert not (await life.do("finish_removal")).exists
     assert await life.removal() is None
     assert await life.node() is not None

@@ -49,7 +49,13 @@ class Scene:
             daemon_sets=parsed.daemon_sets,
             pools=tuple(NodePool.model_validate(p) for p in self.pools),
             classes=tuple(
-                NodeClass(ref=ClassRef(name=c.metadata.name), offerings=offerings(c), status=c.status) for c in kwok
+                NodeClass(
+                    ref=ClassRef(name=c.metadata.name),
+                    offerings=offerings(c),
+                    status=c.status,
+                    generation=c.metadata.generation or 0,
+                )
+                for c in kwok
             ),
             requests=tuple(NodeRequest.model_validate(r) for r in self.requests),
             removals=tuple(NodeRemovalRequest.model_validate(r) for r in self.removals),

@@ -104,6 +104,16 @@ def test_a_failed_request_blocks_its_pool_and_class_until_it_expires():
     assert len(bought(given)) == 1
 
 
+@pytest.mark.parametrize("edited", ["pool", "class"])
+def test_an_edit_of_pool_or_class_ends_the_pause_of_a_failed_request(edited):
+    made_with = {"poolGeneration": 1, "classGeneration": 1}
+    given = scene(pod("a"), requests=[request("m", phase="Failed", expiresAt=after(minutes=5), **made_with)])
+    given.pools[0]["metadata"]["generation"] = given.classes[0]["metadata"]["generation"] = 1
+    assert code(given)[0] == ["PoolBlocked"]
+    (given.pools if edited == "pool" else given.classes)[0]["metadata"]["generation"] = 2
+    assert len(bought(given)) == 1
+
+
 @pytest.mark.parametrize("other", [{"of_pool": "batch"}, {"deleting": True}])
 def test_a_failed_request_of_another_pool_or_on_its_way_out_blocks_nothing(other):
     failed = request("m", phase="Failed", expiresAt=after(minutes=5), **other)

@@ -33,6 +33,7 @@ RESERVED_DEFAULT = pool(matchUnselectedPods=False)
         (one_of("In", "gpu", "gone"), (DEFAULT, GPU), ("gpu",)),
         (one_of("Exists"), (DEFAULT, GPU), ("default", "gpu")),
         (one_of("NotIn", "batch"), (DEFAULT, BATCH), ("default",)),
+        ({}, (DEFAULT, BATCH), ("batch", "default")),  # design §4: all pools that take unselected pods
         ({"nodeSelector": {"disk": "ssd"}}, (DEFAULT, GPU), ("default",)),
     ],
 )
@@ -52,7 +53,6 @@ def test_chosen(spec: dict, pools: tuple[dict, ...], chosen: tuple[str, ...]):
             "pool gone does not exist: there are default",
         ),  # 4
         (one_of("In", "x", "y"), (), "PoolNotFound", "pool x or y does not exist: there is no pool"),
-        ({}, (DEFAULT, BATCH), "AmbiguousPool", "pools batch, default all take pods that select no pool"),
         (one_of("NotIn", "default"), (DEFAULT, GPU), "NoPool", "selects no pool"),
     ],
 )
