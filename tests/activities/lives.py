@@ -217,8 +217,10 @@ class Life:
 
     async def told(self):
         """Reasons of the Kubernetes Events so far, with the kinds they are about."""
-        events = (await MemoryCluster.list(self.cluster, EVENTS)).items
-        return {(event["regarding"]["kind"], event["reason"]) for event in events}
+        return {(event["regarding"]["kind"], event["reason"]) for event in await self.events()}
+
+    async def events(self):
+        return (await MemoryCluster.list(self.cluster, EVENTS)).items
 
     async def do(self, activity, act=None, **words):
         """Run an activity, by default for the step that its step function gives now."""

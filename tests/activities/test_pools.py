@@ -190,6 +190,15 @@ async def test_with_the_annotation_all_machines_of_the_pool_are_removed_before_i
     assert await world.names(NODE_POOLS) == []
 
 
+async def test_a_node_that_growth_did_not_buy_outlives_the_pool_it_is_labelled_with(world):
+    await world.add_node("bare-metal", labels={"growth.dev/pool": "default"})
+    await annotate(world, NODE_POOLS, "default", delete_machines="yes")
+    await world.cluster.delete(NODE_POOLS, "default")
+    await world.carry_out(nothing(None))
+    assert await world.names(NODE_REMOVAL_REQUESTS) == []
+    assert await world.names(NODE_POOLS) == []
+
+
 async def test_the_machine_that_carries_the_worker_outlives_its_pool(world):
     await world.add_node("default-a")
     await world.add_pods(1, prefix="growth", node_name="default-a")

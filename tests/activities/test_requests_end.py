@@ -113,7 +113,7 @@ async def test_handed_over_twice_there_is_one_removal(life):
     assert (await life.removal())["metadata"]["uid"] == uid
 
 
-@pytest.mark.parametrize("write", range(1, 7))
+@pytest.mark.parametrize("write", range(1, 8))
 @pytest.mark.parametrize("when", ["crash_at", "crash_after"])
 async def test_killed_at_any_write_the_hand_over_is_completed_by_the_next(life, write, when):
     await given_up(life, RESERVED)
@@ -178,13 +178,50 @@ async def test_only_a_time_out_is_overruled(life, reason):
 async def test_once_ordered_a_removal_is_not_taken_back(life):
     """Killed after the order, and the Node becomes Ready meanwhile: the removal may have begun already."""
     await given_up(life, RESERVED)
-    life.cluster.crash_after = len(life.cluster.writes) + 2
+    life.cluster.crash_after = len(life.cluster.writes) + 3
     with pytest.raises(Crash):
         await life.do("hand_over", HAND_OVER)
     assert await life.removal() is not None
     await life.set_ready()
     life.restart()
     assert not (await life.do("hand_over", HAND_OVER)).exists
+
+
+@pytest.mark.parametrize("joins", ["before", "meanwhile"])
+async def test_an_attempt_that_was_given_up_orders_no_removal_of_a_machine_that_was_taken_back(life, joins):
+    """It has found the Node late; then it stood still, the Node came, and a later attempt took the machine back."""
+    await given_up(life, RESERVED, node=joins == "before")
+    create = life.cluster.create
+
+    async def stand_still(resource, body, *, namespace=None):
+        if resource == NODE_REMOVAL_REQUESTS:
+            life.cluster.create = create
+            await overtake()
+        return await create(resource, body, namespace=namespace)
+
+    async def overtake():
+        if joins == "meanwhile":
+            await life.add_node(RESERVED)
+        await life.set_ready()
+        await life.do("hand_over", HAND_OVER)
+
+    life.cluster.create = stand_still
+    await life.do("hand_over", HAND_OVER)
+    request, removal = await life.request(), await life.removal()
+    assert (request is None) != (removal is None), f"{request} and {removal}"
+
+
+async def test_what_is_decided_stays_decided(life):
+    """Killed before the order; the Node is Ready at the next attempt, which may be the second to judge."""
+    await given_up(life, RESERVED)
+    life.cluster.crash_after = len(life.cluster.writes) + 2
+    with pytest.raises(Crash):
+        await life.do("hand_over", HAND_OVER)
+    assert await life.removal() is None
+    await life.set_ready()
+    life.restart()
+    assert not (await life.do("hand_over", HAND_OVER)).exists
+    assert (await life.removal())["spec"]["reason"] == "JoinTimeout"
 
 
 async def test_the_removal_of_an_earlier_machine_does_not_keep_a_node_that_came_in_time_from_winning(life):

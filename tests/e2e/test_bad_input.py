@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.cluster_view import OBJECTS, ClusterView
-from tests.e2e.growth_process import GrowthProcess, TemporalServer
+from tests.e2e.cluster_view import ClusterView
 from tests.e2e.harness import ControlPlane
-from tests.e2e.workloads import NAMESPACE, single_pod
+from tests.e2e.scene import scene
+from tests.e2e.workloads import single_pod
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -49,13 +49,8 @@ def ready(plane: ControlPlane, name: str) -> dict[str, str]:
 
 def test_bad_input_is_told_and_stops_nothing_else(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
-    plane.apply_definitions()
-    for name in ("class.yaml", "pool.yaml"):
-        plane.kubectl("apply", "-f", str(OBJECTS / name))
-    temporal = TemporalServer(tmp_path)
-    growth = GrowthProcess(plane, tmp_path, cluster="bad-input", address=temporal.address)
     view = ClusterView(plane)
-    try:
+    with scene(plane, tmp_path, cluster="bad-input") as growth:
         plane.kubectl("apply", "-f", "-", stdin=pool("classless", template={"classRef": {"name": "nowhere"}}))
         plane.kubectl("apply", "-f", "-", stdin=pool("typeless", serverTypes=[{"name": "cx99", "max": 1}]))
         # A node that no pool made, without a single label.
@@ -84,15 +79,3 @@ def test_bad_input_is_told_and_stops_nothing_else(control_plane: ControlPlane, t
         kept = json.loads(plane.kubectl("get", "node", "bare", "-o", "json"))
         assert not any(taint["key"].startswith("growth.dev/") for taint in kept["spec"].get("taints", []))
         assert not view.items("noderemovalrequests")
-    except BaseException:
-        print(growth.tail())
-        raise
-    finally:
-        plane.kubectl("delete", "pods", "--all", "-n", NAMESPACE, "--wait=true")
-        plane.kubectl("delete", "nodepools.growth.dev", "--all", "--timeout=60s")
-        plane.kubectl("delete", "noderequests,noderemovalrequests", "--all", "--timeout=60s")
-        growth.kill()
-        temporal.kill()
-        plane.kubectl("delete", "nodes", "--all")
-        plane.kubectl("delete", "configmaps", "-n", "growth-system", "-l", "growth.dev/request")
-        plane.kubectl("delete", "kwoknodeclasses", "--all")

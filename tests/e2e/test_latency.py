@@ -9,9 +9,8 @@ import pytest
 
 from activities.cluster import NODE_REQUESTS, PODS
 from activities.kube import KubeCluster
-from tests.e2e.cluster_view import OBJECTS
-from tests.e2e.growth_process import GrowthProcess, TemporalServer
 from tests.e2e.harness import ControlPlane
+from tests.e2e.scene import scene
 from tests.e2e.workloads import NAMESPACE, single_pod
 
 PODS_MEASURED = 20
@@ -66,12 +65,7 @@ async def measure(kubeconfig: Path) -> list[float]:
 
 
 def test_a_pod_has_its_machine_ordered_within_a_second(control_plane: ControlPlane, tmp_path: Path):
-    control_plane.apply_definitions()
-    for name in ("class.yaml", "pool.yaml"):
-        control_plane.kubectl("apply", "-f", str(OBJECTS / name))
-    temporal = TemporalServer(tmp_path)
-    growth = GrowthProcess(control_plane, tmp_path, cluster="latency", address=temporal.address)
-    try:
+    with scene(control_plane, tmp_path, cluster="latency") as growth:
         growth.start()
         seconds = asyncio.run(measure(control_plane.kubeconfig))
         p95 = quantiles(seconds, n=20)[-1]
@@ -79,15 +73,3 @@ def test_a_pod_has_its_machine_ordered_within_a_second(control_plane: ControlPla
             f"\nunschedulable to create call, {PODS_MEASURED} single pods: p50 {median(seconds):.3f} s, p95 {p95:.3f} s"
         )
         assert median(seconds) < P50_SECONDS
-    except BaseException:
-        print(growth.tail())
-        raise
-    finally:
-        control_plane.kubectl("delete", "pods", "--all", "-n", NAMESPACE, "--wait=true")
-        control_plane.kubectl("delete", "nodepools", "--all", "--timeout=60s")
-        control_plane.kubectl("delete", "noderequests,noderemovalrequests", "--all", "--timeout=60s")
-        growth.kill()
-        temporal.kill()
-        control_plane.kubectl("delete", "nodes", "--all")
-        control_plane.kubectl("delete", "configmaps", "-n", "growth-system", "-l", "growth.dev/request")
-        control_plane.kubectl("delete", "kwoknodeclasses", "--all")

@@ -4,17 +4,16 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.e2e.cluster_view import OBJECTS, ClusterView
-from tests.e2e.growth_process import ROOT, GrowthProcess, TemporalServer
+from tests.e2e.cluster_view import ClusterView
+from tests.e2e.growth_process import ROOT, GrowthProcess
 from tests.e2e.harness import ControlPlane
+from tests.e2e.scene import scene
 from tests.e2e.workloads import SIZES, sixty_pods
 
 PODS = sum(replicas for replicas, _, _ in SIZES.values())
@@ -35,26 +34,6 @@ def planned_offline(view: ClusterView, folder: Path) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
-@contextmanager
-def scenario(plane: ControlPlane) -> Iterator[ClusterView]:
-    """Set up pool, class and 60 pods that nothing can take; leave an empty cluster behind."""
-    plane.apply_definitions()
-    for name in ("class.yaml", "pool.yaml"):
-        plane.kubectl("apply", "-f", str(OBJECTS / name))
-    plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(sixty_pods()))
-    view = ClusterView(plane)
-    try:
-        plane.wait_for(lambda: view.unschedulable() == PODS, "all pods are unschedulable")
-        yield view
-    finally:
-        plane.kubectl("delete", "deployments", "--all", "-n", "default", "--wait=true")
-        plane.kubectl("delete", "nodepools", "--all", "--wait=true", "--timeout=60s")
-        plane.kubectl("delete", "noderequests,noderemovalrequests", "--all", "--wait=true", "--timeout=60s")
-        plane.kubectl("delete", "nodes", "--all")
-        plane.kubectl("delete", "configmaps", "-n", "growth-system", "-l", "growth.dev/request", "--wait=true")
-        plane.kubectl("delete", "kwoknodeclasses", "--all")
-
-
 @pytest.mark.parametrize(
     ("separate", "kill"),
     [(True, False), (True, True), (False, True)],
@@ -63,35 +42,24 @@ def scenario(plane: ControlPlane) -> Iterator[ClusterView]:
 def test_sixty_pods_get_their_machines_and_give_them_back(
     control_plane: ControlPlane, tmp_path: Path, *, separate: bool, kill: bool
 ):
-    temporal = TemporalServer(tmp_path) if separate else None
-    growth = GrowthProcess(
-        control_plane,
-        tmp_path,
-        cluster=f"trip-{separate}-{kill}".lower(),
-        address=None if temporal is None else temporal.address,
-    )
-    try:
-        with scenario(control_plane) as view:
-            expected = planned_offline(view, tmp_path)
-            assert expected["result"] == "AllPlaced"
-            began = time.monotonic()
-            growth.start()
-            _up(control_plane, view, growth, kill=kill)
-            up_seconds = time.monotonic() - began
-            _check_as_planned(view, expected)
-            began = time.monotonic()
-            _down(control_plane, view, growth, kill=kill)
-            print(
-                f"\n{PODS} pods on {len(view.servers_ever)} machines for {expected['costPerHour']} EUR/h:"
-                f" up in {up_seconds:.1f} s, down in {time.monotonic() - began:.1f} s (worker killed: {kill})"
-            )
-    except BaseException:
-        print(growth.tail())
-        raise
-    finally:
-        growth.kill()
-        if temporal is not None:
-            temporal.kill()
+    plane = control_plane
+    with scene(plane, tmp_path, cluster=f"trip-{separate}-{kill}".lower(), separate=separate) as growth:
+        plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(sixty_pods()))
+        view = ClusterView(plane)
+        plane.wait_for(lambda: view.unschedulable() == PODS, "all pods are unschedulable")
+        expected = planned_offline(view, tmp_path)
+        assert expected["result"] == "AllPlaced"
+        began = time.monotonic()
+        growth.start()
+        _up(plane, view, growth, kill=kill)
+        up_seconds = time.monotonic() - began
+        _check_as_planned(view, expected)
+        began = time.monotonic()
+        _down(plane, view, growth, kill=kill)
+        print(
+            f"\n{PODS} pods on {len(view.servers_ever)} machines for {expected['costPerHour']} EUR/h:"
+            f" up in {up_seconds:.1f} s, down in {time.monotonic() - began:.1f} s (worker killed: {kill})"
+        )
 
 
 def _up(plane: ControlPlane, view: ClusterView, growth: GrowthProcess, *, kill: bool) -> None:

@@ -14,6 +14,8 @@ TIMINGS = RemovalTimings(
     soft_grace=timedelta(seconds=40), max_attempts=3, retry=timedelta(seconds=20), parked_retry=timedelta(hours=2)
 )
 CANCELLED = CancelRecord(at=NOW, by="Planner", reason="default/web-1 wants the node")
+NOT_EMPTY = CancelRecord(at=NOW, by="NotEmpty", reason="1 pods are on the node: default/a")
+NOT_OURS = ("cancel_removal", "NotOurs", None, "NotOurs")
 
 
 def ago(seconds):
@@ -32,9 +34,9 @@ def seen(phase, status=None, **fields):
     return RemovalSeen(status=NodeRemovalRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
 
 
-def new(**fields):
+def new(status=None, **fields):
     """A removal of a node that carries no taint yet."""
-    return seen(RemovalPhase.PENDING, **{"node": node(scale_down=False)} | fields)
+    return seen(RemovalPhase.PENDING, status, **{"node": node(scale_down=False)} | fields)
 
 
 def cooling(status=None, **fields):
@@ -114,10 +116,12 @@ ROWS = {
         over(occupant_count=2, occupants=("default/a", "default/b")),
         None,
         "cancel_removal",
-        "Cancelled",
+        "NotEmpty",
         None,
         "NotEmpty",
     ),
+    "another machine's Node": (new(node=node(scale_down=False, foreign=True)), None, *NOT_OURS),
+    "another machine's Node, at the end": (over(node=node(foreign=True)), None, *NOT_OURS),
     "Node gone": (cooling(node=None), None, "commit_removal", "NodeGone", None, ""),
     "Node never came": (new(node=None), None, "commit_removal", "NodeGone", None, ""),
     # Pending, and cancelled
@@ -148,6 +152,31 @@ ROWS = {
         "",
     ),
     "cancelled, Node gone": (cooling({"cancel": CANCELLED}, node=None), None, "finish_removal", "Cancelled", None, ""),
+    "not empty, tainted": (over({"cancel": NOT_EMPTY}), None, "untaint_node", "NotEmpty", None, ""),
+    "not empty, not tainted": (
+        over({"cancel": NOT_EMPTY}, node=node(scale_down=False)),
+        None,
+        "finish_removal",
+        "NotEmpty",
+        None,
+        "",
+    ),
+    "another machine's Node, which others tainted": (
+        new(status={"cancel": CANCELLED}, node=node(foreign=True)),
+        None,
+        "finish_removal",
+        "Cancelled",
+        None,
+        "",
+    ),
+    "another machine's Node since the taint": (
+        cooling({"cancel": CANCELLED}, node=node(foreign=True)),
+        None,
+        "untaint_node",
+        "Cancelled",
+        None,
+        "",
+    ),
     "cancelled twice": (cooling({"cancel": CANCELLED}), CANCEL, "untaint_node", "Cancelled", None, ""),
     # Pending: what makes no sense yet
     "retry of a cool-off": (cooling(), RETRY, Wait, "CoolOff", ahead(25), None),
@@ -257,7 +286,23 @@ ROWS = {
         None,
         "",
     ),
-    "another's server": (leaving(server=ServerSeen.FOREIGN), None, "finish_removal", "Removed", None, ""),
+    "another's server": (leaving(server=ServerSeen.FOREIGN, node=None), None, "finish_removal", "NotOurs", None, ""),
+    "another's server, Node tainted": (
+        leaving(server=ServerSeen.FOREIGN),
+        None,
+        "untaint_node",
+        "NotOurs",
+        None,
+        "",
+    ),
+    "server gone, another machine's Node": (
+        leaving(server=ServerSeen.ABSENT, node=node(foreign=True)),
+        None,
+        "finish_removal",
+        "Removed",
+        None,
+        "",
+    ),
     # CouldNotRemove
     "parked": (parked(), None, Wait, "Parked", ahead(3600), None),
     "parked, provider silent": (parked(server=ServerSeen.UNKNOWN), None, Wait, "Parked", ahead(3600), None),
@@ -302,9 +347,9 @@ def test_a_cancel_names_the_pods():
         (cooling(), DecisionKind.CANCEL, None),
         (cooling({"cancel": CANCELLED}), DecisionKind.CANCEL, None),
         (leaving(), DecisionKind.CANCEL, "too late to cancel"),
-        (parked(), DecisionKind.CANCEL, "too late to cancel"),
-        (new(immediate=True), DecisionKind.CANCEL, "never became part of the cluster"),
-        (leaving(immediate=True), DecisionKind.CANCEL, "never became part of the cluster"),
+        (parked(), DecisionKind.CANCEL, "too late to cancel: the server could not be deleted; retry, skip or abandon"),
+        (new(immediate=True), DecisionKind.CANCEL, "the removal is immediate"),
+        (leaving(immediate=True), DecisionKind.CANCEL, "the removal is immediate"),
         (RemovalSeen(exists=False), DecisionKind.CANCEL, "no longer exists"),
         *((parked(), kind, None) for kind in ("retry", "skip", "abandon")),
         *((cooling(), kind, "is not parked") for kind in ("retry", "skip", "abandon")),

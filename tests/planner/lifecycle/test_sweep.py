@@ -79,13 +79,22 @@ def check_removal(seen, decision):
         assert not seen.deleting
         assert decision is None or decision.kind is not DecisionKind.CANCEL
         assert seen.node is None or (seen.node.scale_down and not seen.node.keep and not seen.occupant_count)
+        assert seen.node is None or not seen.node.foreign
     if effect == RemovalEffect.FINISH and seen.status.phase is RemovalPhase.PENDING:
         assert seen.status.cancel
-        assert seen.node is None or not seen.node.scale_down, "the node would stay tainted"
+        assert not _is_tainted(seen), "the node would stay tainted"
+    if effect == RemovalEffect.FINISH and seen.server is ServerSeen.FOREIGN:
+        assert not _is_tainted(seen), "the node would stay tainted"
     if effect == RemovalEffect.DELETE_NODE:
         assert seen.server is ServerSeen.ABSENT
+        assert not seen.node.foreign, "somebody else's node would go"
     if seen.exists and seen.crds_going:
         assert effect == RemovalEffect.FORGET
+
+
+def _is_tainted(seen):
+    tainted = seen.node is not None and seen.node.scale_down
+    return tainted and not (seen.node.foreign and seen.status.tainted_at is None)
 
 
 def test_all_observations_of_a_request():
@@ -122,7 +131,10 @@ def test_all_observations_of_a_request():
 def test_all_observations_of_a_removal():
     nodes = (
         None,
-        *(NodeSeen(name="a", ready=True, scale_down=s, keep=k) for s, k in product((False, True), repeat=2)),
+        *(
+            NodeSeen(name="a", ready=True, scale_down=s, keep=k, foreign=f)
+            for s, k, f in product((False, True), repeat=3)
+        ),
     )
     cancels = (None, CancelRecord(at=NOW, by="Person"))
     decisions = (None, *(Decision(kind=kind) for kind in DecisionKind))
@@ -164,6 +176,7 @@ nodes = st.none() | st.builds(
     reserved=st.booleans(),
     scale_down=st.booleans(),
     keep=st.booleans(),
+    foreign=st.booleans(),
 )
 counts = st.integers(0, 1000)
 requests = st.builds(

@@ -1,0 +1,50 @@
+"""What the scenarios share: a class, a pool and a worker to begin with, an empty cluster to leave behind."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.e2e.cluster_view import NAMESPACE, OBJECTS
+from tests.e2e.growth_process import GrowthProcess, TemporalServer
+from tests.e2e.harness import ControlPlane
+
+
+@contextmanager
+def scene(plane: ControlPlane, folder: Path, *, cluster: str, separate: bool = True) -> Iterator[GrowthProcess]:
+    """Lend a worker that is not started yet, with a Temporal server apart from it or of its own.
+
+    A failure prints the end of the worker's log.
+    """
+    plane.apply_definitions()
+    for name in ("class.yaml", "pool.yaml"):
+        plane.kubectl("apply", "-f", str(OBJECTS / name))
+    temporal = TemporalServer(folder) if separate else None
+    growth = GrowthProcess(plane, folder, cluster=cluster, address=None if temporal is None else temporal.address)
+    try:
+        yield growth
+    except BaseException:
+        print(growth.tail())
+        raise
+    finally:
+        try:
+            clear_with_worker(plane)
+        finally:
+            growth.kill()
+            if temporal is not None:
+                temporal.kill()
+        clear_rest(plane)
+
+
+def clear_with_worker(plane: ControlPlane) -> None:
+    """Delete workloads, pools, requests and removals: the worker takes its finalizers off."""
+    plane.kubectl("delete", "deployments", "--all", "-n", "default", "--wait=true")
+    plane.kubectl("delete", "pods", "--all", "-n", "default", "--grace-period=0", "--force")
+    plane.kubectl("delete", "nodepools.growth.dev", "--all", "--timeout=60s")
+    plane.kubectl("delete", "noderequests,noderemovalrequests", "--all", "--timeout=60s")
+
+
+def clear_rest(plane: ControlPlane) -> None:
+    """Delete machines and classes, which no worker is needed for."""
+    plane.kubectl("delete", "nodes", "--all")
+    plane.kubectl("delete", "configmaps", "-n", NAMESPACE, "-l", "growth.dev/request")
+    plane.kubectl("delete", "kwoknodeclasses", "--all")
