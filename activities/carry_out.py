@@ -59,10 +59,10 @@ async def carry_out(
     begun = await writes.each(
         [planned for planned in plan.removals if planned.pool not in closed],
         lambda planned: f"removal of {planned.server}",
-        lambda planned: create_removal(cluster, planned),
+        lambda planned: create_removal(cluster, planned, observed.nodes.get(planned.node)),
     )
     for asked in closings:
-        begun += await close_pool(writes, cluster, asked, cancelled, now)
+        begun += await close_pool(writes, cluster, asked, nodes=observed.nodes, cancelled=cancelled, now=now)
     statuses = {report.name: report.status for report in plan.pools if report.name in pools}
     for problem in observed.snapshot.problems:
         if problem.kind == NODE_POOLS.kind:

@@ -16,7 +16,7 @@ from activities.round_objects import create_removal
 from activities.round_writes import RoundWrites, patch_if_same
 from activities.writes import set_field
 from api.conditions import set_condition
-from api.keys import ANNOTATION_DELETE_MACHINES, FINALIZER
+from api.keys import ANNOTATION_DELETE_MACHINES, FINALIZER, LABEL_REQUEST
 from api.reading import UnreadableError, read
 from api.v1alpha1.node_pool import ClassRef, NodePoolStatus
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -169,10 +169,13 @@ def _is_unready(request: NodeRequest) -> bool:
 
 
 def _is_there(machine: Machine) -> bool:
-    """Whether the machine is Ready capacity; one that is still coming is handed over by its own request."""
+    """Whether the machine is Ready capacity; one that is still coming is handed over by its own request.
+
+    A Node that does not name its request was not bought by Growth, whatever pool it is labelled with.
+    """
     if machine.request is not None:
         return machine.request.status.phase is RequestPhase.READY
-    return machine.node is not None
+    return machine.node is not None and machine.node.labels.get(LABEL_REQUEST) == machine.node.name
 
 
 def _is_protected(machine: Machine, observed: Observation) -> bool:
@@ -180,11 +183,18 @@ def _is_protected(machine: Machine, observed: Observation) -> bool:
 
 
 async def close_pool(
-    writes: RoundWrites, cluster: Cluster, asked: Closing, cancelled: Collection[str], now: datetime
+    writes: RoundWrites,
+    cluster: Cluster,
+    asked: Closing,
+    *,
+    nodes: Mapping[str, Object],
+    cancelled: Collection[str],
+    now: datetime,
 ) -> list[tuple[PlannedRemoval, Object]]:
     """Cancel cool-offs, create removals, and let the pool go when all that its deletion asks for is written.
 
-    `cancelled` names the requests that have been deleted. The new removals come back.
+    `nodes` are all Nodes by name, `cancelled` names the requests that have been deleted. The new
+    removals come back.
     """
     name = _name(asked.pool)
     lifted = await writes.each(
@@ -195,7 +205,7 @@ async def close_pool(
     created = await writes.each(
         asked.removals,
         lambda planned: f"removal of {planned.server} of the deleted pool {name}",
-        lambda planned: create_removal(cluster, planned),
+        lambda planned: create_removal(cluster, planned, nodes.get(planned.node)),
     )
     is_done = len(lifted) == len(asked.cool_offs) and len(created) == len(asked.removals)
     if is_done and all(_name(request) in cancelled for request in asked.requests):

@@ -42,6 +42,7 @@ class RemovalActivities:
         sight = await look_at_removal(self._ports, given.name, given.uid)
         if sight is not None:
             await note_driver(self._ports, sight.record)
+            await removals_end.tell_late_deletion(self._recorder, sight)
         return _seen(sight)
 
     @activity.defn(name=RemovalEffect.TAINT_NODE.value)

@@ -12,7 +12,8 @@ from activities.removals_look import RemovalSight, is_ours
 from activities.removals_server import delete_node
 from activities.status import drop_finalizer, let_go
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
-from planner.lifecycle.step import Act
+from planner.lifecycle.removal import refusal
+from planner.lifecycle.step import Act, DecisionKind
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,19 @@ async def finish(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
     """
     await tell(recorder, sight.record, act.reason, act.message)
     await let_go(ports.cluster, sight.record)
+
+
+async def tell_late_deletion(recorder: Recorder, sight: RemovalSight) -> None:
+    """Tell who deleted the removal that this cancels nothing any more, if so. Never raises.
+
+    Without it, `kubectl delete` would only hang. Source: design §3, Deleting.
+    """
+    seen = sight.seen
+    why = refusal(seen, DecisionKind.CANCEL)
+    if seen.deleting and not seen.crds_going and why is not None:
+        await tell(
+            recorder, sight.record, "NotCancelled", f"The deletion of this object has no effect: {why}", warning=True
+        )
 
 
 async def skip(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:

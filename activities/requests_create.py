@@ -21,10 +21,10 @@ from activities.events import Recorder
 from activities.nodes import UNREGISTERED, get_node
 from activities.ports import Ports
 from activities.providers.base import Provider, ServerOrder
-from activities.requests_look import RequestSight, class_status, is_server_of
+from activities.requests_look import RequestSight, is_server_of
 from activities.requests_outcome import Outcome
 from activities.status import hold, write_status
-from activities.unavailable import note_miss, note_success
+from activities.unavailable import note_miss
 from api.keys import LABEL_CLUSTER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -88,8 +88,6 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, a
     else:
         if is_server_of(server, record.uid):
             await end.launched(record, server)
-            if class_status(call.node_class).unavailable:
-                await note_success(ports, record.model.spec, asked_at)
         else:
             await end.name_taken(record, "server", ports.now() + timings.failed_ttl)
 

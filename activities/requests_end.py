@@ -4,6 +4,7 @@ Every way out opens the Node first. Source: design §5, Request, and §3, Deleti
 """
 
 import logging
+from typing import Final
 
 from activities.cluster import Object
 from activities.effects import tell
@@ -15,11 +16,15 @@ from activities.ports import Ports
 from activities.removal_order import is_ordered, order_removal
 from activities.requests_look import RequestSight
 from activities.requests_node import lift_reservation
-from activities.status import conditions_with, drop_finalizer, let_go, still_as_read, write_status
+from activities.status import Record, conditions_with, drop_finalizer, let_go, still_as_read, write_status
+from activities.unavailable import note_miss
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN
-from api.v1alpha1.node_request import RequestPhase
-from planner.lifecycle.request import BY_DELETION, TIMEOUTS
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.request import BY_DELETION, TIMEOUTS, USELESS
 from planner.lifecycle.step import Act
+
+_HANDED_OVER: Final = "HandedOver"
+"""Reason of the condition Ready that says so for good."""
 
 log = logging.getLogger(__name__)
 
@@ -44,33 +49,33 @@ async def give_up(ports: Ports, recorder: Recorder, sight: RequestSight, act: Ac
             sight.record, "Ready", status=False, reason=act.reason, message=act.message, now=now
         ),
     )
+    if act.reason in USELESS:
+        # As a miss: without a memory of it, the same offering would be bought again after each time-out.
+        await note_miss(ports, sight.record.model.spec, sight.seen.timings.unavailable_ttl)
     await tell(recorder, sight.record, act.reason, act.message, warning=act.reason not in BY_DELETION)
 
 
 async def hand_over(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
     """Order the server's removal and end the request, unless its Node came just in time.
 
-    Killed after the order, the next execution finds it: from then on the machine goes, whatever
-    its Node says.
-
     Raises:
         Conflict: something has changed since it was read, or another removal has to end first.
     """
     record = sight.record
-    request = record.model
     node = sight.node
     if node is not None:
         node = await _seal(ports, sight, node)
-        if act.reason in TIMEOUTS and not await is_ordered(ports, request):
-            came = await _in_time(ports, node)
-            if came:
-                await lift_taint(ports.cluster, node, TAINT_SCALE_DOWN)
-                await _take_back(ports, recorder, sight, came)
-                return
-    await order_removal(ports, request)
+    if act.reason in TIMEOUTS and not _is_decided(record):
+        came = "" if node is None or await is_ordered(ports, record.model) else await _in_time(ports, node)
+        if node is not None and came:
+            await lift_taint(ports.cluster, node, TAINT_SCALE_DOWN)
+            await _take_back(ports, recorder, sight, came)
+            return
+        record = await _decide(ports, record)
+    await order_removal(ports, record.model)
     if node is not None:
         await lift_taint(ports.cluster, node, TAINT_RESERVED, record.name)
-    await tell(recorder, record, "HandedOver", f"NodeRemovalRequest {record.name} deletes the server")
+    await tell(recorder, record, _HANDED_OVER, f"NodeRemovalRequest {record.name} deletes the server")
     await let_go(ports.cluster, record)
 
 
@@ -111,6 +116,32 @@ async def _in_time(ports: Ports, node: Object) -> str:
         return f"Node {name} became Ready at the last moment"
     occupants = await occupants_of(ports.cluster, name)
     return f"{len(occupants)} pods are bound to Node {name}" if occupants else ""
+
+
+def _is_decided(record: Record[NodeRequest]) -> bool:
+    return any(one.type == "Ready" and one.reason == _HANDED_OVER for one in record.model.status.conditions)
+
+
+async def _decide(ports: Ports, record: Record[NodeRequest]) -> Record[NodeRequest]:
+    """Write that the machine goes, whatever its Node says from now on.
+
+    The order of a removal cannot be made conditional on the request. Without this write, which is,
+    an attempt that was given up and wakes up here would order the removal of a machine that a later
+    attempt has taken back.
+
+    Raises:
+        Conflict: the request has changed since it was read.
+    """
+    now = ports.now()
+    message = "The machine has not come in time and goes"
+    return await write_status(
+        ports.cluster,
+        record,
+        now=now,
+        event=_HANDED_OVER,
+        because=message,
+        conditions=conditions_with(record, "Ready", status=False, reason=_HANDED_OVER, message=message, now=now),
+    )
 
 
 async def _take_back(ports: Ports, recorder: Recorder, sight: RequestSight, why: str) -> None:

@@ -17,6 +17,7 @@ from activities.ports import Ports
 from activities.requests_create import own_labels, template_taints
 from activities.requests_look import RequestSight
 from activities.status import conditions_with, still_as_read, write_status
+from activities.unavailable import note_success
 from api.keys import TAINT_RESERVED, TAINT_UNREGISTERED
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.step import Act, shortened
@@ -142,6 +143,9 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act:
             now=now,
         ),
     )
+    if record.model.status.create_attempt_at is not None:
+        # Only now: a server that was had and never became a machine speaks against the offering.
+        await note_success(ports, record.model.spec, record.model.status.create_attempt_at)
     await tell(recorder, record, act.reason, act.message)
 
 

@@ -7,7 +7,7 @@ refusal proves that there is no server only if no other call was ever made.
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from activities.effects import tell
 from activities.errors import Conflict, GrowthError, NotFound, Rejected
@@ -17,11 +17,11 @@ from activities.providers.base import Server
 from activities.removal_order import order_removal
 from activities.status import Record, conditions_with, read_request, write_status
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.request import NAME_TAKEN
 from planner.lifecycle.step import shortened
 
 _TRIES: Final = 10
 """A round may write seats at the same time; giving up here costs another create call."""
-_NAME_TAKEN: Final = "NameTaken"
 
 Request = Record[NodeRequest]
 Changes = Callable[[Request], Mapping[str, Any]]
@@ -80,18 +80,20 @@ class Outcome:
         await self._settle(record, error.reason, message, changes)
         await tell(self._recorder, record, error.reason, message, warning=True)
 
-    async def name_taken(self, record: Request, server: Server, until: datetime) -> None:
-        """Write that a server of that name is not this request's.
+    async def name_taken(self, record: Request, taken_by: Literal["server", "Node"], until: datetime) -> None:
+        """Write that a server or Node of that name is not this request's.
 
-        Names are unique at the provider, so no call of this request has made a server, whatever its outcome.
+        Names are unique at the provider, so no call of this request has made a server, whatever its
+        outcome. A Node is looked for before the first call: the machine could not join under its
+        name, and the Node that has it would be taken for the machine's, and removed as such.
         """
-        message = f"A server named {server.name} exists already and was not made for this request"
+        message = f"A {taken_by} named {record.name} exists already and was not made for this request"
 
         def changes(record: Request) -> Mapping[str, Any]:
-            return self._parked(record, RequestPhase.FAILED, _NAME_TAKEN, message, until)
+            return self._parked(record, RequestPhase.FAILED, NAME_TAKEN, message, until)
 
-        await self._settle(record, _NAME_TAKEN, message, changes)
-        await tell(self._recorder, record, _NAME_TAKEN, message, warning=True)
+        await self._settle(record, NAME_TAKEN, message, changes)
+        await tell(self._recorder, record, NAME_TAKEN, message, warning=True)
 
     async def unknown(self, record: Request, error: GrowthError) -> None:
         """Write that a call may or may not have taken effect: the phase stays."""

@@ -8,7 +8,7 @@ from typing import Final
 from activities.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Cluster, Object
 from activities.errors import AlreadyExists, Conflict, NotFound
 from activities.round_writes import RoundWrites
-from api.keys import FINALIZER, LABEL_POOL, LABEL_SERVER_TYPE
+from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from api.v1alpha1.node_request import NodeRequestSpec, RequestPhase
 from planner.model import PlannedRemoval, PlannedRequest
@@ -16,6 +16,9 @@ from planner.round import RoundInput
 
 _HASH_CHARACTERS: Final = 10
 """40 bits: two of a million names of one pool collide with a chance of less than one half; a collision is refused."""
+
+_UNTOLD: Final = "unknown"
+"""Type or location of a machine whose Node has lost its labels: its deletion needs neither."""
 
 log = logging.getLogger(__name__)
 
@@ -68,15 +71,21 @@ async def create_request(cluster: Cluster, name: str, planned: PlannedRequest, s
     return await cluster.create(NODE_REQUESTS, body)
 
 
-async def create_removal(cluster: Cluster, planned: PlannedRemoval) -> Object:
-    """Create the NodeRemovalRequest, named after its server, and return it, or the one that exists."""
+async def create_removal(cluster: Cluster, planned: PlannedRemoval, node: Object | None) -> Object:
+    """Create the NodeRemovalRequest, named after its server, and return it, or the one that exists.
+
+    It learns from the `node` which request made the machine: names are given again, uids are not,
+    and the server of a later machine must not go in its stead.
+    """
+    labels = {} if node is None else node["metadata"].get("labels") or {}
+    made_by = {key: labels[key] for key in (LABEL_REQUEST_UID,) if labels.get(key)}
     spec = NodeRemovalRequestSpec(
         server_name=planned.server,
         node_name=planned.node,
         providerID=planned.provider_id,
         pool=planned.pool,
-        server_type=planned.server_type,
-        location=planned.location,
+        server_type=planned.server_type or _UNTOLD,
+        location=planned.location or _UNTOLD,
         class_ref=planned.class_ref,
         reason=planned.reason,
     )
@@ -85,7 +94,7 @@ async def create_removal(cluster: Cluster, planned: PlannedRemoval) -> Object:
         "kind": NODE_REMOVAL_REQUESTS.kind,
         "metadata": {
             "name": planned.server,
-            "labels": {LABEL_POOL: planned.pool, LABEL_SERVER_TYPE: planned.server_type},
+            "labels": {LABEL_POOL: planned.pool, LABEL_SERVER_TYPE: spec.server_type, **made_by},
             "finalizers": [FINALIZER],
         },
         "spec": spec.to_json(),

@@ -1,11 +1,12 @@
 """Writes the memory of offerings without capacity into the status of their class."""
 
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
 from activities.definitions import class_resource
-from activities.errors import Conflict, NotFound
+from activities.errors import Conflict, GrowthError, NotFound
 from activities.ports import Ports
 from activities.requests_look import class_status
 from activities.writes import guarded, set_field
@@ -15,12 +16,14 @@ from planner.lifecycle.unavailable import Entries, unavailable_until, with_miss,
 _TRIES: Final = 10
 """Many requests may miss the same class at once; after the first one's write the others have nothing to add."""
 
+log = logging.getLogger(__name__)
+
 
 async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> datetime:
     """Record that the offering has no capacity and return until when it is left out.
 
-    Raises:
-        Conflict: the class kept changing.
+    Never raises: without the memory, the request itself leaves the offering out for `ttl`. An error
+    here would undo the answer of the provider, and the next attempt would call it again.
     """
     now = ports.now()
     server_type, location = spec.server_type, spec.location
@@ -30,17 +33,23 @@ async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> date
             return entries
         return with_miss(entries, server_type, location, ttl=ttl, now=now)
 
-    entries = await _write(ports, spec, miss)
+    try:
+        entries = await _write(ports, spec, miss)
+    except GrowthError as error:
+        log.warning("that %s in %s has no capacity was not noted: %s", server_type, location, error)
+        return now + ttl
     return unavailable_until(entries, server_type, location, now) or now + ttl
 
 
 async def note_success(ports: Ports, spec: NodeRequestSpec, asked_at: datetime) -> None:
     """Record that the offering has capacity: a miss from before `asked_at` is forgotten.
 
-    Raises:
-        Conflict: the class kept changing.
+    Never raises: a server that came must not wait for a note about the next one.
     """
-    await _write(ports, spec, lambda e: with_success(e, spec.server_type, spec.location, asked_at=asked_at))
+    try:
+        await _write(ports, spec, lambda e: with_success(e, spec.server_type, spec.location, asked_at=asked_at))
+    except GrowthError as error:
+        log.warning("that %s in %s has capacity was not noted: %s", spec.server_type, spec.location, error)
 
 
 async def _write(ports: Ports, spec: NodeRequestSpec, change: Callable[[Entries], Entries]) -> Entries:

@@ -9,6 +9,7 @@ from api.timestamp import format_timestamp
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.constraints import DAEMON_TOLERATIONS, NEW_HOST, untolerated, wants_node
+from planner.lifecycle.request import NAME_TAKEN
 from planner.model import NodeClass, Reason, Snapshot
 from planner.objects import DaemonSet, Pod, Taint
 from planner.offering import Offering, ResourceVector
@@ -161,6 +162,8 @@ def _failed_request(pool: NodePool, node_class: NodeClass, snapshot: Snapshot) -
         status = request.status
         if (
             status.phase is RequestPhase.FAILED
+            # A name that is taken says nothing of pool and class: the next request has another.
+            and status.reason != NAME_TAKEN
             and request.metadata.deletion_timestamp is None
             and request.spec.pool == pool.metadata.name
             and request.spec.class_ref == pool.spec.template.class_ref

@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
+from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.removal import RemovalEffect, next_step, refusal
 from planner.lifecycle.seen import RemovalSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step
@@ -121,7 +122,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
         kind = self._pending[0].decision.kind
         if step.effect not in _CARRIES_OUT[kind]:
             return
-        if kind is DecisionKind.CANCEL and after.exists and after.status.cancel is None:
+        if not _was_carried_out(kind, after):
             return
         self._pending.pop(0).done = f"{kind}: {step.message}"
 
@@ -159,3 +160,16 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
         if pending.refused:
             raise ApplicationError(f"{self._subject.name}: {pending.refused}", type=REFUSED, non_retryable=True)
         return pending.done
+
+
+def _was_carried_out(kind: DecisionKind, after: RemovalSeen) -> bool:
+    """Return whether the effect did it: one that lost a race changes nothing, and is asked for again."""
+    if not after.exists:
+        return True
+    match kind:
+        case DecisionKind.CANCEL:
+            return after.status.cancel is not None
+        case DecisionKind.RETRY:
+            return after.status.phase is not RemovalPhase.COULD_NOT_REMOVE
+        case DecisionKind.SKIP | DecisionKind.ABANDON:
+            return False

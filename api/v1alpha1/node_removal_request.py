@@ -71,7 +71,7 @@ class CancelRecord(Payload):
     at: Timestamp
     """When."""
     by: str = Field(max_length=64)
-    """Person, Planner, Delete or NotEmpty."""
+    """Person, Planner, Delete, NotEmpty or NotOurs."""
     reason: str = Field(default="", max_length=512)
     """Why; names the pods when demand returned."""
 

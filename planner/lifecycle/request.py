@@ -23,6 +23,8 @@ LOOK_EVERY: Final = timedelta(seconds=5)
 LOOK_AT_RECORD_EVERY: Final = timedelta(minutes=1)
 """The end of a machine or of its record comes by a message; this is the fallback."""
 
+NAME_TAKEN: Final = "NameTaken"
+"""Reason of a request whose name another's server or Node bears."""
 CANCELLED: Final = "Cancelled"
 DELETED: Final = "Deleted"
 BY_DELETION: Final = frozenset({CANCELLED, DELETED})
@@ -31,6 +33,11 @@ PROVISIONING_TIMEOUT: Final = "ProvisioningTimeout"
 JOIN_TIMEOUT: Final = "JoinTimeout"
 TIMEOUTS: Final = frozenset({PROVISIONING_TIMEOUT, JOIN_TIMEOUT})
 """Reasons to give up that a Ready Node or a bound pod overrules. Source: design §5, hand-over."""
+
+
+SERVER_BROKEN: Final = "ServerBroken"
+USELESS: Final = TIMEOUTS | {SERVER_BROKEN}
+"""Reasons to give up that speak against buying the same offering again at once."""
 
 
 class RequestEffect(StrEnum):
@@ -110,7 +117,7 @@ def _provisioning(seen: RequestSeen, now: datetime) -> Step:
     if seen.deleting:
         return _give_up(CANCELLED, "The request was deleted before its node was Ready")
     if seen.server is ServerSeen.BROKEN:
-        return _give_up("ServerBroken", "The provider says that the server will not run")
+        return _give_up(SERVER_BROKEN, "The provider says that the server will not run")
     if _is_gone(seen, now) and not (node is not None and node.ready):
         return _give_up("ServerGone", "The provider says that the server does not exist")
     if node is not None:

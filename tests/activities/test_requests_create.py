@@ -1,6 +1,6 @@
 """The create call of a request: written before, told after, and never leaving a server that nobody knows of."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -170,7 +170,7 @@ async def test_a_second_miss_in_the_same_wait_does_not_count_and_ends_with_it(ne
     assert seen.status.expires_at == START + timedelta(minutes=5)
 
 
-async def test_a_miss_after_the_wait_doubles_it_and_a_server_ends_it(new):
+async def test_a_miss_after_the_wait_doubles_it(new):
     new.cloud.fail["create"] = InsufficientCapacity("sold out")
     await new.do("create_server")
     new.pass_time(120)
@@ -178,12 +178,38 @@ async def test_a_miss_after_the_wait_doubles_it_and_a_server_ends_it(new):
     await new.add_request()
     seen = await new.do("create_server")
     assert seen.status.expires_at == START + timedelta(seconds=120 + 240)
-    new.pass_time(240)
+
+
+async def test_a_machine_that_becomes_ready_ends_the_memory_of_misses(new):
+    new.cloud.fail["create"] = InsufficientCapacity("sold out")
+    await new.do("create_server")
+    new.pass_time(120)
     await new.do("finish_request")
     await new.add_request()
     new.cloud.fail.clear()
     await new.do("create_server")
+    # A server that was had is no machine yet: one that never boots speaks against the offering.
+    assert len(await entries(new)) == 1
+    await new.add_node(ready=True)
+    await new.do("register_node")
+    await new.do("mark_ready")
     assert await entries(new) == []
+
+
+async def test_a_machine_that_is_not_there_in_time_is_a_miss_of_its_offering(new):
+    for waited in (120, 240):
+        await new.do("create_server")
+        new.pass_time(1200)
+        began = new.ports.now()
+        await new.do("give_up")
+        (entry,) = await entries(new)
+        assert datetime.fromisoformat(entry["until"]) == began + timedelta(seconds=waited)
+        await new.do("hand_over")
+        new.cloud.servers.clear()
+        await new.cluster.patch(NODE_REMOVAL_REQUESTS, NAME, [{"op": "remove", "path": "/metadata/finalizers"}])
+        await new.cluster.delete(NODE_REMOVAL_REQUESTS, NAME)
+        await new.add_request()
+        new.pass_time(waited)
 
 
 async def test_an_offering_that_is_left_out_is_unmet_without_a_call(new):

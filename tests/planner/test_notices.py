@@ -44,8 +44,10 @@ def test_a_pool_with_an_unknown_server_type_is_told_and_goes_on():
 
 def test_a_blocked_pool_is_told_by_the_reason_of_the_failure():
     given = scene()
-    given.requests = [request("m", phase="Failed", reason="NameTaken", message="taken", expiresAt=after(minutes=5))]
-    assert told(given) == [("NodePool", "default", None, "NameTaken")]
+    given.requests = [
+        request("m", phase="Failed", reason="AuthenticationFailed", message="bad token", expiresAt=after(minutes=5))
+    ]
+    assert told(given) == [("NodePool", "default", None, "AuthenticationFailed")]
 
 
 def test_an_object_that_cannot_be_read_is_told_on_itself_and_stops_nothing():

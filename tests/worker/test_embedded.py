@@ -183,7 +183,11 @@ def sockets_of(pid: int) -> dict[int, set[str]]:
     """Return the listening TCP ports of a process and the addresses they are bound to, as /proc writes them."""
     inodes = set()
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        target = str(descriptor.readlink())
+        try:
+            target = str(descriptor.readlink())
+        except FileNotFoundError:
+            # Closed since the folder was read.
+            continue
         if target.startswith("socket:["):
             inodes.add(target[8:-1])
     found: dict[int, set[str]] = {}

@@ -75,7 +75,8 @@ async def test_a_server_that_does_not_run_in_time_is_handed_over(skipping):
     assert script.deeds == ["create_server", "give_up", "hand_over"]
     assert script.acts[1].act.reason == "ProvisioningTimeout"
     waited = await skipping.get_current_time() - before
-    assert timedelta(seconds=62) <= waited < timedelta(seconds=80)  # the clock also runs while the test works
+    # No upper bound: the server's clock leaps while other work is under way. The looks show that it did not oversleep.
+    assert waited >= timedelta(seconds=62)
     assert 10 <= script.calls.count("look_request") <= 14  # at the start, about each 5 s, and at the deadline
 
 

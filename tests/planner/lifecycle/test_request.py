@@ -124,12 +124,7 @@ ROWS = {
     "boots": (provisioning(), Wait, "ServerBoot", ahead(50)),
     "boots, provider silent": (provisioning(server=ServerSeen.UNKNOWN), Wait, "ServerBoot", ahead(50)),
     "boots, being deleted at the provider": (provisioning(server=ServerSeen.DELETING), Wait, "ServerBoot", ahead(50)),
-    "does not run in time": (
-        provisioning({"provisioning_deadline": NOW}),
-        "give_up",
-        "ProvisioningTimeout",
-        None,
-    ),
+    "does not run in time": (provisioning({"provisioning_deadline": NOW}), "give_up", "ProvisioningTimeout", None),
     "no deadline known": (provisioning({"provisioning_deadline": None}), "give_up", "ProvisioningTimeout", None),
     "runs": (provisioning(server=ServerSeen.RUNNING), "mark_running", "Running", ahead(240)),
     "runs, after its deadline": (
