@@ -1,5 +1,7 @@
 """The command `growth`. Each command imports what it needs when it runs: `growth plan` loads no client."""
 
+import os
+import signal
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -8,6 +10,9 @@ from typing import Annotated, NoReturn
 from cyclopts import App, CycloptsError, Parameter
 
 from worker.command_error import USAGE_ERROR, CommandError
+
+READER_GONE = 128 + signal.SIGPIPE
+"""As a shell tells of a program that the closed pipe ended."""
 
 
 def _version() -> str:
@@ -36,6 +41,10 @@ def main() -> NoReturn:
         for line in str(error).splitlines():
             print(f"growth: {line}", file=sys.stderr)
         sys.exit(error.code)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; what Python still holds back must not raise again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(READER_GONE)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
 
 from activities.providers.kwok_catalogue import offerings
+from api.model import Model
+from api.reading import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -22,7 +23,7 @@ from worker.command_error import USAGE_ERROR, CommandError
 
 Json = dict[str, Any]
 STDIN: Final = "-"
-_OWN: Final[dict[str, type[BaseModel]]] = {
+_OWN: Final[dict[str, type[Model]]] = {
     "NodePool": NodePool,
     "KwokNodeClass": KwokNodeClass,
     "NodeRequest": NodeRequest,
@@ -34,7 +35,7 @@ _UNSCHEDULED: Final = {
     "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
 }
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T", bound=Model)
 
 
 class _Loader(yaml.CSafeLoader):
@@ -177,14 +178,9 @@ def _waiting(pod: Json) -> Json:
 
 def _model(model: type[T], item: Json, file: str) -> T:
     try:
-        return model.model_validate(item)
-    except ValidationError as error:
-        first, *more = error.errors(include_url=False)
-        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-        message = first["msg"].removeprefix("Value error, ")
-        rest = f" (and {len(more)} more)" if more else ""
-        where = f"{path}: " if path else ""
-        raise _bad(f"{file}: {model.__name__} {_name(item)}: {where}{message}{rest}") from None
+        return read(model, item)
+    except UnreadableError as error:
+        raise _bad(f"{file}: {error}") from None
 
 
 def _node_class(item: KwokNodeClass) -> NodeClass:

@@ -76,3 +76,13 @@ def test_a_plan_loads_neither_a_client_nor_temporal():
 
 def test_the_version_is_known_without_an_installation():
     assert run("--version").stdout.strip() == app.version()
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = [sys.executable, "-c", "from worker.cli import main; main()", "crds"]
+    with subprocess.Popen(command, env={"PYTHONPATH": "."}, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as growth:
+        assert growth.stdout is not None
+        assert growth.stderr is not None
+        growth.stdout.close()
+        told = growth.stderr.read()
+    assert (growth.returncode, told) == (141, b"")

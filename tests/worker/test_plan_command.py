@@ -215,7 +215,7 @@ POOL_HEAD = "apiVersion: growth.dev/v1alpha1\nkind: NodePool\nmetadata: {name: x
         (POOL_HEAD + "{serverTypes: [{name: a}]}", "FILE: NodePool x: spec: the pool has no max"),
         (
             POOL_HEAD + "{serverTypes: [{name: a, max: 0}]}",
-            "FILE: NodePool x: spec.serverTypes[0].max: Input should be greater than or equal to 1",
+            "FILE: NodePool x: spec.serverTypes[0].max: must be at least 1, not 0",
         ),
         (
             POOL_HEAD + "{serverTypes: [{name: a, max: 1}], scaleDown: {idleAfter: '10'}}",
@@ -223,11 +223,11 @@ POOL_HEAD = "apiVersion: growth.dev/v1alpha1\nkind: NodePool\nmetadata: {name: x
         ),
         (
             POOL_HEAD + "{serverTypes: [{name: a, max: 1}], prewarm: 2}",
-            "FILE: NodePool x: spec.prewarm: Extra inputs are not permitted",
+            "FILE: NodePool x: spec.prewarm: no such field",
         ),
         (
             POOL_HEAD.replace("growth.dev/", "growth/") + "{serverTypes: [{name: a, max: 1}]}",
-            "FILE: NodePool x: apiVersion: Input should be 'growth.dev/v1alpha1'",
+            "FILE: NodePool x: apiVersion: must be 'growth.dev/v1alpha1', not 'growth/v1alpha1'",
         ),
         (
             POOL_HEAD.replace("NodePool", "KwokNodeClass")
