@@ -296,12 +296,11 @@ class Checker:
             return {named} & set(self.pools)
         if names_pools(pod):
             return {name for name in self.pools if wants_pool(pod, name)}
-        takers = {
+        return {
             name
             for name, p in self.pools.items()
             if p["spec"].get("matchUnselectedPods", name == "default") and wants_pool(pod, name)
         }
-        return takers if len(takers) == 1 else set()
 
     def catalogue(self, pool: Json) -> Iterator[tuple[Json, Json]]:
         ref = pool["spec"].get("template", {}).get("classRef", {}).get("name", "default")
