@@ -11,7 +11,7 @@ from activities.events import Recorder
 from activities.nodes import change_node, has_taint, scale_down, taints_of
 from activities.ports import Ports
 from activities.removals_look import RemovalSight
-from activities.status import conditions_with, hold, still_as_read, write_status
+from activities.status import conditions_with, hold, still_as_read, write_status, write_step
 from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
 from api.timestamp import format_timestamp
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
@@ -34,14 +34,11 @@ async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalSight, act:
     status = record.model.status
     tainted = sight.node is None or has_taint(sight.node, TAINT_SCALE_DOWN)
     if status.scale_down_at is None or (status.tainted_at is not None and not tainted):
-        record = await write_status(
+        record = await write_step(
             ports.cluster,
             record,
+            act,
             now=ports.now(),
-            event=act.reason,
-            because=act.message,
-            reason=act.reason,
-            message=act.message,
             scale_down_at=status.scale_down_at or act.until or ports.now() + sight.seen.timings.soft_grace,
             tainted_at=None,
         )
@@ -112,15 +109,12 @@ async def commit(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
     record = await hold(ports.cluster, sight.record)
     # Of an immediate removal nobody has looked for pods.
     is_empty = None if record.model.spec.immediate else True
-    await write_status(
+    await write_step(
         ports.cluster,
         record,
+        act,
         now=now,
-        event=act.reason,
-        because=act.message,
         phase=RemovalPhase.DEPROVISIONING,
-        reason=act.reason,
-        message=act.message,
         conditions=conditions_with(record, "Empty", status=is_empty, reason=act.reason, message=act.message, now=now),
     )
     await tell(recorder, sight.record, "Deprovisioning", act.message)

@@ -12,7 +12,7 @@ from activities.errors import GrowthError, InvalidConfiguration, NotFound
 from activities.events import Recorder
 from activities.ports import Ports
 from activities.removals_look import RemovalSight, is_ours
-from activities.status import conditions_with, write_status
+from activities.status import conditions_with, write_status, write_step
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.step import Act, shortened
 
@@ -93,15 +93,12 @@ async def park(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) 
     """
     now = ports.now()
     record = sight.record
-    await write_status(
+    await write_step(
         ports.cluster,
         record,
+        act,
         now=now,
-        event=act.reason,
-        because=act.message,
         phase=RemovalPhase.COULD_NOT_REMOVE,
-        reason=act.reason,
-        message=act.message,
         retry_at=act.until or now + sight.seen.timings.parked_retry,
         conditions=conditions_with(record, "Removed", status=False, reason=act.reason, message=act.message, now=now),
     )

@@ -16,7 +16,7 @@ from activities.ports import Ports
 from activities.removal_order import is_ordered, order_removal
 from activities.requests_look import RequestSight
 from activities.requests_node import lift_reservation
-from activities.status import Record, conditions_with, drop_finalizer, let_go, still_as_read, write_status
+from activities.status import Record, conditions_with, drop_finalizer, let_go, still_as_read, write_status, write_step
 from activities.unavailable import note_miss
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -36,15 +36,12 @@ async def give_up(ports: Ports, recorder: Recorder, sight: RequestSight, act: Ac
         Conflict: the request has changed since it was read.
     """
     now = ports.now()
-    await write_status(
+    await write_step(
         ports.cluster,
         sight.record,
+        act,
         now=now,
-        event=act.reason,
-        because=act.message,
         phase=RequestPhase.DEPROVISIONING,
-        reason=act.reason,
-        message=act.message,
         conditions=conditions_with(
             sight.record, "Ready", status=False, reason=act.reason, message=act.message, now=now
         ),

@@ -16,7 +16,7 @@ from activities.pods import tolerate
 from activities.ports import Ports
 from activities.requests_create import own_labels, template_taints
 from activities.requests_look import RequestSight
-from activities.status import conditions_with, still_as_read, write_status
+from activities.status import conditions_with, still_as_read, write_status, write_step
 from activities.unavailable import note_success
 from api.keys import TAINT_RESERVED, TAINT_UNREGISTERED
 from api.v1alpha1.node_request import RequestPhase
@@ -28,15 +28,12 @@ PODS_REFUSED = "PodsRefused"
 
 async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
     """Write that the offering has no capacity, without a call: another request found out."""
-    await write_status(
+    await write_step(
         ports.cluster,
         sight.record,
+        act,
         now=ports.now(),
-        event=act.reason,
-        because=act.message,
         phase=RequestPhase.UNMET,
-        reason=act.reason,
-        message=act.message,
         expires_at=act.until or ports.now() + sight.seen.timings.unavailable_ttl,
     )
     await tell(recorder, sight.record, act.reason, act.message, warning=True)
@@ -45,14 +42,11 @@ async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestSight, act:
 async def mark_running(ports: Ports, sight: RequestSight, act: Act) -> None:
     """Write that the server runs, and until when its Node shall be Ready."""
     now = ports.now()
-    await write_status(
+    await write_step(
         ports.cluster,
         sight.record,
+        act,
         now=now,
-        event=act.reason,
-        because=act.message,
-        reason=act.reason,
-        message=act.message,
         running_at=now,
         join_deadline=act.until or now + sight.seen.timings.join_timeout,
     )
@@ -82,14 +76,11 @@ async def register_node(ports: Ports, recorder: Recorder, sight: RequestSight, a
     await _change_as_read(ports, sight, taints, labels)
     refusal = await tolerate(ports.cluster, sight.untolerated, record.name) if status.released_at is None else ""
     now = ports.now()
-    await write_status(
+    await write_step(
         ports.cluster,
         record,
+        act,
         now=now,
-        event=act.reason,
-        because=act.message,
-        reason=act.reason,
-        message=act.message,
         node_name=node["metadata"]["name"],
         registered_at=status.registered_at or now,
         conditions=conditions_with(record, "Registered", status=True, reason=act.reason, message=act.message, now=now),
@@ -122,15 +113,12 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act:
     record = sight.record
     now = ports.now()
     released = record.model.status.released_at is not None
-    await write_status(
+    await write_step(
         ports.cluster,
         record,
+        act,
         now=now,
-        event=act.reason,
-        because=act.message,
         phase=RequestPhase.READY,
-        reason=act.reason,
-        message=act.message,
         ready_at=now,
         release_by=act.until,
         expires_at=now + sight.seen.timings.record_ttl if released else None,
@@ -152,14 +140,11 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act:
 async def mark_settled(ports: Ports, sight: RequestSight, act: Act) -> None:
     """Write that all planned pods are there, so that no other machine waits for this one."""
     now = ports.now()
-    await write_status(
+    await write_step(
         ports.cluster,
         sight.record,
+        act,
         now=now,
-        event=act.reason,
-        because=act.message,
-        reason=act.reason,
-        message=act.message,
         settled_at=now,
     )
 

@@ -18,6 +18,7 @@ from api.reading import UnreadableError, read
 from api.v1alpha1.lifecycle import add_event
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
+from planner.lifecycle.step import Act
 
 Kind = TypeVar("Kind", NodeRequest, NodeRemovalRequest)
 
@@ -123,6 +124,19 @@ async def write_status(
     operations = guarded(record.object, [{"op": "add", "path": "/status", "value": status.to_json()}])
     written = await cluster.patch(record.resource, record.name, operations, subresource="status")
     return as_record(record.resource, type(record.model), written)
+
+
+async def write_step(
+    cluster: Cluster, record: Record[Kind], act: Act, *, now: datetime, **changes: Any
+) -> Record[Kind]:
+    """Write that the step `act` was taken: its reason and message as event and as where the object stands.
+
+    Raises:
+        Conflict: the object has changed since it was read; nothing was written.
+        NotFound: it does not exist any more.
+    """
+    told = {"reason": act.reason, "message": act.message}
+    return await write_status(cluster, record, now=now, event=act.reason, because=act.message, **told, **changes)
 
 
 def conditions_with(
