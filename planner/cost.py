@@ -1,14 +1,15 @@
 """What a plan costs, and how little it could cost."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from planner.assemble import Assembly, price_of, price_units
+from planner.assemble import Assembly, buyable, price_of, price_units
 from planner.bound import lower_bound
 from planner.model import PlannedRequest
-from planner.offers import Offer
-from planner.packing import Packing
+from planner.offers import Offer, PoolOffers
+from planner.packing import Packing, PackingProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +33,41 @@ def cost_of(
     packing: Packing,
     minimum: Sequence[tuple[Offer, int]],
     top_up: Sequence[Offer],
+    *,
+    offers: Mapping[str, PoolOffers],
 ) -> Cost:
     """Return the cost of `requests`.
 
-    Minimums of server types have to be bought whatever else is, each from its cheapest offer, so
-    their cost stands beside the bound for the pods that are not on them. Of a pool's own minimum
-    the bound counts only what the plan buys for it alone, and that only where no pod could have
-    made a machine needed; else a plan for the pods might meet it by the way.
+    Minimums of server types have to be bought whatever else is. Where each can come from one offer
+    only, its cost stands beside the bound for the pods that are not on it. Else a machine that pods
+    need in another location may meet it by the way, and the larger of the two bounds holds. Of a
+    pool's own minimum the bound counts only what the plan buys for it alone, and that only where no
+    pod could have made a machine needed.
     """
     total = sum((request.price_per_hour for request in requests), Decimal(0))
     forced = sum(price_units(offer.offering.price_per_hour) * number for offer, number in minimum)
     placed = [group.count - packing.unplaced.get(i, 0) for i, group in enumerate(assembly.problem.groups)]
-    bound = forced + max(packing.proven, lower_bound(assembly.problem, placed))
+    if _have_one_offer_each(minimum, offers):
+        bound = forced + max(packing.proven, lower_bound(assembly.problem, placed))
+    else:
+        bound = max(forced, lower_bound(_with_priced_minimum(assembly), placed))
     if not assembly.problem.groups:
         bound += sum(price_units(offer.offering.price_per_hour) for offer in top_up)
     return Cost(total, price_of(bound))
+
+
+def _have_one_offer_each(minimum: Sequence[tuple[Offer, int]], offers: Mapping[str, PoolOffers]) -> bool:
+    kinds = {(offer.pool.metadata.name, offer.offering.server_type.lower()) for offer, _ in minimum}
+    there = Counter((offer.pool.metadata.name, offer.offering.server_type.lower()) for offer in buyable(offers))
+    return all(there[kind] == 1 for kind in kinds)
+
+
+def _with_priced_minimum(assembly: Assembly) -> PackingProblem:
+    """Return the problem with the machines of minimums at their price instead of free."""
+    bins = tuple(
+        replace(one, price=price_units(source.offer.offering.price_per_hour))
+        if source.is_minimum and source.offer is not None
+        else one
+        for one, source in zip(assembly.problem.bins, assembly.sources, strict=True)
+    )
+    return replace(assembly.problem, bins=bins)

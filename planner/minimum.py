@@ -31,6 +31,18 @@ def missing_by_type(fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], 
     return wanted
 
 
+def still_missing(ahead: Iterable[Offer], paid: Iterable[Offer]) -> list[Offer]:
+    """Return what of `ahead` is needed beside `paid`: a machine that pods need counts towards the min of its type."""
+    met = Counter(_kind(offer) for offer in paid)
+    wanted: list[Offer] = []
+    for offer in ahead:
+        if met[_kind(offer)] > 0:
+            met[_kind(offer)] -= 1
+        else:
+            wanted.append(offer)
+    return wanted
+
+
 def missing_in_pool(
     fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], room: Room, more: Mapping[str, int]
 ) -> list[Offer]:
@@ -55,3 +67,7 @@ def cheapness(offer: Offer) -> tuple[object, ...]:
     """Return a sort key: the cheapest offer first, of equally cheap ones that of the higher priority."""
     offering = offer.offering
     return offering.price_per_hour, -offer.priority, offering.server_type, offering.location
+
+
+def _kind(offer: Offer) -> tuple[str, str]:
+    return offer.pool.metadata.name, offer.offering.server_type.lower()

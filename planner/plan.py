@@ -15,7 +15,7 @@ from planner.cost import Cost, cost_of
 from planner.demand import is_demand
 from planner.fleet import Machine, machines
 from planner.idle import idle_nodes
-from planner.minimum import missing_by_type, missing_in_pool
+from planner.minimum import missing_by_type, missing_in_pool, still_missing
 from planner.model import Placed, Plan, PlannedRequest, PlanResult, Snapshot, Unplaced
 from planner.notices import events
 from planner.objects import Pod
@@ -136,7 +136,7 @@ def _decide(known: _Known, packer: Packer) -> _Decided:
     allotment = allot(assembly, packing)
     for offer in _paid(assembly, packing):
         room.take(offer)
-    ahead = unused_minimum(assembly, packing, minimum)
+    ahead = still_missing(unused_minimum(assembly, packing, minimum), _paid(assembly, packing))
     more = Counter(offer.pool.metadata.name for offer in (*(o for o, _ in allotment.bought), *ahead))
     more.update(known.fleet[name].pool for name in allotment.used if known.fleet[name].is_leaving)
     top_up = missing_in_pool(known.fleet.values(), offers, room, more)
@@ -152,7 +152,7 @@ def _decide(known: _Known, packer: Packer) -> _Decided:
     return _Decided(
         allotment=allotment,
         requests=requests,
-        cost=cost_of(requests, assembly, packing, minimum, top_up),
+        cost=cost_of(requests, assembly, packing, minimum, top_up, offers=offers),
         unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
         pools_of={pod.uid: r.pools[0] for r in refused if r.pools for pod in r.pods},
         after=after,

@@ -6,7 +6,7 @@ import pytest
 
 from planner.plan import plan
 from tests.planner.checker import violations
-from tests.planner.scenes import Scene, node, node_class, pod, pool, removal, request
+from tests.planner.scenes import Scene, node, node_class, pod, pool, removal, request, server_type
 
 
 def scene(*pods, types=("cx22", "cx32"), limits=None, **parts):
@@ -111,3 +111,15 @@ def test_few_machines_are_made_the_most_of():
     made = planned(scene(pod("a", "2"), pod("b", "2"), limits={"max": 1}))
     assert kinds(made) == ["cx32"]
     assert made.result == "AllPlaced"
+
+
+def test_a_machine_that_a_pod_needs_elsewhere_meets_the_minimum_of_its_type():
+    """The minimum would be bought in fsn1, the first location; the pod may only run in nbg1."""
+    given = scene(
+        pod("a", "1", nodeSelector={"topology.kubernetes.io/zone": "nbg1"}),
+        types=({"name": "cx22", "min": 1},),
+    )
+    given.classes = [node_class(server_type("cx22", locations=("fsn1", "nbg1")))]
+    made = planned(given)
+    assert [(r.server_type, r.location, len(r.seats)) for r in made.requests] == [("cx22", "nbg1", 1)]
+    assert made.optimal  # one machine is what the minimum costs alone
