@@ -97,6 +97,8 @@ def crds() -> None:
 
 # By import path: each is loaded when it runs.
 app.command("worker.plan_command:plan", name="plan", help="Plan for the objects of a file; no cluster, no Temporal.")
+app.command("worker.status_command:status", name="status", help="Pools, demand, machines, and what is awaited.")
+app.command("worker.why_command:why", name="why", help="Why a pod, node, request or removal stands where it does.")
 app.command("worker.demo:demo", name="demo", help="A simulated cluster grows and shrinks, in less than a minute.")
 app.command("worker.lifecycle_commands:requests", name="requests", help="Machines that shall come.")
 app.command("worker.lifecycle_commands:removals", name="removals", help="Machines that shall go.")

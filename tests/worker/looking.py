@@ -1,0 +1,75 @@
+"""A cluster in memory for commands that only look, and scenes as they see them."""
+
+from collections.abc import Callable
+
+from activities.cluster import (
+    KWOK_NODE_CLASSES,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+    Resource,
+)
+from activities.errors import GrowthError
+from simulator.cluster import MemoryCluster
+from tests.activities.bodies import definitions
+from tests.planner.scenes import Json, Scene
+from worker.sight import Sight, sight_of
+
+READ_ONLY = frozenset({"list", "get"})
+
+
+def sight(scene: Scene) -> Sight:
+    """Return the scene as a command sees it."""
+    return sight_of(scene.snapshot(), {node["metadata"]["name"]: node for node in scene.nodes})
+
+
+class LookedAt(MemoryCluster):
+    """Refuses every write once it is closed for writing, and fails where a test says."""
+
+    def __init__(self, now: Callable[[], object]) -> None:
+        super().__init__(now)
+        self.fail: dict[str, GrowthError] = {}
+        """Error of a list by plural name."""
+        self.is_filled = False
+        self.is_closed = False
+
+    async def list(self, resource, **selectors):
+        if resource.plural in self.fail:
+            raise self.fail[resource.plural]
+        return await super().list(resource, **selectors)
+
+    async def create(self, *given, **options):
+        assert not self.is_filled, "a command that only looks has written"
+        return await super().create(*given, **options)
+
+    async def patch(self, *given, **options):
+        assert not self.is_filled, "a command that only looks has written"
+        return await super().patch(*given, **options)
+
+    async def delete(self, *given, **options):
+        raise AssertionError("a command that only looks has written")
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+    async def fill(self, scene: Scene, *events: tuple[Resource, Json]) -> None:
+        """Put the scene's objects there, and accept no write from then on."""
+        self.install_definitions(definitions())
+        of_scene = [
+            (KWOK_NODE_CLASSES, scene.classes),
+            (NODE_POOLS, scene.pools),
+            (NODES, scene.nodes),
+            (PODS, scene.pods),
+            (NODE_REQUESTS, scene.requests),
+            (NODE_REMOVAL_REQUESTS, scene.removals),
+        ]
+        for resource, item in [*((r, item) for r, items in of_scene for item in items), *events]:
+            namespace = item["metadata"].get("namespace")
+            metadata = {key: value for key, value in item["metadata"].items() if key != "uid"}
+            made = await self.create(resource, {**item, "metadata": metadata}, namespace=namespace)
+            if "status" in item and made.get("status") != item["status"]:
+                change = [{"op": "add", "path": "/status", "value": item["status"]}]
+                await self.patch(resource, metadata["name"], change, namespace=namespace, subresource="status")
+        self.is_filled = True

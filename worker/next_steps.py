@@ -1,0 +1,173 @@
+"""What each lifecycle does next or waits for: the words of its own step function, from what the cluster shows.
+
+The provider is not asked, as these commands only look at the cluster: its answer counts as not known.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from activities.belongings import removal_timings, request_timings
+from activities.cluster import Object
+from activities.nodes import is_of, request_of, see_node
+from api.keys import LABEL_REQUEST_UID
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle import removal as removals
+from planner.lifecycle import request as requests
+from planner.lifecycle.seen import NodeSeen, RemovalSeen, RequestSeen
+from planner.lifecycle.step import Act, Done, Step, Wait
+from planner.lifecycle.unavailable import unavailable_until
+from planner.objects import Pod
+from worker.sight import Sight
+
+_FINISHED: Final = frozenset({"Succeeded", "Failed"})
+_OPEN: Final = frozenset({RequestPhase.PENDING, RequestPhase.PROVISIONING, RequestPhase.READY})
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """What is awaited, and what a person may do about it."""
+
+    kind: str
+    """request, removal or offering."""
+    name: str
+    what: str
+    until: datetime | None
+    commands: tuple[str, ...] = ()
+    """With NAME for the name."""
+
+
+def request_step(request: NodeRequest, sight: Sight) -> Step:
+    """Return the next step of a request."""
+    name, uid = request.metadata.name, request.metadata.uid
+    status, spec = request.status, request.spec
+    raw = sight.nodes.get(name)
+    node = None
+    if raw is not None and is_of(raw, request_uid=uid or None, provider_id=status.provider_id):
+        node = see_node(raw, name)
+    pods = {pod.uid: pod for pod in sight.snapshot.pods}
+    seated = [pods.get(seat.uid) for seat in spec.reserved_for]
+    seen = RequestSeen(
+        deleting=request.metadata.deletion_timestamp is not None,
+        pool=spec.pool,
+        status=status.model_copy(update={"events": ()}),
+        node=node,
+        seats=len(seated),
+        awaited=sum(pod is None or not _is_served(pod) for pod in seated),
+        bound=len(_occupants(sight, name)),
+        unsettled=sum(_awaits_pods(other, request) for other in sight.snapshot.requests),
+        offering_unavailable_until=_unavailable_until(request, sight),
+        timings=request_timings(sight.pool(spec.pool)),
+    )
+    return requests.next_step(seen, sight.snapshot.now)
+
+
+def removal_step(removal: NodeRemovalRequest, sight: Sight) -> Step:
+    """Return the next step of a removal."""
+    spec = removal.spec
+    raw = sight.nodes.get(spec.node_name or spec.server_name) or sight.nodes.get(spec.server_name)
+    node = None if raw is None else _node_of_removal(raw, removal)
+    occupants = () if node is None else _occupants(sight, node.name)
+    seen = RemovalSeen(
+        deleting=removal.metadata.deletion_timestamp is not None,
+        pool=spec.pool,
+        immediate=spec.immediate,
+        create_attempt_at=spec.create_attempt_at,
+        status=removal.status.model_copy(update={"events": ()}),
+        node=node,
+        occupants=tuple(pod.key for pod in occupants[:5]),
+        occupant_count=len(occupants),
+        timings=removal_timings(sight.pool(spec.pool)),
+    )
+    return removals.next_step(seen, None, sight.snapshot.now)
+
+
+def sentence(step: Step) -> str:
+    """Return what is awaited, or what is done now."""
+    match step:
+        case Wait(message=message):
+            return message
+        case Act(message=message, reason=reason):
+            return f"Due now: {message or reason}"
+        case Done(message=message):
+            return message
+
+
+def deadline(step: Step) -> datetime | None:
+    """Return until when it waits, None if it does not or waits for a message alone."""
+    return step.until if isinstance(step, Wait) else None
+
+
+def request_commands(request: NodeRequest) -> tuple[str, ...]:
+    """Return what a person may do about a request, with NAME for its name."""
+    open_ = request.status.phase in {RequestPhase.PENDING, RequestPhase.PROVISIONING}
+    return ("growth requests cancel NAME",) if open_ and request.metadata.deletion_timestamp is None else ()
+
+
+def removal_commands(removal: NodeRemovalRequest) -> tuple[str, ...]:
+    """Return what a person may do about a removal, with NAME for its name."""
+    status = removal.status
+    if status.phase is RemovalPhase.COULD_NOT_REMOVE:
+        return tuple(f"growth removals {verb} NAME" for verb in ("retry", "skip", "abandon"))
+    cancellable = status.phase is RemovalPhase.PENDING and status.cancel is None and not removal.spec.immediate
+    return ("growth removals cancel NAME",) if cancellable else ()
+
+
+def awaited(sight: Sight) -> Iterator[Awaited]:
+    """Yield everything that is awaited; records of machines that are there are not."""
+    for request in sight.snapshot.requests:
+        step = request_step(request, sight)
+        if step.reason != "Record":
+            yield Awaited("request", request.metadata.name, sentence(step), deadline(step), request_commands(request))
+    for removal in sight.snapshot.removals:
+        step = removal_step(removal, sight)
+        yield Awaited("removal", removal.metadata.name, sentence(step), deadline(step), removal_commands(removal))
+    for node_class in sight.snapshot.classes:
+        for entry in node_class.status.unavailable:
+            if sight.snapshot.now < entry.until:
+                what = f"{node_class.ref}: no capacity, {entry.failures} in a row; left out until then"
+                yield Awaited("offering", f"{entry.server_type} {entry.location}", what, entry.until)
+
+
+def _unavailable_until(request: NodeRequest, sight: Sight) -> datetime | None:
+    spec = request.spec
+    found = next((c for c in sight.snapshot.classes if c.ref == spec.class_ref), None)
+    if found is None:
+        return None
+    return unavailable_until(found.status.unavailable, spec.server_type, spec.location, sight.snapshot.now)
+
+
+def _awaits_pods(other: NodeRequest, request: NodeRequest) -> bool:
+    status = other.status
+    return (
+        other.metadata.uid != request.metadata.uid
+        and other.spec.pool == request.spec.pool
+        and bool(other.spec.reserved_for)
+        and other.metadata.deletion_timestamp is None
+        and status.phase in _OPEN
+        and status.settled_at is None
+        and status.released_at is None
+    )
+
+
+def _node_of_removal(raw: Object, removal: NodeRemovalRequest) -> NodeSeen:
+    spec = removal.spec
+    uid = removal.metadata.labels.get(LABEL_REQUEST_UID)
+    is_its = is_of(raw, request_uid=uid, provider_id=spec.provider_id) and (
+        uid is not None or request_of(raw) == spec.server_name
+    )
+    return see_node(raw, spec.server_name).model_copy(update={"foreign": not is_its})
+
+
+def _occupants(sight: Sight, node: str) -> list[Pod]:
+    return [
+        pod
+        for pod in sight.snapshot.pods
+        if pod.node_name == node and pod.phase not in _FINISHED and not (pod.is_daemon or pod.is_mirror)
+    ]
+
+
+def _is_served(pod: Pod) -> bool:
+    return bool(pod.node_name) or pod.phase in _FINISHED
