@@ -33,7 +33,6 @@ class Rank(IntEnum):
 
     NODE = 0
     IN_FLIGHT = 1
-    """Coming, or there and kept for its seats, so that a pod needs one to land."""
     """Coming, or there and still kept for its seats: a pod gets a seat, too."""
     MINIMUM = 2
     """Machines that a minimum asks for, which are bought in any case."""

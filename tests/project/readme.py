@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+_ON_A_CLUSTER = ("kubectl", *(f"growth {command}" for command in ("run", "status", "why", "requests", "removals")))
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -15,9 +16,7 @@ def commands() -> list[str]:
 
 def needs_cluster(command: str) -> bool:
     """Return whether the command is one of those that a cluster must be there for: `make e2e` runs them."""
-    return (
-        "kubectl" in command or "growth run" in command or "growth removals" in command or "growth requests" in command
-    )
+    return any(word in command for word in _ON_A_CLUSTER)
 
 
 def is_target(command: str) -> bool:
