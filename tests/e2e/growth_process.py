@@ -30,15 +30,26 @@ class TemporalServer:
 
 
 class GrowthProcess:
-    """A worker on the control plane; with an `address` it uses that Temporal server, without one its own."""
+    """A worker on the control plane, as its admin unless a `kubeconfig` is given.
 
-    def __init__(self, plane: ControlPlane, folder: Path, *, cluster: str, address: str | None) -> None:
+    With an `address` it uses that Temporal server, without one its own.
+    """
+
+    def __init__(
+        self,
+        plane: ControlPlane,
+        folder: Path,
+        *,
+        cluster: str,
+        address: str | None,
+        kubeconfig: Path | None = None,
+    ) -> None:
         self._folder = folder
         self._port = free_ports(1)[0]
         self._environment = {
             "PYTHONPATH": str(ROOT),
             "GROWTH_CLUSTER": cluster,
-            "GROWTH_KUBECONFIG": str(plane.kubeconfig),
+            "GROWTH_KUBECONFIG": str(kubeconfig or plane.kubeconfig),
             "GROWTH_HTTP_ADDRESS": f"127.0.0.1:{self._port}",
             "GROWTH_DATA_DIR": str(folder / "data"),
         }

@@ -13,7 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e.harness_build import STAGES, binaries
-from tests.e2e.harness_files import USERS, write_kubeconfig, write_service_account_key, write_tokens
+from tests.e2e.harness_files import (
+    USERS,
+    write_audit_policy,
+    write_kubeconfig,
+    write_service_account_key,
+    write_tokens,
+)
 from tests.e2e.harness_process import Process, ProcessDied, free_ports
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy" / "crds"
@@ -50,6 +56,11 @@ class ControlPlane:
     @property
     def kubeconfig(self) -> Path:
         return self.kubeconfig_for("admin")
+
+    @property
+    def audit_log(self) -> Path:
+        """What Growth's own account asked of the API server: a JSON object a line, absent before the first call."""
+        return self.folder / "audit.log"
 
     def kubectl(self, *arguments: str, stdin: str | None = None, user: str = "admin") -> str:
         """Run kubectl and return what it prints; a failure raises with its error text."""
@@ -154,6 +165,8 @@ class ControlPlane:
                 f"--cert-dir={certificates}",
                 f"--token-auth-file={tokens}",
                 "--authorization-mode=RBAC",
+                f"--audit-policy-file={write_audit_policy(self.folder)}",
+                f"--audit-log-path={self.audit_log}",
                 f"--service-account-issuer={self.url}",
                 f"--service-account-key-file={public_key}",
                 f"--service-account-signing-key-file={private_key}",

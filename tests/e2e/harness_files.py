@@ -22,6 +22,20 @@ def write_tokens(folder: Path) -> Path:
     return path
 
 
+def write_audit_policy(folder: Path) -> Path:
+    """Write and return the policy by which the API server writes down each call of Growth's own account, no other's."""
+    path = folder / "audit-policy.yaml"
+    growth = {"level": "Metadata", "userGroups": ["system:serviceaccounts:growth-system"]}
+    policy = {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": [growth, {"level": "None"}],
+    }
+    path.write_text(yaml.safe_dump(policy))
+    return path
+
+
 def write_service_account_key(folder: Path) -> tuple[Path, Path]:
     """Write and return a fresh RSA pair, private and public."""
     private, public = folder / "service-account.key", folder / "service-account.pub"

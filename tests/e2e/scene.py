@@ -10,16 +10,19 @@ from tests.e2e.harness import ControlPlane
 
 
 @contextmanager
-def scene(plane: ControlPlane, folder: Path, *, cluster: str, separate: bool = True) -> Iterator[GrowthProcess]:
+def scene(
+    plane: ControlPlane, folder: Path, *, cluster: str, separate: bool = True, kubeconfig: Path | None = None
+) -> Iterator[GrowthProcess]:
     """Lend a worker that is not started yet, with a Temporal server apart from it or of its own.
 
-    A failure prints the end of the worker's log.
+    It is the admin's worker unless a kubeconfig is given. A failure prints the end of the worker's log.
     """
     plane.apply_definitions()
     for name in ("class.yaml", "pool.yaml"):
         plane.kubectl("apply", "-f", str(OBJECTS / name))
     temporal = TemporalServer(folder) if separate else None
-    growth = GrowthProcess(plane, folder, cluster=cluster, address=None if temporal is None else temporal.address)
+    address = None if temporal is None else temporal.address
+    growth = GrowthProcess(plane, folder, cluster=cluster, address=address, kubeconfig=kubeconfig)
     try:
         yield growth
     except BaseException:

@@ -1,0 +1,246 @@
+"""The kustomize base on a real API server, and the worker under the account that it makes."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.cluster_view import NAMESPACE, ClusterView
+from tests.e2e.harness import ControlPlane
+from tests.e2e.scene import scene
+from tests.e2e.workloads import single_pod
+from tests.project.deploy_base import ROOT, one, rendered_base
+
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:growth"
+ACCOUNTS = f"system:serviceaccounts:{NAMESPACE}"
+KEPT = ("CustomResourceDefinition", "Namespace")
+"""What other scenarios on the control plane need too."""
+POOL = {
+    "apiVersion": "growth.dev/v1alpha1",
+    "kind": "NodePool",
+    "metadata": {"name": "default"},
+    "spec": {
+        "serverTypes": [{"name": "cx22"}, {"name": "cx32"}],
+        "limits": {"max": 5},
+        "scaleUp": {"unavailableTTL": "5m", "recordTTL": "1s"},
+        "scaleDown": {"idleAfter": "1s", "softGrace": "3s"},
+    },
+}
+SOLD_OUT = [{"serverType": "cx22", "call": "create", "error": "capacity"}]
+DENIED = [
+    ("get", "", "secrets", NAMESPACE),
+    ("list", "", "secrets", None),
+    ("get", "", "configmaps", "kube-system"),
+    ("update", "coordination.k8s.io", "leases", "kube-system"),
+    ("create", "", "pods", "default"),
+    ("delete", "", "pods", "default"),
+    ("create", "", "pods/exec", "default"),
+    ("patch", "", "pods/status", "default"),
+    ("create", "", "serviceaccounts/token", NAMESPACE),
+    ("create", "", "namespaces", None),
+    ("get", "", "nodes/proxy", None),
+    ("patch", "", "nodes/status", None),
+    ("delete", "growth.dev", "nodepools", None),
+    ("delete", "apiextensions.k8s.io", "customresourcedefinitions", None),
+    ("get", "apiextensions.k8s.io", "customresourcedefinitions", None),
+    ("escalate", "rbac.authorization.k8s.io", "clusterroles", None),
+    ("bind", "rbac.authorization.k8s.io", "clusterroles", None),
+    ("create", "rbac.authorization.k8s.io", "clusterrolebindings", None),
+    ("impersonate", "", "users", None),
+]
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+Right = tuple[str, str, str]
+"""Group, resource with its subresource, verb."""
+
+
+@contextmanager
+def installed(plane: ControlPlane) -> Iterator[list[dict[str, Any]]]:
+    """Apply the base; its worker is the test's process, so its Deployment has no pod."""
+    objects = rendered_base()
+    given = deepcopy(objects)
+    one(given, "Deployment")["spec"]["replicas"] = 0
+    plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(given))
+    try:
+        yield objects
+    finally:
+        rest = [item for item in given if item["kind"] not in KEPT]
+        plane.kubectl("delete", "-f", "-", stdin=yaml.safe_dump_all(rest))
+
+
+def account_kubeconfig(plane: ControlPlane, folder: Path) -> Path:
+    """Return a kubeconfig with a token of the base's service account."""
+    config = yaml.safe_load(plane.kubeconfig.read_text())
+    token = plane.kubectl("create", "token", "growth", "-n", NAMESPACE, "--duration=1h").strip()
+    config["users"][0]["user"] = {"token": token}
+    path = folder / "account.kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def calls(plane: ControlPlane) -> list[dict[str, Any]]:
+    """Return what the account has asked so far, as the API server wrote it down."""
+    if not plane.audit_log.exists():
+        return []
+    return [json.loads(line) for line in plane.audit_log.read_text().splitlines()]
+
+
+def refused(made: list[dict[str, Any]]) -> list[str]:
+    """Return the calls that were forbidden or came from nobody the API server knows."""
+    return [f"{c['verb']} {c['requestURI']}" for c in made if c.get("responseStatus", {}).get("code") in (401, 403)]
+
+
+def used(made: list[dict[str, Any]]) -> set[Right]:
+    """Return the rights that the calls needed."""
+    rights: set[Right] = set()
+    for call in made:
+        subject = call["objectRef"]
+        resource = "/".join(part for part in (subject["resource"], subject.get("subresource")) if part)
+        rights.add((subject.get("apiGroup", ""), resource, call["verb"]))
+    return rights
+
+
+def granted(objects: list[dict[str, Any]]) -> set[Right]:
+    """Return the rights that the base gives."""
+    rules = one(objects, "ClusterRole")["rules"] + one(objects, "Role")["rules"]
+    return {
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def may(plane: ControlPlane, verb: str, group: str, resource: str, namespace: str | None) -> bool:
+    """Return whether the API server would let the account do it."""
+    name, _, subresource = resource.partition("/")
+    asked = {"verb": verb, "group": group, "resource": name, "subresource": subresource, "namespace": namespace or ""}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": ACCOUNT,
+            "groups": [ACCOUNTS, "system:serviceaccounts", "system:authenticated"],
+            "resourceAttributes": asked,
+        },
+    }
+    return json.loads(plane.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(review)))["status"]["allowed"]
+
+
+def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane: ControlPlane, tmp_path: Path):
+    plane = control_plane
+    with (
+        installed(plane) as objects,
+        scene(
+            plane, tmp_path, cluster="account", separate=False, kubeconfig=account_kubeconfig(plane, tmp_path)
+        ) as growth,
+    ):
+        assert may(plane, "patch", "", "nodes", None)
+        assert [what for what in DENIED if may(plane, *what)] == []
+        # The fence of an earlier scenario, which would not have to be made.
+        plane.kubectl("delete", "lease", "growth-round", "-n", NAMESPACE, "--ignore-not-found")
+        before = len(calls(plane))
+        view = ClusterView(plane)
+        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        faults = json.dumps({"spec": {"faults": SOLD_OUT}})
+        plane.kubectl("patch", "kwoknodeclasses", "default", "--type=merge", "-p", faults)
+        growth.start()
+        try:
+            _cancelled_by_hand(plane, view)
+            _there_and_back(plane, view)
+            plane.kubectl("delete", "nodepools.growth.dev", "default", "--timeout=30s")
+        except BaseException:
+            # A missing right shows first as something that does not happen.
+            print("refused:", *sorted(set(refused(calls(plane)[before:]))), sep="\n  ")
+            raise
+        made = calls(plane)[before:]
+        assert refused(made) == []
+        assert used(made) == granted(objects)
+
+
+def _there_and_back(plane: ControlPlane, view: ClusterView) -> None:
+    """A pod gets a machine of the type that is not sold out, its record goes; without pods the machine goes."""
+    plane.kubectl("create", "-f", "-", stdin=json.dumps(single_pod("first", "1500m")))
+    plane.wait_for(lambda: view.running() == 1, "the pod runs")
+    (node,) = view.nodes().values()
+    assert node["metadata"]["labels"]["growth.dev/server-type"] == "cx32"
+    name = node["metadata"]["name"]
+    plane.wait_for(lambda: name not in _names(view, "noderequests"), "the record of the machine is gone")
+    plane.kubectl("delete", "pod", "first", "-n", "default", "--grace-period=0", "--force")
+    plane.wait_for(lambda: not view.nodes() and not view.servers(), "the machine is gone")
+    # That a server does not exist is believed a minute after it was asked for, and no sooner.
+    plane.wait_for(lambda: not view.items("noderemovalrequests"), "all removals have ended", 90)
+
+
+def _cancelled_by_hand(plane: ControlPlane, view: ClusterView) -> None:
+    """A request that a person deletes before its machine has come takes its server along."""
+    _boot_within(plane, "1h")
+    plane.kubectl("create", "-f", "-", stdin=json.dumps(single_pod("second", "1500m")))
+    plane.wait_for(lambda: bool(view.servers()), "a server boots")
+    (server,) = view.servers()
+    plane.kubectl("delete", "pod", "second", "-n", "default", "--grace-period=0", "--force")
+    plane.kubectl("delete", "noderequest", server, "--timeout=30s")
+    plane.wait_for(lambda: not view.servers(), "its server is gone")
+    _boot_within(plane, "1s")
+
+
+def _boot_within(plane: ControlPlane, time: str) -> None:
+    change = [{"op": "replace", "path": "/spec/serverTypes/1/locations/0/bootTime", "value": time}]
+    plane.kubectl("patch", "kwoknodeclasses", "default", "--type=json", "-p", json.dumps(change))
+
+
+def _names(view: ClusterView, kind: str) -> list[str]:
+    return [item["metadata"]["name"] for item in view.items(kind)]
+
+
+def test_taking_the_definitions_away_ends_all_objects_and_leaves_every_machine(
+    control_plane: ControlPlane, tmp_path: Path
+):
+    plane = control_plane
+    with (
+        installed(plane),
+        scene(
+            plane, tmp_path, cluster="away", separate=False, kubeconfig=account_kubeconfig(plane, tmp_path)
+        ) as growth,
+    ):
+        before = len(calls(plane))
+        view = ClusterView(plane)
+        growth.start()
+        plane.wait_for(lambda: view.phases("noderequests") == ["Ready"], "the pool's minimum is Ready")
+        machines = set(view.nodes())
+        try:
+            plane.kubectl("delete", "-k", str(ROOT / "deploy" / "crds"), "--timeout=50s")
+            assert plane.kubectl("get", "crds", "-o", "name").strip() == ""
+            assert set(view.nodes()) == view.servers() == machines
+            assert len(machines) == 1
+            assert refused(calls(plane)[before:]) == []
+        finally:
+            plane.apply_definitions()
+
+
+def test_the_worker_is_a_pod_that_the_restricted_standard_lets_in(control_plane: ControlPlane):
+    plane = control_plane
+    with installed(plane) as objects:
+        template = one(objects, "Deployment")["spec"]["template"]
+        metadata = {"name": "growth", "namespace": NAMESPACE, "labels": template["metadata"]["labels"]}
+        good = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+        bad = deepcopy(good)
+        del bad["spec"]["securityContext"]["seccompProfile"]
+
+        def is_refused() -> bool:
+            try:
+                plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(bad))
+            except AssertionError as error:
+                return 'violates PodSecurity "restricted' in str(error)
+            return False
+
+        # Admission learns of the namespace's label a moment after it is set.
+        plane.wait_for(is_refused, "the standard is enforced", 10)
+        plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(good))
