@@ -183,9 +183,10 @@ async def _lived(
 
 
 def _anonymous(part: Any) -> Any:
-    """Return a part of a history without the name of the machine that recorded it."""
+    """Return a part of a history without what only tells of the machine that recorded it: its name and its paths."""
     if isinstance(part, dict):
-        return {key: "worker" if key == "identity" else _anonymous(value) for key, value in part.items()}
+        kept = {key: value for key, value in part.items() if key != "stackTrace"}
+        return {key: "worker" if key == "identity" else _anonymous(value) for key, value in kept.items()}
     return [_anonymous(one) for one in part] if isinstance(part, list) else part
 
 

@@ -50,3 +50,9 @@ class Changed(NodeRequestWorkflow):
 async def test_a_change_that_does_not_fit_is_caught():
     with pytest.raises(workflow.NondeterminismError):
         await replayer(Changed).replay_workflow(history("request-comes"))
+
+
+def test_no_history_tells_of_the_machine_that_recorded_it():
+    texts = [path.read_text() for path in HISTORIES.glob("*.json")]
+    assert len(texts) >= 10
+    assert not any("stackTrace" in text for text in texts)
