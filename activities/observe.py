@@ -21,12 +21,12 @@ from activities.cluster import (
     Resource,
 )
 from activities.definitions import are_going, class_resource
-from activities.errors import InvalidConfiguration, NotFound, Unreachable
+from activities.errors import InvalidConfiguration, NotFound, Unreachable, Unreadable
 from activities.parsed import Parsed, problem_of
 from activities.ports import Ports
 from activities.providers.base import Provider
+from activities.requests_look import class_status
 from api.reading import read
-from api.v1alpha1.kwok_node_class import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
@@ -161,7 +161,7 @@ class Observer:
             for item in items:
                 try:
                     classes.append(_node_class(provider, item))
-                except ValueError as error:
+                except (ValueError, Unreadable) as error:
                     problems.append(problem_of(class_resource(kind), item, error))
         return tuple(classes), problems
 
@@ -185,8 +185,7 @@ def _node_class(provider: Provider, item: Object) -> NodeClass:
         offerings = provider.offerings(item)
     except InvalidConfiguration as error:
         return NodeClass(ref=ref, offerings=(), generation=generation, problem=str(error))
-    status = NodeClassStatus.model_validate(item.get("status", {}))
-    return NodeClass(ref=ref, offerings=offerings, status=status, generation=generation)
+    return NodeClass(ref=ref, offerings=offerings, status=class_status(item), generation=generation)
 
 
 def _by_name(items: Sequence[Object]) -> dict[str, Object]:

@@ -45,7 +45,7 @@ class Parsed(Generic[T]):
             return problem_of(self._resource, item, error)
 
 
-def problem_of(resource: Resource, item: Object, error: ValueError) -> Problem:
+def problem_of(resource: Resource, item: Object, error: Exception) -> Problem:
     """Return that `item` cannot be read."""
     metadata = item["metadata"]
     namespace = metadata.get("namespace")

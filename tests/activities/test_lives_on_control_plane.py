@@ -28,6 +28,7 @@ from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps
 from planner.lifecycle.step import Act, Done, EffectInput
 from tests.activities import bodies
+from tests.activities.on_control_plane import clear_named
 from tests.e2e.harness import borrowed_control_plane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -51,21 +52,10 @@ async def machine(control_plane):
     made = Machine(cluster, f"{SPACE}-{token_hex(3)}")
     await cluster.create(NAMESPACES, {"metadata": {"name": made.space}})
     yield made
-    for resource in (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODE_POOLS, KWOK_NODE_CLASSES, NODES):
-        for item in (await cluster.list(resource)).items:
-            if item["metadata"]["name"].startswith(SPACE):
-                await clear(cluster, resource, item)
+    await clear_named(cluster, SPACE)
     for name in (made.space, made.records):
         await cluster.delete(NAMESPACES, name)
     await cluster.close()
-
-
-async def clear(cluster, resource, item):
-    with suppress(NotFound):
-        if item["metadata"].get("finalizers"):
-            patch = [{"op": "remove", "path": "/metadata/finalizers"}]
-            await cluster.patch(resource, item["metadata"]["name"], patch)
-        await cluster.delete(resource, item["metadata"]["name"])
 
 
 class Machine:

@@ -180,6 +180,20 @@ async def test_a_class_without_offerings_is_a_class_with_a_problem(world):
     assert classes["default"].problem == ""
 
 
+async def test_a_class_whose_status_is_broken_is_told_in_one_line(world):
+    await world.cluster.patch(
+        KWOK_NODE_CLASSES,
+        "default",
+        [{"op": "add", "path": "/status", "value": {"unavailable": [{"serverType": "cx32"}]}}],
+        subresource="status",
+    )
+    (problem,) = (await see(world)).snapshot.problems
+    assert (problem.kind, problem.name) == ("KwokNodeClass", "default")
+    assert problem.message.startswith("status cannot be read: ")
+    assert "unavailable[0].location: is missing" in problem.message
+    assert "\n" not in problem.message
+
+
 async def test_no_class_at_all_is_no_error(world):
     await world.cluster.delete(KWOK_NODE_CLASSES, "default")
     assert (await see(world)).snapshot.classes == ()

@@ -16,7 +16,6 @@ from activities.cluster import (
     NODES,
     PODS,
 )
-from activities.errors import NotFound
 from activities.events import Recorder
 from activities.kube import KubeCluster
 from activities.plan import PlanActivities
@@ -25,6 +24,7 @@ from activities.providers.kwok import KwokProvider
 from api.keys import ANNOTATION_DELETE_MACHINES, ANNOTATION_IDLE_SINCE, FINALIZER
 from planner.round import RoundInput
 from tests.activities.bodies import node, pod, pool, removal
+from tests.activities.on_control_plane import clear_named
 from tests.e2e.harness import borrowed_control_plane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -46,23 +46,9 @@ async def cluster(control_plane):
     cluster = await KubeCluster.connect(str(control_plane.kubeconfig))
     await cluster.create(NAMESPACES, {"metadata": {"name": NAME}})
     yield cluster
-    for resource in (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODE_POOLS, KWOK_NODE_CLASSES, NODES):
-        for item in (await cluster.list(resource)).items:
-            name = item["metadata"]["name"]
-            if name.startswith(NAME):
-                await clear(cluster, resource, item)
+    await clear_named(cluster, NAME)
     await cluster.delete(NAMESPACES, NAME)
     await cluster.close()
-
-
-async def clear(cluster, resource, item):
-    name = item["metadata"]["name"]
-    try:
-        if item["metadata"].get("finalizers"):
-            await cluster.patch(resource, name, [{"op": "remove", "path": "/metadata/finalizers"}])
-        await cluster.delete(resource, name)
-    except NotFound:
-        return
 
 
 @pytest.fixture
