@@ -44,6 +44,8 @@ class Assembly:
     problem: PackingProblem
     asks: tuple[Ask, ...]
     sources: tuple[Source, ...]
+    resources: tuple[str, ...]
+    """Names, by resource index."""
 
 
 def may_hold(pod: Pod, labels: Mapping[str, str], taints: Sequence[Taint], free: Mapping[str, int]) -> bool:
@@ -139,7 +141,7 @@ class _Draft:
     def assembly(self) -> Assembly:
         groups = _groups(self._asks, self._resources, self._holders)
         problem = PackingProblem(groups, tuple(self._bins), tuple(self._limits))
-        return Assembly(problem, tuple(self._asks), tuple(self._sources))
+        return Assembly(problem, tuple(self._asks), tuple(self._sources), tuple(self._resources))
 
 
 def _fits_place(ask: Ask, place: Place) -> bool:

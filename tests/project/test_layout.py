@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("api", "planner", "activities", "workflows", "simulator", "worker")
+ROOMS = ("api", "planner", "activities", "workflows", "simulator", "benchmarks", "worker")
 LONGEST = 400
 """Lines of a Python file; above 300 a review is due. No file is exempt."""
 
@@ -52,6 +52,8 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
         ("workflows/planner.py", "import kubernetes", "Workflows, planner and api reach no client"),
         ("simulator/world.py", "import kubernetes", "Only activities.kube imports kubernetes"),
         ("planner/pack.py", "import temporalio", "Decisions know nothing"),
+        ("benchmarks/problem.py", "import simulator.world", "Rooms import only rooms below them"),
+        ("worker/main.py", "import benchmarks.generator", "Nothing that runs needs what only development has"),
     ],
 )
 def test_a_planted_import_breaks_its_contract(tmp_path: Path, file: str, planted: str, broken: str):

@@ -1,0 +1,35 @@
+"""The problem that a round's snapshot holds: the very pods and offerings that Growth decides on, for its peers."""
+
+from benchmarks.problem import Problem
+from planner.admission import admit
+from planner.assemble import assemble
+from planner.demand import is_demand
+from planner.fleet import machines
+from planner.model import Snapshot
+from planner.offers import pool_offers
+from planner.pod_class import ClassKeys, group
+from planner.room import room_left
+from planner.seats import settle_seats
+
+
+def problem_of(snapshot: Snapshot) -> Problem:
+    """Return what a round would have to buy machines for if none of those that are there had room.
+
+    Pods, pools, DaemonSets, offerings and bounds are judged by the planner's own functions: pods
+    count that are demand and have no seat on a coming machine; pods that the planner does not judge
+    or that no pool takes are left out, as it buys nothing for them; bounds are what is left of them.
+    Free room on nodes, and machines that a minimum asks for, are not part of the problem.
+    """
+    fleet, offers, keys = machines(snapshot), pool_offers(snapshot), ClassKeys()
+    room = room_left(fleet.values(), offers)
+    seated = settle_seats(fleet.values(), snapshot.pods, keys, snapshot.now).holders
+    waiting = [pod for pod in snapshot.pods if is_demand(pod) and pod.uid not in seated]
+    asks, _ = admit(group(waiting, keys, snapshot.pods), snapshot.pools, {}, offers, room)
+    assembly = assemble(asks, (), offers, room, ())
+    offerings = [source.offer.offering for source in assembly.sources if source.offer is not None]
+    return Problem(
+        packing=assembly.problem,
+        offerings=tuple(f"{offering.server_type} {offering.location}" for offering in offerings),
+        resources=assembly.resources,
+        currency="+".join(sorted({offering.currency for offering in offerings})),
+    )

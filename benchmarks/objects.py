@@ -1,0 +1,134 @@
+"""An instance as ordinary Kubernetes objects: what a cluster with these pods would show to Growth."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from activities.providers.kwok_catalogue import offerings
+from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_ZONE
+from api.v1alpha1.kwok_node_class import KwokNodeClass
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from benchmarks.catalogue import Machine
+from benchmarks.instance import DEDICATED, SCARCE, Instance, Shape
+from planner.model import NodeClass, Snapshot
+from planner.parse import Json, parse_objects, parse_pod
+
+_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""Any time: nothing here has an age."""
+_SOMEWHERE: Final = "fsn1"
+"""Location of machines that are in no zone."""
+_FAMILY: Final = "family"
+_SHAPE: Final = "shape"
+_FIRST_PORT: Final = 8000
+_MOST_MACHINES: Final = 100_000
+_WAITING: Final = {
+    "phase": "Pending",
+    "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
+}
+
+
+def snapshot_of(instance: Instance) -> Snapshot:
+    """Return a cluster without machines in which all pods of the instance wait, and one pool that takes them all."""
+    parsed = parse_objects(pods=_pods(instance))
+    node_class = KwokNodeClass.model_validate(
+        {"metadata": {"name": "default"}, "spec": {"serverTypes": _server_types(instance)}}
+    )
+    names = dict.fromkeys(machine.name for machine in instance.machines)
+    limited = {} if instance.limit is None else {"max": instance.limit}
+    pool = NodePool.model_validate(
+        {
+            "metadata": {"name": "default"},
+            "spec": {
+                "serverTypes": [{"name": name} | (limited if name in SCARCE else {}) for name in names],
+                "limits": {"max": _MOST_MACHINES},
+            },
+        }
+    )
+    return Snapshot(
+        now=_NOW,
+        pods=parsed.pods,
+        pools=(pool,),
+        classes=(NodeClass(ref=ClassRef(), offerings=offerings(node_class)),),
+        problems=parsed.problems,
+    )
+
+
+def unjudged_pods(instance: Instance) -> int:
+    """Return how many pods have a constraint that the planner does not judge: it would buy nothing for them."""
+    examples = enumerate(instance.shapes)
+    return sum(shape.count for i, shape in examples if parse_pod(_pod(f"example-{i}", i, shape)).unjudged)
+
+
+def _pods(instance: Instance) -> Iterator[Json]:
+    for i, shape in enumerate(instance.shapes):
+        for k in range(shape.count):
+            # Padded, so that names sort as shapes do, and classes keep the order that ties are decided by.
+            yield _pod(f"pod-{i:05}-{k:05}", i, shape)
+
+
+def _pod(name: str, i: int, shape: Shape) -> Json:
+    requests = {"cpu": f"{shape.cpu}m", "memory": f"{shape.memory}Mi"}
+    if shape.disk:
+        requests["ephemeral-storage"] = f"{shape.disk}Mi"
+    container: dict[str, Any] = {"name": "main", "resources": {"requests": requests}}
+    if shape.port is not None:
+        port = _FIRST_PORT + shape.port
+        container["ports"] = [{"containerPort": port, "hostPort": port}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "labels": {_SHAPE: str(i)}},
+        "spec": {"containers": [container], **_constraints(i, shape)},
+        "status": _WAITING,
+    }
+
+
+def _constraints(i: int, shape: Shape) -> Mapping[str, Any]:
+    selector = {LABEL_ARCH: shape.architecture, LABEL_ZONE: shape.zone}
+    if shape.is_dedicated:
+        selector[_FAMILY] = DEDICATED
+    kept_away = sorted(shape.apart | ({i} if shape.per_node == 1 else set()))
+    spread = [(LABEL_ZONE, 1)] if shape.is_spread else []
+    if shape.per_node is not None and shape.per_node > 1:
+        spread.append((LABEL_HOSTNAME, shape.per_node))
+    found: dict[str, Any] = {
+        "nodeSelector": {key: value for key, value in selector.items() if value},
+        "topologySpreadConstraints": [_spread(i, key, skew) for key, skew in spread],
+    }
+    if kept_away:
+        among = {"key": _SHAPE, "operator": "In", "values": [str(k) for k in kept_away]}
+        term = {"topologyKey": LABEL_HOSTNAME, "labelSelector": {"matchExpressions": [among]}}
+        found["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return found
+
+
+def _spread(i: int, key: str, skew: int) -> Json:
+    return {
+        "topologyKey": key,
+        "maxSkew": skew,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {_SHAPE: str(i)}},
+    }
+
+
+def _server_types(instance: Instance) -> list[dict[str, Any]]:
+    places: dict[str, list[Machine]] = {}
+    for machine in instance.machines:
+        places.setdefault(machine.name, []).append(machine)
+    return [_server_type(alike[0], [machine.zone or _SOMEWHERE for machine in alike]) for alike in places.values()]
+
+
+def _server_type(machine: Machine, locations: Iterable[str]) -> dict[str, Any]:
+    return {
+        "name": machine.name,
+        "capacity": {
+            "cpu": f"{machine.cpu}m",
+            "memory": f"{machine.memory}Mi",
+            "ephemeral-storage": f"{machine.disk}Mi",
+            "pods": str(machine.pods),
+        },
+        "architecture": machine.architecture,
+        "labels": {_FAMILY: machine.family},
+        "pricePerHour": machine.price_per_hour,
+        "locations": [{"name": location} for location in locations],
+    }
