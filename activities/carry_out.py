@@ -157,7 +157,7 @@ def _events(planned: PlannedRequest, request: Object, currency: str) -> list[Pla
     name, uid = request["metadata"]["name"], request["metadata"]["uid"]
     machine = f"{planned.server_type} in {planned.location}"
     price = f"{format_price(planned.price_per_hour)} {currency}/h"
-    pods = f", for {_named([f'{seat.namespace}/{seat.name}' for seat in planned.seats])}" if planned.seats else ""
+    pods = f" ({_named([f'{seat.namespace}/{seat.name}' for seat in planned.seats])})" if planned.seats else ""
     return [
         PlannedEvent(
             kind=NODE_REQUESTS.kind,
@@ -165,7 +165,7 @@ def _events(planned: PlannedRequest, request: Object, currency: str) -> list[Pla
             namespace=None,
             uid=uid,
             reason="Requested",
-            message=f"{planned.why}: {machine} at {price}{pods}",
+            message=f"{machine} at {price}. {planned.why}{pods}",
         ),
         *(
             PlannedEvent(

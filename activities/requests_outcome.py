@@ -78,7 +78,8 @@ class Outcome:
             return self._parked(record, phase, error.reason, message, until)
 
         await self._settle(record, error.reason, message, changes)
-        await tell(self._recorder, record, error.reason, message, warning=True)
+        told = f"{message}; not asked for again before {until:%H:%M:%S} UTC"
+        await tell(self._recorder, record, error.reason, told, warning=True)
 
     async def name_taken(self, record: Request, taken_by: Literal["server", "Node"], until: datetime) -> None:
         """Write that a server or Node of that name is not this request's.

@@ -139,9 +139,9 @@ def _why(offer: Offer, guests: Sequence[Guest]) -> str:
         usable = offer.usable.get(name, 0)
         if usable:
             used = sum(guest.pod.requests.get(name, 0) for guest in guests)
-            shares.append(f"{100 * used // usable} % of its {name}")
+            shares.append(f"{name} {100 * used // usable} %")
     number = "1 pod" if len(guests) == 1 else f"{len(guests)} pods"
-    return f"For {number} of pool {offer.pool.metadata.name}, which use {' and '.join(shares)}"
+    return f"For {number} of pool {offer.pool.metadata.name}: {', '.join(shares)}"
 
 
 def reservations(

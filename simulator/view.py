@@ -31,6 +31,10 @@ class View:
         """Return the nodes that carry a taint of this key."""
         return [n for n, node in self.nodes.items() if any(t["key"] == key for t in node["spec"].get("taints") or ())]
 
+    def removal_phase(self, name: str) -> str:
+        """Return the phase of the removal of that name: empty without one, and before its first status."""
+        return self.removals.get(name, {}).get("status", {}).get("phase", "")
+
     def phases(self) -> dict[str, str]:
         """Return the phase of each request and removal, by kind and name."""
         objects = [*self.requests.values(), *self.removals.values()]

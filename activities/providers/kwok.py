@@ -136,9 +136,8 @@ class KwokProvider:
             if location.stock is not None:
                 taken = [r for r in await self._records.list() if _is_of(r, node_class, order)]
                 if len(taken) >= location.stock:
-                    raise InsufficientCapacity(
-                        f"creation of a {order.server_type} in {order.location}: all {location.stock} exist"
-                    )
+                    rest = f", all {location.stock} exist" if location.stock else ""
+                    raise InsufficientCapacity(f"creation of a {order.server_type} in {order.location}: sold out{rest}")
             now = self._now()
             try:
                 return await self._records.add(

@@ -125,6 +125,15 @@ def test_room_elsewhere_lets_a_cool_off_go_on():
     assert made.removal_cancels == ()
 
 
+def test_of_machines_in_cool_off_the_cheapest_is_taken_back():
+    # Prices of cx22 and cx32 in the scene's class: the dearer one saves more by going.
+    cooling = [node("a-dear", "cx32"), node("b-cheap", "cx22")]
+    leaving = [removal("a-dear", "cx32"), removal("b-cheap", "cx22")]
+    made = planned(scene(pod("a"), nodes=cooling, removals=leaving))
+    assert places(made) == {"default/a": "b-cheap"}
+    assert [cancel.removal for cancel in made.removal_cancels] == ["b-cheap"]
+
+
 @pytest.mark.parametrize("status", [{"phase": "Deprovisioning"}, {"phase": "CouldNotRemove"}, {"immediate": True}])
 def test_a_machine_past_its_point_of_no_return_is_none(status):
     made = planned(scene(pod("a"), nodes=[node("n")], removals=[removal("n", **status)]))
