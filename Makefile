@@ -6,7 +6,7 @@ UV_COMPILE := $(BIN)/uv pip compile -q --generate-hashes --universal --python-ve
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help sync check format test e2e demo crds lock clean
+.PHONY: help sync check format test e2e demo bench crds drawings pictures lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,7 @@ check: .venv/dev.stamp ## format, lint, types, import law, spelling, dependencie
 	$(BIN)/codespell
 	$(BIN)/deptry .
 	$(BIN)/python -m api.schema --check
+	$(BIN)/python -m worker.lifecycle_drawing --check
 
 format: .venv/dev.stamp ## format the code and mend what the linter can mend
 	$(BIN)/ruff format -q .
@@ -36,8 +37,17 @@ e2e: .venv/dev.stamp ## the whole way on a real control plane (needs Go >= 1.26,
 demo: .venv/run.stamp ## pods to machines and back in a simulated cluster, with a real Temporal server
 	$(BIN)/growth demo
 
+bench: .venv/dev.stamp ## Growth's plans beside what the rules of its peers buy for the same pods
+	$(BIN)/python -m benchmarks.compare
+
 crds: .venv/run.stamp ## write deploy/crds from the kinds in api/
 	$(BIN)/python -m api.schema
+
+drawings: .venv/run.stamp ## write docs/lifecycles.md from the step functions of requests and removals
+	$(BIN)/python -m worker.lifecycle_drawing
+
+pictures: .venv/run.stamp ## record a run of the demo into docs/pictures
+	$(BIN)/python -m worker.demo.picture docs/pictures
 
 lock: .venv/dev.stamp ## resolve the lock files anew
 	$(UV_COMPILE) pyproject.toml -o requirements/run.txt

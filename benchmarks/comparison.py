@@ -69,8 +69,8 @@ def compare(recipe: Recipe) -> Comparison:
         problem = problem_of(snapshot)
         growth, bound = _from_objects(snapshot)
     rules: dict[str, Callable[[], Purchase]] = {
-        "Karpenter's rule, one pool of all types": partial(karpenter, problem),
-        "Karpenter's rule, one pool of cx and cax": partial(karpenter, problem, preferred=_CHEAP),
+        "Karpenter's rules, one pool of all types": partial(karpenter, problem),
+        "Karpenter's rules, one pool of cx and cax": partial(karpenter, problem, preferred=_CHEAP),
     }
     for name in EXPANDERS:
         rules[f"Cluster Autoscaler's rules, {name}"] = partial(cluster_autoscaler, problem, expander=name)

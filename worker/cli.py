@@ -3,16 +3,29 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
-from worker.command_error import USAGE_ERROR, CommandError
+from worker.command_error import USAGE_ERROR, AtOnce, CommandError
 
 READER_GONE = 128 + signal.SIGPIPE
 """As a shell tells of a program that the closed pipe ended."""
+INTERRUPTED = 128 + signal.SIGINT
+VARIABLES_ONLY = """Without an option, by environment variable only:
+
+GROWTH_OWN_PODS: pods of the worker and of its Temporal, as namespace/name with commas between; their nodes stay.
+
+GROWTH_EMBEDDED_PORT, GROWTH_EMBEDDED_UI_PORT: ports of the embedded Temporal server and of its UI; 0 takes a free one.
+
+GROWTH_TEMPORAL_API_KEY: API key of Temporal.
+
+GROWTH_TEMPORAL_TLS: true for TLS to Temporal; GROWTH_TEMPORAL_TLS_CA, GROWTH_TEMPORAL_TLS_CERT and
+GROWTH_TEMPORAL_TLS_KEY name PEM files.
+"""
 
 
 def _version() -> str:
@@ -35,20 +48,38 @@ def main() -> NoReturn:
     try:
         code = app(sys.argv[1:], exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        print(f"growth: {' '.join(str(error).split())} See `growth --help`.", file=sys.stderr)
+        print(f"growth: {_usage(error)}", file=sys.stderr)
         sys.exit(USAGE_ERROR)
     except CommandError as error:
         for line in str(error).splitlines():
             print(f"growth: {line}", file=sys.stderr)
-        sys.exit(error.code)
+        _end(AtOnce(error.code) if error.at_once else error.code)
     except BrokenPipeError:
         # Whoever read our output has seen enough; what Python still holds back must not raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(READER_GONE)
-    sys.exit(code if isinstance(code, int) else 0)
+    except KeyboardInterrupt:
+        _end(AtOnce(INTERRUPTED))
+    _end(code if isinstance(code, int) else 0)
 
 
-@app.command
+def _end(code: int) -> NoReturn:
+    if isinstance(code, AtOnce):
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _usage(error: CycloptsError) -> str:
+    """Return what is wrong with the command line, and where its help is."""
+    told = " ".join(str(error).split())
+    if isinstance(error, UnusedCliTokensError):
+        told = f"{' '.join(error.unused_tokens or ())}: that is more than the command takes."
+    return f"{told} See `{' '.join(('growth', *(error.command_chain or ())))} --help`."
+
+
+@app.command(help_epilogue=VARIABLES_ONLY)
 def run(
     *,
     embedded_temporal: Annotated[bool | None, Parameter(negative="")] = None,
@@ -63,20 +94,20 @@ def run(
     log_format: str | None = None,
     log_level: str | None = None,
 ) -> None:
-    """Run the worker. Each option can also be given as environment variable GROWTH_…; there are some more of those.
+    """Run the worker. Each option can also be given as environment variable, --data-dir as GROWTH_DATA_DIR.
 
     Args:
         embedded_temporal: run a Temporal server of this worker's own, on loopback only.
-        cluster: name of this cluster, in workflow ids and server labels.
-        namespace: Kubernetes namespace of Growth's own objects.
-        kubeconfig: kubeconfig file; without one in-cluster, else as kubectl finds it.
-        context: context in the kubeconfig.
-        temporal_address: host:port of the Temporal server.
-        temporal_namespace: namespace in Temporal.
-        data_dir: folder of the embedded Temporal server's file.
-        http_address: host:port of /healthz, /readyz and /metrics.
-        log_format: auto, console or json.
-        log_level: debug, info, warning or error.
+        cluster: name of this cluster, in workflow ids and server labels; default default.
+        namespace: Kubernetes namespace of Growth's own objects; default growth-system.
+        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
+        context: context in the kubeconfig; without one its current context.
+        temporal_address: host:port of the Temporal server; default localhost:7233.
+        temporal_namespace: namespace in Temporal; default growth.
+        data_dir: folder of the embedded Temporal server's file; default growth-data.
+        http_address: host:port of /healthz, /readyz and /metrics; default 127.0.0.1:8080.
+        log_format: auto, console or json; default auto.
+        log_level: debug, info, warning or error; default info.
     """
     given = {name: value for name, value in locals().items() if value is not None}
     from worker.settings import load  # noqa: PLC0415
@@ -89,7 +120,7 @@ def run(
 
 @app.command
 def crds() -> None:
-    """Print the definitions of Growth's kinds: `growth crds | kubectl apply -f -`."""
+    """Print the definitions of Growth's kinds: `growth crds | kubectl apply --server-side -f -`."""
     from api.schema import render_definitions  # noqa: PLC0415
 
     print("---\n".join(render_definitions().values()), end="")
@@ -99,6 +130,8 @@ def crds() -> None:
 app.command("worker.plan_command:plan", name="plan", help="Plan for the objects of a file; no cluster, no Temporal.")
 app.command("worker.status_command:status", name="status", help="Pools, demand, machines, and what is awaited.")
 app.command("worker.why_command:why", name="why", help="Why a pod, node, request or removal stands where it does.")
-app.command("worker.demo:demo", name="demo", help="A simulated cluster grows and shrinks, in less than a minute.")
+app.command(
+    "worker.demo.command:demo", name="demo", help="A simulated cluster grows and shrinks, in less than a minute."
+)
 app.command("worker.lifecycle_commands:requests", name="requests", help="Machines that shall come.")
 app.command("worker.lifecycle_commands:removals", name="removals", help="Machines that shall go.")

@@ -15,8 +15,8 @@ from tests.benchmarks.problems import KNOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = [
-    "Karpenter's rule, one pool of all types",
-    "Karpenter's rule, one pool of cx and cax",
+    "Karpenter's rules, one pool of all types",
+    "Karpenter's rules, one pool of cx and cax",
     "Cluster Autoscaler's rules, price",
     "Cluster Autoscaler's rules, least-waste",
     "Cluster Autoscaler's rules, most-pods",
@@ -54,7 +54,7 @@ def test_a_table_for_each_seed_and_the_means_of_all(capsys):
     assert "not for their programs" in out
     assert out.count("60 pods, 6 shapes, seed ") == 2
     assert out.count("lower bound  ") == 2
-    row = re.search(r"Karpenter's rule, one pool of all types +60 +\d+ +([\d,.]+) +(\d\.\d{3}) +\d+\.\d\d\n", out)
+    row = re.search(r"Karpenter's rules, one pool of all types +60 +\d+ +([\d,.]+) +(\d\.\d{3}) +\d+\.\d\d\n", out)
     found = [compare(Recipe(pods=60, shapes=6, seed=seed)) for seed in (0, 1)]
     first = found[0].lines[1]
     assert row is not None

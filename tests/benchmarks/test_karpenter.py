@@ -1,4 +1,4 @@
-"""Karpenter's rule: against the study's own implementation of it, and case by case."""
+"""Karpenter's rules: against the study's own implementation of it, and case by case."""
 
 import pytest
 

@@ -1,0 +1,74 @@
+"""What others' rules buy for the demo's pods, beside what Growth bought, and what no plan can go below."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from rich.table import Table
+
+from benchmarks.from_snapshot import problem_of
+from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from benchmarks.peers.karpenter import karpenter
+from planner.model import Snapshot
+from planner.plan import plan
+from worker.demo.scene import CURRENCY_SIGN
+from worker.demo.tables import plain
+
+LABEL: Final = (
+    "The others are their published rules, run on the same pods, machines and prices (benchmarks/peers), "
+    "not their programs."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """What one set of rules buys."""
+
+    who: str
+    machines: int
+    cost_per_hour: Decimal
+    placed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The peers' purchases, and the least that any plan costs."""
+
+    peers: tuple[Bought, ...]
+    lower_bound_per_hour: Decimal
+
+
+def compare(snapshot: Snapshot) -> Comparison:
+    """Return what the peers' rules buy for the pods of `snapshot`, of the offerings that it has."""
+    problem = problem_of(snapshot)
+    purchases = {"Karpenter's rules": karpenter(problem)}
+    purchases |= {
+        f"Cluster Autoscaler's rules, {name}": cluster_autoscaler(problem, expander=name) for name in EXPANDERS
+    }
+    return Comparison(
+        peers=tuple(Bought(who, one.machines, one.cost_per_hour, one.placed) for who, one in purchases.items()),
+        lower_bound_per_hour=plan(snapshot).lower_bound_per_hour,
+    )
+
+
+def comparison_table(growth: Bought, comparison: Comparison) -> Table:
+    """Return a line for each, with its price against Growth's."""
+    table = plain("who buys", right=("pods placed", "machines", f"{CURRENCY_SIGN} per hour", "against Growth"))
+    table.add_row(growth.who, str(growth.placed), str(growth.machines), f"{growth.cost_per_hour:.4f}", "", style="bold")
+    for peer in comparison.peers:
+        table.add_row(
+            peer.who,
+            str(peer.placed),
+            str(peer.machines),
+            f"{peer.cost_per_hour:.4f}",
+            _against(peer.cost_per_hour, growth.cost_per_hour),
+        )
+    bound = comparison.lower_bound_per_hour
+    table.add_row(
+        "no plan can cost less than", "", "", f"{bound:.4f}", _against(bound, growth.cost_per_hour), style="dim"
+    )
+    return table
+
+
+def _against(cost: Decimal, growth: Decimal) -> str:
+    return f"{(cost / growth - 1) * 100:+.0f} %"

@@ -1,0 +1,47 @@
+"""What the demo's load asks for, worked out from the objects alone before the show, as `growth plan` would."""
+
+from activities.cluster import DAEMON_SETS, KWOK_NODE_CLASSES, NODE_POOLS, PODS, Object
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.model import NodeClass, Plan, Snapshot
+from planner.parse import parse_objects
+from planner.plan import plan
+from simulator.workloads import Workload
+from simulator.world import World
+from worker.demo.scene import SoldOut
+from worker.ports import utc_now
+
+
+async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snapshot:
+    """Return what a round sees when all pods of `workloads` wait and there is no machine.
+
+    A world of its own is filled and left; nothing of it is seen by the show.
+    """
+    now = utc_now()
+    world = World(now=lambda: now, seed=0)
+    await world.apply(*objects)
+    for workload in workloads:
+        world.workloads.add(workload)
+    await world.settle()
+    cluster = world.cluster
+    parsed = parse_objects(pods=(await cluster.list(PODS)).items, daemon_sets=(await cluster.list(DAEMON_SETS)).items)
+    classes = (await cluster.list(KWOK_NODE_CLASSES)).items
+    return Snapshot(
+        now=now,
+        pods=parsed.pods,
+        daemon_sets=parsed.daemon_sets,
+        pools=tuple(NodePool.model_validate(pool) for pool in (await cluster.list(NODE_POOLS)).items),
+        classes=tuple(
+            NodeClass(ClassRef(name=one["metadata"]["name"]), world.provider.offerings(one)) for one in classes
+        ),
+    )
+
+
+def dearest_choice(planned: Plan) -> SoldOut:
+    """Return the offering that the plan spends most on a machine of: the one whose loss it feels."""
+    dearest = max(planned.requests, key=lambda request: (request.price_per_hour, request.server_type))
+    return SoldOut(dearest.server_type, dearest.location)
+
+
+async def first_choice(objects: list[Object], workloads: list[Workload]) -> SoldOut:
+    """Return the offering that the first plan for these pods would miss most."""
+    return dearest_choice(plan(await snapshot_of(objects, workloads)))

@@ -1,0 +1,54 @@
+"""What a person does in the demo: the messages that `growth removals` sends, and the cloud mended."""
+
+from typing import Final
+
+from temporalio.client import Client
+
+from activities.cluster import KWOK_NODE_CLASSES, NODES, Object
+from activities.writes import set_field
+from api.keys import ANNOTATION_DO_NOT_REMOVE
+from planner.round import ObjectId, removal_workflow_id
+from simulator.world import CLUSTER_NAME, World
+from workflows.messages import Asked
+
+NAME: Final = "demo"
+"""Who asks, as the objects will tell."""
+
+
+class Person:
+    """Acts on removals through Temporal, and on the cluster as kubectl would.
+
+    Args:
+        client: of the Temporal server that the worker uses.
+        world: the cluster.
+    """
+
+    def __init__(self, client: Client, world: World) -> None:
+        self._client = client
+        self._world = world
+
+    async def cancel(self, removal: Object, reason: str) -> None:
+        """Send the signal `cancel` to the removal's workflow."""
+        await self._client.get_workflow_handle(_workflow_id(removal)).signal("cancel", Asked(by=NAME, reason=reason))
+
+    async def retry(self, removal: Object, reason: str) -> str:
+        """Send the update `retry` to a parked removal's workflow and return its answer."""
+        handle = self._client.get_workflow_handle(_workflow_id(removal))
+        return await handle.execute_update("retry", Asked(by=NAME, reason=reason), result_type=str)
+
+    async def keep(self, node: str, why: str) -> None:
+        """Annotate the node so that no removal of it begins."""
+        found = await self._world.cluster.get(NODES, node)
+        operations = set_field(found, ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE), why)
+        await self._world.cluster.patch(NODES, node, operations)
+
+    async def mend_the_cloud(self) -> None:
+        """Take the scripted faults off the node class: from now on servers can be deleted."""
+        await self._world.cluster.patch(
+            KWOK_NODE_CLASSES, "default", [{"op": "add", "path": "/spec/faults", "value": []}]
+        )
+
+
+def _workflow_id(removal: Object) -> str:
+    metadata = removal["metadata"]
+    return removal_workflow_id(CLUSTER_NAME, ObjectId(name=metadata["name"], uid=metadata["uid"]))
