@@ -1,0 +1,205 @@
+"""Everything that the step functions may ever answer, by phase: what docs/lifecycles.md is drawn from.
+
+Nothing of it is written down here: the functions run on all that could be seen, and a wait runs once more at its
+deadline, which tells what happens then.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
+
+from api.duration import format_duration
+from api.v1alpha1.node_removal_request import RemovalPhase
+from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle import removal, request
+from planner.lifecycle.exploration import NOW, World, explore
+from planner.lifecycle.outcome import REMOVAL_OUTCOMES, REQUEST_OUTCOMES, Outcome
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.request import RequestEffect
+from planner.lifecycle.seen import RemovalSeen, RequestSeen
+from planner.lifecycle.step import Act, Decision, DecisionKind, Step, Wait
+
+ANY_PHASE: Final = ""
+"""The step is the same in every phase."""
+
+_PHASE: Final = "status.phase"
+_A_MOMENT: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifecycle:
+    """One of the two lifecycles, as far as its drawing needs it."""
+
+    kind: str
+    phases: type[StrEnum]
+    effects: type[StrEnum]
+    look: StrEnum
+    """The effect that no step asks for: drivers look after each."""
+    outcomes: Mapping[Any, tuple[Outcome, ...]]
+    decide: Callable[[World, datetime], Step]
+    """The step function, on what a world shows at a time."""
+    words: Mapping[str, Sequence[str]]
+    """Texts that its steps tell apart, by the name of the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What may happen in a phase under one reason."""
+
+    phase: str
+    """Or `ANY_PHASE`."""
+    kind: str
+    """wait, act or done."""
+    effect: str
+    """Empty for a wait and for the end."""
+    reason: str
+    messages: tuple[str, ...]
+    """Sentences; what stands between angle brackets differs from case to case."""
+    deadlines: tuple[str, ...]
+    """When a wait ends by itself, or what deadline an effect sets, in the words of status and pool."""
+    then: tuple[str, ...]
+    """Reasons of the steps that may follow at the deadline of a wait."""
+    outcomes: tuple[Outcome, ...]
+    """How an effect may end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    phase: str
+    step: Step
+    deadline: str
+    then: str
+
+
+@cache
+def lines_of(lifecycle: Lifecycle) -> tuple[Line, ...]:
+    """Return all that may happen in a lifecycle: by phase, waits first, then effects in the order of their enum.
+
+    Raises:
+        ValueError: an effect has no outcomes, or a deadline is not what a field, the time or a duration make.
+        TypeError: see `explore`.
+        UndeclaredWordError: see `explore`.
+    """
+    found: dict[tuple[str, str, str, str], list[_Answer]] = {}
+    for answer in explore(lambda world: _ask(lifecycle, world), lifecycle.words):
+        step = answer.step
+        effect = step.effect if isinstance(step, Act) else ""
+        found.setdefault((answer.phase, type(step).__name__.lower(), effect, step.reason), []).append(answer)
+    lines = [_line(lifecycle, key, answers) for key, answers in found.items()]
+    phases, effects = [*map(str, lifecycle.phases), ANY_PHASE], ["", *map(str, lifecycle.effects)]
+    return tuple(sorted(lines, key=lambda line: (phases.index(line.phase), effects.index(line.effect))))
+
+
+def _ask(lifecycle: Lifecycle, world: World) -> _Answer:
+    step = lifecycle.decide(world, NOW)
+    phase = world.told.get(_PHASE, ANY_PHASE)
+    deadline = then = ""
+    if isinstance(step, Act | Wait) and step.until is not None:
+        deadline = _words_of(world, step.until)
+        if isinstance(step, Wait):
+            then = _then(lifecycle, world, step, step.until)
+    return _Answer(str(phase), step, deadline, then)
+
+
+def _then(lifecycle: Lifecycle, world: World, wait: Wait, deadline: datetime) -> str:
+    """Return the reason of the step that the deadline brings, or an empty text if something else ends the wait."""
+    if lifecycle.decide(world, deadline - _A_MOMENT).reason != wait.reason:
+        return ""
+    return lifecycle.decide(world, deadline).reason
+
+
+def _line(lifecycle: Lifecycle, key: tuple[str, str, str, str], answers: Sequence[_Answer]) -> Line:
+    phase, kind, effect, reason = key
+    return Line(
+        phase=phase,
+        kind=kind,
+        effect=effect,
+        reason=reason,
+        messages=_distinct_sentences(lifecycle, [answer.step.message for answer in answers]),
+        deadlines=tuple(sorted({answer.deadline for answer in answers if answer.deadline}, key=len)),
+        then=tuple(dict.fromkeys(answer.then for answer in answers if answer.then)),
+        outcomes=_outcomes(lifecycle, effect) if effect else (),
+    )
+
+
+def _outcomes(lifecycle: Lifecycle, effect: str) -> tuple[Outcome, ...]:
+    known = lifecycle.outcomes.get(lifecycle.effects(effect))
+    if known is None:
+        msg = f"where {effect} leads is not known: add it to planner/lifecycle/outcome.py"
+        raise ValueError(msg)
+    return known
+
+
+def _distinct_sentences(lifecycle: Lifecycle, messages: Sequence[str]) -> tuple[str, ...]:
+    """Return the sentences as they were found, of those that differ in names only the one that names most."""
+    names = re.compile("|".join(["<[a-z ]+>", "[0-9]+", *(w for words in lifecycle.words.values() for w in words)]))
+    by_form: dict[str, str] = {}
+    for message in dict.fromkeys(messages):
+        form = names.sub("", message).strip()
+        known = by_form.get(form, "")
+        by_form[form] = known if known.count("<") >= message.count("<") and known else message
+    return tuple(by_form.values())
+
+
+def _words_of(world: World, moment: datetime) -> str:
+    """Return in words how a moment comes about: each one shown has a part of its own that tells which it was."""
+    moments = {name: told for name, told in world.told.items() if isinstance(told, datetime)}
+    durations = {told: name for name, told in world.told.items() if isinstance(told, timedelta)}
+    for name, known in (moments | {"": NOW}).items():
+        rest = moment - known
+        since = f"after {_field(name)}" if name else "from now"
+        if name and not rest:
+            return _field(name)
+        for duration, of in durations.items():
+            times, left = divmod(rest, duration)
+            if times >= 1 and not left:
+                return f"{f'{times} times ' if times > 1 else ''}{_field(of)} {since}"
+        if rest > timedelta() and not rest % timedelta(seconds=1):
+            return f"{format_duration(rest)} {since}"
+    msg = f"the deadline {moment.isoformat()} comes from nothing that was shown: {world.told}"
+    raise ValueError(msg)
+
+
+def _field(name: str) -> str:
+    return f"`{to_camel(name.rpartition('.')[2])}`"
+
+
+def _decide_request(world: World, now: datetime) -> Step:
+    return request.next_step(world.imagine(RequestSeen), now)
+
+
+def _decide_removal(world: World, now: datetime) -> Step:
+    message = world.tell("message", Decision | None, None) if now == NOW else None
+    return removal.next_step(world.imagine(RemovalSeen), message, now)
+
+
+REQUEST: Final = Lifecycle(
+    kind="NodeRequest",
+    phases=RequestPhase,
+    effects=RequestEffect,
+    look=RequestEffect.LOOK,
+    outcomes=REQUEST_OUTCOMES,
+    decide=_decide_request,
+    words={},
+)
+REMOVAL: Final = Lifecycle(
+    kind="NodeRemovalRequest",
+    phases=RemovalPhase,
+    effects=RemovalEffect,
+    look=RemovalEffect.LOOK,
+    outcomes=REMOVAL_OUTCOMES,
+    decide=_decide_removal,
+    words={
+        "message.by": (),
+        "decision.by": (),
+        "decision.word": tuple(DecisionKind),
+        "status.cancel.by": (removal.NOT_EMPTY, removal.NOT_OURS),
+        "status.reason": (removal.DELETE_FAILED, removal.RETRIED),
+    },
+)

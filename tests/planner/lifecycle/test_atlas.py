@@ -1,0 +1,193 @@
+"""The atlas of the lifecycles leaves nothing out, and says of some known steps what a person would."""
+
+import ast
+import inspect
+import re
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from types import CodeType, FunctionType
+
+import pytest
+from hypothesis import given, settings
+
+from planner.lifecycle import decision, removal, request
+from planner.lifecycle.atlas import ANY_PHASE, REMOVAL, REQUEST, lines_of
+from planner.lifecycle.exploration import NOW, explore
+from planner.lifecycle.seen import RemovalSeen
+from planner.lifecycle.step import Act, Wait
+from tests.planner.lifecycle import test_sweep
+
+BOTH = pytest.mark.parametrize("lifecycle", [REQUEST, REMOVAL], ids=lambda lifecycle: lifecycle.kind)
+NOT_REASONS = {"Person", "Delete", "Timer", "Provider"}
+"""Words for who asked, which stand on the object beside the reason."""
+
+
+def line(lifecycle, phase, reason, effect=""):
+    (one,) = (
+        one
+        for one in lines_of(lifecycle)
+        if (one.phase, one.reason, one.effect) == (phase, reason, effect) and one.kind != "done"
+    )
+    return one
+
+
+def codes(module, *, without=()):
+    """The code of every function of a module, those inside functions too."""
+    left = [
+        one.__code__
+        for name, one in vars(module).items()
+        if isinstance(one, FunctionType) and one.__module__ == module.__name__ and name not in without
+    ]
+    while left:
+        code = left.pop()
+        yield code
+        left += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "wanted"),
+    [
+        (REQUEST, [*codes(request)]),
+        # `refusal` and `decision_on` are for others too: their callers in the steps have asked part of it before.
+        (REMOVAL, [*codes(removal), *codes(decision, without=("refusal", "decision_on"))]),
+    ],
+    ids=["request", "removal"],
+)
+def test_every_line_of_the_step_functions_is_explored(lifecycle, wanted):
+    """A branch that the imagined world cannot reach would be missing from the drawing."""
+    lines = {(code, number) for code in wanted for *_, number in code.co_lines() if number != code.co_firstlineno}
+    left = {(code, number) for code, number in lines if number is not None}
+    known = {code for code, _ in left}
+
+    def trace(frame, event, _argument):
+        if frame.f_code not in known:
+            return None
+        left.discard((frame.f_code, frame.f_lineno))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        for _ in explore(lambda world: lifecycle.decide(world, NOW), lifecycle.words):
+            if not left:
+                break
+    finally:
+        sys.settrace(before)
+    assert not {f"{code.co_name} line {number}" for code, number in left}
+
+
+@BOTH
+def test_every_effect_is_there_but_the_look(lifecycle):
+    assert {one.effect for one in lines_of(lifecycle) if one.effect} == set(lifecycle.effects) - {lifecycle.look}
+
+
+def literals(module):
+    """The CamelCase words in the code of a module: its reasons."""
+    tree = ast.parse(inspect.getsource(module))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if re.fullmatch("([A-Z][a-z]+)+", text)} - NOT_REASONS
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "modules"), [(REQUEST, [request]), (REMOVAL, [removal, decision])], ids=["request", "removal"]
+)
+def test_every_reason_in_the_source_is_there(lifecycle, modules):
+    words = set().union(*map(literals, modules))
+    assert len(words) > 15
+    shown = {one.reason for one in lines_of(lifecycle)} | {
+        outcome.reason for one in lines_of(lifecycle) for outcome in one.outcomes
+    }
+    # "Cancelled" and the like stand in sentences too; there they are no reason on their own.
+    assert words - shown == set()
+
+
+@settings(max_examples=300, deadline=None)
+@given(test_sweep.requests)
+def test_whatever_is_seen_of_a_request_its_step_is_there(seen):
+    check(REQUEST, seen, request.next_step(seen, test_sweep.NOW))
+
+
+@settings(max_examples=300, deadline=None)
+@given(test_sweep.removals, test_sweep.decisions)
+def test_whatever_is_seen_of_a_removal_its_step_is_there(seen, message):
+    check(REMOVAL, seen, removal.next_step(seen, message, test_sweep.NOW))
+
+
+def check(lifecycle, seen, step):
+    effect = step.effect if isinstance(step, Act) else ""
+    reasons = {
+        one.reason
+        for one in lines_of(lifecycle)
+        if one.phase in (ANY_PHASE, seen.status.phase)
+        and one.effect == effect
+        and (one.kind == "wait") == isinstance(step, Wait)
+    }
+    # A hand-over takes over the reason that the request has, which the atlas tells as such.
+    assert step.reason in reasons or "<reason>" in reasons
+
+
+def test_the_reasons_of_a_cancel_are_those_under_which_it_is_carried_out():
+    """A word that ends a removal by itself must be among the declared words of the record."""
+    recorded, carried = (
+        {one.reason for one in lines_of(REMOVAL) if (one.phase, one.effect) == ("Pending", effect)}
+        for effect in ("cancel_removal", "untaint_node")
+    )
+    assert recorded == carried == {"Cancelled", "NotEmpty", "NotOurs"}
+
+
+def test_waits_tell_until_when_and_what_comes_then():
+    """Source: design §5."""
+    boot = line(REQUEST, "Provisioning", "ServerBoot")
+    assert (boot.kind, boot.deadlines, boot.then) == ("wait", ("`provisioningDeadline`",), ("ProvisioningTimeout",))
+    node = line(REQUEST, "Provisioning", "NodeReady")
+    assert set(node.deadlines) == {"`joinDeadline`", "1m after `registeredAt`"}
+    assert set(node.then) == {"JoinTimeout", "PodsBound", "NotReady"}
+    cool_off = line(REMOVAL, "Pending", "CoolOff")
+    assert set(cool_off.deadlines) == {"`scaleDownAt`", "5s after `taintedAt`"}
+    assert set(cool_off.then) == {"Empty", "NotEmpty"}
+    deletion = line(REMOVAL, "Deprovisioning", "ServerDeletion")
+    assert deletion.deadlines == ("`retry` after `removeAttemptedAt`",)
+    assert set(deletion.then) == {"DeleteServer", "RemovalFailed"}
+    answer = line(REQUEST, "Ready", "ServerAnswer")
+    assert (answer.deadlines, answer.then) == ((), ())
+
+
+def test_effects_tell_the_deadline_that_they_set():
+    assert set(line(REQUEST, "Pending", "CreateServer", "create_server").deadlines) == {
+        "`provisioningDeadline`",
+        "`provisioningTimeout` from now",
+    }
+    parked = line(REMOVAL, "Deprovisioning", "RemovalFailed", "park_removal")
+    assert {"`parkedRetry` from now", "2 times `parkedRetry` from now"} <= set(parked.deadlines)
+
+
+def test_sentences_read_for_all_cases():
+    assert line(REQUEST, "Provisioning", "Ready", "mark_ready").messages == ("Node <name> is Ready",)
+    assert line(REQUEST, "Ready", "PodsBind").messages == (
+        "<awaited> of <seats> planned pods are not bound; then the node opens for all",
+    )
+    assert line(REMOVAL, "Pending", "NotEmpty", "cancel_removal").messages == (
+        "<occupant count> pods are on the node: <occupants>",
+    )
+    assert not [message for one in lines_of(REQUEST) for message in one.messages if re.search("[0-9]", message)]
+
+
+def test_what_does_not_depend_on_the_phase_is_told_once():
+    assert line(REQUEST, ANY_PHASE, "DefinitionRemoved", "forget_request")
+    assert line(REMOVAL, ANY_PHASE, "DefinitionRemoved", "forget_removal")
+
+
+def test_an_effect_without_an_outcome_is_an_error():
+    unknown = replace(REMOVAL, outcomes={})
+    with pytest.raises(ValueError, match=r"leads is not known: add it to planner/lifecycle/outcome\.py"):
+        lines_of(unknown)
+
+
+def test_a_deadline_from_nowhere_is_an_error():
+    def decide(world, now):
+        assert world.imagine(RemovalSeen).exists or True
+        return Wait(reason="Odd", message="", until=now + timedelta(milliseconds=500))
+
+    with pytest.raises(ValueError, match="comes from nothing that was shown"):
+        lines_of(replace(REMOVAL, decide=decide))
