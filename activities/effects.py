@@ -64,15 +64,30 @@ async def carry_out(
             return await look()
 
 
-async def tell(recorder: Recorder, record: Record[Kind], reason: str, message: str, *, warning: bool = False) -> None:
-    """Tell a Kubernetes Event on the record's object. Never raises."""
-    await tell_on(recorder, record.resource, record.object, reason, message, warning=warning)
+async def tell(
+    recorder: Recorder,
+    record: Record[Kind],
+    reason: str,
+    message: str,
+    *,
+    warning: bool = False,
+    always: bool = False,
+) -> None:
+    """Tell a Kubernetes Event on the record's object; `always` as in `Recorder.tell`. Never raises."""
+    await tell_on(recorder, record.resource, record.object, reason, message, warning=warning, always=always)
 
 
 async def tell_on(
-    recorder: Recorder, resource: Resource, subject: Object, reason: str, message: str, *, warning: bool = False
+    recorder: Recorder,
+    resource: Resource,
+    subject: Object,
+    reason: str,
+    message: str,
+    *,
+    warning: bool = False,
+    always: bool = False,
 ) -> None:
-    """Tell a Kubernetes Event on any object. Never raises."""
+    """Tell a Kubernetes Event on any object; `always` as in `Recorder.tell`. Never raises."""
     metadata = subject["metadata"]
     await recorder.tell(
         PlannedEvent(
@@ -83,5 +98,6 @@ async def tell_on(
             reason=reason,
             message=message,
             warning=warning,
-        )
+        ),
+        always=always,
     )

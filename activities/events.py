@@ -68,9 +68,14 @@ class Recorder:
         self._ports = ports
         self._told: OrderedDict[tuple[str, str], datetime] = OrderedDict()
 
-    async def tell(self, event: PlannedEvent) -> None:
-        """Write the event, unless the same one was told lately. Never raises: a failure is logged."""
-        if self._is_news(event):
+    async def tell(self, event: PlannedEvent, *, always: bool = False) -> None:
+        """Write the event, unless the same one was told lately. Never raises: a failure is logged.
+
+        Args:
+            event: what to tell.
+            always: it answers a person, who may say another thing within minutes and waits for that answer too.
+        """
+        if always or self._is_news(event):
             await self._write(event)
 
     async def tell_round(self, events: Sequence[PlannedEvent], pools: Sequence[NodePool]) -> None:

@@ -36,6 +36,7 @@ def all_activities(ports: Ports) -> list[Callable[..., Any]]:
         requests.forget_request,
         removals.look_removal,
         removals.taint_node,
+        removals.answer_decision,
         removals.cancel_removal,
         removals.untaint_node,
         removals.commit_removal,

@@ -10,7 +10,9 @@ from activities.status import Record, as_record, write_status
 from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest
+from planner.lifecycle.decision import decision_on
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
+from planner.lifecycle.step import DecisionKind
 
 
 async def order_removal(ports: Ports, request: NodeRequest) -> None:
@@ -74,7 +76,9 @@ async def _make_certain(ports: Ports, removal: Record[NodeRemovalRequest], reque
         )
     if model.spec.immediate or model.status.phase is not RemovalPhase.PENDING:
         return
-    if model.status.cancel is not None or removal.is_deleting:
+    wanted = decision_on(model.metadata.annotations)
+    is_unwanted = wanted is not None and wanted.kind is DecisionKind.CANCEL
+    if model.status.cancel is not None or removal.is_deleting or is_unwanted:
         raise Conflict(f"NodeRemovalRequest {name} is being cancelled: it has to end first")
     await write_status(
         ports.cluster,

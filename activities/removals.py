@@ -5,12 +5,14 @@ from collections.abc import Awaitable, Callable
 from temporalio import activity
 
 from activities import removals_cool_off, removals_end, removals_server
+from activities.decisions import answer_decision
 from activities.driven import note_driver
 from activities.effects import CLOCKS_DIFFER_BY, act_of, carry_out
 from activities.events import Recorder
 from activities.ports import Ports
 from activities.removals_look import RemovalSight, look_at_removal
-from planner.lifecycle.removal import RemovalEffect, next_step, refusal
+from planner.lifecycle.decision import annotated, refusal
+from planner.lifecycle.removal import RemovalEffect, next_step
 from planner.lifecycle.seen import RemovalSeen
 from planner.lifecycle.step import Act, DecisionKind, EffectInput
 
@@ -22,7 +24,7 @@ _DECISIONS = {
     RemovalEffect.SKIP: DecisionKind.SKIP,
     RemovalEffect.ABANDON: DecisionKind.ABANDON,
 }
-"""Effects that a message may ask for: due as long as the message would be accepted."""
+"""Effects that a message may ask for: due as long as it would be accepted and nothing else stands on the object."""
 
 
 class RemovalActivities:
@@ -51,6 +53,11 @@ class RemovalActivities:
         return await self._run(
             given, lambda sight, act: removals_cool_off.taint_node(self._ports, self._recorder, sight, act)
         )
+
+    @activity.defn(name=RemovalEffect.ANSWER.value)
+    async def answer_decision(self, given: EffectInput) -> RemovalSeen:
+        """Answer a decision by annotation that has no effect (any more), and take it off."""
+        return await self._run(given, lambda sight, _: answer_decision(self._ports, self._recorder, sight))
 
     @activity.defn(name=RemovalEffect.CANCEL.value)
     async def cancel_removal(self, given: EffectInput) -> RemovalSeen:
@@ -135,8 +142,10 @@ class RemovalActivities:
         if any(isinstance(step, Act) and step.effect == act.effect for step in steps):
             return True
         decision = _DECISIONS.get(RemovalEffect(act.effect))
+        wanted = annotated(seen)
         return (
             decision is not None
+            and (wanted is None or wanted.kind is decision)
             and not seen.crds_going
             and seen.status.cancel is None
             and refusal(seen, decision) is None

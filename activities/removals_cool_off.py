@@ -57,9 +57,11 @@ async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalSight, act:
         tainted_at=now,
         conditions=conditions_with(record, "Tainted", status=True, reason=act.reason, message=act.message, now=now),
     )
-    await tell(recorder, record, act.reason, act.message)
+    ends_at = record.model.status.scale_down_at
+    told = act.message if ends_at is None else f"{act.message} by {ends_at:%H:%M:%S} UTC"
+    await tell(recorder, record, act.reason, told)
     if sight.node is not None:
-        await tell_on(recorder, NODES, sight.node, act.reason, act.message)
+        await tell_on(recorder, NODES, sight.node, act.reason, told)
 
 
 async def cancel(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:

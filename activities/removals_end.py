@@ -12,7 +12,7 @@ from activities.removals_look import RemovalSight, is_ours
 from activities.removals_server import delete_node
 from activities.status import drop_finalizer, let_go
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
-from planner.lifecycle.removal import refusal
+from planner.lifecycle.decision import refusal
 from planner.lifecycle.step import Act, DecisionKind
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,9 @@ from activities.pods import occupants_of
 from activities.ports import Ports
 from activities.providers.base import Server
 from activities.status import Record, read_removal
-from api.keys import LABEL_CLUSTER, LABEL_REQUEST_UID
+from api.keys import ANNOTATION_DECISION, LABEL_CLUSTER, LABEL_REQUEST_UID
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from planner.lifecycle.decision import decision_on
 from planner.lifecycle.seen import NodeSeen, RemovalSeen, ServerSeen
 
 _NAMED: Final = 5
@@ -47,6 +48,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
         immediate=spec.immediate,
         create_attempt_at=spec.create_attempt_at,
         status=status.model_copy(update={"events": ()}),
+        decision=decision_on(record.model.metadata.annotations, by=_annotator(record.object)),
     )
     if record.is_deleting and await are_going(ports):
         return RemovalSight(record, seen.model_copy(update={"crds_going": True}))
@@ -89,6 +91,18 @@ def _seen_node(node: Object, removal: NodeRemovalRequest) -> NodeSeen:
         uid is not None or request_of(node) == spec.server_name
     )
     return see_node(node, spec.server_name).model_copy(update={"foreign": not is_its})
+
+
+def _annotator(removal: Object) -> str | None:
+    """Return the field manager that wrote the decision on the removal, such as kubectl-annotate, if known.
+
+    Source: Kubernetes docs, "Server-Side Apply", field management.
+    """
+    for entry in removal["metadata"].get("managedFields") or ():
+        annotations = entry.get("fieldsV1", {}).get("f:metadata", {}).get("f:annotations", {})
+        if f"f:{ANNOTATION_DECISION}" in annotations:
+            return entry.get("manager")
+    return None
 
 
 def request_uid(removal: NodeRemovalRequest) -> str | None:

@@ -13,8 +13,14 @@ from activities.events import Recorder
 from activities.ports import Ports
 from activities.removals_look import RemovalSight, is_ours
 from activities.status import conditions_with, write_status, write_step
+from api.keys import ANNOTATION_DECISION
+from api.timestamp import format_timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
-from planner.lifecycle.step import Act, shortened
+from planner.lifecycle.removal import BY_PROVIDER, BY_TIMER, DELETE_FAILED
+from planner.lifecycle.step import Act, DecisionKind, shortened
+
+_CAUSE_CHARACTERS = 600
+"""Of a provider's answer in an event, whose end says what a person may do."""
 
 log = logging.getLogger(__name__)
 
@@ -46,12 +52,12 @@ async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -
             ports.cluster,
             record,
             now=ports.now(),
-            event="DeleteFailed",
+            event=DELETE_FAILED,
             because=message,
-            reason="DeleteFailed",
+            reason=DELETE_FAILED,
             message=message,
         )
-        await tell(recorder, record, "DeleteFailed", message, warning=True)
+        await tell(recorder, record, DELETE_FAILED, message, warning=True)
 
 
 async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:
@@ -93,18 +99,25 @@ async def park(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) 
     """
     now = ports.now()
     record = sight.record
+    retry_at = act.until or now + sight.seen.timings.parked_retry
     await write_step(
         ports.cluster,
         record,
         act,
         now=now,
         phase=RemovalPhase.COULD_NOT_REMOVE,
-        retry_at=act.until or now + sight.seen.timings.parked_retry,
+        times_parked=record.model.status.times_parked + 1,
+        retry_at=retry_at,
         conditions=conditions_with(record, "Removed", status=False, reason=act.reason, message=act.message, now=now),
     )
-    await tell(recorder, record, act.reason, act.message, warning=True)
+    message = (
+        f"{act.message[:_CAUSE_CHARACTERS]}. Retry, skip or abandon it: kubectl annotate noderemovalrequest "
+        f"{record.name} {ANNOTATION_DECISION}={DecisionKind.RETRY}. "
+        f"By itself it is tried again at {format_timestamp(retry_at.replace(microsecond=0))}"
+    )
+    await tell(recorder, record, act.reason, message, warning=True)
     if sight.node is not None:
-        await tell_on(recorder, NODES, sight.node, act.reason, act.message, warning=True)
+        await tell_on(recorder, NODES, sight.node, act.reason, message, warning=True)
 
 
 async def resume(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
@@ -114,6 +127,7 @@ async def resume(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
         Conflict: the removal has changed since it was read.
     """
     by = act.by or "Person"
+    is_by_itself = by in {BY_TIMER, BY_PROVIDER}
     await write_status(
         ports.cluster,
         sight.record,
@@ -125,6 +139,7 @@ async def resume(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
         message=act.message,
         removal_attempts=0,
         remove_attempted_at=None,
+        times_parked=sight.record.model.status.times_parked if is_by_itself else 0,
         retry_at=None,
     )
     await tell(recorder, sight.record, act.reason, f"By {by}: {act.message}")

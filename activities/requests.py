@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from temporalio import activity
 
 from activities import requests_end, requests_node
+from activities.decisions import tell_undecidable
 from activities.driven import note_driver
 from activities.effects import CLOCKS_DIFFER_BY, act_of, carry_out
 from activities.events import Recorder
@@ -35,6 +36,7 @@ class RequestActivities:
         sight = await look_at_request(self._ports, given.name, given.uid)
         if sight is not None:
             await note_driver(self._ports, sight.record)
+            await tell_undecidable(self._recorder, sight.record)
         return _seen(sight)
 
     @activity.defn(name=RequestEffect.CREATE_SERVER.value)

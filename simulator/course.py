@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from activities.errors import GrowthError
 from planner.lifecycle import removal, request
+from planner.lifecycle.decision import refusal
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalSeen, RequestSeen
@@ -151,7 +152,7 @@ class RemovalCourse(Course[RemovalSeen]):
     def decide(self, seen: RemovalSeen) -> Step:
         """Return the next step."""
         decision, self._decision = self._decision, None
-        if decision is not None and (why := removal.refusal(seen, decision.kind)):
+        if decision is not None and (why := refusal(seen, decision.kind)):
             self._tell(f"refused {decision.kind}: {why}")
             decision = None
         return removal.next_step(seen, decision, self._now())

@@ -16,8 +16,9 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle import removal as removals
 from planner.lifecycle import request as requests
+from planner.lifecycle.decision import decision_on
 from planner.lifecycle.seen import NodeSeen, RemovalSeen, RequestSeen
-from planner.lifecycle.step import Act, Done, Step, Wait
+from planner.lifecycle.step import Act, DecisionKind, Done, Step, Wait
 from planner.lifecycle.unavailable import unavailable_until
 from planner.objects import Pod
 from worker.sight import Sight
@@ -76,6 +77,7 @@ def removal_step(removal: NodeRemovalRequest, sight: Sight) -> Step:
         immediate=spec.immediate,
         create_attempt_at=spec.create_attempt_at,
         status=removal.status.model_copy(update={"events": ()}),
+        decision=decision_on(removal.metadata.annotations),
         node=node,
         occupants=tuple(pod.key for pod in occupants[:5]),
         occupant_count=len(occupants),
@@ -106,13 +108,18 @@ def request_commands(request: NodeRequest) -> tuple[str, ...]:
     return ("growth requests cancel NAME",) if open_ and request.metadata.deletion_timestamp is None else ()
 
 
-def removal_commands(removal: NodeRemovalRequest) -> tuple[str, ...]:
-    """Return what a person may do about a removal, with NAME for its name."""
+def removal_decisions(removal: NodeRemovalRequest) -> tuple[DecisionKind, ...]:
+    """Return the decisions that have an effect on a removal now."""
     status = removal.status
     if status.phase is RemovalPhase.COULD_NOT_REMOVE:
-        return tuple(f"growth removals {verb} NAME" for verb in ("retry", "skip", "abandon"))
+        return (DecisionKind.RETRY, DecisionKind.SKIP, DecisionKind.ABANDON)
     cancellable = status.phase is RemovalPhase.PENDING and status.cancel is None and not removal.spec.immediate
-    return ("growth removals cancel NAME",) if cancellable else ()
+    return (DecisionKind.CANCEL,) if cancellable else ()
+
+
+def removal_commands(removal: NodeRemovalRequest) -> tuple[str, ...]:
+    """Return what a person may do about a removal, with NAME for its name."""
+    return tuple(f"growth removals {decision} NAME" for decision in removal_decisions(removal))
 
 
 def awaited(sight: Sight) -> Iterator[Awaited]:

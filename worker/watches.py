@@ -22,7 +22,7 @@ from activities.cluster import (
     Resource,
     WatchEvent,
 )
-from api.keys import ANNOTATION_DO_NOT_REMOVE
+from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE
 from planner.round import ObjectId, planner_workflow_id, removal_workflow_id, request_workflow_id
 from worker.burst import Bursts
 from workflows.messages import NUDGE, WAKE
@@ -113,9 +113,9 @@ class Watches:
         make_id = request_workflow_id if known is self._requests else removal_workflow_id
         workflow_id = make_id(self._name, subject)
         if before is None:
-            # A worker that was away may have missed what these two are about.
-            if _is_going(after) or _is_cancelled(after):
-                self._wake(workflow_id, "object going or cancelled")
+            # A worker that was away may have missed what these are about.
+            if _is_going(after) or _is_cancelled(after) or _is_decided(after):
+                self._wake(workflow_id, "object going, cancelled or decided on")
         elif _wish(before) != _wish(after):
             self._wake(workflow_id, "object changed")
         if after.get("status", {}).get("workflowId"):
@@ -188,6 +188,10 @@ def _is_going(item: Object) -> bool:
 
 def _is_cancelled(item: Object) -> bool:
     return bool(item.get("status", {}).get("cancel"))
+
+
+def _is_decided(item: Object) -> bool:
+    return ANNOTATION_DECISION in (item["metadata"].get("annotations") or {})
 
 
 def _generation(item: Object) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from api.keys import ANNOTATION_DECISION
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
@@ -13,6 +14,7 @@ from worker.moments import ago, clock, until
 from worker.next_steps import (
     deadline,
     removal_commands,
+    removal_decisions,
     removal_step,
     request_commands,
     request_step,
@@ -57,6 +59,7 @@ def why_removal(removal: NodeRemovalRequest, sight: Sight) -> list[str]:
         why = f": {cancel.reason}" if cancel.reason else ""
         lines.append(f"Cancelled by {cancel.by} at {clock(cancel.at, sight.snapshot.now)}{why}.")
     lines += _next(name, removal_step(removal, sight), removal_commands(removal), sight)
+    lines += _with_kubectl(removal)
     wish = next((cancel for cancel in sight.plan.removal_cancels if cancel.removal == name), None)
     if wish is not None:
         lines.append(f"The next round cancels it: pods want the machine: {names(wish.pods)}.")
@@ -91,6 +94,15 @@ def _next(name: str, step: Step, commands: Sequence[str], sight: Sight) -> Itera
     )
     if commands:
         yield "You may: " + ", or ".join(f"`{command.replace('NAME', name)}`" for command in commands) + "."
+
+
+def _with_kubectl(removal: NodeRemovalRequest) -> Iterator[str]:
+    """Yield how to decide without Temporal."""
+    decisions = removal_decisions(removal)
+    if decisions:
+        first, *others = decisions
+        command = f"kubectl annotate noderemovalrequest {removal.metadata.name} {ANNOTATION_DECISION}={first}"
+        yield f"Or with kubectl alone: `{command}`" + (f" (or {', '.join(others)})." if others else ".")
 
 
 def _workflow(workflow_id: str | None) -> Iterator[str]:

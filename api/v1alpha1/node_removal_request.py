@@ -37,76 +37,81 @@ _NAMED_AFTER_SERVER: Final = rule(
 
 
 class NodeRemovalRequestSpec(Model):
-    """The machine that shall go, copied so that it can end its work when pool or class have changed."""
+    """The machine that shall go, copied, so that the removal can end also when pool or class have changed."""
 
     model_config = rules(_IMMUTABLE)
 
     server_name: RequestName
     """Name of the server at the provider."""
     node_name: str | None = Field(default=None, max_length=253)
-    """Name of its Node, if one joined."""
+    """Name of its Node. Without it, none has joined."""
     provider_id: str | None = Field(default=None, alias="providerID", max_length=253)
-    """The server, as the provider names it."""
+    """Id of the server at the provider. Without it, the server is known by its name."""
     pool: PoolName
-    """The pool it belongs to."""
+    """Name of the NodePool that it belongs to."""
     server_type: LabelValue
-    """Its server type."""
+    """Server type of the machine."""
     location: LabelValue
-    """Its location."""
+    """Location of the machine."""
     class_ref: ClassRef
-    """The class it comes from."""
+    """The class that the machine comes from."""
     reason: Annotated[str, _REASON] = "Requested"
-    """One CamelCase word on why it shall go."""
+    """Why it shall go, one CamelCase word."""
     immediate: StrictBool = False
-    """No cool-off and no look for pods: the machine never became part of the cluster."""
+    """Whether cool-off and look for pods are left out, as for a machine that never became part of the cluster."""
     create_attempt_at: Timestamp | None = None
-    """When the server was asked for: its absence is believed only 60 s later."""
+    """When the server was last asked for; that there is none is believed only 60 s later. Without it, at once."""
     replaced_by: tuple[RequestName, ...] = Field(default=(), max_length=10)
-    """Requests whose machines take its place."""
+    """The NodeRequests whose machines take its place. Without it, none does."""
 
 
 class CancelRecord(Payload):
     """That the removal was cancelled, by whom and why; written before anything is undone."""
 
     at: Timestamp
-    """When."""
+    """When it was cancelled."""
     by: str = Field(max_length=64)
-    """Person, Planner, Delete, NotEmpty or NotOurs."""
+    """Who: Person, Planner, Delete, NotEmpty, NotOurs, a user's name, or what wrote the annotation."""
     reason: str = Field(default="", max_length=512)
-    """Why; names the pods when demand returned."""
+    """Why it was cancelled; names the pods that came back for the machine."""
 
 
 class NodeRemovalRequestStatus(Payload):
-    """How far it came. Together with the spec it holds the whole state of the lifecycle."""
+    """How far it has come. Together with the spec it holds the whole state of the removal."""
 
     phase: RemovalPhase = RemovalPhase.PENDING
-    """Pending, Deprovisioning or CouldNotRemove."""
+    """Where it stands: Pending (cool-off), Deprovisioning or CouldNotRemove (parked; a person may decide)."""
     reason: str = ""
-    """One CamelCase word on why it stands there."""
+    """Why it stands there, one CamelCase word for programs."""
     message: str = Field(default="", max_length=1024)
-    """A sentence on why it stands there."""
+    """Why it stands there, a sentence for people."""
     workflow_id: str | None = None
-    """The Temporal workflow that drives it."""
+    """Id of the Temporal workflow that carries it out."""
     tainted_at: Timestamp | None = None
     """When the scale-down taint was set."""
     scale_down_at: Timestamp | None = None
-    """End of the cool-off."""
+    """When the cool-off ends; until then the removal can be cancelled."""
     cancel: CancelRecord | None = None
-    """Set when the removal was cancelled in time."""
+    """Who cancelled the removal, when and why; without it, nobody did in time."""
     removal_attempts: int = 0
-    """Delete calls so far, since the last retry by a person."""
+    """How many delete calls there were since the deletion was last begun."""
     remove_attempted_at: Timestamp | None = None
-    """Written before each delete call."""
+    """When the provider was last asked to delete the server, written before the call."""
+    times_parked: int = 0
+    """How often it parked since a person last had it tried again. Each time it waits twice as long, at most a day."""
     retry_at: Timestamp | None = None
-    """A parked removal tries again by itself then."""
+    """When a parked removal tries again by itself."""
     conditions: Conditions = ()
-    """Tainted, Empty, Removed."""
+    """Conditions of the removal: Tainted, Empty and Removed."""
     events: tuple[LifecycleEvent, ...] = ()
-    """The last 20 things that happened."""
+    """The last 20 things that happened to it, the oldest first."""
 
 
 class NodeRemovalRequest(Model):
-    """One machine that shall go. It exists exactly as long as its workflow runs."""
+    """One machine that shall go. It exists exactly as long as its workflow runs.
+
+    In Pending, the annotation `growth.dev/decision=cancel` keeps the machine; in CouldNotRemove: retry, skip, abandon.
+    """
 
     model_config = rules(_NAMED_AFTER_SERVER)
 

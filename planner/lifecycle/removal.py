@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.decision import RETRIED, annotated, answer
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalSeen, ServerSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shortened
@@ -21,10 +22,17 @@ LOOK_AT_COOL_OFF_EVERY: Final = timedelta(seconds=15)
 """Cancels come by a message; the pods that a cancel places count as placed for 30 s only, so this is the fallback."""
 LOOK_AT_PARKED_EVERY: Final = timedelta(minutes=10)
 """A parked server may be deleted by a person at the provider; the removal then ends by itself."""
+LONGEST_PARKED: Final = timedelta(days=1)
+"""The wait of a removal that parks again and again, unless its pool asks for a longer one from the first."""
 
 NOT_EMPTY: Final = "NotEmpty"
 NOT_OURS: Final = "NotOurs"
 """What ends a removal by itself, as a person's cancel does; recorded in their place."""
+BY_TIMER: Final = "Timer"
+BY_PROVIDER: Final = "Provider"
+"""What begins a parked deletion anew in a person's place."""
+DELETE_FAILED: Final = "DeleteFailed"
+"""Reason of a removal whose provider refused a delete call; its message tells the answer."""
 
 
 class RemovalEffect(StrEnum):
@@ -32,6 +40,7 @@ class RemovalEffect(StrEnum):
 
     LOOK = "look_removal"
     TAINT_NODE = "taint_node"
+    ANSWER = "answer_decision"
     CANCEL = "cancel_removal"
     UNTAINT_NODE = "untaint_node"
     COMMIT = "commit_removal"
@@ -49,7 +58,8 @@ def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> St
     """Return what to do next for this removal.
 
     `decision` is the oldest message that no step has answered yet; one that comes too late or too
-    early for its phase has no effect here (the update's validator has told its sender).
+    early for its phase has no effect here (the update's validator has told its sender). A decision
+    that stands on the object goes before it.
     """
     if not seen.exists:
         return Done(reason="Gone", message="The removal no longer exists")
@@ -59,6 +69,10 @@ def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> St
             reason="DefinitionRemoved",
             message="Growth's CRDs are being removed: drop the finalizer, leave the server",
         )
+    answered = answer(seen)
+    if answered is not None:
+        return Act(effect=RemovalEffect.ANSWER, reason=answered.reason, message=answered.message)
+    decision = annotated(seen) or decision
     match seen.status.phase:
         case RemovalPhase.PENDING:
             return _pending(seen, decision, now)
@@ -66,22 +80,6 @@ def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> St
             return _deprovisioning(seen, now)
         case RemovalPhase.COULD_NOT_REMOVE:
             return _parked(seen, decision, now)
-
-
-def refusal(seen: RemovalSeen, kind: DecisionKind) -> str | None:
-    """Return why a decision of this kind has no effect now, or None if it has."""
-    phase = seen.status.phase
-    if not seen.exists:
-        return "the removal no longer exists"
-    if kind is DecisionKind.CANCEL:
-        if seen.immediate:
-            return "cannot cancel: the removal is immediate"
-        if seen.status.cancel is not None:
-            return None
-        if phase is RemovalPhase.COULD_NOT_REMOVE:
-            return "too late to cancel: the server could not be deleted; retry, skip or abandon it"
-        return None if phase is RemovalPhase.PENDING else "too late to cancel: the server is being deleted"
-    return None if phase is RemovalPhase.COULD_NOT_REMOVE else f"cannot {kind}: the removal is not parked"
 
 
 def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
@@ -108,7 +106,7 @@ def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Ste
         return Act(
             effect=RemovalEffect.TAINT_NODE,
             reason="CoolOff",
-            message=f"Taint node {node.name}: no new pods during the cool-off",
+            message="Cool-off: no new pods; the node goes unless pods or people want it back",
             until=status.scale_down_at or now + seen.timings.soft_grace,
         )
     verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER)
@@ -151,9 +149,10 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
             effect=RemovalEffect.PARK,
             reason="RemovalFailed",
             message=shortened(
-                f"The server still exists after {status.removal_attempts} delete calls: {status.message}"
+                f"The server still exists after {status.removal_attempts} delete calls: "
+                + (status.message if status.reason == DELETE_FAILED else "its provider took them and does not say why")
             ),
-            until=now + seen.timings.parked_retry,
+            until=now + _wait_of_parked(seen),
         )
     return Act(
         effect=RemovalEffect.DELETE_SERVER, reason="DeleteServer", message="Ask the provider to delete the server"
@@ -182,7 +181,7 @@ def _parked(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step
     status = seen.status
     kind = None if decision is None else decision.kind
     if seen.server is ServerSeen.ABSENT or seen.server is ServerSeen.FOREIGN:
-        return _resume("Provider", "The server no longer exists")
+        return _resume(BY_PROVIDER, "The server no longer exists")
     if decision is not None and kind is DecisionKind.RETRY:
         return _resume(decision.by, decision.reason or "Try to delete the server again")
     if decision is not None and kind is DecisionKind.ABANDON:
@@ -200,14 +199,24 @@ def _parked(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step
             by=decision.by,
         )
     if status.retry_at is None or now >= status.retry_at:
-        return _resume("Timer", "Try to delete the server again after a long wait")
+        return _resume(BY_TIMER, "Try to delete the server again after a long wait")
     return Wait(
         reason="Parked",
-        message="The server could not be removed. A person may retry, skip or abandon; "
-        "at the deadline it is tried again",
+        message="The server could not be removed. A person may retry, skip or abandon (by command or annotation); "
+        "at the deadline it is tried again by itself",
         until=status.retry_at,
         look_every=LOOK_AT_PARKED_EVERY,
     )
+
+
+def _wait_of_parked(seen: RemovalSeen) -> timedelta:
+    """Return how long to wait for a person: twice as long each time it parks without one, up to `LONGEST_PARKED`."""
+    wait = seen.timings.parked_retry
+    for _ in range(seen.status.times_parked):
+        if wait >= LONGEST_PARKED:
+            break
+        wait = min(2 * wait, LONGEST_PARKED)
+    return wait
 
 
 def _commit(reason: str, message: str) -> Act:
@@ -223,4 +232,4 @@ def _reason_of(by: str) -> str:
 
 
 def _resume(by: str, message: str) -> Act:
-    return Act(effect=RemovalEffect.RESUME, reason="Retry", message=message, by=by)
+    return Act(effect=RemovalEffect.RESUME, reason=RETRIED, message=message, by=by)

@@ -20,6 +20,10 @@ RELEASE_UNREADY_AFTER: Final = timedelta(seconds=60)
 """A registered node that does not turn Ready must not hold its pods."""
 LOOK_EVERY: Final = timedelta(seconds=5)
 """Server states come without a message; a boot takes 10 s and more."""
+LONGEST_LOOK: Final = timedelta(seconds=30)
+"""What has taken minutes is not looked at each few seconds: every look is ten events of the workflow's history."""
+PATIENCE: Final = 10
+"""A look comes at the latest when the wait so far has grown by this part of it."""
 LOOK_AT_RECORD_EVERY: Final = timedelta(minutes=1)
 """The end of a machine or of its record comes by a message; this is the fallback."""
 
@@ -157,7 +161,7 @@ def _await_boot(seen: RequestSeen, now: datetime) -> Step:
         reason="ServerBoot",
         message="The server boots; if it does not run in time it is removed",
         until=deadline,
-        look_every=LOOK_EVERY,
+        look_every=_look_every(seen.status.create_attempt_at, now),
     )
 
 
@@ -182,7 +186,7 @@ def _await_node(seen: RequestSeen, now: datetime) -> Step:
         reason="NodeReady",
         message="The node shall become Ready; if it does not in time the server is removed",
         until=deadline,
-        look_every=LOOK_EVERY,
+        look_every=_look_every(status.running_at, now),
     )
 
 
@@ -285,6 +289,11 @@ def _parked(seen: RequestSeen, now: datetime) -> Step:
         until=status.expires_at,
         look_every=LOOK_AT_RECORD_EVERY,
     )
+
+
+def _look_every(since: datetime | None, now: datetime) -> timedelta:
+    waited = timedelta() if since is None else now - since
+    return min(LONGEST_LOOK, max(LOOK_EVERY, waited / PATIENCE))
 
 
 def _is_gone(seen: RequestSeen, now: datetime) -> bool:

@@ -10,6 +10,7 @@ from api.model import Payload
 from api.timestamp import Timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
+from planner.lifecycle.step import DecisionKind
 
 
 class ServerSeen(StrEnum):
@@ -93,6 +94,23 @@ class RemovalTimings(Payload):
     parked_retry: Duration = timedelta(hours=4)
 
 
+class DecisionSeen(Payload):
+    """What a person wrote on a removal with the annotation `growth.dev/decision`."""
+
+    word: str = Field(max_length=64)
+    """What is asked for: perhaps none of the words that there are."""
+    reason: str = Field(default="", max_length=512)
+    """Why, from `growth.dev/decision-reason`."""
+    by: str = Field(default="Annotation", max_length=64)
+    """The field manager that wrote it, such as kubectl-annotate, if known."""
+
+    @property
+    def kind(self) -> DecisionKind | None:
+        """The decision that the word means, None if it means none."""
+        word = self.word.lower()
+        return DecisionKind(word) if word in set(DecisionKind) else None
+
+
 class RemovalSeen(Payload):
     """A NodeRemovalRequest and what belongs to it."""
 
@@ -110,6 +128,8 @@ class RemovalSeen(Payload):
     """When the server was asked for."""
     status: NodeRemovalRequestStatus = NodeRemovalRequestStatus()
     """Without its events."""
+    decision: DecisionSeen | None = None
+    """What a person asks for by annotation; it stays there until it is answered."""
     server: ServerSeen = ServerSeen.UNKNOWN
     node: NodeSeen | None = None
     occupants: tuple[str, ...] = Field(default=(), max_length=5)

@@ -5,7 +5,16 @@ import json
 import pytest
 
 from activities.answers import error_of, is_failed_patch
-from activities.errors import AlreadyExists, Conflict, Expired, NotFound, Rejected, Unreachable
+from activities.errors import (
+    AlreadyExists,
+    Conflict,
+    Expired,
+    Forbidden,
+    GrowthError,
+    NotFound,
+    Rejected,
+    Unreachable,
+)
 
 FAILED_PATCH = {
     "reason": "Invalid",
@@ -57,10 +66,64 @@ def test_an_answer_that_is_no_status_object_is_understood_by_its_code(text):
     assert str(error).startswith(f"list nodepools: HTTP 404 {text.strip()}"[:30])
 
 
-def test_refusals_say_what_to_do():
-    forbidden = error_of(403, json.dumps({"message": "pods is forbidden"}), {}, what="list pods")
-    assert str(forbidden) == "list pods: pods is forbidden: grant it to this user or service account (RBAC)"
-    assert "renew the token" in str(error_of(401, "", {}, what="list pods"))
+FORBIDDEN = (
+    'nodepools.growth.dev is forbidden: User "{}" cannot list resource "nodepools" in API group "growth.dev" '
+    "at the cluster scope"
+)
+
+
+def forbidden(message: str) -> GrowthError:
+    return error_of(403, json.dumps({"message": message}), {}, what="list nodepools")
+
+
+def test_a_missing_right_says_whose_and_which_and_where_it_is_granted():
+    error = forbidden(FORBIDDEN.format("jane"))
+    assert isinstance(error, Forbidden)
+    assert (error.user, error.verb, error.resource) == ("jane", "list", "nodepools.growth.dev")
+    assert str(error) == (
+        f"list nodepools: {FORBIDDEN.format('jane')}: "
+        "grant it (RBAC); deploy/kustomize/base has the roles that Growth needs"
+    )
+
+
+def test_a_right_in_a_namespace_on_a_built_in_resource_is_read_too():
+    error = forbidden('pods "p" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "n"')
+    assert isinstance(error, Forbidden)
+    assert error.resource == "pods"
+
+
+def test_whoever_has_no_credentials_is_told_so():
+    assert "look at the user in the kubeconfig" in str(forbidden(FORBIDDEN.format("system:anonymous")))
+
+
+def test_what_is_forbidden_for_another_reason_than_rights_is_the_servers_words_alone():
+    message = 'pods "p" is forbidden: unable to create new content in namespace n because it is being terminated'
+    error = forbidden(message)
+    assert type(error) is Rejected
+    assert str(error) == f"list nodepools: {message}"
+
+
+def test_unknown_credentials_say_what_to_do():
+    assert "renew the token or the client certificate" in str(error_of(401, "", {}, what="list pods"))
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, 'NodePool in version "v1alpha1" cannot be handled: strict decoding error: unknown field "status.x"'),
+        (
+            422,
+            ' "" is invalid: patch: Invalid value: "{...}": strict decoding error: unknown field "status.x"',
+        ),
+    ],
+)
+def test_a_field_that_older_definitions_do_not_have_says_what_to_do(status, message):
+    error = error_of(status, json.dumps({"message": message}), {}, what="patch nodepools p")
+    assert type(error) is Rejected
+    assert str(error) == (
+        'patch nodepools p: unknown field "status.x": are Growth\'s definitions of an older version? '
+        "`growth crds | kubectl apply --server-side -f -` brings them up to date"
+    )
 
 
 @pytest.mark.parametrize(

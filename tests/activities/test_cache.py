@@ -227,13 +227,31 @@ async def test_the_servers_wish_for_a_pause_is_kept(memory, pauses):
     assert pauses == [7]
 
 
-async def test_it_goes_on_after_a_refusal(memory, pauses, caplog):
+async def test_it_goes_on_after_a_refusal_and_tells_of_it_when_asked(memory, pauses, caplog):
     faulty = Faulty(memory)
-    faulty.lists = [Rejected("configmaps is forbidden")]
+    refusal = Rejected("configmaps is forbidden")
+    faulty.lists = [refusal]
+    failures = []
+    async with following(faulty, pauses=pauses) as (cache, _):
+        assert cache.failures() == {}
+        while not cache.synced():
+            failures.append(cache.failures())
+            await asyncio.sleep(0)
+        assert cache.failures() == {}
+    assert len(pauses) == 1
+    assert {CONFIG_MAPS: refusal} in failures
+    # Whoever waits for the first list tells of it, for all resources in one line.
+    assert caplog.text == ""
+
+
+async def test_a_later_outage_is_told_of_when_it_begins(memory, pauses, caplog):
+    faulty = Faulty(memory)
+    faulty.watches = [Unreachable("gone"), Unreachable("gone")]
     async with following(faulty, pauses=pauses) as (cache, _):
         await cache.wait_until_synced()
-    assert len(pauses) == 1
-    assert "configmaps is forbidden" in caplog.text
+        while len(pauses) < 2:
+            await asyncio.sleep(0)
+    assert caplog.text.count("the cache cannot follow configmaps and tries again: gone") == 1
 
 
 async def test_a_watch_in_which_nothing_came_is_followed_by_a_list(memory, pauses):

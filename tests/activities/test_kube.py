@@ -6,6 +6,7 @@ All else about `activities.kube` is shown by the conformance suite on a real API
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -263,25 +264,60 @@ async def test_without_arguments_the_users_kubeconfig_is_taken(server, tmp_path,
     assert server.requests[0][1]["authorization"] == "Bearer secret"
 
 
-@pytest.mark.parametrize("content", [None, "", "nonsense", "clusters: []"])
-async def test_an_unusable_kubeconfig_is_named(tmp_path, content):
-    path = tmp_path / "broken"
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(Rejected, match=str(path)):
-        await KubeCluster.connect(str(path))
+async def test_an_unusable_kubeconfig_is_named(tmp_path):
+    with pytest.raises(Rejected, match=f"there is no kubeconfig at {tmp_path / 'none'}"):
+        await KubeCluster.connect(str(tmp_path / "none"))
 
 
-async def test_an_unknown_context_is_named(server, tmp_path):
-    with pytest.raises(Rejected, match="nope"):
+async def test_an_unknown_context_is_told_with_those_there_are(server, tmp_path):
+    with pytest.raises(Rejected, match=r"has no context nope: choose one with --context; it has one, two"):
         await KubeCluster.connect(write_kubeconfig(tmp_path / "kubeconfig", server.url), "nope")
 
 
-async def test_a_pod_without_service_account_is_told_so(monkeypatch):
+def changed_kubeconfig(path, url, part: str, **fields: object) -> str:
+    """Write a kubeconfig whose first cluster or user has these fields and no others."""
+    content = yaml.safe_load(Path(write_kubeconfig(path, url)).read_text())
+    content[f"{part}s"][0][part] = fields
+    path.write_text(yaml.safe_dump(content))
+    return str(path)
+
+
+async def test_a_program_that_gives_no_credentials_is_told_with_its_words(server, tmp_path):
+    plugin = tmp_path / "plugin"
+    plugin.write_text("#!/bin/sh\necho 'please log in' >&2\nexit 1\n")
+    plugin.chmod(0o755)
+    program = {"command": str(plugin), "apiVersion": "client.authentication.k8s.io/v1"}
+    path = changed_kubeconfig(tmp_path / "kubeconfig", server.url, "user", exec=program)
+    with pytest.raises(Rejected, match=r"context one: no credentials: exec: process returned 1. .*please log in"):
+        await KubeCluster.connect(path)
+
+
+async def test_a_certificate_that_is_none_is_told(tmp_path):
+    (tmp_path / "ca.crt").write_text("none")
+    cluster = {"server": "https://127.0.0.1:1", "certificate-authority": str(tmp_path / "ca.crt")}
+    path = changed_kubeconfig(tmp_path / "kubeconfig", "", "cluster", **cluster)
+    with pytest.raises(Rejected, match=f"kubeconfig {path}, context one: a certificate or key cannot be used: "):
+        await KubeCluster.connect(path)
+
+
+@pytest.fixture
+def in_a_pod(monkeypatch, tmp_path):
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
-    with pytest.raises(Rejected, match="service account"):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+
+
+async def test_a_pod_without_service_account_is_told_so(in_a_pod):
+    with pytest.raises(Rejected, match="the service account that this pod should mount cannot be used: "):
         await KubeCluster.connect()
+
+
+async def test_in_a_pod_the_users_kubeconfig_goes_first_as_for_kubectl(in_a_pod, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", write_kubeconfig(tmp_path / "mine", server.url))
+    cluster = await KubeCluster.connect()
+    assert cluster.access.where == f"context one of {tmp_path / 'mine'}"
+    await cluster.close()
 
 
 async def test_a_version_on_a_new_object_is_refused_before_it_is_sent(server, cluster):

@@ -57,7 +57,7 @@ async def test_a_planned_machine_becomes_a_request_that_holds_all_of_it(world):
         "reservedFor": [{"namespace": "shop", "name": "web-0", "uid": "u-0", "owner": "rs", "class": "k"}],
     }
     assert [(one.name, one.uid) for one in result.requests] == [(metadata["name"], metadata["uid"])]
-    assert result.summary == "AllPlaced, 1 machines to come for 0.0066 EUR/h"
+    assert result.summary == "AllPlaced, 1 machine to come for 0.0066 EUR/h"
     assert result.is_open
     assert not result.is_partial
 
@@ -90,7 +90,7 @@ async def test_events_tell_of_the_machine_on_its_request_and_on_its_pods(world):
     told = {(e["regarding"]["kind"], e["reason"]): e for e in await world.items(EVENTS)}
     assert set(told) == {("NodeRequest", "Requested"), ("Pod", "MachineRequested"), ("NodePool", "AtMax")}
     requested = told["NodeRequest", "Requested"]["note"]
-    assert requested == "Cheapest machine for 1 pod: cx22 in fsn1 at 0.0066 EUR/h, for shop/web-0"
+    assert requested == "cx22 in fsn1 at 0.0066 EUR/h. Cheapest machine for 1 pod (shop/web-0)"
     assert told["Pod", "MachineRequested"]["regarding"]["uid"] == "u-0"
 
 
@@ -215,7 +215,7 @@ async def test_the_result_passes_on_what_the_next_round_needs(world):
     assert (result.result, result.memory, result.wake_at) == (PlanResult.INCOMPLETE_PLACEMENT, memory, wake_at)
     assert result.versions["other"] == "5"
     assert int(result.versions["pods"]) > 0
-    assert result.summary == "IncompletePlacement, 1 pods without a place"
+    assert result.summary == "IncompletePlacement, 1 pod without a place"
     assert len(result.model_dump_json()) < 4096
 
 

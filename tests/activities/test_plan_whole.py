@@ -46,7 +46,7 @@ async def test_pods_become_the_cheapest_requests_each_pod_with_one_seat():
     [made] = await world.items(NODE_REQUESTS)
     assert made["spec"]["serverType"] == "cx32"
     assert await seats(world) == {f"web-{n}": 1 for n in range(4)}
-    assert result.summary.startswith("AllPlaced, 1 machines to come for 0.0106 EUR/h")
+    assert result.summary.startswith("AllPlaced, 1 machine to come for 0.0106 EUR/h")
     [found] = await world.items(NODE_POOLS)
     assert found["status"]["nodes"]["total"] >= 0
 

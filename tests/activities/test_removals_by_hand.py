@@ -112,7 +112,7 @@ async def test_skipping_deletes_nobody_elses_node(life):
     ("status", "immediate", "why"),
     [
         ({"phase": "Deprovisioning"}, False, "too late to cancel: the server is being deleted"),
-        ({"phase": "CouldNotRemove", "retryAt": "2026-11-01T16:00:00Z"}, False, "retry, skip or abandon it"),
+        ({"phase": "CouldNotRemove", "retryAt": "2026-11-01T16:00:00Z"}, False, "abandon it to keep it"),
         (None, True, "the removal is immediate"),
     ],
 )

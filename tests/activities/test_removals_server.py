@@ -25,6 +25,7 @@ OTHER = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
 SCALE_DOWN = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
 LEAVING = {"phase": "Deprovisioning", "reason": "Empty"}
 USED_UP = LEAVING | {"removalAttempts": 5, "removeAttemptedAt": START - timedelta(minutes=1), "message": "locked"}
+USED_UP["reason"] = "DeleteFailed"
 PARKED = USED_UP | {"phase": "CouldNotRemove", "retryAt": START + timedelta(hours=4)}
 DELETE = Act(effect="delete_server", reason="DeleteServer")
 ERRORS = [
@@ -193,6 +194,31 @@ async def test_used_up_attempts_park_the_removal_and_tell_it(life):
     assert {("NodeRemovalRequest", "RemovalFailed"), ("Node", "RemovalFailed")} <= await life.told()
     again = await life.do("park_removal", Act(effect="park_removal", reason="RemovalFailed"))
     assert again == seen
+    note = (
+        "The server still exists after 5 delete calls: locked. Retry, skip or abandon it: "
+        f"kubectl annotate noderemovalrequest {NAME} growth.dev/decision=retry. "
+        "By itself it is tried again at 2026-11-01T16:00:00Z"
+    )
+    assert [event["note"] for event in await life.events()] == [note, note]
+
+
+async def test_each_parking_without_a_person_in_between_is_longer_up_to_a_day(life):
+    await with_server(life, USED_UP)
+    life.cloud.fail["delete"] = UnknownOutcome("locked")
+    waits = []
+    for _ in range(5):
+        seen = await life.do("park_removal")
+        waits.append(seen.status.retry_at - life.now())
+        life.pass_time(waits[-1].total_seconds())
+        await life.do("resume_removal")
+        for _ in range(5):
+            await life.do("delete_server")
+            life.pass_time(30)
+    # 4 h are the default of `spec.scaleDown.removal.parkedRetry`.
+    assert waits == [timedelta(hours=hours) for hours in (4, 8, 16, 24, 24)]
+    await life.do("park_removal")
+    act = Act(effect="resume_removal", reason="Retry", message="Unlocked it", by="Ada")
+    assert (await life.do("resume_removal", act)).status.times_parked == 0
 
 
 async def test_a_person_lets_it_be_tried_again(life):

@@ -260,7 +260,14 @@ async def test_a_removal_past_its_point_of_no_return_is_left_as_it_is(life, phas
 
 
 @pytest.mark.parametrize(
-    "trouble", ["cancelled", "deleted", "of an earlier machine", "does not know when the server was asked for"]
+    "trouble",
+    [
+        "cancelled",
+        "cancelled by annotation",
+        "deleted",
+        "of an earlier machine",
+        "does not know when the server was asked for",
+    ],
 )
 async def test_a_removal_that_has_to_end_first_is_waited_for(life, trouble):
     await given_up(life, status=gave_up(createAttemptAt=START - timedelta(seconds=10)))
@@ -269,6 +276,10 @@ async def test_a_removal_that_has_to_end_first_is_waited_for(life, trouble):
         await existing(
             life, {"phase": "Pending", "cancel": {"at": START.isoformat(), "by": "Person", "reason": ""}}, **asked
         )
+    elif trouble == "cancelled by annotation":
+        await existing(life, **asked)
+        cancel = [{"op": "add", "path": "/metadata/annotations", "value": {"growth.dev/decision": "cancel"}}]
+        await MemoryCluster.patch(life.cluster, NODE_REMOVAL_REQUESTS, NAME, cancel)
     elif trouble == "deleted":
         await existing(life, **asked)
         await MemoryCluster.delete(life.cluster, NODE_REMOVAL_REQUESTS, NAME)

@@ -1,6 +1,11 @@
 """Whole lives with a worker that dies at any of its writes: afterwards exactly the right servers exist."""
 
+from datetime import timedelta
+
+import pytest
+
 from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
+from simulator.cluster import MemoryCluster
 from tests.activities.lives import NAME
 from tests.activities.whole_lives import Story, through_deaths
 
@@ -123,3 +128,53 @@ async def test_a_cancelled_cool_off_leaves_the_machine():
         assert await story.servers() == [NAME], story.steps
         (node,) = await story.items(NODES)
         assert node["spec"].get("taints", []) == []
+
+
+async def annotate(story, word):
+    change = [{"op": "add", "path": "/metadata/annotations", "value": {"growth.dev/decision": word}}]
+    await story.plain(MemoryCluster.patch, NODE_REMOVAL_REQUESTS, NAME, change)
+
+
+async def test_an_annotation_cancels_a_cool_off():
+    async def story_of(when, write):
+        story = Story()
+        await story.install()
+        await story.add_request(pods=0)
+        await story.run()
+        await story.add_removal()
+        await story.run(until=lambda: any(s.startswith("taint_node") for s in story.steps))
+        await annotate(story, "cancel")
+        story.cluster.writes.clear()
+        doomed(story, when, write)
+        await story.run()
+        return story
+
+    async for story in through_deaths(story_of):
+        assert (await story.servers(), await story.names(NODE_REMOVAL_REQUESTS)) == ([NAME], []), story.steps
+        (node,) = await story.items(NODES)
+        assert node["spec"].get("taints", []) == []
+
+
+@pytest.mark.parametrize(("word", "servers"), [("retry", []), ("skip", [NAME]), ("abandon", [NAME])])
+async def test_an_annotation_ends_a_parked_removal(word, servers):
+    async def story_of(when, write):
+        # Each delete call until it parks is refused, and none after that.
+        story = Story({"call": "delete", "times": 3})
+        await story.install()
+        await story.add_request(pods=0)
+        await story.run()
+        await story.add_removal()
+        await story.run(until=lambda: any(s.startswith("park_removal") for s in story.steps))
+        parked_at = story.now()
+        await annotate(story, word)
+        story.cluster.writes.clear()
+        doomed(story, when, write)
+        await story.run()
+        # By itself it would try again a minute later.
+        assert story.now() - parked_at < timedelta(minutes=1)
+        return story
+
+    async for story in through_deaths(story_of):
+        assert (await story.servers(), await story.names(NODE_REMOVAL_REQUESTS)) == (servers, []), story.steps
+        assert await story.names(NODES) == ([NAME] if word == "abandon" else [])
+        assert not any("DecisionRefused" in step for step in story.steps), story.steps

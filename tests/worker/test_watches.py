@@ -203,9 +203,16 @@ async def test_what_others_do_to_a_request_wakes_it(client, watches, before, aft
 
 
 @pytest.mark.parametrize("before", [None, removal()], ids=["while no worker was up", "now"])
-async def test_a_cancel_on_the_object_wakes_the_removal(client, watches, before):
-    change(watches, NODE_REMOVAL_REQUESTS, before, removal(status={"cancel": {"by": "Planner"}}))
+@pytest.mark.parametrize(
+    "after",
+    [removal(status={"cancel": {"by": "Planner"}}), removal(annotations={"growth.dev/decision": "retry"})],
+    ids=["cancel", "annotation"],
+)
+async def test_a_decision_on_the_object_wakes_the_removal_once(client, watches, before, after):
+    change(watches, NODE_REMOVAL_REQUESTS, before, after)
     assert await told(client) == [(REMOVAL, "wake")]
+    change(watches, NODE_REMOVAL_REQUESTS, after, {**after, "status": {**after["status"], "phase": "Pending"}})
+    assert await told(client) == []
 
 
 async def test_an_object_that_stays_without_a_workflow_nudges_the_planner(client, watches, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 from activities.cluster import EVENTS
 from activities.errors import Rejected
 from activities.kube import KubeCluster
+from activities.kubeconfig import Access
 from api.timestamp import format_timestamp
 from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, removal, request, seat
 from tests.worker.looking import LookedAt, sight
@@ -229,6 +230,16 @@ def test_a_parked_removal():
     assert any(line.startswith("Awaited until 16:00:00 (in 4h): The server could not be removed.") for line in told)
     verbs = ", or ".join(f"`growth removals {verb} m-1`" for verb in ("retry", "skip", "abandon"))
     assert f"You may: {verbs}." in told
+    command = "kubectl annotate noderemovalrequest m-1 growth.dev/decision=retry"
+    assert f"Or with kubectl alone: `{command}` (or skip, abandon)." in told
+
+
+def test_a_decision_that_stands_on_a_removal_is_what_comes_next():
+    cooling = removal("m-1", scaleDownAt=after(seconds=40), taintedAt=before(seconds=20))
+    cooling["metadata"]["annotations"] = {"growth.dev/decision": "cancel"}
+    told = removal_lines("m-1", sight(scene(nodes=[node("m-1")], removals=[cooling])))
+    assert "Next: Due now: Cancelled by annotation." in told
+    assert "Or with kubectl alone: `kubectl annotate noderemovalrequest m-1 growth.dev/decision=cancel`." in told
 
 
 def test_a_cancelled_removal():
@@ -249,7 +260,7 @@ def test_a_removal_of_a_node_that_is_another_machines_removes_nothing():
         (node_lines, "m-9", "no Node is named m-9: did you mean m-1?"),
         (node_lines, "coming", "no Node is named coming: there is `growth why request coming`"),
         (request_lines, "m-1", "no NodeRequest is named m-1: there is `growth why node m-1`"),
-        (request_lines, "other", "no NodeRequest is named other: there are 1 others; `growth status` lists"),
+        (request_lines, "other", "no NodeRequest is named other: none is named alike; `growth status` lists"),
         (removal_lines, "zzz", "no NodeRemovalRequest is named zzz: there is none at all"),
     ],
 )
@@ -303,20 +314,33 @@ def test_a_pod_of_a_cluster_with_its_events(cluster, monkeypatch, capsys):
         event("other", "TooLarge", "not its"),
     ]
     asyncio.run(cluster.fill(scene(pods=[pod("big", "60")]), *told))
-    code, out, err = growth(monkeypatch, capsys, "why", "pod", "big")
+    code, out, err = growth(monkeypatch, capsys, "why", "pod", "default/big")
     assert (code, err) == (0, "")
     assert out.endswith(
         "What Growth told of it last:\n"
         "  2026-03-01T12:02:00Z  OfferingUnavailable: sooner\n  2026-03-01T12:09:00Z  TooLarge: later\n"
     )
-    assert growth(monkeypatch, capsys, "why", "pod", "default/big")[1] == out
     assert cluster.is_closed
+
+
+def test_a_pod_without_a_namespace_is_of_that_of_the_context(cluster, monkeypatch, capsys):
+    asyncio.run(cluster.fill(scene(pods=[pod("web", "60"), pod("other", "1")])))
+    cluster.access = Access("context here", "here", "default")
+    assert growth(monkeypatch, capsys, "why", "pod", "web")[1].startswith("Pod default/web asks for ")
+    cluster.access = Access("context here", "here", "shop")
+    assert growth(monkeypatch, capsys, "why", "pod", "web")[2] == (
+        "growth: no Pod is named shop/web: there is default/web\n"
+    )
+    assert growth(monkeypatch, capsys, "why", "pod", "nobody")[2] == (
+        "growth: no Pod is named shop/nobody: none is named alike (a pod of another namespace is named as "
+        "NAMESPACE/NAME)\n"
+    )
 
 
 def test_events_that_may_not_be_read_stop_nothing(cluster, monkeypatch, capsys):
     asyncio.run(cluster.fill(scene(pods=[pod("big", "60")])))
     cluster.fail = {"events": Rejected("list events: forbidden")}
-    code, out, err = growth(monkeypatch, capsys, "why", "pod", "big")
+    code, out, err = growth(monkeypatch, capsys, "why", "pod", "default/big")
     assert code == 0
     assert "TooLarge" in out
     assert err == "growth: what Growth told of it before is left out: list events: forbidden\n"
@@ -340,9 +364,18 @@ def test_nodes_requests_and_removals_of_a_cluster(cluster, monkeypatch, capsys):
     ("words", "code", "line"),
     [
         (["why", "pod", "shop/nobody"], 1, "growth: no Pod is named shop/nobody: "),
-        (["why", "pod", "broken"], 1, "growth: Pod default/broken cannot be read and is left out of all plans: spec."),
+        (
+            ["why", "pod", "default/broken"],
+            1,
+            "growth: Pod default/broken cannot be read and is left out of all plans: spec.",
+        ),
         (["why", "node", "m-7"], 1, "growth: no Node is named m-7: did you mean m-1?\n"),
-        (["why", "pod", "a/b/c"], 2, "growth: a/b/c: a pod is named as NAMESPACE/NAME\n"),
+        (["why", "pod", "a/b/c"], 2, "growth: 'a/b/c': a pod is named as NAMESPACE/NAME\n"),
+        (["why", "pod", "/b"], 2, "growth: '/b': a pod is named as NAMESPACE/NAME\n"),
+        (["why", "pod", ""], 2, "growth: '': a pod is named as NAMESPACE/NAME\n"),
+        (["why", "node", "a/b"], 2, "growth: 'a/b': a Node has no namespace, and is named without a slash\n"),
+        (["why", "request", "a/b"], 2, "growth: 'a/b': a NodeRequest has no namespace, "),
+        (["why", "removal", ""], 2, "growth: '': a NodeRemovalRequest has no namespace, "),
         (["why", "pod"], 2, "growth: "),
         (["why", "machine", "m-1"], 2, "growth: "),
     ],

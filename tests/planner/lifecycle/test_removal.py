@@ -1,67 +1,18 @@
 """Every phase of a removal with every observation that its next step depends on. Source: design §5, Removal."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus, RemovalPhase
-from planner.lifecycle.removal import RemovalEffect, next_step, refusal
-from planner.lifecycle.seen import NodeSeen, RemovalSeen, RemovalTimings, ServerSeen
-from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Wait
+from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.removal import RemovalEffect, next_step
+from planner.lifecycle.seen import DecisionSeen, RemovalSeen, RemovalTimings, ServerSeen
+from planner.lifecycle.step import Act, Decision, Done, Wait
+from tests.planner.lifecycle.removals import NOW, ago, ahead, cooling, leaving, new, node, over, parked
 
-NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
-TIMINGS = RemovalTimings(
-    soft_grace=timedelta(seconds=40), max_attempts=3, retry=timedelta(seconds=20), parked_retry=timedelta(hours=2)
-)
 CANCELLED = CancelRecord(at=NOW, by="Planner", reason="default/web-1 wants the node")
 NOT_EMPTY = CancelRecord(at=NOW, by="NotEmpty", reason="1 pods are on the node: default/a")
 NOT_OURS = ("cancel_removal", "NotOurs", None, "NotOurs")
-
-
-def ago(seconds):
-    return NOW - timedelta(seconds=seconds)
-
-
-def ahead(seconds):
-    return NOW + timedelta(seconds=seconds)
-
-
-def node(**flags):
-    return NodeSeen(name="a", **{"ready": True, "scale_down": True} | flags)
-
-
-def seen(phase, status=None, **fields):
-    return RemovalSeen(status=NodeRemovalRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
-
-
-def new(status=None, **fields):
-    """A removal of a node that carries no taint yet."""
-    return seen(RemovalPhase.PENDING, status, **{"node": node(scale_down=False)} | fields)
-
-
-def cooling(status=None, **fields):
-    """One whose cool-off ends in 25 s."""
-    times = {"scale_down_at": ahead(25), "tainted_at": ago(15)}
-    return seen(RemovalPhase.PENDING, times | (status or {}), **{"node": node()} | fields)
-
-
-def over(status=None, **fields):
-    """One whose cool-off has ended."""
-    return cooling({"scale_down_at": NOW, "tainted_at": ago(40)} | (status or {}), **fields)
-
-
-def leaving(status=None, **fields):
-    """One past its point of no return, before its first delete call."""
-    return seen(RemovalPhase.DEPROVISIONING, status, **{"node": node(), "server": ServerSeen.RUNNING} | fields)
-
-
-def parked(status=None, **fields):
-    """One that gave up for the moment and tries again in an hour."""
-    return seen(
-        RemovalPhase.COULD_NOT_REMOVE,
-        {"removal_attempts": 3, "retry_at": ahead(3600)} | (status or {}),
-        **{"node": node(), "server": ServerSeen.RUNNING} | fields,
-    )
 
 
 def asked(kind, **words):
@@ -69,6 +20,7 @@ def asked(kind, **words):
 
 
 CANCEL, RETRY, SKIP, ABANDON = (asked(kind, by="Ada") for kind in ("cancel", "retry", "skip", "abandon"))
+
 
 ROWS = {
     # name: (seen, decision, effect or kind of step, reason, deadline, by)
@@ -316,6 +268,15 @@ ROWS = {
     "parked, server gone": (parked(server=ServerSeen.ABSENT), None, "resume_removal", "Retry", None, "Provider"),
     "parked, another's server": (parked(server=ServerSeen.FOREIGN), None, "resume_removal", "Retry", None, "Provider"),
     "parked, server gone, skip": (parked(server=ServerSeen.ABSENT), SKIP, "resume_removal", "Retry", None, "Provider"),
+    # What stands on the object goes first: test_decision.py has the table
+    "annotated with nonsense": (
+        parked(decision=DecisionSeen(word="rtry")),
+        RETRY,
+        "answer_decision",
+        "DecisionUnknown",
+        None,
+        "",
+    ),
 }
 
 
@@ -342,21 +303,33 @@ def test_a_cancel_names_the_pods():
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "why"),
+    ("parked_retry", "times_parked", "wait"),
     [
-        (cooling(), DecisionKind.CANCEL, None),
-        (cooling({"cancel": CANCELLED}), DecisionKind.CANCEL, None),
-        (leaving(), DecisionKind.CANCEL, "too late to cancel"),
-        (parked(), DecisionKind.CANCEL, "too late to cancel: the server could not be deleted; retry, skip or abandon"),
-        (new(immediate=True), DecisionKind.CANCEL, "the removal is immediate"),
-        (leaving(immediate=True), DecisionKind.CANCEL, "the removal is immediate"),
-        (RemovalSeen(exists=False), DecisionKind.CANCEL, "no longer exists"),
-        *((parked(), kind, None) for kind in ("retry", "skip", "abandon")),
-        *((cooling(), kind, "is not parked") for kind in ("retry", "skip", "abandon")),
-        *((leaving(), kind, "is not parked") for kind in ("retry", "skip", "abandon")),
-        *((RemovalSeen(exists=False), kind, "no longer exists") for kind in ("retry", "skip", "abandon")),
+        (timedelta(hours=4), 0, timedelta(hours=4)),
+        (timedelta(hours=4), 1, timedelta(hours=8)),
+        (timedelta(hours=4), 2, timedelta(hours=16)),
+        (timedelta(hours=4), 3, timedelta(days=1)),
+        (timedelta(hours=4), 10**6, timedelta(days=1)),
+        (timedelta(seconds=1), 3, timedelta(seconds=8)),
+        (timedelta(days=3), 0, timedelta(days=3)),
+        (timedelta(days=3), 5, timedelta(days=3)),
     ],
 )
-def test_refusal(given, kind, why):
-    found = refusal(given, DecisionKind(kind))
-    assert found is None if why is None else why in (found or "")
+def test_a_removal_that_parks_again_and_again_waits_longer_each_time(parked_retry, times_parked, wait):
+    used_up = {"removal_attempts": 5, "remove_attempted_at": ago(3600), "times_parked": times_parked}
+    found = next_step(
+        leaving(used_up).model_copy(update={"timings": RemovalTimings(parked_retry=parked_retry)}), None, NOW
+    )
+    assert (found.effect, found.until) == ("park_removal", NOW + wait)
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ({"reason": "DeleteFailed", "message": "Delete call 3: locked"}, "Delete call 3: locked"),
+        ({"reason": "Empty", "message": "The node is empty"}, "its provider took them and does not say why"),
+    ],
+)
+def test_a_parked_removal_says_what_the_provider_answered(status, why):
+    found = next_step(leaving(status | {"removal_attempts": 3, "remove_attempted_at": ago(20)}), None, NOW)
+    assert found.message == f"The server still exists after 3 delete calls: {why}"

@@ -14,7 +14,7 @@ from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle import removal, request
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import NodeSeen, RemovalSeen, RemovalTimings, RequestSeen, ServerSeen
+from planner.lifecycle.seen import DecisionSeen, NodeSeen, RemovalSeen, RemovalTimings, RequestSeen, ServerSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Wait
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
@@ -73,10 +73,13 @@ def check_removal(seen, decision):
         assert seen.status.phase is RemovalPhase.DEPROVISIONING
     if effect in {RemovalEffect.SKIP, RemovalEffect.ABANDON}:
         assert seen.status.phase is RemovalPhase.COULD_NOT_REMOVE
-        assert decision is not None
+        assert decision is not None or seen.decision is not None
+    if effect == RemovalEffect.ANSWER:
+        assert seen.decision is not None
     if effect == RemovalEffect.COMMIT and not seen.immediate:
         assert not seen.status.cancel
         assert not seen.deleting
+        assert seen.decision is None, "what a person wrote is neither obeyed nor answered"
         assert decision is None or decision.kind is not DecisionKind.CANCEL
         assert seen.node is None or (seen.node.scale_down and not seen.node.keep and not seen.occupant_count)
         assert seen.node is None or not seen.node.foreign
@@ -229,6 +232,7 @@ removals = st.builds(
     node=nodes,
     occupants=st.lists(st.text(max_size=320), max_size=5).map(tuple),
     occupant_count=counts,
+    decision=st.none() | st.builds(DecisionSeen, word=st.sampled_from([*DecisionKind, "rtry", ""])),
 )
 decisions = st.none() | st.builds(
     Decision, kind=st.sampled_from(DecisionKind), by=st.text(max_size=64), reason=st.text(max_size=512)

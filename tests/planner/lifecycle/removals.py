@@ -1,0 +1,57 @@
+"""Removals in each of their states, for the tables of the step function and of decisions."""
+
+from datetime import UTC, datetime, timedelta
+
+from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
+from planner.lifecycle.seen import NodeSeen, RemovalSeen, RemovalTimings, ServerSeen
+
+NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
+TIMINGS = RemovalTimings(
+    soft_grace=timedelta(seconds=40), max_attempts=3, retry=timedelta(seconds=20), parked_retry=timedelta(hours=2)
+)
+
+
+def ago(seconds):
+    return NOW - timedelta(seconds=seconds)
+
+
+def ahead(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+def node(**flags):
+    return NodeSeen(name="a", **{"ready": True, "scale_down": True} | flags)
+
+
+def seen(phase, status=None, **fields):
+    return RemovalSeen(status=NodeRemovalRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
+
+
+def new(status=None, **fields):
+    """A removal of a node that carries no taint yet."""
+    return seen(RemovalPhase.PENDING, status, **{"node": node(scale_down=False)} | fields)
+
+
+def cooling(status=None, **fields):
+    """One whose cool-off ends in 25 s."""
+    times = {"scale_down_at": ahead(25), "tainted_at": ago(15)}
+    return seen(RemovalPhase.PENDING, times | (status or {}), **{"node": node()} | fields)
+
+
+def over(status=None, **fields):
+    """One whose cool-off has ended."""
+    return cooling({"scale_down_at": NOW, "tainted_at": ago(40)} | (status or {}), **fields)
+
+
+def leaving(status=None, **fields):
+    """One past its point of no return, before its first delete call."""
+    return seen(RemovalPhase.DEPROVISIONING, status, **{"node": node(), "server": ServerSeen.RUNNING} | fields)
+
+
+def parked(status=None, **fields):
+    """One that gave up for the moment and tries again in an hour."""
+    return seen(
+        RemovalPhase.COULD_NOT_REMOVE,
+        {"removal_attempts": 3, "retry_at": ahead(3600)} | (status or {}),
+        **{"node": node(), "server": ServerSeen.RUNNING} | fields,
+    )
