@@ -4,7 +4,7 @@ Source: design §4.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Final
 
 from temporalio import activity
@@ -18,13 +18,14 @@ from activities.observe import DefinitionsGoing, Observation, Observer
 from activities.pools import is_deleting, release_pool
 from activities.ports import Ports
 from activities.round_writes import RoundWrites
+from activities.start_notes import Prices, note_on_removal, note_on_request, prices
 from activities.starts import Starts
 from api.money import format_price
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.model import Plan, PlannedEvent, PlanResult, Snapshot
 from planner.plan import plan as decide
-from planner.round import RoundInput, RoundResult
+from planner.round import ObjectId, RoundInput, RoundResult, StartNote
 
 _ENOUGH_TO_WRITE: Final = WRITES_WITHIN / 2
 """With less time left after deciding, the fence is renewed first."""
@@ -104,6 +105,7 @@ class PlanActivities:
             summary=_summary(plan, carried, writes),
             requests=start_requests,
             removals=start_removals,
+            notes=_notes(requests, removals, (*start_requests, *start_removals), _prices(observed.snapshot)),
             memory=plan.memory,
             versions={**round_input.versions, **observed.versions},
             is_open=bool(plan.unplaced or writes.failed)
@@ -115,11 +117,13 @@ class PlanActivities:
         )
 
     def _undecided(self, round_input: RoundInput, observed: Observation, error: Exception) -> RoundResult:
-        requests, removals, _ = self._starts.choose(
-            tuple(observed.requests.values()), tuple(observed.removals.values())
-        )
+        own_requests, own_removals = tuple(observed.requests.values()), tuple(observed.removals.values())
+        requests, removals, _ = self._starts.choose(own_requests, own_removals)
+        notes = _notes(own_requests, own_removals, (*requests, *removals), _prices(observed.snapshot))
         summary = f"Nothing was decided: the planner failed: {_told(error)}"
-        return _idle(round_input, summary).model_copy(update={"requests": requests, "removals": removals})
+        return _idle(round_input, summary).model_copy(
+            update={"requests": requests, "removals": removals, "notes": notes}
+        )
 
     async def _let_go(self, round_input: RoundInput, writes: RoundWrites, going: DefinitionsGoing) -> RoundResult:
         """Take our finalizer off deleted pools; requests and removals are let go by their own workflows."""
@@ -138,6 +142,7 @@ class PlanActivities:
             summary="Growth's CRDs are being removed: nothing is decided, no server is touched",
             requests=requests,
             removals=removals,
+            notes=_notes(going.requests, going.removals, (*requests, *removals), {}),
             memory=round_input.memory,
             versions=round_input.versions,
             is_open=bool(pools or going.requests or going.removals),
@@ -158,6 +163,21 @@ def _idle(round_input: RoundInput, summary: str, *, is_partial: bool = False) ->
 
 def _new(removals: Sequence[Object], observed: Observation) -> list[Object]:
     return [removal for removal in removals if removal["metadata"]["name"] not in observed.removals]
+
+
+def _prices(snapshot: Snapshot) -> Prices:
+    return prices((one.ref.kind, one.ref.name, one.offerings) for one in snapshot.classes)
+
+
+def _notes(
+    requests: Sequence[Object], removals: Sequence[Object], started: Sequence[ObjectId], known: Prices
+) -> dict[str, StartNote]:
+    """Return what is told of those that are started, by uid."""
+    uids = {one.uid for one in started}
+    noted = ((requests, note_on_request), (removals, note_on_removal))
+    return {
+        uid: note(item, known) for items, note in noted for item in items if (uid := item["metadata"]["uid"]) in uids
+    }
 
 
 def _is_open_request(request: Object) -> bool:
@@ -195,15 +215,19 @@ def _summary(plan: Plan, carried: Carried, writes: RoundWrites) -> str:
     parts = [plan.result.value]
     if carried.requests:
         cost = f" for {format_price(plan.cost_per_hour)} {plan.currency}/h" if plan.currency else ""
-        parts.append(f"{len(carried.requests)} machines to come{cost}")
+        parts.append(f"{_count(carried.requests, 'machine')} to come{cost}")
     if carried.removals:
-        parts.append(f"{len(carried.removals)} machines to go")
+        parts.append(f"{_count(carried.removals, 'machine')} to go")
     if plan.unplaced:
-        parts.append(f"{len(plan.unplaced)} pods without a place")
+        parts.append(f"{_count(plan.unplaced, 'pod')} without a place")
     if plan.problems:
-        parts.append(f"{len(plan.problems)} objects that cannot be read")
+        parts.append(f"{_count(plan.problems, 'object')} that cannot be read")
     if writes.failed:
         parts.append(f"{writes.failed} writes refused")
     if writes.left:
         parts.append(f"{writes.left} writes left to the next round")
     return ", ".join(parts)[:_SUMMARY_CHARACTERS]
+
+
+def _count(things: Sized, noun: str) -> str:
+    return f"1 {noun}" if len(things) == 1 else f"{len(things)} {noun}s"

@@ -19,6 +19,19 @@ class ObjectId(Payload):
     uid: str
 
 
+class StartNote(Payload):
+    """What people are told of a lifecycle from its start: what machine it is about."""
+
+    summary: str = Field(max_length=200)
+    """One line for the Temporal UI."""
+    details: str = Field(default="", max_length=1000)
+    """Markdown for the Temporal UI."""
+    pool: str = ""
+    offering: str = ""
+    """Server type and location, such as "cx33 fsn1"."""
+    phase: str = ""
+
+
 class RoundInput(Payload):
     """Input of `plan_round`."""
 
@@ -40,6 +53,8 @@ class RoundResult(Payload):
     """Requests without a workflow: start them."""
     removals: Annotated[tuple[ObjectId, ...], Field(max_length=STARTS_PER_ROUND)] = ()
     """Removals without a workflow: start them."""
+    notes: Annotated[dict[str, StartNote], Field(max_length=STARTS_PER_ROUND)] = Field(default_factory=dict)
+    """On those to start, by uid."""
     memory: PlannerMemory = PlannerMemory()
     versions: Annotated[dict[str, str], Field(max_length=16)] = Field(default_factory=dict)
     is_open: bool = False

@@ -5,6 +5,7 @@ start; and it ends a workflow that can make no step any more, for its object tel
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final
@@ -15,13 +16,17 @@ from temporalio.common import SearchAttributePair, TypedSearchAttributes, Workfl
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.cluster import NAMESPACES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Resource
+from activities.cluster import NAMESPACES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource
 from activities.errors import AlreadyExists, GrowthError, NotFound, Rejected
 from activities.ports import Ports
-from planner.round import ObjectId, planner_workflow_id, removal_workflow_id, request_workflow_id
+from activities.start_notes import listed_prices, note_on_removal, note_on_request
+from planner.round import ObjectId, StartNote, planner_workflow_id, removal_workflow_id, request_workflow_id
+from worker.repeated import Repeated
 from worker.settings import task_queue
 from worker.temporal import ensure_namespace, ensure_search_attributes
-from workflows.messages import CLUSTER, NODE_REMOVAL, NODE_REQUEST, PLANNER, PlannerState
+from worker.temporal_trouble import call_trouble
+from workflows.messages import CLUSTER, NODE_REMOVAL, NODE_REQUEST, PLANNER, PlannerState, start_attributes
+from workflows.planner_account import ABOUT
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -33,8 +38,8 @@ CALL_LIMIT: Final = timedelta(seconds=20)
 """A pass goes on without a server that hangs."""
 
 _LIFECYCLES: Final = (
-    (NODE_REQUESTS, NODE_REQUEST, request_workflow_id, "shall come"),
-    (NODE_REMOVAL_REQUESTS, NODE_REMOVAL, removal_workflow_id, "shall go"),
+    (NODE_REQUESTS, NODE_REQUEST, request_workflow_id, note_on_request),
+    (NODE_REMOVAL_REQUESTS, NODE_REMOVAL, removal_workflow_id, note_on_removal),
 )
 
 
@@ -67,14 +72,23 @@ class Keeper:
                 log.warning("keeper could not finish", error=str(error) or type(error).__name__)
             await asyncio.sleep(self._period.total_seconds())
 
-    async def prepare(self) -> None:
-        """Return when everything is there that a worker cannot start without; tries for ever."""
+    async def prepare(self, waiting_for: Callable[[str], None] = lambda _reason: None) -> None:
+        """Return when everything is there that a worker cannot start without; tries for ever.
+
+        Args:
+            waiting_for: is told why the last try failed.
+        """
+        told = Repeated(log)
         while True:
             try:
                 if await self.ensure():
                     return
             except (RPCError, GrowthError, TimeoutError) as error:
-                log.warning("cannot prepare yet", error=str(error) or type(error).__name__)
+                reason = str(error) or type(error).__name__
+                if isinstance(error, RPCError):
+                    reason = call_trouble(error, self._client.service_client.config.target_host)
+                waiting_for(reason)
+                told.warn(f"cannot prepare yet: {reason}")
             await asyncio.sleep(PREPARE_AGAIN.total_seconds())
 
     async def ensure(self) -> bool:
@@ -96,15 +110,16 @@ class Keeper:
         """Give a workflow to each object that has none, after ending those that can make no step."""
         ended = await self._end_failing()
         # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
-        subjects: list[tuple[str, str, ObjectId, str]] = []
-        for resource, kind, workflow_id, fate in _LIFECYCLES:
-            subjects += [
-                (kind, workflow_id(self._name, subject), subject, fate) for subject in await self._subjects(resource)
-            ]
+        found = [(lifecycle, item) for lifecycle in _LIFECYCLES for item in await self._objects(lifecycle[0])]
         running = await self._running() - ended
-        for kind, workflow_id, subject, fate in subjects:
+        prices = None
+        for (_, kind, make_id, note_on), item in found:
+            subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
+            workflow_id = make_id(self._name, subject)
             if workflow_id not in running:
-                await self._start(kind, workflow_id, subject, fate)
+                if prices is None:
+                    prices = await listed_prices(self._ports)
+                await self._start(kind, workflow_id, subject, note_on(item, prices))
 
     async def _ensure_own_namespace(self) -> None:
         """Create the Kubernetes namespace of the fence and of KWOK's server records if it is missing."""
@@ -128,16 +143,17 @@ class Keeper:
             task_queue=self._queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             static_summary=f"Plans the machines of cluster {self._name}",
+            static_details=ABOUT,
             search_attributes=TypedSearchAttributes([SearchAttributePair(CLUSTER, self._name)]),
         )
 
-    async def _subjects(self, resource: Resource) -> list[ObjectId]:
+    async def _objects(self, resource: Resource) -> list[Object]:
         try:
             found = await asyncio.wait_for(self._ports.cluster.list(resource), CALL_LIMIT.total_seconds())
         except NotFound:
             log.warning("the API server does not know the kind: apply the CRDs (`growth crds`)", kind=resource.kind)
             return []
-        return [ObjectId(name=one["metadata"]["name"], uid=one["metadata"]["uid"]) for one in found.items]
+        return found.items
 
     async def _running(self) -> set[str]:
         # The status filter also keeps out paused runs, which this SDK cannot read.
@@ -147,14 +163,16 @@ class Keeper:
         )
         return {one.id async for one in self._client.list_workflows(query)}
 
-    async def _start(self, kind: str, workflow_id: str, subject: ObjectId, fate: str) -> None:
+    async def _start(self, kind: str, workflow_id: str, subject: ObjectId, note: StartNote) -> None:
         try:
             await self._client.start_workflow(
                 kind,
                 subject,
                 id=workflow_id,
                 task_queue=self._queue,
-                static_summary=f"Machine {subject.name} {fate}",
+                static_summary=note.summary,
+                static_details=note.details,
+                search_attributes=start_attributes(self._name, subject, note),
             )
         except WorkflowAlreadyStartedError:
             # The list of running workflows lags behind.

@@ -1,7 +1,7 @@
 """The client to Temporal, and what must exist there before a workflow can run."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -15,11 +15,14 @@ from temporalio.api.workflowservice.v1 import (
     UpdateNamespaceRequest,
 )
 from temporalio.client import Client, Interceptor
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
+from worker.command_error import USAGE_ERROR, CommandError
+from worker.failures import DATA_CONVERTER
+from worker.repeated import Repeated
 from worker.settings import Settings
+from worker.temporal_trouble import TemporalUnreachable, connect_trouble
 from workflows.messages import SEARCH_ATTRIBUTES
 
 log = structlog.stdlib.get_logger(__name__)
@@ -28,6 +31,8 @@ RETENTION: Final = timedelta(days=7)
 """How long an ended machine's history can be looked at."""
 LONGEST_PAUSE: Final = 15.0
 """Seconds between attempts to reach a server that does not answer."""
+CONNECT_SECONDS: Final = 4.0
+"""For one attempt: the client itself would wait half a minute for a port behind which nothing answers."""
 
 
 async def connect(
@@ -37,33 +42,48 @@ async def connect(
     runtime: Runtime | None = None,
     interceptors: Sequence[Interceptor] = (),
     attempts: int | None = None,
+    waiting_for: Callable[[str], None] = lambda _reason: None,
 ) -> Client:
     """Return a client of the server at `address`, trying until it answers, or `attempts` times.
 
+    Args:
+        settings: namespace and credentials.
+        address: host:port.
+        runtime: of the client.
+        interceptors: of the client.
+        attempts: how many, None for no end.
+        waiting_for: is told why the last attempt failed.
+
     Raises:
-        RuntimeError: the server did not answer in the last attempt.
-        OSError: a certificate file cannot be read.
+        TemporalUnreachable: there was no usable server in the last attempt.
+        CommandError: a certificate file cannot be read.
     """
     tls = await asyncio.to_thread(_tls, settings)
+    told = Repeated(log)
     pause = 0.5
     made = 0
     while True:
         try:
-            return await Client.connect(
-                address,
-                namespace=settings.temporal_namespace,
-                data_converter=pydantic_data_converter,
-                interceptors=interceptors,
-                tls=tls,
-                api_key=None if settings.temporal_api_key is None else settings.temporal_api_key.get_secret_value(),
-                runtime=runtime,
-            )
-        except RuntimeError as error:
-            # This is all the SDK tells of a server that is not there.
+            async with asyncio.timeout(CONNECT_SECONDS):
+                return await Client.connect(
+                    address,
+                    namespace=settings.temporal_namespace,
+                    data_converter=DATA_CONVERTER,
+                    interceptors=interceptors,
+                    tls=tls,
+                    api_key=None if settings.temporal_api_key is None else settings.temporal_api_key.get_secret_value(),
+                    runtime=runtime,
+                )
+        except (RuntimeError, ValueError, TimeoutError) as error:
+            # The SDK has no errors of its own for a server or an address that cannot be used.
             made += 1
+            reason = connect_trouble(error)
             if attempts is not None and made >= attempts:
-                raise
-            log.warning("Temporal does not answer", address=address, error=str(error), again_in_seconds=pause)
+                raise TemporalUnreachable(reason) from error
+            waiting_for(reason)
+            if made > 1:
+                # A server that is starting opens its port before it answers: once is no trouble yet.
+                told.warn(f"waiting for Temporal at {address}: {reason}")
         await asyncio.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
 
@@ -72,14 +92,17 @@ def _tls(settings: Settings) -> TLSConfig | bool:
     if not settings.temporal_tls:
         return False
     return TLSConfig(
-        server_root_ca_cert=_bytes_of(settings.temporal_tls_ca),
-        client_cert=_bytes_of(settings.temporal_tls_cert),
-        client_private_key=_bytes_of(settings.temporal_tls_key),
+        server_root_ca_cert=_bytes_of(settings.temporal_tls_ca, "GROWTH_TEMPORAL_TLS_CA"),
+        client_cert=_bytes_of(settings.temporal_tls_cert, "GROWTH_TEMPORAL_TLS_CERT"),
+        client_private_key=_bytes_of(settings.temporal_tls_key, "GROWTH_TEMPORAL_TLS_KEY"),
     )
 
 
-def _bytes_of(path: Path | None) -> bytes | None:
-    return None if path is None else path.read_bytes()
+def _bytes_of(path: Path | None, setting: str) -> bytes | None:
+    try:
+        return None if path is None else path.read_bytes()
+    except OSError as error:
+        raise CommandError(f"{setting}: {path} cannot be read: {error.strerror}", USAGE_ERROR) from error
 
 
 async def ensure_namespace(client: Client, *, keep_retention: bool) -> bool:

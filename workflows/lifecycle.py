@@ -6,7 +6,8 @@ with retries, timers, messages, and the account of it all in the Temporal UI.
 
 import asyncio
 from abc import ABC, abstractmethod
-from datetime import timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import ClassVar, Final, Generic, TypeVar
 
 from temporalio import workflow
@@ -16,9 +17,11 @@ from temporalio.exceptions import ActivityError, FailureError, RetryState
 from planner.lifecycle.seen import RemovalSeen, RequestSeen
 from planner.lifecycle.step import Act, Done, EffectInput, Step, Wait
 from planner.round import ObjectId, cluster_of, planner_workflow_id
+from workflows.account import Choice, details, waiting
 from workflows.messages import (
     CLUSTER,
     DEADLINE,
+    FAILING,
     NODE,
     NUDGE,
     PHASE,
@@ -33,6 +36,8 @@ from workflows.policies import HEARTBEAT, SHORTEST_PAUSE, pause_after, policy_of
 
 Seen = TypeVar("Seen", RequestSeen, RemovalSeen)
 
+GONE: Final = "Gone"
+"""What stands for a phase when the object is no more."""
 SHORTEST_WAIT: Final = timedelta(seconds=1)
 """The deadline was written by another clock than the workflow's; without a floor their difference is a busy loop."""
 
@@ -48,10 +53,13 @@ class Lifecycle(ABC, Generic[Seen]):
         self._subject = subject
         self._cluster = cluster_of(workflow.info().workflow_id)
         self._seen: Seen | None = None
+        self._seen_at: datetime | None = None
         self._step: Step | None = None
+        self._end: Done | None = None
         self._trouble = ""
         self._failures = 0
         self._woken = False
+        self._why_woken = ""
         self._cancel_asked = False
 
     @abstractmethod
@@ -62,6 +70,22 @@ class Lifecycle(ABC, Generic[Seen]):
     def news(self, before: Seen, after: Seen) -> str | None:
         """Return why the planner should look at once, if it should."""
 
+    @abstractmethod
+    def facts(self, seen: Seen) -> Iterable[str]:
+        """Return what was seen, for people."""
+
+    @abstractmethod
+    def choices(self, seen: Seen) -> Sequence[Choice]:
+        """Return what a person can do now with an effect."""
+
+    @abstractmethod
+    def how(self, seen: Seen) -> str:
+        """Return where to do it, in markdown, or why there is nothing to do."""
+
+    @abstractmethod
+    def ending(self, act: Act, before: Seen) -> Done | None:
+        """Return how the life ended, if `act`, after which the object is gone, was its last."""
+
     def answer(self, step: Act, after: Seen) -> None:
         """Tell whoever asked for `step` that it was carried out."""
 
@@ -69,26 +93,31 @@ class Lifecycle(ABC, Generic[Seen]):
         """Whether a message waits for an answer."""
         return self._cancel_asked
 
-    @workflow.signal(name=WAKE)
+    def rouse(self, reason: str) -> None:
+        """Look now instead of at the next timer."""
+        self._woken = True
+        self._why_woken = self._why_woken or reason
+
+    @workflow.signal(name=WAKE, description="Looks at once at what is there now. Harmless; needs no input.")
     def wake(self, reason: str = "") -> None:
         """Look now: something changed."""
-        workflow.logger.debug("woken: %s", reason)
-        self._woken = True
+        self.rouse(reason or "asked")
 
-    @workflow.query(name=STATE)
+    @workflow.query(name=STATE, description="Tells where it stands, what is awaited, and what a person can do now.")
     def state(self) -> LifecycleReport:
         """Tell the phase, what is awaited and what went wrong last."""
         step = self._step
         return LifecycleReport(
-            phase="" if self._seen is None else self._seen.status.phase.value,
-            reason="" if step is None else step.reason,
+            phase="" if self._seen is None else _phase(self._seen),
+            reason="" if step is None else self._reason(step),
             message="" if step is None else step.message,
             until=step.until if isinstance(step, Act | Wait) else None,
             trouble=self._trouble,
+            choices=() if self._seen is None else tuple(choice.name for choice in self.choices(self._seen)),
         )
 
     async def drive(self) -> str:
-        """Run the lifecycle to its end and return why it ended.
+        """Run the lifecycle to its end and return how it ended, as a word and a sentence.
 
         A workflow cancellation only reaches this coroutine; the course itself runs in a task of its
         own, so that no activity is torn in its middle, and takes the cancellation as a message.
@@ -103,11 +132,11 @@ class Lifecycle(ABC, Generic[Seen]):
                 if self._cancel_asked or workflow.cancellation_reason() is None:
                     raise
                 self._cancel_asked = True
-                self._woken = True
+                self.rouse("the workflow was cancelled")
         await workflow.wait_condition(workflow.all_handlers_finished)
         if ending is None:
             workflow.continue_as_new(self._subject)
-        return ending.reason
+        return f"{ending.reason}: {ending.message}"
 
     async def _course(self) -> Done | None:
         """Return the end of the life, or None when the history is long enough to go on in a new run."""
@@ -116,6 +145,8 @@ class Lifecycle(ABC, Generic[Seen]):
             if workflow.info().is_continue_as_new_suggested() and not self.is_asked():
                 return None
             step = self.decide(seen)
+            if isinstance(step, Done):
+                step = self._end or step
             self._tell(step, seen)
             match step:
                 case Done():
@@ -126,6 +157,8 @@ class Lifecycle(ABC, Generic[Seen]):
                         seen = await self._looked()
                         continue
                     self.answer(step, after)
+                    if seen.exists and not after.exists:
+                        self._end = self.ending(step, seen)
                     news = self.news(seen, after)
                     if news is not None:
                         await self._nudge(news)
@@ -141,13 +174,19 @@ class Lifecycle(ABC, Generic[Seen]):
     async def _looked(self) -> Seen:
         while True:
             # Cleared before the look: what changes during the look asks for another one.
-            self._woken = False
-            seen = await self._run(self.look, None)
+            why, self._why_woken, self._woken = self._why_woken, "", False
+            seen = await self._run(self.look, None, why or ("the start" if self._seen is None else "by the timer"))
             if seen is not None:
                 return seen
 
-    async def _run(self, effect: str, act: Act | None) -> Seen | None:
-        """Run an activity; None means that it gave up, was told of, and a pause was made."""
+    async def _run(self, effect: str, act: Act | None, why: str = "") -> Seen | None:
+        """Run an activity; None means that it gave up, was told of, and a pause was made.
+
+        Args:
+            effect: its name.
+            act: the step that asks for it; without one it looks.
+            why: it looks.
+        """
         policy = policy_of(effect)
         try:
             seen: Seen = await workflow.execute_activity(
@@ -158,25 +197,28 @@ class Lifecycle(ABC, Generic[Seen]):
                 schedule_to_close_timeout=policy.schedule_to_close,
                 heartbeat_timeout=HEARTBEAT,
                 retry_policy=policy.retry,
-                summary=None if act is None else short(act.message),
+                summary=short(act.message if act is not None else f"Look: {why}"),
             )
         except ActivityError as error:
             self._trouble = short(f"{effect}: {error.cause or error}")
             workflow.logger.warning("%s", self._trouble)
             self._failures += 1
-            self._describe()
             pause = pause_after(self._failures, final=error.retry_state is RetryState.NON_RETRYABLE_FAILURE)
+            self._describe()
+            self._find_by([(CLUSTER, self._cluster), (NODE, self._subject.name), (REASON, FAILING), (DEADLINE, None)])
             await self._sleep(pause, f"Look again after: {self._trouble}")
             return None
         self._trouble = ""
         self._failures = 0
         self._seen = seen
+        self._seen_at = workflow.now()
         return seen
 
     async def _wait(self, step: Wait) -> None:
         now = workflow.now()
         wake_at = step.wake_at(now)
-        await self._sleep(None if wake_at is None else max(SHORTEST_WAIT, wake_at - now), step.message)
+        duration = None if wake_at is None else max(SHORTEST_WAIT, wake_at - now)
+        await self._sleep(duration, waiting(step.message, step.until, now))
 
     async def _sleep(self, duration: timedelta | None, summary: str) -> None:
         try:
@@ -195,27 +237,51 @@ class Lifecycle(ABC, Generic[Seen]):
     def _tell(self, step: Step, seen: Seen) -> None:
         self._step = step
         self._describe()
-        phase = seen.status.phase.value if seen.exists else "Gone"
-        wanted: list[tuple[SearchAttributeKey, object]] = [
-            (CLUSTER, self._cluster),
-            (NODE, self._subject.name),
-            (POOL, seen.pool or workflow.info().typed_search_attributes.get(POOL)),
-            (PHASE, phase),
-            (REASON, step.reason),
-            (DEADLINE, step.until if isinstance(step, Wait) else None),
+        known = workflow.info().typed_search_attributes
+        phase = _phase(seen)
+        if isinstance(step, Act) and known.get(PHASE) == phase and known.get(REASON) != FAILING:
+            # Done within moments: an event for each would tell nothing that its activity does not.
+            return
+        self._find_by(
+            [
+                (CLUSTER, self._cluster),
+                (NODE, self._subject.name),
+                (POOL, seen.pool or known.get(POOL)),
+                (PHASE, phase),
+                (REASON, self._reason(step)),
+                (DEADLINE, step.until if isinstance(step, Wait) else None),
+            ]
+        )
+
+    def _reason(self, step: Step) -> str:
+        """Return the reason of a step; where that only repeats the phase, the reason on the object."""
+        if self._seen is None or isinstance(step, Done) or step.reason != self._seen.status.phase:
+            return step.reason
+        return self._seen.status.reason or step.reason
+
+    def _find_by(self, wanted: Sequence[tuple[SearchAttributeKey, object]]) -> None:
+        """Set the search attributes that are not so yet: each change is an event."""
+        known = workflow.info().typed_search_attributes
+        updates: list[SearchAttributeUpdate] = [
+            key.value_unset() if value is None else key.value_set(value)
+            for key, value in wanted
+            if known.get(key) != value
         ]
-        updates: list[SearchAttributeUpdate] = []
-        for key, value in wanted:
-            if workflow.info().typed_search_attributes.get(key) != value:
-                updates.append(key.value_unset() if value is None else key.value_set(value))
         if updates:
             workflow.upsert_search_attributes(updates)
 
     def _describe(self) -> None:
-        report = self.state()
-        lines = [f"**{report.phase or 'New'}** · {report.reason}", "", report.message]
-        if report.until is not None:
-            lines.append(f"Until {report.until:%Y-%m-%d %H:%M:%S} UTC.")
-        if report.trouble:
-            lines += ["", f"Trouble: {report.trouble}"]
-        workflow.set_current_details("\n".join(lines))
+        seen = self._seen if self._seen is not None and self._seen.exists else None
+        workflow.set_current_details(
+            details(
+                self.state(),
+                facts=() if seen is None else self.facts(seen),
+                choices=() if seen is None else self.choices(seen),
+                how="" if seen is None else self.how(seen),
+                looked_at=None if seen is None else self._seen_at,
+            )
+        )
+
+
+def _phase(seen: RequestSeen | RemovalSeen) -> str:
+    return seen.status.phase.value if seen.exists else GONE

@@ -6,11 +6,12 @@ A name here is part of histories that are still running: it is added to, never c
 from typing import Annotated, Final
 
 from pydantic import Field
-from temporalio.common import SearchAttributeKey
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
 from api.model import Payload
 from api.timestamp import Timestamp
 from planner.model import PlannerMemory
+from planner.round import ObjectId, StartNote
 
 PLANNER: Final = "Planner"
 NODE_REQUEST: Final = "NodeRequest"
@@ -27,9 +28,15 @@ CLUSTER: Final = SearchAttributeKey.for_keyword("GrowthCluster")
 POOL: Final = SearchAttributeKey.for_keyword("GrowthPool")
 PHASE: Final = SearchAttributeKey.for_keyword("GrowthPhase")
 NODE: Final = SearchAttributeKey.for_keyword("GrowthNode")
+OFFERING: Final = SearchAttributeKey.for_keyword("GrowthOffering")
+"""Server type and location, such as "cx33 fsn1"."""
 REASON: Final = SearchAttributeKey.for_keyword("GrowthReason")
+"""What is awaited; `FAILING` while what has to be done keeps failing; at the end, why it ended."""
 DEADLINE: Final = SearchAttributeKey.for_datetime("GrowthDeadline")
-SEARCH_ATTRIBUTES: Final = (CLUSTER, POOL, PHASE, NODE, REASON, DEADLINE)
+SEARCH_ATTRIBUTES: Final = (CLUSTER, POOL, PHASE, NODE, OFFERING, REASON, DEADLINE)
+
+FAILING: Final = "Failing"
+"""Finds all that does not get on, whatever it is about."""
 
 SUMMARY_LENGTH: Final = 200
 """Temporal takes 400 bytes for a summary; a letter may take two."""
@@ -79,6 +86,16 @@ class LifecycleReport(Payload):
     until: Timestamp | None
     trouble: str
     """Why the last activity failed; empty when it did not."""
+    choices: tuple[str, ...] = ()
+    """What a person can do now with an effect, as the Temporal UI calls it."""
+
+
+def start_attributes(cluster: str, subject: ObjectId, note: StartNote | None) -> TypedSearchAttributes:
+    """Return what a lifecycle is found by from its start, before a worker has looked at its object."""
+    known = [(CLUSTER, cluster), (NODE, subject.name)]
+    if note is not None:
+        known += [(POOL, note.pool), (OFFERING, note.offering), (PHASE, note.phase)]
+    return TypedSearchAttributes([SearchAttributePair(key, value) for key, value in known if value])
 
 
 def short(text: str) -> str:

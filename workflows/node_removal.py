@@ -1,9 +1,11 @@
 """The life of a NodeRemovalRequest: a machine that shall go. The steps are `planner.lifecycle.removal`'s.
 
-What a person asks comes as an update, which answers when it was carried out or says why not.
-`cancel` also comes as a signal, which works while no worker is up.
+What a person asks comes as an update, which answers when it was carried out or says why not; as a
+signal of the same name, which is also taken while no worker is up; or as an annotation on the
+object, which the activities see (`planner.lifecycle.decision`).
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -11,12 +13,16 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 from api.v1alpha1.node_removal_request import RemovalPhase
-from planner.lifecycle.removal import RemovalEffect, next_step, refusal
+from planner.lifecycle.decision import refusal
+from planner.lifecycle.removal import RemovalEffect, next_step
 from planner.lifecycle.seen import RemovalSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step
 from planner.round import ObjectId
+from workflows import removal_account
+from workflows.account import Choice
 from workflows.lifecycle import Lifecycle
 from workflows.messages import NODE_REMOVAL, Asked
+from workflows.removal_account import DONE, description
 
 REFUSED: Final = "Refused"
 """Type of the error that tells that a decision has no effect."""
@@ -57,15 +63,30 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
 
     @workflow.run
     async def run(self, _subject: ObjectId) -> str:
-        """Return why the life ended."""
+        """Return how the life ended, as a word and a sentence."""
         return await self.drive()
 
-    @workflow.signal(name="cancel")
+    @workflow.signal(name="cancel", description=description(DecisionKind.CANCEL))
     def cancel_signal(self, asked: Asked = ANYONE, /) -> None:
         """Cancel the removal if it is not too late."""
         self._put(DecisionKind.CANCEL, asked)
 
-    @workflow.update(name="cancel")
+    @workflow.signal(name="retry", description=description(DecisionKind.RETRY))
+    def retry_signal(self, asked: Asked = ANYONE, /) -> None:
+        """Try to delete a parked server again."""
+        self._put(DecisionKind.RETRY, asked)
+
+    @workflow.signal(name="skip", description=description(DecisionKind.SKIP))
+    def skip_signal(self, asked: Asked = ANYONE, /) -> None:
+        """Treat a parked server as gone."""
+        self._put(DecisionKind.SKIP, asked)
+
+    @workflow.signal(name="abandon", description=description(DecisionKind.ABANDON))
+    def abandon_signal(self, asked: Asked = ANYONE, /) -> None:
+        """Leave a parked server to its people."""
+        self._put(DecisionKind.ABANDON, asked)
+
+    @workflow.update(name="cancel", description=description(DecisionKind.CANCEL))
     async def cancel_update(self, asked: Asked = ANYONE, /) -> str:
         """Cancel the removal and return what was done."""
         return await self._carried_out(DecisionKind.CANCEL, asked)
@@ -74,7 +95,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
     def _may_cancel(self, _asked: Asked = ANYONE, /) -> None:
         self._check(DecisionKind.CANCEL)
 
-    @workflow.update(name="retry")
+    @workflow.update(name="retry", description=description(DecisionKind.RETRY))
     async def retry_update(self, asked: Asked = ANYONE, /) -> str:
         """Try to delete a parked server again and return what was done."""
         return await self._carried_out(DecisionKind.RETRY, asked)
@@ -83,7 +104,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
     def _may_retry(self, _asked: Asked = ANYONE, /) -> None:
         self._check(DecisionKind.RETRY)
 
-    @workflow.update(name="skip")
+    @workflow.update(name="skip", description=description(DecisionKind.SKIP))
     async def skip_update(self, asked: Asked = ANYONE, /) -> str:
         """Treat a parked server as gone and return what was done."""
         return await self._carried_out(DecisionKind.SKIP, asked)
@@ -92,7 +113,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
     def _may_skip(self, _asked: Asked = ANYONE, /) -> None:
         self._check(DecisionKind.SKIP)
 
-    @workflow.update(name="abandon")
+    @workflow.update(name="abandon", description=description(DecisionKind.ABANDON))
     async def abandon_update(self, asked: Asked = ANYONE, /) -> str:
         """Leave a parked server to its people and return what was done."""
         return await self._carried_out(DecisionKind.ABANDON, asked)
@@ -124,7 +145,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
             return
         if not _was_carried_out(kind, after):
             return
-        self._pending.pop(0).done = f"{kind}: {step.message}"
+        self._pending.pop(0).done = DONE[kind]
 
     def is_asked(self) -> bool:
         """Whether a decision waits for its step."""
@@ -138,10 +159,26 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
             return f"removal {self._subject.name} was cancelled by {after.status.cancel.by}"
         return None
 
+    def facts(self, seen: RemovalSeen) -> Iterable[str]:
+        """Return what was seen of server, Node and pods."""
+        return removal_account.facts(seen)
+
+    def choices(self, seen: RemovalSeen) -> Sequence[Choice]:
+        """Return what a person can decide now with an effect."""
+        return removal_account.choices(seen)
+
+    def how(self, seen: RemovalSeen) -> str:
+        """Return how to decide, or why there is nothing to decide."""
+        return removal_account.how(self._subject.name, seen)
+
+    def ending(self, act: Act, before: RemovalSeen) -> Done | None:
+        """Return how the removal ended, if `act` was its last."""
+        return removal_account.ending(act, before)
+
     def _put(self, kind: DecisionKind, asked: Asked) -> _Pending:
         pending = _Pending(Decision(kind=kind, by=asked.by, reason=asked.reason))
         self._pending.append(pending)
-        self._woken = True
+        self.rouse(f"{kind} by {asked.by}")
         return pending
 
     def _refuse(self, why: str) -> None:

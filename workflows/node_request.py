@@ -1,5 +1,6 @@
 """The life of a NodeRequest: a machine that shall come. The steps are `planner.lifecycle.request`'s."""
 
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from temporalio import workflow
@@ -7,8 +8,10 @@ from temporalio import workflow
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.request import RequestEffect, next_step
 from planner.lifecycle.seen import RequestSeen
-from planner.lifecycle.step import Step
+from planner.lifecycle.step import Act, Done, Step
 from planner.round import ObjectId
+from workflows import request_account
+from workflows.account import Choice
 from workflows.lifecycle import Lifecycle
 from workflows.messages import NODE_REQUEST
 
@@ -26,7 +29,7 @@ class NodeRequestWorkflow(Lifecycle[RequestSeen]):
 
     @workflow.run
     async def run(self, _subject: ObjectId) -> str:
-        """Return why the life ended."""
+        """Return how the life ended, as a word and a sentence."""
         return await self.drive()
 
     def decide(self, seen: RequestSeen) -> Step:
@@ -43,3 +46,19 @@ class NodeRequestWorkflow(Lifecycle[RequestSeen]):
         if after.status.phase != before.status.phase and after.status.phase in lost:
             return f"request {self._subject.name} is {after.status.phase}: {after.status.reason}"
         return None
+
+    def facts(self, seen: RequestSeen) -> Iterable[str]:
+        """Return what was seen of server, Node and pods."""
+        return request_account.facts(seen)
+
+    def choices(self, seen: RequestSeen) -> Sequence[Choice]:
+        """Return what a person can do now with an effect."""
+        return () if self._cancel_asked else request_account.choices(seen)
+
+    def how(self, seen: RequestSeen) -> str:
+        """Return where to do it, or why there is nothing to do."""
+        return request_account.how(self._subject.name, self.choices(seen))
+
+    def ending(self, act: Act, before: RequestSeen) -> Done | None:
+        """Return how the request ended, if `act` was its last."""
+        return request_account.ending(self._subject.name, act, before)

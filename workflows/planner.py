@@ -12,20 +12,26 @@ from planner.round import (
     ObjectId,
     RoundInput,
     RoundResult,
+    StartNote,
     cluster_of,
     removal_workflow_id,
     request_workflow_id,
 )
 from workflows.messages import (
+    CLUSTER,
+    FAILING,
     NODE_REMOVAL,
     NODE_REQUEST,
     NUDGE,
     PLANNER,
+    REASON,
     STATE,
     PlannerReport,
     PlannerState,
     short,
+    start_attributes,
 )
+from workflows.planner_account import round_details
 from workflows.policies import HEARTBEAT, PLAN, PLAN_ROUND
 
 ROUNDS_PER_RUN: Final = 200
@@ -34,6 +40,8 @@ OPEN_PERIOD: Final = timedelta(seconds=10)
 """While anything is open, in case a message was lost."""
 QUIET_PERIOD: Final = timedelta(seconds=60)
 SHORTEST_WAIT: Final = timedelta(seconds=1)
+FAILURES_TOLD: Final = 3
+"""An API server that is restarted costs a round or two."""
 LONGEST_BACKOFF: Final = timedelta(seconds=30)
 """Failed rounds are repeated after 1, 2, 4 … seconds, up to this."""
 NUDGES_TOLD: Final = 5
@@ -53,13 +61,13 @@ class PlannerWorkflow:
         self._summary = ""
         self._next_at: datetime | None = None
 
-    @workflow.signal(name=NUDGE)
+    @workflow.signal(name=NUDGE, description="Runs a round at once. Harmless; needs no input.")
     def nudge(self, reason: str = "") -> None:
         """Run a round at once: something changed."""
         if len(self._nudges) < NUDGES_TOLD:
             self._nudges.append(reason or "asked")
 
-    @workflow.query(name=STATE)
+    @workflow.query(name=STATE, description="Tells what the last round did and when the next one comes.")
     def state(self) -> PlannerReport:
         """Tell what the last round did and when the next comes."""
         return PlannerReport(
@@ -90,6 +98,7 @@ class PlannerWorkflow:
         self._next_at = None
         # Counted before the round runs: names of requests hold the number, and an attempt that timed out may still run.
         self._state = self._state.model_copy(update={"round": self._state.round + 1})
+        workflow.set_current_details(round_details(self.state(), began_at=workflow.now()))
         try:
             done: RoundResult = await workflow.execute_activity(
                 PLAN_ROUND,
@@ -110,6 +119,7 @@ class PlannerWorkflow:
         self._state = self._state.model_copy(
             update={"memory": done.memory, "versions": done.versions, "failures": 0},
         )
+        self._tell_failing()
         self._result = done.result.value
         self._summary = done.summary
         await self._start(done)
@@ -118,25 +128,26 @@ class PlannerWorkflow:
     def _failed(self, error: ActivityError) -> timedelta:
         failures = self._state.failures + 1
         self._state = self._state.model_copy(update={"failures": failures})
+        self._tell_failing()
         self._summary = short(f"Round failed: {error.cause or error}")
         workflow.logger.warning("round %d failed: %s", self._state.round, error.cause or error)
         return min(LONGEST_BACKOFF, timedelta(seconds=2 ** min(failures - 1, 10)))
 
     async def _start(self, done: RoundResult) -> None:
         """Start a workflow for each object of the round; only the starts are awaited."""
-        starts = [
-            self._start_one(
-                NODE_REQUEST, request_workflow_id(self._cluster, one), one, f"Machine {one.name} shall come"
+        kinds = (
+            (NODE_REQUEST, request_workflow_id, done.requests),
+            (NODE_REMOVAL, removal_workflow_id, done.removals),
+        )
+        await asyncio.gather(
+            *(
+                self._start_one(kind, make_id(self._cluster, one), one, done.notes.get(one.uid))
+                for kind, make_id, started in kinds
+                for one in started
             )
-            for one in done.requests
-        ]
-        starts += [
-            self._start_one(NODE_REMOVAL, removal_workflow_id(self._cluster, one), one, f"Machine {one.name} shall go")
-            for one in done.removals
-        ]
-        await asyncio.gather(*starts)
+        )
 
-    async def _start_one(self, kind: str, workflow_id: str, subject: ObjectId, summary: str) -> None:
+    async def _start_one(self, kind: str, workflow_id: str, subject: ObjectId, note: StartNote | None) -> None:
         try:
             await workflow.start_child_workflow(
                 kind,
@@ -145,25 +156,33 @@ class PlannerWorkflow:
                 # The child outlives a planner that ends, and a cancelled planner cancels no machine.
                 parent_close_policy=ParentClosePolicy.ABANDON,
                 cancellation_type=ChildWorkflowCancellationType.ABANDON,
-                static_summary=summary,
+                search_attributes=start_attributes(self._cluster, subject, note),
+                static_summary=subject.name if note is None else note.summary,
+                static_details=None if note is None else note.details,
             )
         except WorkflowAlreadyStartedError:
             # With reuse ALLOW_DUPLICATE this can only mean that it runs, which is what is wanted.
             workflow.logger.debug("%s runs already", workflow_id)
 
+    def _tell_failing(self) -> None:
+        """Let the planner be found among all that fails, while several rounds in a row have failed."""
+        known = workflow.info().typed_search_attributes
+        is_failing = self._state.failures >= FAILURES_TOLD
+        if is_failing and known.get(REASON) != FAILING:
+            workflow.upsert_search_attributes([CLUSTER.value_set(self._cluster), REASON.value_set(FAILING)])
+        elif not self._state.failures and known.get(REASON) is not None:
+            workflow.upsert_search_attributes([REASON.value_unset()])
+
     async def _wait(self, pause: timedelta) -> None:
         failing = self._state.failures > 0
         self._next_at = workflow.now() + pause
-        workflow.set_current_details(
-            f"**Round {self._state.round}** · {self._result}\n\n{self._summary}\n\n"
-            f"Next round at {self._next_at:%Y-%m-%d %H:%M:%S} UTC, or when something changes."
-        )
+        workflow.set_current_details(round_details(self.state(), began_at=None))
         try:
             await workflow.wait_condition(
                 # A back-off is served to its end: nudges come as fast as the outside changes.
                 lambda: bool(self._nudges) and not failing,
                 timeout=pause,
-                timeout_summary=short(f"Next round unless nudged; last: {self._summary}"),
+                timeout_summary=short(f"Round {self._state.round}: {self._summary}; the next comes by the timer"),
             )
         except TimeoutError:
             return

@@ -12,11 +12,14 @@ from temporalio.worker import Worker
 from activities.cluster import NAMESPACES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.errors import Unreachable
 from activities.ports import Ports
+from activities.start_notes import note_on_removal, note_on_request
 from planner.round import ObjectId, planner_workflow_id, removal_workflow_id, request_workflow_id
 from simulator.cluster import MemoryCluster
 from worker.keeper import Keeper
 from worker.settings import task_queue
 from worker.temporal import RETENTION
+from workflows.messages import CLUSTER, OFFERING, PHASE, POOL
+from workflows.planner_account import ABOUT
 
 
 def ports_of(cluster: MemoryCluster, name: str) -> Ports:
@@ -112,6 +115,29 @@ async def test_each_object_without_a_workflow_gets_one(client, keeper, cluster, 
     await client.get_workflow_handle(request).terminate()
     await until(keeper.sweep, lambda: run_id(client, request))
     assert await run_id(client, removal) == runs[1]
+
+
+async def test_what_it_starts_reads_as_what_the_planner_starts(client, keeper, cluster, cluster_name):
+    ids = (
+        request_workflow_id(cluster_name, await request_in(cluster)),
+        removal_workflow_id(cluster_name, await removal_in(cluster)),
+    )
+    await keeper.ensure()
+    await keeper.sweep()
+    objects = [await cluster.get(NODE_REQUESTS, "m-1"), await cluster.get(NODE_REMOVAL_REQUESTS, "m-2")]
+    for workflow_id, note in zip(ids, [note_on_request(objects[0], {}), note_on_removal(objects[1], {})], strict=True):
+        found = await client.get_workflow_handle(workflow_id).describe()
+        assert await found.static_summary() == note.summary
+        assert await found.static_details() == note.details
+        shown = found.typed_search_attributes
+        assert [shown.get(key) for key in (CLUSTER, POOL, OFFERING, PHASE)] == [
+            cluster_name,
+            "default",
+            "cx22 fsn1",
+            "Pending",
+        ]
+    planner = await client.get_workflow_handle(planner_workflow_id(cluster_name)).describe()
+    assert await planner.static_details() == ABOUT
 
 
 @workflow.defn(name="NodeRequest", sandboxed=False)

@@ -41,7 +41,7 @@ async def test_an_empty_machine_goes_after_its_cool_off(skipping):
     script.see(timings=RemovalTimings(soft_grace=timedelta(minutes=10)))
     before = await skipping.get_current_time()
     async with PlannerEar(skipping.client, "test") as planner, running(skipping.client, script.activities()):
-        assert await (await start(skipping)).result() == "Gone"
+        assert await (await start(skipping)).result() == "Removed: The server no longer exists"
         heard = await planner.heard()
     assert script.deeds == ["taint_node", "commit_removal", "delete_server", "delete_node", "finish_removal"]
     assert await skipping.get_current_time() - before >= timedelta(minutes=10)
@@ -64,9 +64,9 @@ async def test_an_update_cancels_during_the_cool_off_and_returns_when_it_is_reco
         await skipping.sleep(20)
         answer = await handle.execute_update("cancel", Asked(by="Ann", reason="I need it"), result_type=str)
         assert "cancel_removal" in script.deeds
-        assert await handle.result() == "Gone"
+        assert await handle.result() == "Cancelled: by Ann: I need it; the machine stays"
         heard = await planner.heard()
-    assert answer == "cancel: I need it"
+    assert answer == "cancelled; the machine stays"
     assert script.deeds == ["taint_node", "cancel_removal", "untaint_node", "finish_removal"]
     cancel = script.seen.status.cancel
     assert (cancel.by, cancel.reason) == ("Ann", "I need it")
@@ -78,7 +78,7 @@ async def test_an_update_without_a_body_is_taken(skipping):
     async with running(skipping.client, script.activities()):
         handle = await start(skipping)
         await skipping.sleep(20)
-        assert await handle.execute_update("cancel", result_type=str) == "cancel: Cancelled by message"
+        assert await handle.execute_update("cancel", result_type=str) == "cancelled; the machine stays"
     assert script.seen.status.cancel.by == "Person"
 
 
@@ -98,7 +98,7 @@ async def test_cancelling_the_workflow_cancels(skipping):
         handle = await start(skipping)
         await skipping.sleep(20)
         await handle.cancel()
-        assert await handle.result() == "Gone"
+        assert await handle.result() == "Cancelled: by Person: The workflow was cancelled; the machine stays"
     assert script.seen.status.cancel.reason == "The workflow was cancelled"
 
 
@@ -117,11 +117,12 @@ async def test_a_cancel_after_the_point_of_no_return_is_refused_and_the_machine_
         handle = await start(skipping)
         await skipping.sleep(90)  # cool-off 60 s, then a delete call each 30 s
         assert script.seen.status.phase is RemovalPhase.DEPROVISIONING
-        assert await refused(handle, "cancel") == f"{SUBJECT.name}: too late to cancel: the server is being deleted"
+        why = await refused(handle, "cancel")
+        assert why.startswith(f"{SUBJECT.name}: too late to cancel: the server is being deleted; ")
         await handle.signal("cancel", Asked(by="Bob"))
         await handle.cancel()
         script.see(server=ServerSeen.ABSENT)
-        assert await handle.result() == "Gone"
+        assert await handle.result() == "Removed: The server no longer exists"
     assert script.seen.status.cancel is None
     assert script.deeds[-2:] == ["delete_node", "finish_removal"]
 
@@ -132,7 +133,8 @@ async def test_what_is_for_parked_removals_is_refused_before(skipping, update):
     async with running(skipping.client, script.activities()):
         handle = await start(skipping)
         await skipping.sleep(20)
-        assert await refused(handle, update) == f"{SUBJECT.name}: cannot {update}: the removal is not parked"
+        why = await refused(handle, update)
+        assert why.startswith(f"{SUBJECT.name}: cannot {update}: the removal is not parked, it cools off; cancel it")
 
 
 async def test_a_stubborn_server_parks_the_removal_and_retry_makes_it_go(skipping):
@@ -144,19 +146,21 @@ async def test_a_stubborn_server_parks_the_removal_and_retry_makes_it_go(skippin
         assert (await handle.describe()).typed_search_attributes.get(PHASE) == "CouldNotRemove"
         script.on(RemovalEffect.DELETE_SERVER, lambda _: script.see(server=ServerSeen.ABSENT))
         answer = await handle.execute_update("retry", Asked(by="Ann", reason="unlocked it"), result_type=str)
-        assert await handle.result() == "Gone"
-    assert answer == "retry: unlocked it"
+        assert await handle.result() == "Removed: The server no longer exists"
+    assert answer == "tried again; its delete calls begin anew"
     assert script.deeds[-4:] == ["resume_removal", "delete_server", "delete_node", "finish_removal"]
 
 
-@pytest.mark.parametrize(("update", "effect"), [("skip", "skip_server"), ("abandon", "abandon_server")])
-async def test_a_person_ends_a_parked_removal(skipping, update, effect):
+@pytest.mark.parametrize(
+    ("update", "effect", "end"), [("skip", "skip_server", "Skipped"), ("abandon", "abandon_server", "Abandoned")]
+)
+async def test_a_person_ends_a_parked_removal(skipping, update, effect, end):
     script = stubborn()
     async with running(skipping.client, script.activities()):
         handle = await start(skipping)
         await parked(skipping, handle)
         await handle.execute_update(update, Asked(by="Ann"), result_type=str)
-        assert await handle.result() == "Gone"
+        assert (await handle.result()).startswith(f"{end}: by Ann: ")
     assert script.deeds[-1] == effect
     assert script.acts[-1].act.by == "Ann"
 
@@ -183,8 +187,8 @@ async def test_of_two_decisions_the_second_is_answered_with_what_the_first_left(
         await parked(skipping, handle)
         first = await handle.start_update("skip", Asked(by="Ann"), wait_for_stage=WorkflowUpdateStage.ACCEPTED)
         second = await handle.start_update("retry", Asked(by="Bob"), wait_for_stage=WorkflowUpdateStage.ACCEPTED)
-        assert await first.result() == "skip: Treat the server as gone: delete the Node object and end"
+        assert await first.result() == "skipped; its server counts as gone, and its Node is deleted"
         with pytest.raises(WorkflowUpdateFailedError) as error:
             await second.result()
-        assert "no longer exists" in str(error.value.cause)
-        assert await handle.result() == "Gone"
+        assert "the removal has ended" in str(error.value.cause)
+        assert await handle.result() == "Skipped: by Ann: Treat the server as gone: delete the Node object and end"

@@ -10,7 +10,7 @@ from planner.lifecycle.seen import RequestTimings
 from planner.round import ObjectId, request_workflow_id
 from tests.workflows.scripts import NAME, booting, machine
 from tests.workflows.world import QUEUE, PlannerEar, Script, clock, running
-from workflows.messages import CLUSTER, DEADLINE, NODE, PHASE, POOL, REASON, LifecycleReport
+from workflows.messages import CLUSTER, DEADLINE, FAILING, NODE, PHASE, POOL, REASON, LifecycleReport
 
 SUBJECT = ObjectId(name=NAME, uid="u-1")
 ID = request_workflow_id("test", SUBJECT)
@@ -21,14 +21,14 @@ async def start(env) -> WorkflowHandle:
 
 
 async def lives(env, script: Script) -> str:
-    """Run one request to its end and return why it ended."""
+    """Run one request to its end and return how it ended."""
     async with running(env.client, script.activities()):
         return await (await start(env)).result()
 
 
 async def test_a_machine_comes_and_its_record_goes_after_its_time(skipping):
     script = machine()
-    assert await lives(skipping, script) == "Gone"
+    assert await lives(skipping, script) == "Ready: the machine came and stays; only its record ends"
     assert script.deeds == [
         "create_server",
         "mark_running",
@@ -61,7 +61,7 @@ async def test_an_unmet_request_tells_the_planner_and_goes_after_its_time(skippi
 
     script.on(RequestEffect.CREATE_SERVER, sold_out)
     async with PlannerEar(skipping.client, "test") as planner:
-        assert await lives(skipping, script) == "Gone"
+        assert await lives(skipping, script) == "InsufficientCapacity: no machine came"
         heard = await planner.heard()
     assert script.deeds == ["create_server", "finish_request"]
     assert heard == [f"request {SUBJECT.name} is Unmet: InsufficientCapacity", f"request {SUBJECT.name} ended"]
@@ -100,7 +100,7 @@ async def test_a_deleted_request_is_handed_over_when_a_wake_comes(skipping):
         await skipping.sleep(60)
         script.see(deleting=True)
         await handle.signal("wake", "object changed")
-        assert await handle.result() == "Gone"
+        assert await handle.result() == f"Cancelled: removal {NAME} deletes the server"
     assert script.deeds == ["create_server", "give_up", "hand_over"]
     assert script.acts[1].act.reason == "Cancelled"
 
@@ -111,7 +111,7 @@ async def test_cancelling_the_workflow_is_deleting_the_request(skipping):
         handle = await start(skipping)
         await skipping.sleep(60)
         await handle.cancel()
-        assert await handle.result() == "Gone"
+        assert await handle.result() == f"Cancelled: removal {NAME} deletes the server"
     assert script.deeds == ["create_server", "give_up", "hand_over"]
 
 
@@ -141,7 +141,7 @@ async def test_an_outside_that_stays_away_is_asked_for_ever_and_the_deadline_hol
 
     script.on(RequestEffect.CREATE_SERVER, create)
     before = await skipping.get_current_time()
-    assert await lives(skipping, script) == "Gone"
+    assert await lives(skipping, script) == f"ProvisioningTimeout: removal {NAME} deletes the server"
     assert script.deeds[-2:] == ["give_up", "hand_over"]
     assert script.acts[-2].act.reason == "ProvisioningTimeout"
     # The activity is given 2 minutes before the step function is asked again, which then gives up.
@@ -166,7 +166,8 @@ async def test_a_refusal_is_told_and_looked_at_again_after_a_minute(skipping, na
         told = await handle.query("state", result_type=LifecycleReport)
         assert told.trouble == f"finish_request: {name}: noderequests is forbidden"
         assert script.deeds == ["finish_request"]
-        assert await handle.result() == "Gone"
+        assert (await handle.describe()).typed_search_attributes.get(REASON) == FAILING
+        assert await handle.result() == "Unmet: no machine came"
     assert script.deeds == ["finish_request"] * 2
 
 

@@ -14,17 +14,35 @@ from planner.round import (
     ObjectId,
     RoundInput,
     RoundResult,
+    StartNote,
     planner_workflow_id,
     removal_workflow_id,
     request_workflow_id,
 )
 from tests.workflows.world import QUEUE, Script, clock, running
-from workflows.messages import PlannerReport, PlannerState
+from workflows.messages import (
+    CLUSTER,
+    FAILING,
+    NODE,
+    OFFERING,
+    PHASE,
+    POOL,
+    REASON,
+    PlannerReport,
+    PlannerState,
+)
 from workflows.planner import ROUNDS_PER_RUN
 
 QUIET = RoundResult(result=PlanResult.NO_DEMANDS, summary="nothing to do")
 OPEN = QUIET.model_copy(update={"is_open": True})
 PARTIAL = QUIET.model_copy(update={"is_partial": True})
+NOTE = StartNote(
+    summary="a: cx22 in fsn1 shall come",
+    details="- **Machine:** cx22 in fsn1",
+    pool="default",
+    offering="cx22 fsn1",
+    phase="Pending",
+)
 
 
 class Rounds:
@@ -149,13 +167,18 @@ async def test_a_failed_round_is_not_retried_and_the_next_has_another_number(ski
         told = await handle.query("state", result_type=PlannerReport)
         assert told.failures == 2
         assert told.summary == "Round failed: Unreachable: no answer"
+        assert (await handle.describe()).typed_search_attributes.get(REASON) is None  # two failures are an API hiccup
         await handle.signal("nudge", "a nudge does not shorten the back-off")
-        await skipping.sleep(14)
+        await skipping.sleep(4)
+        assert (await handle.describe()).typed_search_attributes.get(REASON) == FAILING
+        await skipping.sleep(10)
         told = await handle.query("state", result_type=PlannerReport)
-        status = (await handle.describe()).status
+        shown = await handle.describe()
+        status = shown.status
     assert rounds.gaps == [1, 2, 4, 8]
     assert [one.round for one in rounds.asked] == [1, 2, 3, 4, 5]
     assert (told.failures, told.summary) == (0, "nothing to do")
+    assert shown.typed_search_attributes.get(REASON) is None
     assert status == WorkflowExecutionStatus.RUNNING
 
 
@@ -163,7 +186,7 @@ async def test_the_workflows_of_a_round_are_started_and_outlive_the_planner(skip
     request, removal = ObjectId(name="a", uid="1"), ObjectId(name="b", uid="2")
     rounds = Rounds(
         lambda asked: QUIET.model_copy(
-            update={"requests": (request,), "removals": (removal,)} if asked.round == 1 else {}
+            update={"requests": (request,), "removals": (removal,), "notes": {"1": NOTE}} if asked.round == 1 else {}
         )
     )
     async with running(skipping.client, [rounds.activity()]):
@@ -176,7 +199,18 @@ async def test_the_workflows_of_a_round_are_started_and_outlive_the_planner(skip
     assert [one.workflow_type for one in described] == ["NodeRequest", "NodeRemoval"]
     assert [one.parent_id for one in described] == [handle.id] * 2
     assert after == [WorkflowExecutionStatus.RUNNING] * 2
-    assert await described[0].static_summary() == "Machine a shall come"
+    assert [await one.static_summary() for one in described] == ["a: cx22 in fsn1 shall come", "b"]
+    assert await described[0].static_details() == "- **Machine:** cx22 in fsn1"
+    keys = (CLUSTER, NODE, POOL, OFFERING, PHASE)
+    assert [described[0].typed_search_attributes.get(key) for key in keys] == [
+        "test",
+        "a",
+        "default",
+        "cx22 fsn1",
+        "Pending",
+    ]
+    # Of the second nothing is known but its name.
+    assert [described[1].typed_search_attributes.get(key) for key in keys] == ["test", "b", None, None, None]
 
 
 async def test_a_workflow_that_runs_already_is_success_and_one_that_ended_is_started_again(skipping):
@@ -255,3 +289,4 @@ async def test_what_the_last_round_did_can_be_read(skipping):
     assert (told.round, told.result, told.summary) == (1, "NoDemands", "3 pods, 2 requests")
     assert told.next_at is not None
     assert "**Round 1** · NoDemands\n\n3 pods, 2 requests" in details.current_details
+    assert f"Next round: **{told.next_at:%Y-%m-%d %H:%M:%S} UTC**" in details.current_details

@@ -1,0 +1,80 @@
+"""What a lifecycle tells people in the Temporal UI: where it stands, until when, what then, and what they can do now.
+
+Markdown for the current details, one line for timers. Others' words are quoted, cut and never taken for markdown.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from workflows.messages import LifecycleReport
+
+DETAILS_BYTES: Final = 4000
+"""What is shown stays well below 4 KiB: it travels with every query of the page."""
+_QUOTED_CHARACTERS: Final = 600
+"""A message may have 1024 characters, which the object holds in full."""
+_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~#])")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a person can do now."""
+
+    name: str
+    """As the Temporal UI calls it."""
+    effect: str
+    """What it does."""
+
+
+def details(
+    report: LifecycleReport, *, facts: Iterable[str], choices: Sequence[Choice], how: str, looked_at: datetime | None
+) -> str:
+    """Return the current details of a lifecycle.
+
+    Args:
+        report: where it stands.
+        facts: what was seen, a line each; may hold others' words.
+        choices: what would have an effect now.
+        how: markdown on where to do it; without choices, why there are none.
+        looked_at: when the facts were seen.
+    """
+    lines = [f"**{report.phase or 'New'}** · {report.reason or 'FirstLook'}", "", quoted(report.message), ""]
+    if report.until is not None:
+        lines.append(f"- Deadline: **{moment(report.until)}**")
+    if report.trouble:
+        lines.append(f"- **Trouble:** {quoted(report.trouble)}; it goes on trying")
+    lines += [f"- {quoted(fact)}" for fact in facts]
+    if looked_at is not None:
+        lines.append(f"- Seen at {looked_at:%H:%M:%S} UTC")
+    if choices:
+        lines += ["", "**You can now**", ""]
+        lines += [f"- **{choice.name}**: {choice.effect}" for choice in choices]
+    lines += ["", how]
+    return _bounded("\n".join(lines).strip())
+
+
+def waiting(message: str, until: datetime | None, now: datetime) -> str:
+    """Return what a timer says: until when it waits, and for what. The moment comes first, as long lines are cut."""
+    if until is None:
+        return message
+    shown = f"{until:%H:%M:%S} UTC" if until.date() == now.date() else moment(until)
+    return f"Until {shown}: {message}"
+
+
+def moment(at: datetime) -> str:
+    """Return a time as people read it."""
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def quoted(text: str) -> str:
+    """Return others' words on one line, cut, and as they are: no part of them is markdown."""
+    line = " ".join(text.split())
+    if len(line) > _QUOTED_CHARACTERS:
+        line = f"{line[: _QUOTED_CHARACTERS - 1]}…"
+    return _MARKDOWN.sub(r"\\\1", line)
+
+
+def _bounded(text: str) -> str:
+    return text.encode()[:DETAILS_BYTES].decode(errors="ignore")

@@ -1,0 +1,116 @@
+"""What a removal tells people: what was seen of its machine, and what they can decide now."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.decision import refusal
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.seen import RemovalSeen, ServerSeen
+from planner.lifecycle.step import Act, DecisionKind, Done
+from workflows.account import Choice, moment
+
+EFFECTS: Final[Mapping[DecisionKind, str]] = {
+    DecisionKind.CANCEL: "keep the machine; its Node takes pods again, and if it stays empty it cools off again later",
+    DecisionKind.RETRY: "have the server deleted again, with all its delete calls anew",
+    DecisionKind.SKIP: "treat the server as gone and delete its Node; a server that does exist goes on costing money",
+    DecisionKind.ABANDON: "leave the server to its people; its Node takes pods again, and Growth spares both",
+}
+"""What each decision does."""
+DONE: Final[Mapping[DecisionKind, str]] = {
+    DecisionKind.CANCEL: "cancelled; the machine stays",
+    DecisionKind.RETRY: "tried again; its delete calls begin anew",
+    DecisionKind.SKIP: "skipped; its server counts as gone, and its Node is deleted",
+    DecisionKind.ABANDON: "abandoned; its server is left to its people, and its Node takes pods again",
+}
+"""What is answered when it was carried out."""
+
+_ENDS: Final = frozenset({RemovalEffect.FINISH, RemovalEffect.FORGET, RemovalEffect.SKIP, RemovalEffect.ABANDON})
+
+
+def description(kind: DecisionKind) -> str:
+    """Return what the Temporal UI says of the update and of the signal of this name."""
+    when = "Until the point of no return" if kind is DecisionKind.CANCEL else "While it is parked"
+    return f"{when}: {EFFECTS[kind]}."
+
+
+def choices(seen: RemovalSeen) -> list[Choice]:
+    """Return what a person can decide now with an effect."""
+    if seen.status.cancel is not None or seen.crds_going:
+        return []
+    return [Choice(kind, EFFECTS[kind]) for kind in DecisionKind if refusal(seen, kind) is None]
+
+
+def how(name: str, seen: RemovalSeen) -> str:
+    """Return how to decide, in markdown, or why there is nothing to decide."""
+    found = choices(seen)
+    if not found:
+        why = refusal(seen, DecisionKind.CANCEL) or "it is cancelled already"
+        return f"Nothing to decide now: {why}."
+    return (
+        "Here: More Actions, **Send an Update**, that word as its name; leave Data empty, or say who and why: "
+        '`{"by": "your name", "reason": "why"}`. '
+        f"In a terminal: `growth removals {found[0].name} {name}`."
+    )
+
+
+def facts(seen: RemovalSeen) -> Iterator[str]:
+    """Yield what was seen, a line each."""
+    status = seen.status
+    if status.phase is RemovalPhase.COULD_NOT_REMOVE:
+        yield f"Why: {status.message or status.reason}"
+    if status.cancel is not None:
+        yield f"Cancelled at {moment(status.cancel.at)} {_by(status.cancel)}"
+    if status.phase is not RemovalPhase.PENDING:
+        yield f"Server: {_SERVER[seen.server]}"
+    if status.remove_attempted_at is not None:
+        calls = f"{status.removal_attempts} of {seen.timings.max_attempts}"
+        yield f"Delete calls: {calls}, the last at {moment(status.remove_attempted_at)}"
+    yield f"Node: {_node(seen)}"
+    if status.phase is RemovalPhase.PENDING and seen.node is not None and not seen.immediate:
+        yield f"Pods on it: {_occupants(seen)}"
+
+
+def ending(act: Act, before: RemovalSeen) -> Done | None:
+    """Return how the removal ended, if `act` was its last."""
+    if act.effect not in _ENDS:
+        return None
+    cancel = before.status.cancel
+    message = act.message
+    if cancel is not None and act.effect == RemovalEffect.FINISH:
+        message = f"{_by(cancel)}; the machine stays"
+    elif act.by:
+        message = f"by {act.by}: {act.message}"
+    return Done(reason=act.reason, message=message)
+
+
+_SERVER: Final[Mapping[ServerSeen, str]] = {
+    ServerSeen.UNKNOWN: "the provider gave no answer",
+    ServerSeen.ABSENT: "the provider says that it does not exist",
+    ServerSeen.FOREIGN: "another's server has this name",
+    ServerSeen.CREATING: "exists, boots",
+    ServerSeen.RUNNING: "exists, runs",
+    ServerSeen.BROKEN: "exists, broken",
+    ServerSeen.DELETING: "is being deleted",
+}
+
+
+def _by(cancel: CancelRecord) -> str:
+    return f"by {cancel.by}: {cancel.reason or 'without a reason'}"
+
+
+def _node(seen: RemovalSeen) -> str:
+    node = seen.node
+    if node is None:
+        return "there is none"
+    if node.foreign:
+        return f"{node.name} is not this machine's"
+    closed = ", takes no new pods" if node.scale_down else ""
+    return f"{node.name}, {'Ready' if node.ready else 'not Ready'}{closed}"
+
+
+def _occupants(seen: RemovalSeen) -> str:
+    if not seen.occupant_count:
+        return "none"
+    rest = seen.occupant_count - len(seen.occupants)
+    return ", ".join(seen.occupants) + (f" and {rest} more" if rest > 0 else "")
