@@ -4,10 +4,21 @@ Source: Kubernetes docs, "API concepts" and the `Status` object; measured on kub
 """
 
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from activities.errors import AlreadyExists, Conflict, Expired, GrowthError, NotFound, Rejected, Unreachable
+from activities.errors import AlreadyExists, Conflict, Expired, Forbidden, GrowthError, NotFound, Rejected, Unreachable
+
+_RIGHTS: Final = "grant it (RBAC); deploy/kustomize/base has the roles that Growth needs"
+_CREDENTIALS: Final = "there were no credentials, or none that the API server knows: look at the user in the kubeconfig"
+_ANONYMOUS: Final = "system:anonymous"
+"""The API server's name for whoever shows no credentials. Source: Kubernetes docs, "Authenticating"."""
+_LACKING: Final = re.compile(
+    r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) resource "(?P<plural>[^"]*)" in API group "(?P<group>[^"]*)"'
+)
+_STRICT: Final = "strict decoding error: "
+"""Before the field that the API server does not know; what stands before it may be the whole object."""
 
 
 def error_of(status: int, text: str, headers: Mapping[str, str], *, what: str) -> GrowthError:
@@ -31,13 +42,36 @@ def error_of(status: int, text: str, headers: Mapping[str, str], *, what: str) -
         case 410:
             return Expired(message)
         case 401:
-            return Rejected(f"{what}: the API server does not know these credentials: renew the token or kubeconfig")
+            return Rejected(
+                f"{what}: the API server does not accept these credentials, they are unknown or expired: "
+                "renew the token or the client certificate"
+            )
         case 403:
-            return Rejected(f"{message}: grant it to this user or service account (RBAC)")
+            return _forbidden(message)
+        case 400 | 422 if _STRICT in message:
+            return Rejected(
+                f"{what}: {message.partition(_STRICT)[2]}: are Growth's definitions of an older version? "
+                "`growth crds | kubectl apply --server-side -f -` brings them up to date"
+            )
         case _ if status in {408, 429} or status >= 500:  # noqa: PLR2004 - HTTP status codes
             return Unreachable(message, _retry_after_seconds(body, headers))
         case _:
             return Rejected(message)
+
+
+def _forbidden(message: str) -> Rejected:
+    """Return the error of a 403: a right is missing, or the object itself is not allowed."""
+    lacking = _LACKING.search(message)
+    if lacking is None:
+        return Rejected(message)
+    user, verb, plural, group = lacking.group("user", "verb", "plural", "group")
+    return Forbidden(
+        message,
+        user=user,
+        verb=verb,
+        resource=f"{plural}.{group}" if group else plural,
+        advice=_CREDENTIALS if user == _ANONYMOUS else _RIGHTS,
+    )
 
 
 def is_failed_patch(text: str) -> bool:

@@ -22,6 +22,8 @@ Subscriber = Callable[[Resource, WatchEvent, Object | None], None]
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 """As client-go's reflectors: an API server that comes back must not be met by all its clients at once."""
+_LONGEST_UNDEFINED_SECONDS: Final = 3.0
+"""For a kind that is not defined: asking costs next to nothing, and whoever has defined it waits for the answer."""
 
 
 class _Store:
@@ -34,6 +36,8 @@ class _Store:
         """Of the newest change that is known; empty before the first list, and while the resource is undefined."""
         self.must_list = True
         self.failures = 0
+        self.failure: GrowthError | None = None
+        """Of the last attempt that failed."""
 
 
 class Cache:
@@ -86,6 +90,14 @@ class Cache:
         async with self._listed:
             await self._listed.wait_for(self.synced)
 
+    def failures(self) -> dict[Resource, GrowthError]:
+        """Return why resources could not be listed, of those that were tried and are not known yet or any more."""
+        return {
+            store.resource: store.failure
+            for store in self._stores.values()
+            if not store.version and store.failure is not None
+        }
+
     def subscribe(self, subscriber: Subscriber) -> None:
         """Call `subscriber` after each change from now on.
 
@@ -106,10 +118,16 @@ class Cache:
                 store.must_list = True
             except Expired:
                 store.must_list = True
-            except NotFound:
+            except NotFound as failure:
+                store.failure = failure
                 self._clear(store)
             except GrowthError as failure:
-                log.warning("the cache cannot follow %s and tries again: %s", store.resource.plural, failure)
+                # Until the first list, who waits for it tells of all resources in one line; later on, an outage is told
+                # of when it begins.
+                is_news = bool(store.version) and not store.failures
+                level = logging.WARNING if is_news else logging.DEBUG
+                log.log(level, "the cache cannot follow %s and tries again: %s", store.resource.plural, failure)
+                store.failure = failure
                 await self._pause(store, failure)
                 continue
             await self._pause(store)
@@ -164,7 +182,8 @@ class Cache:
 
     async def _pause(self, store: _Store, failure: GrowthError | None = None) -> None:
         """Wait, longer after each failure in a row, and not the same time in each replica."""
-        longest = min(_FIRST_PAUSE_SECONDS * 2**store.failures, _LONGEST_PAUSE_SECONDS)
+        limit = _LONGEST_PAUSE_SECONDS if failure or store.version else _LONGEST_UNDEFINED_SECONDS
+        longest = min(_FIRST_PAUSE_SECONDS * 2**store.failures, limit)
         store.failures += 1
         seconds = longest * random.uniform(0.5, 1)  # noqa: S311 - it spreads load, it guards nothing
         asked = failure.retry_after_seconds if isinstance(failure, Unreachable) else None

@@ -4,7 +4,8 @@
     ├── NotFound                    the object or server does not exist
     ├── AlreadyExists               an object of that name exists
     ├── Conflict                    the object changed since it was read
-    ├── Rejected                    the API server refuses for good: invalid, forbidden
+    ├── Rejected                    the API server refuses for good: invalid
+    │   └── Forbidden               these credentials lack a right
     ├── Unreadable                  a field of an object cannot be read: a person must mend it
     ├── Expired                     a watch's resourceVersion is too old: list again
     ├── Unreachable                 no answer, a 5xx or a 429: unknown outcome
@@ -51,6 +52,28 @@ class Rejected(GrowthError):
     """The API server refuses for good."""
 
     reason: ClassVar[str] = "Rejected"
+
+
+class Forbidden(Rejected):
+    """These credentials lack a right: a person must grant it."""
+
+    reason: ClassVar[str] = "Forbidden"
+
+    def __init__(self, message: str, *, user: str, verb: str, resource: str, advice: str) -> None:
+        """Keep who may not do what.
+
+        Args:
+            message: what the API server says.
+            user: as the API server knows them.
+            verb: such as list.
+            resource: with its group as kubectl takes it, such as nodepools.growth.dev.
+            advice: what to do, the end of the sentence.
+        """
+        super().__init__(f"{message}: {advice}")
+        self.user = user
+        self.verb = verb
+        self.resource = resource
+        self.advice = advice
 
 
 class Unreadable(GrowthError):

@@ -4,12 +4,12 @@ Bodies stay raw JSON: the client's typed models cost four to seventeen times as 
 and refuse fields that a newer server sends.
 """
 
+import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -22,11 +22,16 @@ from kubernetes.aio.client import ApiClient, Configuration
 from activities.answers import error_of, is_failed_patch
 from activities.cluster import Object, ObjectList, PatchOp, Resource, WatchEvent
 from activities.errors import Conflict, Expired, GrowthError, Rejected, Unreachable
+from activities.kubeconfig import DEFAULT_PATH, Access, any_exists, client_complaints, read_kubeconfig
+from activities.outage import unreachable
 
 _PAGE_SIZE: Final = 500
 """As client-go: large enough for few round trips, small enough that decoding one page does not hold up the loop."""
 _WATCH_GRACE_SECONDS: Final = 10.0
 """How much longer than asked for a stream may last before it counts as cut off."""
+_CONNECT_SECONDS: Final = 3.0
+"""A server that is there accepts a connection at once; a long list may take longer, which a person must not wait for
+in vain."""
 _JSON: Final = "application/json"
 _JSON_PATCH: Final = "application/json-patch+json"
 _STRICT: Final = {"fieldValidation": "Strict"}
@@ -45,6 +50,7 @@ class KubeCluster:
 
     Args:
         client: the configured client; closed by `close`.
+        access: where the connection goes.
         reload: reads the credentials again, for those that expire; called once after each 401.
         timeout_seconds: for each call but list and watch. Nothing is retried here: who calls knows whether
             a repetition is safe.
@@ -57,12 +63,15 @@ class KubeCluster:
         self,
         client: ApiClient,
         *,
+        access: Access,
         reload: Callable[[], Awaitable[object]] | None = None,
         timeout_seconds: float = 4.0,
         list_timeout_seconds: float = 30.0,
         watch_seconds: float = 60.0,
     ) -> None:
         self._client = client
+        self.access: Final = access
+        """Where the connection goes."""
         self._reload = reload
         self._timeout_seconds = timeout_seconds
         self._list_timeout_seconds = list_timeout_seconds
@@ -78,26 +87,34 @@ class KubeCluster:
         list_timeout_seconds: float = 30.0,
         watch_seconds: float = 60.0,
     ) -> Self:
-        """Return a cluster: of `kubeconfig` if given, else the one this pod runs in, else of the user's kubeconfig.
+        """Return a cluster: of `kubeconfig` if given, else of the user's, and in a pod without any the pod's own.
 
-        No call is made yet.
+        That is kubectl's order, so that both mean the same cluster. No call is made yet.
 
         Raises:
             Rejected: there is no usable configuration.
         """
         configuration = Configuration()
         reload = None
-        if kubeconfig is None and context is None and _IN_CLUSTER in os.environ:
-            await _load("this pod's service account", _load_service_account, configuration)
+        path = kubeconfig or os.environ.get("KUBECONFIG") or DEFAULT_PATH
+        if kubeconfig is None and context is None and _IN_CLUSTER in os.environ and not any_exists(path):
+            access = Access("the cluster of this pod")
+            place = "the service account that this pod should mount"
+            await _load(place, _load_service_account, configuration)
         else:
-            path = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
-            load = partial(config.load_kube_config, path, context, persist_config=False)
-            reload = partial(_load, path, load, configuration)
+            access = await asyncio.to_thread(read_kubeconfig, path, context)
+            place = f"kubeconfig {path}, context {access.context}"
+            load = partial(config.load_kube_config, path, access.context, persist_config=False)
+            reload = partial(_load, place, load, configuration)
             await reload()
-        client = ApiClient(configuration)
+        try:
+            client = ApiClient(configuration)
+        except (OSError, ValueError) as failure:
+            raise Rejected(f"{place}: a certificate or key cannot be used: {failure}") from failure
         client.user_agent = "growth"
         return cls(
             client,
+            access=access,
             reload=reload,
             timeout_seconds=timeout_seconds,
             list_timeout_seconds=list_timeout_seconds,
@@ -133,8 +150,8 @@ class KubeCluster:
         response = await self._open("GET", _path(resource), what=what, query=query, seconds=seconds)
         try:
             if response.status != _OK:
-                raise error_of(response.status, await _text(response, what), response.headers, what=what)
-            while line := await _reached(response.content.readline(), what):
+                raise error_of(response.status, await self._text(response, what), response.headers, what=what)
+            while line := await self._reached(response.content.readline(), what):
                 event = _decoded(line, what)
                 if event["type"] == "ERROR":
                     raise error_of(event["object"].get("code", 500), json.dumps(event["object"]), {}, what=what)
@@ -242,7 +259,7 @@ class KubeCluster:
         seconds = seconds or self._timeout_seconds
         response = await self._open(method, path, what=what, query=query, body=body, content=content, seconds=seconds)
         try:
-            return _Answer(what, response.status, await _text(response, what), response.headers)
+            return _Answer(what, response.status, await self._text(response, what), response.headers)
         finally:
             response.release()
 
@@ -261,11 +278,13 @@ class KubeCluster:
         parameters = urlencode({key: value for key, value in (query or {}).items() if value})
         url = f"{self._client.configuration.host}{path}" + (f"?{parameters}" if parameters else "")
 
+        limits = aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, _CONNECT_SECONDS))
+
         async def send() -> aiohttp.ClientResponse:
             headers = {"Content-Type": content, "Accept": _JSON, "User-Agent": self._client.user_agent}
             await self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
-            sent = self._client.call_api(method, url, header_params=headers, body=body, _request_timeout=seconds)
-            return (await _reached(sent, what)).response
+            sent = self._client.call_api(method, url, header_params=headers, body=body, _request_timeout=limits)
+            return (await self._reached(sent, what)).response
 
         response = await send()
         if response.status == _UNAUTHORIZED and self._reload:
@@ -273,6 +292,16 @@ class KubeCluster:
             await self._reload()
             response = await send()
         return response
+
+    async def _text(self, response: aiohttp.ClientResponse, what: str) -> str:
+        return (await self._reached(response.read(), what)).decode(errors="replace")
+
+    async def _reached(self, answer: Awaitable[_T], what: str) -> _T:
+        """Return what the server sends, or raise `Unreachable` when it cannot be reached or stops answering."""
+        try:
+            return await answer
+        except (aiohttp.ClientError, OSError) as failure:
+            raise unreachable(failure, what=what, server=self._client.configuration.host) from failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,25 +318,11 @@ class _Answer:
         raise error_of(self.status, self.text, self.headers, what=self.what)
 
 
-async def _text(response: aiohttp.ClientResponse, what: str) -> str:
-    return (await _reached(response.read(), what)).decode(errors="replace")
-
-
 def _decoded(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as failure:
         raise Unreachable(f"{what}: the answer is cut off or not from an API server: {text[:100]!r}") from failure
-
-
-async def _reached(answer: Awaitable[_T], what: str) -> _T:
-    """Return what the server sends, or raise `Unreachable` when it cannot be reached or stops answering."""
-    try:
-        return await answer
-    except TimeoutError as failure:
-        raise Unreachable(f"{what}: the API server did not answer in time") from failure
-    except (aiohttp.ClientError, OSError) as failure:
-        raise Unreachable(f"{what}: {failure or type(failure).__name__}") from failure
 
 
 def _path(resource: Resource, namespace: str | None = None, name: str = "", subresource: str | None = None) -> str:
@@ -325,10 +340,13 @@ async def _load(place: str, load: Callable[..., Awaitable[object]], configuratio
         Rejected: they cannot be read.
     """
     try:
-        await load(client_configuration=configuration)
+        with client_complaints() as complaints:
+            await load(client_configuration=configuration)
     except (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, AttributeError) as failure:
         # The client trips over a file of another shape as its reading code happens to: hence the last two.
-        raise Rejected(f"no Kubernetes cluster: {place} cannot be used: {failure}") from failure
+        raise Rejected(f"{place} cannot be used: {' '.join(str(failure).split())}") from failure
+    if complaints:
+        raise Rejected(f"{place}: no credentials: {' '.join(complaints)}")
 
 
 async def _load_service_account(client_configuration: Configuration) -> None:

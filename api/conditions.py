@@ -14,20 +14,20 @@ from api.timestamp import Timestamp
 
 
 class Condition(Model):
-    """One observed aspect of an object."""
+    """One thing that was seen of the object."""
 
     type: str = Field(max_length=64)
-    """Name of the aspect, a CamelCase word such as Ready."""
+    """What it is about, one CamelCase word such as Ready."""
     status: Literal["True", "False", "Unknown"]
-    """Whether it holds."""
+    """Whether it holds: True, False or Unknown."""
     reason: str = Field(max_length=64)
-    """One CamelCase word on why."""
+    """Why, one CamelCase word for programs."""
     message: str = Field(default="", max_length=1024)
-    """A sentence for people."""
+    """Why, a sentence for people."""
     last_transition_time: Timestamp
     """When the status last changed."""
     observed_generation: int | None = None
-    """Generation of the spec this was judged on."""
+    """Generation of the spec that was looked at: one below metadata.generation is out of date."""
 
 
 Conditions = Annotated[

@@ -1,6 +1,6 @@
 """The kinds as Kubernetes shall offer them: names, printer columns, and the model of each.
 
-Columns: at most six without `-o wide`, the last ones Ready or Phase, and Age.
+Columns: at most six without `-o wide`, the last ones Ready or Phase, where there is one, and Age.
 Source: Kubernetes "Custom resources: additional printer columns"; Karpenter's practice.
 """
 
@@ -75,7 +75,8 @@ DEFINITIONS: Final = (
     ),
     Definition(
         KwokNodeClass,
-        (Column("Currency", ".spec.currency"), _READY, _AGE, _READY_REASON),
+        # Of a list the API server shows the first entry alone, so types and what is sold out are no columns.
+        (Column("Currency", ".spec.currency"), _AGE),
     ),
     Definition(
         NodeRequest,

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
 
-from api.rules import RULES, Schema, rule
+from api.rules import RULES, UNIT, Schema, rule
 
 _FRACTION: Final = "([.][0-9]{1,3})?"
 PATTERN: Final = (
@@ -22,6 +22,7 @@ _PART: Final = re.compile("([0-9]+(?:[.][0-9]+)?)(ms|s|m|h)")
 _MILLISECONDS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _LONGEST: Final = timedelta(hours=87_600)
 """Ten years: beyond it a typing error is likelier than a wish, and timers would overflow."""
+_UNIT: Final = "A number with a unit: ms, s, m or h."
 _FORM: Final = 'a number with a unit, such as "30s", "10m" or "1h30m"'
 
 
@@ -65,7 +66,7 @@ def _positive(duration: timedelta) -> timedelta:
 
 def _schema(bounds: str, form: str) -> Schema:
     expression = f"self.matches('{PATTERN}') && duration(self) <= duration('87600h'){bounds}"
-    return {"type": "string", "maxLength": 32, RULES: [rule(expression, f"must be {_FORM}, {form}")]}
+    return {"type": "string", "maxLength": 32, RULES: [rule(expression, f"must be {_FORM}, {form}")], UNIT: _UNIT}
 
 
 Duration = Annotated[

@@ -6,13 +6,14 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from api.rules import Text
+from api.rules import UNIT, Text
 
 _PRICE: Final = Text(
     pattern="^[0-9]{1,9}([.][0-9]{1,9})?$",
     longest=19,
     form='a decimal number in quotes, such as "0.0106", with at most nine digits on either side',
 )
+_UNIT: Final = 'A decimal number in quotes, such as "0.0106".'
 
 
 def parse_price(text: object) -> Decimal:
@@ -39,6 +40,6 @@ Price = Annotated[
     Decimal,
     BeforeValidator(parse_price),
     PlainSerializer(format_price, return_type=str),
-    WithJsonSchema(_PRICE.schema()),
+    WithJsonSchema(_PRICE.schema() | {UNIT: _UNIT}),
 ]
 """A price as text."""

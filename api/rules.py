@@ -16,6 +16,8 @@ from pydantic_core import CoreSchema, core_schema
 Schema = dict[str, Any]
 """A JSON schema or a part of it."""
 RULES: Final = "x-kubernetes-validations"
+UNIT: Final = "x-growth-unit"
+"""A sentence on what a value is counted in or how it is written; ends the description of each field of its type."""
 _BOUND: Final = 64
 
 

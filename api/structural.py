@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from api.duration import format_duration
 from api.model import Model
-from api.rules import RULES, Schema
+from api.rules import RULES, UNIT, Schema
 
 _COPIED: Final = frozenset(
     {
@@ -73,8 +73,8 @@ class _Translation:
         out: Schema = {key: schema.pop(key) for key in ("description", "type") if key in schema}
         for key, value in schema.items():
             match key:
-                case "title" | "default":
-                    pass  # A title is the name of a Python class; the default is set in `_field`.
+                case "title" | "default" | "x-growth-unit":
+                    pass  # A title is the name of a Python class; the others are told in `_field`.
                 case "const":
                     out["enum"] = [value]
                 case "exclusiveMinimum" | "exclusiveMaximum":
@@ -101,6 +101,9 @@ class _Translation:
         schema = self.translate(given, path)
         if not schema.get("description"):
             raise UnknownSchemaError(f"{path}: no description: write a docstring under the field")
+        unit = self._resolved(given, path).get(UNIT)
+        if unit:
+            schema["description"] += f" {unit}"
         default = given.get("default")
         if default is None or not self._defaults:
             return schema

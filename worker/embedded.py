@@ -27,9 +27,10 @@ LOOPBACK: Final = "127.0.0.1"
 STARTS_WITHIN: Final = 30.0
 """Seconds; a small machine with a large file takes a few."""
 STOPS_WITHIN: Final = 10.0
-LOCK_WITHIN: Final = 5.0
+LOCK_WITHIN: Final = 3.0
 """Seconds in which a worker that is just ending gives its folder free."""
 LOG_LINES_TOLD: Final = 3
+LOCK: Final = "worker.lock"
 
 
 class EmbeddedError(Exception):
@@ -68,7 +69,12 @@ async def embedded_temporal(
         record = data_dir / "temporal.json"
         last = _read(record)
         await _end_leftover(last.get("pid", 0), database)
-        ports = (_choose(port, last.get("port", 0)), _choose(ui_port, last.get("uiPort", 0)))
+        if port and port == ui_port:
+            raise EmbeddedError(f"GROWTH_EMBEDDED_PORT and GROWTH_EMBEDDED_UI_PORT are both {port}: set one to another")
+        ports = (
+            _choose(port, last.get("port", 0), "GROWTH_EMBEDDED_PORT"),
+            _choose(ui_port, last.get("uiPort", 0), "GROWTH_EMBEDDED_UI_PORT"),
+        )
         process = await _start(binary, database, namespace, *ports, with_ui=with_ui)
         try:
             record.write_text(json.dumps({"pid": process.pid, "port": ports[0], "uiPort": ports[1]}))
@@ -88,15 +94,23 @@ def embedded_address(data_dir: Path) -> str:
     """
     record = _read(data_dir / "temporal.json")
     if "pid" not in record:
-        raise EmbeddedError(f"no embedded Temporal server runs on {data_dir}: start `growth run --embedded-temporal`")
+        raise EmbeddedError(
+            f"no embedded Temporal server runs on the data folder {data_dir.absolute()}: start "
+            "`growth run --embedded-temporal`, or name the folder of its worker with --data-dir (GROWTH_DATA_DIR)"
+        )
     return f"{LOOPBACK}:{record['port']}"
 
 
 def _make(data_dir: Path) -> Path:
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
+        (data_dir / LOCK).open("a").close()
     except OSError as error:
-        raise EmbeddedError(f"cannot use the data folder {data_dir}: {error.strerror}") from error
+        reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+        raise EmbeddedError(
+            f"the data folder {data_dir} cannot be used ({reason}): let this user write there, or choose "
+            "another with --data-dir (GROWTH_DATA_DIR)"
+        ) from error
     return data_dir.resolve()
 
 
@@ -116,14 +130,15 @@ def program() -> str:
 @asynccontextmanager
 async def _locked(data_dir: Path) -> AsyncIterator[None]:
     """Hold the folder; the kernel gives it free when the worker dies."""
-    with (data_dir / "worker.lock").open("a+") as lock:
+    with (data_dir / LOCK).open("a+") as lock:
         deadline = asyncio.get_running_loop().time() + LOCK_WITHIN
         while not _try_lock(lock.fileno()):
             if asyncio.get_running_loop().time() >= deadline:
                 lock.seek(0)
                 owner = lock.read().strip()
                 raise EmbeddedError(
-                    f"{data_dir} is used by another worker (pid {owner}): stop it or choose another GROWTH_DATA_DIR"
+                    f"the data folder {data_dir} is used by another worker (pid {owner}): stop it, or choose another "
+                    "folder with --data-dir (GROWTH_DATA_DIR)"
                 )
             await asyncio.sleep(0.2)
         lock.truncate(0)
@@ -169,10 +184,10 @@ def _command_line(pid: int) -> bytes:
         return b""
 
 
-def _choose(wanted: int, last: int) -> int:
+def _choose(wanted: int, last: int, setting: str) -> int:
     if wanted:
         if not _is_free(wanted):
-            raise EmbeddedError(f"port {wanted} is taken: choose another, or 0 for a free one")
+            raise EmbeddedError(f"port {wanted} is taken: set {setting} to another, or to 0 for a free one")
         return wanted
     if last and _is_free(last):
         return last

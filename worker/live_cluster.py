@@ -1,38 +1,42 @@
 """A live cluster for commands that only look: read the way a round reads it, each failure told in one line."""
 
-import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from activities.cluster import EVENTS, NODE_POOLS, Object
-from activities.errors import GrowthError, NotFound, Unreachable
+from activities.cluster import EVENTS, NODE_POOLS, Object, Resource
+from activities.errors import Forbidden, GrowthError, NotFound
 from activities.events import CONTROLLER
-from activities.kube import KubeCluster
+from activities.kubeconfig import Access
 from activities.observe import DefinitionsGoing, Observer
 from activities.ports import Ports
 from planner.model import PlannerMemory
 from worker.command_error import CommandError
+from worker.ports import WATCHED, kube_cluster, ports_on
 from worker.settings import load
 from worker.sight import Sight, ToldEvent, sight_of
-from worker.wiring import ports_on
+from worker.trouble import trouble
 
 _LIST_SECONDS: Final = 10.0
 """For each page of a list: a person waits for it."""
-_IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
-_NOT_INSTALLED: Final = (
-    "Growth's kinds are not all installed in this cluster, or are being deleted: "
-    "`growth crds | kubectl apply -f -` installs them, --context chooses another cluster"
-)
+_FIRST_SECONDS: Final = 4.0
+"""For the first list, which is short: a server that hangs is told of soon."""
 
 
 class LiveCluster:
     """Reads the cluster behind some ports, and writes nothing."""
 
-    def __init__(self, ports: Ports) -> None:
+    def __init__(self, ports: Ports, access: Access) -> None:
         self._ports = ports
         self._observer = Observer(ports)
+        self._access = access
+
+    @property
+    def namespace(self) -> str:
+        """Of objects that are named without one."""
+        return self._access.namespace
 
     async def look(self) -> Sight:
         """Return what is there now, and what a round would decide.
@@ -40,10 +44,14 @@ class LiveCluster:
         Raises:
             CommandError: the API server cannot be read, or Growth's kinds are missing.
         """
-        with _failures_told():
-            # Asked first and alone, so that a cluster without Growth is told of as such.
-            await self._ports.cluster.list(NODE_POOLS)
+        try:
+            # Asked first and alone, so that a cluster without Growth is told of as such, and a hanging one soon.
+            async with asyncio.timeout(_FIRST_SECONDS):
+                await self._ports.cluster.list(NODE_POOLS)
             seen = await self._observer.observe(PlannerMemory(), {})
+        except (GrowthError, DefinitionsGoing, TimeoutError) as error:
+            hint = "" if self._access.context is None else "; --context chooses another"
+            raise CommandError(f"{await self._reason(error)} ({self._access.where}{hint})") from error
         return await self._ports.compute(lambda: sight_of(seen.snapshot, seen.nodes))
 
     async def events_about(self, kind: str, name: str, namespace: str) -> list[ToldEvent]:
@@ -57,6 +65,23 @@ class LiveCluster:
         told = [ToldEvent(str(e.get("eventTime", "")), str(e.get("reason", "")), str(e.get("note", ""))) for e in about]
         return sorted(told, key=lambda event: event.at)
 
+    async def _reason(self, error: Exception) -> str:
+        """Return what is wrong with the cluster: of what is missing or forbidden, all of it at once."""
+        if isinstance(error, TimeoutError):
+            return "the API server did not answer in time: is it up?"
+        if isinstance(error, NotFound | Forbidden | DefinitionsGoing):
+            failures = await asyncio.gather(*(self._failure(resource) for resource in WATCHED))
+            told = trouble({r: failure for r, failure in zip(WATCHED, failures, strict=True) if failure is not None})
+            return told or "Growth's definitions are being deleted, or have been since"
+        return trouble({NODE_POOLS: error}) if isinstance(error, GrowthError) else str(error)
+
+    async def _failure(self, resource: Resource) -> GrowthError | None:
+        try:
+            await self._ports.cluster.list(resource)
+        except GrowthError as error:
+            return error
+        return None
+
 
 @asynccontextmanager
 async def live_cluster(kubeconfig: Path | None, context: str | None) -> AsyncIterator[LiveCluster]:
@@ -67,53 +92,14 @@ async def live_cluster(kubeconfig: Path | None, context: str | None) -> AsyncIte
     """
     given = {"kubeconfig": kubeconfig, "context": context}
     settings = load(**{name: value for name, value in given.items() if value is not None})
-    _check_file(settings.kubeconfig, settings.context)
-    path = None if settings.kubeconfig is None else str(settings.kubeconfig)
+    cluster = await kube_cluster(settings, list_timeout_seconds=_LIST_SECONDS)
+    ports = ports_on(
+        cluster, cluster, cluster_name=settings.cluster, namespace=settings.namespace, own_pods=settings.own_pods
+    )
     try:
-        cluster = await KubeCluster.connect(path, settings.context, list_timeout_seconds=_LIST_SECONDS)
-    except GrowthError as error:
-        hint = "" if settings.context is None else "; `kubectl config get-contexts` lists the contexts there are"
-        raise CommandError(f"{' '.join(str(error).split())}{hint}") from error
-    try:
-        yield LiveCluster(
-            ports_on(
-                cluster,
-                cluster,
-                cluster_name=settings.cluster,
-                namespace=settings.namespace,
-                own_pods=settings.own_pods,
-            )
-        )
+        yield LiveCluster(ports, cluster.access)
     finally:
         await cluster.close()
-
-
-def _check_file(kubeconfig: Path | None, context: str | None) -> None:
-    """Tell of a kubeconfig that is not there: the client would only say that a key is missing in it.
-
-    Raises:
-        CommandError: it is not there.
-    """
-    if kubeconfig is None and context is None and _IN_CLUSTER in os.environ:
-        return
-    named = kubeconfig or os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config"
-    files = [Path(part) for part in str(named).split(os.pathsep) if part]
-    if not any(file.is_file() for file in files):
-        raise CommandError(f"{named}: no such kubeconfig; name one with --kubeconfig or KUBECONFIG")
-
-
-@contextmanager
-def _failures_told() -> Iterator[None]:
-    try:
-        yield
-    except (DefinitionsGoing, NotFound) as error:
-        raise CommandError(_NOT_INSTALLED) from error
-    except Unreachable as error:
-        raise CommandError(
-            f"the API server cannot be reached: {error}; is it up, and is this the right kubeconfig and --context?"
-        ) from error
-    except GrowthError as error:
-        raise CommandError(str(error)) from error
 
 
 def _is_about(event: Object, kind: str, name: str) -> bool:

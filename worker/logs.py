@@ -46,5 +46,5 @@ def set_up_logging(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for chatty in ("uvicorn.access", "urllib3", "aiohttp", "asyncio"):
+    for chatty in ("uvicorn.access", "uvicorn.error", "urllib3", "aiohttp", "asyncio"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))

@@ -13,19 +13,19 @@ import structlog
 
 from activities.cache import Cache
 from activities.errors import GrowthError
-from activities.kube import KubeCluster
+from worker.command_error import FAILED, CommandError
 from worker.embedded import EmbeddedError, EmbeddedTemporal, embedded_temporal
 from worker.logs import set_up_logging
+from worker.ports import WATCHED, kube_cluster, ports_on
 from worker.settings import Settings
 from worker.telemetry import Telemetry, telemetry
 from worker.temporal import connect
 from worker.web import application, listen, serve
-from worker.wiring import WATCHED, at_work, ports_on
+from worker.wiring import at_work
 
 log = structlog.stdlib.get_logger(__name__)
 
 STOPPED: Final = 0
-FAILED: Final = 1
 INTERRUPTED_TWICE: Final = 130
 
 
@@ -64,7 +64,7 @@ def main(settings: Settings) -> NoReturn:
 
 
 async def run(settings: Settings) -> int:
-    """Work until SIGTERM or SIGINT and return the exit code."""
+    """Work until SIGTERM or SIGINT and return the exit code: 0, 2 for settings that cannot be used, 1 for the rest."""
     progress = _Progress()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -73,19 +73,23 @@ async def run(settings: Settings) -> int:
     try:
         try:
             await _serve_and_work(settings, progress)
-        except* (EmbeddedError, GrowthError, OSError) as group:
-            code = FAILED
-            told = [str(error) for error in _leaves(group)]
-            log.error("the worker cannot go on", errors=told)  # noqa: TRY400 - the sentence says it; a traceback hides it
+        except* (CommandError, EmbeddedError, GrowthError, OSError) as group:
+            for error in _leaves(group):
+                code = error.code if isinstance(error, CommandError) else FAILED
+                sentence = f"the worker cannot go on: {' '.join(str(error).split())}"
+                log.error(sentence)  # noqa: TRY400 - the sentence says it; a traceback hides it
     except asyncio.CancelledError:
         if not progress.stop.is_set():
             raise
-    log.info("stopped")
+    if code == STOPPED:
+        log.info("stopped")
     return code
 
 
 async def _serve_and_work(settings: Settings, progress: _Progress) -> None:
     with listen(settings.http_address) as listener:
+        host, port = listener.getsockname()[:2]
+        log.info("answers /healthz, /readyz and /metrics", address=f"{host}:{port}")
         async with (
             telemetry(settings.cluster) as seen,
             _beside(serve(application(seen.registry, lambda: progress.missing), listener)),
@@ -95,6 +99,10 @@ async def _serve_and_work(settings: Settings, progress: _Progress) -> None:
 
 async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> None:
     async with AsyncExitStack() as stack:
+        # Before anything is waited for: what is wrong with it, no waiting mends.
+        cluster = await kube_cluster(settings)
+        stack.push_async_callback(cluster.close)
+        log.info("works on a cluster", kubernetes=cluster.access.where)
         address = settings.temporal_address
         if settings.embedded_temporal:
             progress.wait_for("the embedded Temporal server")
@@ -110,10 +118,13 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             address = server.address
             log.info("Temporal runs in this worker", address=address, ui=server.ui)
         progress.wait_for(f"Temporal at {address}")
-        client = await connect(settings, address, runtime=seen.runtime, interceptors=seen.interceptors)
-        kubeconfig = None if settings.kubeconfig is None else str(settings.kubeconfig)
-        cluster = await KubeCluster.connect(kubeconfig, settings.context)
-        stack.push_async_callback(cluster.close)
+        client = await connect(
+            settings,
+            address,
+            runtime=seen.runtime,
+            interceptors=seen.interceptors,
+            waiting_for=lambda reason: progress.wait_for(f"Temporal at {address}: {reason}"),
+        )
         cache = Cache(cluster, WATCHED)
         ports = ports_on(
             cluster,

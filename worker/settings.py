@@ -1,23 +1,54 @@
 """Where the worker finds the cluster and Temporal, and where it is found. How Growth behaves is in the objects."""
 
+import difflib
+import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from worker.command_error import USAGE_ERROR, CommandError
 
-Address = Annotated[str, Field(pattern=r"^[^\s:]+:\d{1,5}$")]
-DnsLabel = Annotated[str, Field(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
-PodName = Annotated[str, Field(pattern=r"^[^/\s]+/[^/\s]+$")]
-Port = Annotated[int, Field(ge=0, le=65535)]
+PREFIX: Final = "GROWTH_"
+_HIGHEST_PORT: Final = 65535
+_SIMILAR: Final = 0.8
+"""Above it, a variable of another name is a slip: `GROWTH_CLUSTR`."""
+_SERVICE_LINK: Final = re.compile(r"(tcp|udp|sctp)://")
+"""Value of the variables that Kubernetes sets for a Service named growth: GROWTH_PORT and others."""
+
+
+def _matching(pattern: str, rule: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text) is None:
+            raise ValueError(rule)
+        return text
+
+    return AfterValidator(check)
+
+
+def _address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not re.fullmatch(r"[^\s:]+", host) or not re.fullmatch(r"\d{1,5}", port) or int(port) > _HIGHEST_PORT:
+        raise ValueError(f"must be host:port, such as localhost:7233, with a port up to {_HIGHEST_PORT}")
+    return text
+
+
+Address = Annotated[str, AfterValidator(_address)]
+DnsLabel = Annotated[
+    str, _matching(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "must be at most 63 lower-case letters, digits and hyphens")
+]
+PodName = Annotated[str, _matching(r"[^/\s]+/[^/\s]+", "each pod must be namespace/name")]
+Port = Annotated[int, Field(ge=0, le=_HIGHEST_PORT)]
 
 
 class Settings(BaseSettings):
     """Read from the environment, prefix `GROWTH_`. Where traces and metrics go is OpenTelemetry's own variable."""
 
-    model_config = SettingsConfigDict(env_prefix="GROWTH_", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid")
 
     cluster: DnsLabel = "default"
     """Name of this cluster: in workflow ids, server labels and the task queue."""
@@ -26,7 +57,7 @@ class Settings(BaseSettings):
     own_pods: Annotated[frozenset[PodName], NoDecode] = frozenset()
     """Pods of the worker and of its Temporal, as namespace/name with commas between: their nodes are never removed."""
     kubeconfig: Path | None = None
-    """Without one: in-cluster when there is a service account, else as kubectl finds it."""
+    """Without one: as kubectl finds it; in a pod without any, its service account."""
     context: str | None = None
     """Context in the kubeconfig; without one the current context."""
 
@@ -59,21 +90,75 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
+    @model_validator(mode="after")
+    def _check_tls(self) -> Self:
+        """Refuse files that would not be used: the connection would be less safe than whoever named them thinks."""
+        files = {"ca": self.temporal_tls_ca, "cert": self.temporal_tls_cert, "key": self.temporal_tls_key}
+        named = [f"GROWTH_TEMPORAL_TLS_{name.upper()}" for name, file in files.items() if file is not None]
+        if named and not self.temporal_tls:
+            raise ValueError(f"{named[0]} is used with GROWTH_TEMPORAL_TLS=true only")
+        if (self.temporal_tls_cert is None) != (self.temporal_tls_key is None):
+            raise ValueError("GROWTH_TEMPORAL_TLS_CERT and GROWTH_TEMPORAL_TLS_KEY go together")
+        return self
+
 
 def load(**given: Any) -> Settings:
     """Return the settings: `given`, and the environment for the rest.
 
     Raises:
-        CommandError: a value is wrong; one line per value.
+        CommandError: a value is wrong, or a variable looks like a setting's but is none; one line for each.
     """
+    slips = _slips(os.environ)
+    if slips:
+        raise CommandError("\n".join(slips), USAGE_ERROR)
     try:
         return Settings(**given)
     except ValidationError as error:
-        lines = []
-        for one in error.errors():
-            name = ".".join(str(part) for part in one["loc"])
-            lines.append(f"{name} (GROWTH_{name.upper()}): {one['msg']}, not {one['input']!r}")
+        lines = [_line(one, given) for one in error.errors(include_url=False)]
         raise CommandError("\n".join(lines), USAGE_ERROR) from error
+
+
+def _slips(environment: Mapping[str, str]) -> list[str]:
+    """Return a line for each variable whose name is nearly that of a setting: it would have no effect."""
+    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    lines = []
+    for variable, value in sorted(environment.items()):
+        if not variable.startswith(PREFIX) or variable.upper() in known or _SERVICE_LINK.match(value):
+            continue
+        bare = {name.removeprefix(PREFIX): name for name in known}
+        alike = difflib.get_close_matches(variable.removeprefix(PREFIX), bare, n=1, cutoff=_SIMILAR)
+        if alike:
+            lines.append(f"{variable} is no setting: did you mean {bare[alike[0]]}?")
+    return lines
+
+
+def _line(fault: ErrorDetails, given: Mapping[str, object]) -> str:
+    """Return one wrong value as its author wrote it: an option or a variable."""
+    rule = _rule(fault)
+    if not fault["loc"]:
+        return rule
+    name = str(fault["loc"][0])
+    written = f"--{name.replace('_', '-')}" if name in given else f"{PREFIX}{name.upper()}"
+    return f"{written}: {rule}, not {fault['input']!r}"
+
+
+def _rule(fault: ErrorDetails) -> str:
+    context = fault.get("ctx", {})
+    match fault["type"]:
+        case "value_error":
+            return str(context["error"])
+        case "literal_error":
+            return f"must be {context['expected']}"
+        case "bool_parsing" | "bool_type":
+            return "must be true or false"
+        case "int_parsing" | "int_type":
+            return "must be a whole number"
+        case "greater_than_equal":
+            return f"must be at least {context['ge']}"
+        case "less_than_equal":
+            return f"must be at most {context['le']}"
+        case _:
+            return fault["msg"][:1].lower() + fault["msg"][1:]
 
 
 def task_queue(cluster: str) -> str:

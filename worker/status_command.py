@@ -29,7 +29,7 @@ def status(
 
     Args:
         watch: look again every two seconds until Ctrl-C.
-        kubeconfig: kubeconfig file; without one in-cluster, else as kubectl finds it.
+        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
         context: context in the kubeconfig.
 
     Returns:

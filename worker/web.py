@@ -1,5 +1,6 @@
 """Health, readiness and metrics over HTTP."""
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,7 +46,11 @@ def listen(address: str) -> socket.socket:
     try:
         return socket.create_server((host, int(port)))
     except OSError as error:
-        raise OSError(f"cannot listen at {address}: {error.strerror}; set GROWTH_HTTP_ADDRESS") from error
+        # Python adds its own words to the system's.
+        reason = error.strerror if error.errno is None else os.strerror(error.errno)
+        raise OSError(
+            f"cannot listen at {address}: {reason}; set GROWTH_HTTP_ADDRESS (--http-address) to another"
+        ) from error
 
 
 async def serve(app: Starlette, listener: socket.socket) -> None:

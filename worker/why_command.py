@@ -31,18 +31,18 @@ async def pod(name: str, /, *, kubeconfig: Path | None = None, context: str | No
     """Tell where a pod goes, or each reason why there is no place for it.
 
     Args:
-        name: namespace/name of the pod; without a namespace, default.
-        kubeconfig: kubeconfig file; without one in-cluster, else as kubectl finds it.
+        name: namespace/name of the pod; without a namespace, that of the context, else default.
+        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
         context: context in the kubeconfig.
     """
-    key = name if "/" in name else f"default/{name}"
-    namespace, _, bare = key.partition("/")
-    if not namespace or not bare or "/" in bare:
-        raise CommandError(f"{name}: a pod is named as NAMESPACE/NAME", USAGE_ERROR)
+    namespace, slash, bare = name.partition("/") if "/" in name else ("", "", name)
+    if not bare or "/" in bare or (slash and not namespace):
+        raise CommandError(f"{name!r}: a pod is named as NAMESPACE/NAME", USAGE_ERROR)
     async with live_cluster(kubeconfig, context) as cluster:
         sight = await cluster.look()
+        key = f"{namespace or cluster.namespace}/{bare}"
         _tell_of_unreadable(sight, "Pod", key)
-        found = _pod(sight, key)
+        found = _pod(sight, key, is_guess=not namespace)
         _print(why_pod(found, sight, await _events(cluster, found)))
     return 0
 
@@ -53,9 +53,10 @@ async def node(name: str, /, *, kubeconfig: Path | None = None, context: str | N
 
     Args:
         name: name of the Node.
-        kubeconfig: kubeconfig file; without one in-cluster, else as kubectl finds it.
+        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
         context: context in the kubeconfig.
     """
+    _check_bare("Node", name)
     sight = await _look(kubeconfig, context)
     _print(node_lines(name, sight))
     return 0
@@ -67,9 +68,10 @@ async def request(name: str, /, *, kubeconfig: Path | None = None, context: str 
 
     Args:
         name: name of the NodeRequest.
-        kubeconfig: kubeconfig file; without one in-cluster, else as kubectl finds it.
+        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
         context: context in the kubeconfig.
     """
+    _check_bare("NodeRequest", name)
     sight = await _look(kubeconfig, context)
     _print(request_lines(name, sight))
     return 0
@@ -81,9 +83,10 @@ async def removal(name: str, /, *, kubeconfig: Path | None = None, context: str 
 
     Args:
         name: name of the NodeRemovalRequest.
-        kubeconfig: kubeconfig file; without one in-cluster, else as kubectl finds it.
+        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
         context: context in the kubeconfig.
     """
+    _check_bare("NodeRemovalRequest", name)
     sight = await _look(kubeconfig, context)
     _print(removal_lines(name, sight))
     return 0
@@ -133,11 +136,24 @@ async def _look(kubeconfig: Path | None, context: str | None) -> Sight:
         return await cluster.look()
 
 
-def _pod(sight: Sight, key: str) -> Pod:
+def _check_bare(kind: str, name: str) -> None:
+    if not name or "/" in name:
+        raise CommandError(f"{name!r}: a {kind} has no namespace, and is named without a slash", USAGE_ERROR)
+
+
+def _pod(sight: Sight, key: str, *, is_guess: bool) -> Pod:
+    """Return the pod; `is_guess` when its namespace was not given."""
     found = next((pod for pod in sight.snapshot.pods if pod.key == key), None)
-    if found is None:
-        raise _unknown("Pod", key, [pod.key for pod in sight.snapshot.pods], sight)
-    return found
+    if found is not None:
+        return found
+    elsewhere = sorted(pod.key for pod in sight.snapshot.pods if pod.name == key.partition("/")[2])
+    if elsewhere:
+        more = f" and {len(elsewhere) - _ALIKE} more" if len(elsewhere) > _ALIKE else ""
+        raise CommandError(f"no Pod is named {key}: there is {', '.join(elsewhere[:_ALIKE])}{more}")
+    refusal = _unknown("Pod", key, [pod.key for pod in sight.snapshot.pods], sight)
+    if is_guess:
+        raise CommandError(f"{refusal} (a pod of another namespace is named as NAMESPACE/NAME)")
+    raise refusal
 
 
 async def _events(cluster: LiveCluster, pod: Pod) -> Sequence[ToldEvent]:
@@ -163,7 +179,9 @@ def _unknown(kind: str, name: str, there: Sequence[str], sight: Sight) -> Comman
     elif alike:
         told = f"did you mean {' or '.join(alike)}?"
     elif there:
-        told = f"there are {len(there)} others; `growth status` lists machines and what is under way"
+        told = "none is named alike" + (
+            "" if kind == "Pod" else "; `growth status` lists machines and what is under way"
+        )
     else:
         told = "there is none at all"
     return CommandError(f"no {kind} is named {name}: {told}")

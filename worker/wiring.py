@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 import structlog
@@ -11,44 +11,28 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.cache import Cache
-from activities.cluster import (
-    DAEMON_SETS,
-    KWOK_NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-    PODS,
-    Cluster,
-)
 from activities.errors import GrowthError
-from activities.ports import Ports, Reader
+from activities.ports import Ports
 from activities.providers.kwok import KwokProvider
 from activities.registry import all_activities
 from worker.interceptor import ActivityInterceptor
 from worker.keeper import PERIOD, Keeper
+from worker.repeated import Repeated
 from worker.sandbox import WORKFLOWS, workflow_runner
 from worker.settings import task_queue
+from worker.trouble import trouble
 from worker.watches import Watches
 
 log = structlog.stdlib.get_logger(__name__)
 
-WATCHED: Final = (
-    PODS,
-    NODES,
-    DAEMON_SETS,
-    NODE_POOLS,
-    KWOK_NODE_CLASSES,
-    NODE_REQUESTS,
-    NODE_REMOVAL_REQUESTS,
-)
-"""What rounds read from the cache, and what messages come from."""
 STOPS_WITHIN: Final = timedelta(seconds=20)
 """An activity that has begun may finish; a create call has an HTTP time-out of 20 s and is safe to repeat."""
 BOOT_PERIOD: Final = 0.5
 """Seconds between two looks at which KWOK servers have booted: boots take seconds."""
-SYNC_TOLD_EVERY: Final = 10.0
-"""Seconds."""
+LOOK_SECONDS: Final = 2.0
+"""Between two looks at what is still missing: a first list takes a second or two when all is well."""
+OWN_NAMESPACES: Final = "the namespaces of Growth's objects and workflows"
+FIRST_LIST: Final = "the first list of pods, nodes and Growth's kinds"
 CONCURRENT_ACTIVITIES: Final = 40
 """All wait for the API server or the cloud most of the time; the cloud's limits are met by their retries."""
 
@@ -64,33 +48,6 @@ def temporal_worker(client: Client, ports: Ports) -> Worker:
         interceptors=[ActivityInterceptor()],
         max_concurrent_activities=CONCURRENT_ACTIVITIES,
         graceful_shutdown_timeout=STOPS_WITHIN,
-    )
-
-
-def utc_now() -> datetime:
-    """Return the wall clock's time, UTC."""
-    return datetime.now(UTC)
-
-
-def ports_on(
-    cluster: Cluster,
-    reader: Reader,
-    *,
-    cluster_name: str,
-    namespace: str,
-    own_pods: frozenset[str] = frozenset(),
-    now: Callable[[], datetime] = utc_now,
-) -> Ports:
-    """Return the ports on a cluster, with every provider there is."""
-    kwok = KwokProvider(cluster, namespace, now)
-    return Ports(
-        cluster=cluster,
-        reader=reader,
-        providers={kwok.class_kind: kwok},
-        now=now,
-        cluster_name=cluster_name,
-        namespace=namespace,
-        own_pods=own_pods,
     )
 
 
@@ -122,12 +79,13 @@ async def at_work(
     keeper = Keeper(client, ports, owns_server=owns_server, period=keeper_period)
     async with asyncio.TaskGroup() as group:
         loops = [group.create_task(cache.run(), name="cache")]
-        loops += [group.create_task(_boot(one)) for one in ports.providers.values() if isinstance(one, KwokProvider)]
         try:
-            waiting_for("the first list of pods, nodes and Growth's kinds")
-            await _synced(cache)
-            waiting_for("Temporal's namespace")
-            await keeper.prepare()
+            waiting_for(FIRST_LIST)
+            await _synced(cache, waiting_for)
+            kwok = [one for one in ports.providers.values() if isinstance(one, KwokProvider)]
+            loops += [group.create_task(_boot(one)) for one in kwok]
+            waiting_for(OWN_NAMESPACES)
+            await keeper.prepare(lambda reason: waiting_for(f"{OWN_NAMESPACES}: {reason}"))
             loops.append(group.create_task(keeper.run(), name="keeper"))
             async with temporal_worker(client, ports):
                 waiting_for("")
@@ -141,20 +99,26 @@ async def at_work(
                 loop.cancel()
 
 
-async def _synced(cache: Cache) -> None:
-    """Wait until everything is listed, and tell what to look at while it is not."""
+async def _synced(cache: Cache, waiting_for: Callable[[str], None]) -> None:
+    """Wait until everything is listed, and tell why it is not: a worker may be there before kinds and rights are."""
+    told = Repeated(log)
     while True:
         with suppress(TimeoutError):
-            async with asyncio.timeout(SYNC_TOLD_EVERY):
+            async with asyncio.timeout(LOOK_SECONDS):
                 return await cache.wait_until_synced()
-        log.warning("not everything is listed yet: is the API server up, are the CRDs applied (`growth crds`)?")
+        reason = trouble(cache.failures())
+        waiting_for(f"{FIRST_LIST}: {reason}" if reason else FIRST_LIST)
+        if reason:
+            told.warn(f"waiting for {FIRST_LIST}: {reason}")
 
 
 async def _boot(provider: KwokProvider) -> None:
     """Let the servers of the KWOK provider boot, for ever."""
+    told = Repeated(log)
     while True:
         try:
             await provider.boot()
+            told.over()
         except GrowthError as error:
-            log.warning("KWOK servers do not boot", reason=error.reason, error=str(error))
+            told.warn(f"KWOK servers do not boot: {error}", reason=error.reason)
         await asyncio.sleep(BOOT_PERIOD)

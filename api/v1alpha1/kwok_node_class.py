@@ -26,18 +26,18 @@ _COMPLETE: Final = Check(
 
 
 class KwokLocation(Model):
-    """A place where a server type can be had."""
+    """A location where a server type can be had."""
 
     name: LabelValue
-    """Name of the location; becomes topology.kubernetes.io/region."""
+    """Name of the location, and the Node label topology.kubernetes.io/region."""
     zone: LabelValue | None = None
-    """Value of topology.kubernetes.io/zone; without it, the name of the location."""
+    """The Node label topology.kubernetes.io/zone. Without it, the name of the location."""
     available: StrictBool = True
-    """False: sold out. The provider refuses with a capacity error and plans leave it out."""
+    """Whether it can be had here. If not, creates end in a capacity error, and plans leave it out."""
     stock: Annotated[int, Field(strict=True, ge=0, le=100_000)] | None = None
-    """Servers that exist at most; the next create is a capacity error the plan did not foresee."""
+    """Most servers of the type here; one more is a capacity error that no plan foresees. Without it, any number."""
     boot_time: Duration = timedelta(seconds=1)
-    """From the create call until the server runs and its Node appears."""
+    """How long from the create call until the server runs and its Node appears."""
 
 
 _ABOVE_CAPACITY: Final = rule(
@@ -50,24 +50,24 @@ _ABOVE_CAPACITY: Final = rule(
 
 
 class KwokServerType(Model):
-    """A kind of machine."""
+    """A server type, with its price and the locations where it can be had."""
 
     model_config = rules(_ABOVE_CAPACITY)
 
     name: LabelValue
-    """Name of the type, in lower case as pools match it."""
+    """Name of the type; matched in lower case, so CX22 and cx22 are the same."""
     capacity: Annotated[Resources, _COMPLETE]
-    """Capacity of the Node: cpu and memory at least; pods is 110 if not given."""
+    """Capacity of the Node as quantities, cpu (such as 2) and memory (4Gi) at least; pods is 110 if not given."""
     overhead: Resources = Field(default_factory=dict)
-    """What the machine keeps for itself: allocatable is capacity less this."""
+    """What the machine keeps for itself, as quantities; the rest is allocatable. Without it, nothing."""
     architecture: Literal["amd64", "arm64"] = "amd64"
-    """Value of kubernetes.io/arch."""
+    """Architecture of the machine, the Node label kubernetes.io/arch."""
     labels: Labels = Field(default_factory=dict)
-    """Further labels of the Node."""
+    """Further labels of the Node. Without it, none."""
     price_per_hour: Price
-    """Price as decimal text, such as "0.0106"."""
+    """Price of a machine per hour, in the currency of the class."""
     locations: Annotated[tuple[KwokLocation, ...], Field(min_length=1, max_length=32), distinct("name")]
-    """Where it can be had."""
+    """The locations where it can be had, at least one."""
 
     @field_validator("name")
     @classmethod
@@ -86,61 +86,61 @@ class KwokFault(Model):
     """A scripted failure."""
 
     server_type: LabelValue | None = None
-    """Only for this server type; without it, for all."""
+    """The server type that fails. Without it, every one."""
     location: LabelValue | None = None
-    """Only in this location; without it, in all."""
+    """The location where it fails. Without it, every one."""
     call: Literal["create", "delete", "boot", "join"]
-    """What fails: the create or delete call, the boot (never runs), or the join (runs, no Node)."""
+    """What fails: create or delete (the call), boot (the server never runs) or join (it runs, and no Node appears)."""
     error: Literal["capacity", "quota", "transient", "configuration", "authentication"] = "transient"
-    """Class of error that a failing call answers with."""
+    """The error that a failing call answers with; after transient, it is unknown whether the call took effect."""
     lost_reply: StrictBool = False
-    """The call takes effect and then answers with the error."""
+    """Whether the call takes effect before it answers with the error, as when its reply is lost."""
     times: Annotated[int, Field(strict=True, ge=1)] | None = None
-    """How often per server (create, by request name) it fails; without it, always."""
+    """How often it fails for each server, known by its name. Without it, always."""
 
 
 _CURRENCY: Final = Text(pattern="^[A-Z]{3}$", longest=3, form='three capital letters, such as "EUR"')
 
 
 class KwokNodeClassSpec(Model):
-    """The machines that can be had."""
+    """The machines that can be had, and their prices."""
 
     currency: Annotated[str, _CURRENCY] = "EUR"
-    """Currency of all prices, three capital letters."""
+    """Currency of all prices of the class, three capital letters."""
     server_types: Annotated[
         tuple[KwokServerType, ...], Field(min_length=1, max_length=200), distinct("name", ignore_case=True)
     ]
-    """Kinds of machine."""
+    """The server types that can be had, at least one."""
     faults: tuple[KwokFault, ...] = Field(default=(), max_length=50)
-    """Scripted failures."""
+    """Scripted failures, to try out what Growth does about them. Without it, nothing fails."""
 
 
 class UnavailableOffering(Payload):
     """An offering that had no capacity and is left out for a while."""
 
     server_type: str
-    """The server type."""
+    """Server type of the offering."""
     location: str
-    """The location."""
+    """Location of the offering."""
     failures: int
-    """Misses in a row; the wait doubles with each."""
+    """Misses in a row; the wait is twice as long after each."""
     last_failure_at: Timestamp
-    """The latest miss; further ones in the same wait are not counted."""
+    """When the last miss was; further ones in the same wait are not counted."""
     until: Timestamp
-    """Left out until then."""
+    """Plans leave the offering out until then."""
 
 
 class NodeClassStatus(Payload):
-    """What is known of the class beyond its spec."""
+    """What Growth has learnt about the class."""
 
     unavailable: tuple[UnavailableOffering, ...] = ()
-    """Offerings without capacity; entries stay while their failures are remembered."""
+    """Offerings that had no capacity, each while its misses are remembered."""
     conditions: Conditions = ()
-    """Ready, with its reason."""
+    """Conditions of the class."""
 
 
 class KwokNodeClass(Model):
-    """A catalogue of simulated machines with prices, stock, boot times and scripted failures."""
+    """A catalogue of machines without kubelets, with prices, stock, boot times and scripted failures."""
 
     model_config = rules(CLASS_NAME.rule("self.metadata.name", field=".metadata.name"))
 

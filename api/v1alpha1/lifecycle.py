@@ -17,11 +17,11 @@ class LifecycleEvent(Model):
     """One thing that happened."""
 
     at: Timestamp
-    """When."""
+    """When it happened."""
     name: str = Field(max_length=64)
-    """What, one CamelCase word."""
+    """What happened, one CamelCase word."""
     reason: str = Field(default="", max_length=512)
-    """Why, a sentence."""
+    """Why it happened, a sentence."""
 
 
 def add_event(events: Sequence[LifecycleEvent], name: str, reason: str, at: datetime) -> tuple[LifecycleEvent, ...]:

@@ -32,11 +32,11 @@ class PoolServerType(Model):
     name: LabelValue
     """Name of the type in its class; matched in lower case, so CAX11 and cax11 are the same."""
     min: Count = 0
-    """Machines of this type kept even without load."""
+    """Machines of this type that are kept even without load."""
     max: Most | None = None
     """Most machines of this type at any time. Without it, only the pool's limit holds."""
     priority: Annotated[int, Field(strict=True, ge=-1000, le=1000)] = 0
-    """Between equally cheap choices the higher one wins."""
+    """Between equally cheap choices, the type with the higher number wins."""
 
     @field_validator("name")
     @classmethod
@@ -57,9 +57,9 @@ class PoolLimits(Model):
     model_config = rules(_MIN_ABOVE_MAX)
 
     min: Count = 0
-    """Machines kept even without load, whatever their type."""
+    """Machines that are kept even without load, whatever their type."""
     max: Most | None = None
-    """Most machines at any time, over all types."""
+    """Most machines at any time, over all types. Without it, every server type needs a max of its own."""
 
     @model_validator(mode="after")
     def _bounds(self) -> "PoolLimits":
@@ -87,20 +87,20 @@ class PoolTaint(Model):
     key: TaintKey
     """Key of the taint."""
     value: OptionalLabelValue = ""
-    """Value of the taint."""
+    """Value of the taint. Without it, the value is empty."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
-    """What it does to pods that do not tolerate it."""
+    """What happens to pods that do not tolerate it."""
 
 
 class NodeTemplate(Model):
     """What every machine of the pool looks like."""
 
     class_ref: ClassRef = ClassRef()
-    """Where the machines come from; without it, the class named default."""
+    """The class that the machines come from. Without it, the class named default."""
     labels: Labels = Field(default_factory=dict)
-    """Labels of the Node."""
+    """Further labels of each Node. Without it, none."""
     taints: Annotated[tuple[PoolTaint, ...], Field(max_length=32), distinct("key", "effect")] = ()
-    """Taints of the Node, one for each key and effect."""
+    """Taints of each Node, one for each key and effect. Without it, none."""
 
 
 _BASE_ABOVE_MAX: Final = rule(
@@ -116,11 +116,11 @@ class PodBackoff(Model):
     model_config = rules(_BASE_ABOVE_MAX)
 
     after_rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 3
-    """Rounds without a place after which waiting begins."""
+    """Rounds without a place after which a pod begins to wait for its next one."""
     base: PositiveDuration = timedelta(seconds=30)
-    """First wait; each further one is twice as long."""
+    """The first wait; each further one is twice as long."""
     max: PositiveDuration = timedelta(hours=1)
-    """Longest wait, not shorter than the first."""
+    """The longest wait, not shorter than the first."""
 
     @model_validator(mode="after")
     def _bounds(self) -> "PodBackoff":
@@ -133,43 +133,43 @@ class ScaleUp(Model):
     """How machines come."""
 
     reserve: StrictBool = True
-    """Keep each new machine for the pods it was bought for until they are bound."""
+    """Whether each new machine is kept for the pods it was bought for until they are bound."""
     provisioning_timeout: PositiveDuration = timedelta(minutes=10)
-    """From the create call until the server must be running."""
+    """How long a server may take from the create call until it runs; one that takes longer is deleted."""
     join_timeout: PositiveDuration = timedelta(minutes=15)
-    """From running until the Node must be Ready."""
+    """How long a running server may take until its Node is Ready; one that takes longer is deleted."""
     unavailable_ttl: PositiveDuration = Field(default=timedelta(seconds=120), alias="unavailableTTL")
-    """How long an offering without capacity is left out, doubled with each further miss."""
+    """How long plans leave out an offering that had no capacity; twice as long after each further miss."""
     failed_ttl: PositiveDuration = Field(default=timedelta(minutes=30), alias="failedTTL")
-    """How long a failed request stays, and with it the pause for its pool and class."""
+    """How long a Failed request stays. Until then its pool buys nothing of its class, unless one of them changes."""
     record_ttl: Duration = Field(default=timedelta(minutes=10), alias="recordTTL")
-    """How long a Ready request stays as a record after its reservation ended."""
+    """How long a Ready request stays as a record after its reservation has ended."""
     pod_backoff: PodBackoff = PodBackoff()
-    """Waits for pods that no machine can take."""
+    """How long pods that no machine can take wait until they are looked at again."""
 
 
 class Removal(Model):
     """How a refused deletion is repeated."""
 
     max_attempts: Annotated[int, Field(strict=True, ge=1, le=100)] = 5
-    """Delete calls before the removal parks as CouldNotRemove."""
+    """Delete calls before the removal parks as CouldNotRemove, where a person may decide."""
     retry: PositiveDuration = timedelta(seconds=30)
-    """Wait between two delete calls."""
+    """How long to wait between two delete calls."""
     parked_retry: PositiveDuration = timedelta(hours=4)
-    """A parked removal tries again by itself after this."""
+    """How long a parked removal waits before it tries again by itself; then twice as long, at most a day."""
 
 
 class ScaleDown(Model):
     """How machines go."""
 
     mode: Literal["empty", "none"] = "empty"
-    """empty removes nodes without pods; none removes nothing."""
+    """What may be removed: with empty, nodes without pods; with none, nothing."""
     idle_after: Duration = timedelta(minutes=10)
     """How long a node must have been without pods before its cool-off begins."""
     soft_grace: Duration = timedelta(minutes=1)
-    """The cool-off: from the scale-down taint to the deletion. Until its end it can be cancelled."""
+    """How long the cool-off lasts, from the scale-down taint to the deletion; until then it can be cancelled."""
     removal: Removal = Removal()
-    """Repeated deletion."""
+    """How a deletion that does not succeed is repeated."""
 
 
 _NO_MAX: Final = rule(
@@ -196,13 +196,13 @@ class NodePoolSpec(Model):
     server_types: Annotated[
         tuple[PoolServerType, ...], Field(min_length=1, max_length=100), distinct("name", ignore_case=True)
     ]
-    """The server types that may be bought."""
+    """The server types that may be bought, at least one."""
     limits: PoolLimits = PoolLimits()
-    """Bounds over all types."""
+    """Bounds over all server types of the pool."""
     match_unselected_pods: StrictBool | None = None
-    """Take pods that select no pool. Default: true for the pool named default, else false."""
+    """Whether pods that select no pool may use this one. Default: true for the pool named default, else false."""
     template: NodeTemplate = NodeTemplate()
-    """What the machines look like."""
+    """What each machine of the pool looks like."""
     scale_up: ScaleUp = ScaleUp()
     """How machines come."""
     scale_down: ScaleDown = ScaleDown()
@@ -221,16 +221,16 @@ class NodePoolSpec(Model):
 
 
 class PoolCounts(Payload):
-    """Machines of the pool by state."""
+    """The machines of the pool by state."""
 
     ready: int = 0
     """Ready nodes that take pods."""
     in_flight: int = 0
-    """Machines asked for and not yet Ready."""
+    """Machines that were asked for and are not yet Ready."""
     removing: int = 0
-    """Machines under removal, cool-off included."""
+    """Machines under removal, those in their cool-off included."""
     total: int = 0
-    """Distinct machines that count towards max."""
+    """Machines that count towards max, each once."""
 
 
 class NodePoolStatus(Payload):
@@ -239,17 +239,17 @@ class NodePoolStatus(Payload):
     observed_generation: int | None = None
     """Generation of the spec that the last round used."""
     nodes: PoolCounts = PoolCounts()
-    """Machines by state."""
+    """The machines of the pool by state."""
     price_per_hour: Price | None = None
-    """What the machines of the pool cost per hour."""
+    """What the machines of the pool cost per hour together."""
     currency: str | None = None
-    """Currency of the price."""
+    """Currency of that price."""
     conditions: Conditions = ()
-    """Ready, AtMax and Blocked, each with its reason."""
+    """Conditions of the pool: Ready, AtMax and Blocked."""
 
 
 class NodePool(Model):
-    """A set of server types that Growth may buy, for the pods that select it."""
+    """A set of server types that Growth may buy, for the pods that select it by their node selector growth.dev/pool."""
 
     model_config = rules(POOL_NAME.rule("self.metadata.name", field=".metadata.name"))
 

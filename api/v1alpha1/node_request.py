@@ -39,11 +39,11 @@ class Seat(Model):
     name: str
     """Name of the pod."""
     uid: str
-    """Uid of the pod: a later pod of the same name is another pod."""
+    """Uid of the pod: a later pod of the same name is another one."""
     owner: str = ""
-    """Uid of its controller, empty without one: a successor takes the seat."""
+    """Uid of the controller of the pod, whose next pod takes the place. Without it, the pod has no controller."""
     pod_class: str = Field(default="", alias="class")
-    """Hash of what the planner sees of the pod: equal pods are interchangeable."""
+    """Hash of all that a plan sees of the pod: equal pods can take each other's place. Without it, none can."""
 
 
 _IMMUTABLE: Final = rule(
@@ -59,62 +59,62 @@ class NodeRequestSpec(Model):
     model_config = rules(_IMMUTABLE)
 
     pool: PoolName
-    """The pool it belongs to."""
+    """Name of the NodePool that it belongs to."""
     server_type: LabelValue
     """The server type to buy."""
     location: LabelValue
-    """Where to buy it."""
+    """The location to buy it in."""
     class_ref: ClassRef
-    """The class it comes from."""
+    """The class that the machine comes from."""
     reserved_for: tuple[Seat, ...] = Field(default=(), max_length=1000)
-    """The pods it was bought for; nobody else may land until they have or gave up."""
+    """The pods that the machine is bought for, and kept for until they are bound. Without it, kept for nobody."""
 
 
 class NodeRequestStatus(Payload):
-    """How far it came. Together with the spec it holds the whole state of the lifecycle."""
+    """How far it has come. Together with the spec it holds the whole state of the request."""
 
     phase: RequestPhase = RequestPhase.PENDING
-    """Pending, Provisioning, Ready, Unmet, Deprovisioning or Failed."""
+    """Where it stands: Pending, Provisioning, Ready, Unmet (no capacity), Failed (mend it) or Deprovisioning."""
     reason: str = ""
-    """One CamelCase word on why it stands there."""
+    """Why it stands there, one CamelCase word for programs."""
     message: str = Field(default="", max_length=1024)
-    """A sentence on why it stands there."""
+    """Why it stands there, a sentence for people."""
     workflow_id: str | None = None
-    """The Temporal workflow that drives it."""
+    """Id of the Temporal workflow that carries it out."""
     attempts: int = 0
-    """Create calls so far."""
+    """How many create calls there were so far."""
     pool_generation: int | None = None
     """Generation of the pool that the create call was made with; a later one lifts the pause of a failure."""
     class_generation: int | None = None
     """Generation of the class that the create call was made with."""
     create_attempt_at: Timestamp | None = None
-    """Written before each create call; absence of the server is believed only well after it."""
+    """When the server was last asked for, written before the call; that there is none is believed only 60 s later."""
     provider_id: str | None = Field(default=None, alias="providerID")
-    """The server, as the provider names it."""
+    """Id of the server at the provider."""
     node_name: str | None = None
-    """The Node that joined."""
+    """Name of the Node that joined."""
     provisioning_deadline: Timestamp | None = None
-    """The server must be running by then."""
+    """When the server must be running at the latest."""
     running_at: Timestamp | None = None
     """When the server was first seen running."""
     join_deadline: Timestamp | None = None
-    """The Node must be Ready by then."""
+    """When the Node must be Ready at the latest."""
     registered_at: Timestamp | None = None
     """When the Node was labelled and its reservation set."""
     ready_at: Timestamp | None = None
     """When the Node was first seen Ready."""
     settled_at: Timestamp | None = None
-    """When all its pods were bound or gone; it stays reserved while others of its pool wait for theirs."""
+    """When all its pods were bound or gone; it stays reserved while other machines of its pool wait for theirs."""
     release_by: Timestamp | None = None
-    """The reservation ends by then at the latest."""
+    """When the reservation ends at the latest."""
     released_at: Timestamp | None = None
     """When the reservation ended."""
     expires_at: Timestamp | None = None
-    """When the record goes."""
+    """When this object is deleted, which by then is only a record."""
     conditions: Conditions = ()
-    """Launched, Registered, Ready."""
+    """Conditions of the request: Launched, Registered and Ready."""
     events: tuple[LifecycleEvent, ...] = ()
-    """The last 20 things that happened."""
+    """The last 20 things that happened to it, the oldest first."""
 
 
 class NodeRequest(Model):

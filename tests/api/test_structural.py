@@ -78,7 +78,7 @@ def test_a_part_keeps_its_own_description_inside_a_list():
         (int, 3, 3, " Default: 3."),
         (bool, False, False, " Default: false."),
         (str, "a b", "a b", " Default: a b."),
-        (Duration, timedelta(minutes=90), "1h30m", " Default: 1h30m."),
+        (Duration, timedelta(minutes=90), "1h30m", " A number with a unit: ms, s, m or h. Default: 1h30m."),
         (Part, Part(), {}, ""),
         (str, "", "", ""),
         (tuple[str, ...], (), [], ""),

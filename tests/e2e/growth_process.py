@@ -59,10 +59,15 @@ class GrowthProcess:
             self._environment["GROWTH_TEMPORAL_ADDRESS"] = address
         self._process: Process | None = None
 
-    def start(self) -> None:
-        """Start the worker and wait until it is ready."""
+    def launch(self) -> None:
+        """Start the worker."""
         command = [Path(sys.prefix) / "bin" / "growth", "run"]
         self._process = Process("growth", command, folder=self._folder, environment=self._environment)
+
+    def start(self) -> None:
+        """Start the worker and wait until it is ready."""
+        self.launch()
+        assert self._process is not None
         deadline = time.monotonic() + READY_SECONDS
         while not self._answers("readyz"):
             self._process.check()
@@ -83,6 +88,16 @@ class GrowthProcess:
         """Return what one of its HTTP pages says."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/{path}", timeout=5) as response:
             return response.read().decode()
+
+    def waits_for(self) -> str:
+        """Return what it says that it still waits for, empty when it is ready."""
+        try:
+            self.fetch("readyz")
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
+        except (urllib.error.URLError, OSError):
+            return "its start"
+        return ""
 
     def _answers(self, path: str) -> bool:
         try:

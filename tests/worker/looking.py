@@ -12,6 +12,7 @@ from activities.cluster import (
     Resource,
 )
 from activities.errors import GrowthError
+from activities.kubeconfig import Access
 from simulator.cluster import MemoryCluster
 from tests.activities.bodies import definitions
 from tests.planner.scenes import Json, Scene
@@ -30,6 +31,7 @@ class LookedAt(MemoryCluster):
 
     def __init__(self, now: Callable[[], object]) -> None:
         super().__init__(now)
+        self.access = Access("context here", "here", "shop")
         self.fail: dict[str, GrowthError] = {}
         """Error of a list by plural name."""
         self.is_filled = False

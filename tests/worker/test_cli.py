@@ -1,10 +1,13 @@
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
 from worker.cli import app, main
+from worker.settings import Settings
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -22,11 +25,11 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["run", "--bogus"], "Unknown option"),
-        (["nonsense"], "Unknown command"),
-        (["removals", "cancel"], "requires an argument"),
-        (["requests", "cancel", "a", "b"], "Unused Tokens"),
-        (["run", "--log-format", "xml"], "log_format (GROWTH_LOG_FORMAT)"),
+        (["run", "--bogus"], "Unknown option: --bogus. See `growth run --help`."),
+        (["statsu"], 'Did you mean "status"?'),
+        (["removals", "cancel"], "parameter NAME requires an argument. See `growth removals cancel --help`."),
+        (["requests", "cancel", "a", "b"], "growth: b: that is more than the command takes. See `growth requests"),
+        (["run", "--log-format", "xml"], "--log-format: must be 'auto', 'console' or 'json', not 'xml'"),
     ],
 )
 def test_wrong_usage_is_one_clear_line(capsys, monkeypatch, arguments, told):
@@ -40,16 +43,19 @@ def test_wrong_usage_is_one_clear_line(capsys, monkeypatch, arguments, told):
     assert told in error
 
 
-def test_a_refusal_is_one_line_and_exit_code_1(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["growth", "removals", "cancel", "m-1"])
-    monkeypatch.setenv("GROWTH_TEMPORAL_ADDRESS", "127.0.0.1:1")
-    with pytest.raises(SystemExit) as ending:
-        main()
-    assert ending.value.code == 1
-    assert capsys.readouterr().err == (
-        "growth: Temporal at 127.0.0.1:1 does not answer: is the worker up? Else set GROWTH_TEMPORAL_ADDRESS, "
-        "or GROWTH_DATA_DIR to the folder of its embedded server\n"
+def test_a_refusal_is_one_line_and_exit_code_1(tmp_path):
+    done = run("removals", "cancel", "m-1", "--temporal-address", "127.0.0.1:1", "--data-dir", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "growth: Temporal at 127.0.0.1:1 cannot be used: connection refused; --temporal-address "
+        "(GROWTH_TEMPORAL_ADDRESS) names another\n"
     )
+
+
+def test_a_wrong_option_of_a_command_is_exit_code_2():
+    done = run("requests", "list", "--temporal-address", "here")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("growth: --temporal-address: must be host:port, such as localhost:7233")
 
 
 def test_the_definitions_of_all_kinds_are_printed():
@@ -63,6 +69,22 @@ def test_every_command_has_a_line_of_help():
     assert done.returncode == 0
     for command in ("run", "plan", "demo", "crds", "requests", "removals"):
         assert any(line.split()[1:2] == [command] and len(line.split()) > 4 for line in done.stdout.splitlines())
+
+
+def test_the_help_of_run_tells_of_every_setting():
+    text = " ".join(run("run", "--help").stdout.replace("│", " ").split())
+    for name, field in Settings.model_fields.items():
+        option = f"--{name.replace('_', '-')}"
+        assert option in text or f"GROWTH_{name.upper()}" in text, name
+        if option in text and isinstance(field.default, str | Path):
+            assert re.search(rf"{option}\b[^│]*\bdefault {re.escape(str(field.default))}\.", text), name
+
+
+@pytest.mark.parametrize("module", ["status_command", "why_command"])
+def test_commands_that_only_look_load_no_client_of_temporal(module):
+    script = f"import sys; import worker.{module}; print({{'temporalio', 'uvicorn'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_a_plan_loads_neither_a_client_nor_temporal():

@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -89,8 +90,18 @@ async def test_a_second_worker_on_the_folder_is_refused(server: tuple[EmbeddedTe
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_taken_port_is_named(server: tuple[EmbeddedTemporal, Path], tmp_path):
     port = int(server[0].address.rpartition(":")[2])
-    with pytest.raises(EmbeddedError, match=f"port {port} is taken"):
-        async with embedded_temporal(tmp_path, namespace="growth", port=port):
+    for name, given in (("PORT", {"port": port}), ("UI_PORT", {"ui_port": port})):
+        with pytest.raises(
+            EmbeddedError, match=f"port {port} is taken: set GROWTH_EMBEDDED_{name} to another, or to 0"
+        ):
+            async with embedded_temporal(tmp_path, namespace="growth", **given):
+                pass
+
+
+async def test_two_settings_of_one_port_are_told(tmp_path):
+    port = free_port()
+    with pytest.raises(EmbeddedError, match=f"GROWTH_EMBEDDED_PORT and GROWTH_EMBEDDED_UI_PORT are both {port}"):
+        async with embedded_temporal(tmp_path, namespace="growth", port=port, ui_port=port):
             pass
 
 
@@ -103,8 +114,22 @@ async def test_a_file_that_is_no_database_is_told_of(tmp_path):
 
 async def test_a_folder_that_cannot_be_made_is_told_of(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(EmbeddedError, match="cannot use the data folder"):
-        async with embedded_temporal(tmp_path / "file" / "data", namespace="growth"):
+    for folder in (tmp_path / "file", tmp_path / "file" / "data"):
+        with pytest.raises(
+            EmbeddedError, match=rf"the data folder {folder} cannot be used \(it is no folder\): let this"
+        ):
+            async with embedded_temporal(folder, namespace="growth"):
+                pass
+
+
+async def test_a_folder_that_cannot_be_written_in_is_told_of(tmp_path, monkeypatch):
+    def read_only(*_given):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    # A superuser, as in some build machines, may write everywhere.
+    monkeypatch.setattr(Path, "open", read_only)
+    with pytest.raises(EmbeddedError, match=r"cannot be used \(Permission denied\): .* --data-dir \(GROWTH_DATA_DIR\)"):
+        async with embedded_temporal(tmp_path, namespace="growth"):
             pass
 
 

@@ -1,11 +1,13 @@
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 
 import pytest
 
+from tests.activities.test_kube import write_kubeconfig
 from tests.worker.conftest import answers, free_port
 from tests.worker.test_web import fetch
 
@@ -14,7 +16,8 @@ RUN = [sys.executable, "-c", "from worker.cli import main; main()", "run", "--lo
 
 @pytest.fixture
 def environment(tmp_path):
-    """Nothing of the user's: no kubeconfig, no settings."""
+    """Nothing of the user's: no settings, and a kubeconfig that leads nowhere."""
+    write_kubeconfig(tmp_path / "config", "http://127.0.0.1:1")
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     return kept | {"HOME": str(tmp_path), "PYTHONPATH": ".", "KUBECONFIG": str(tmp_path / "config")}
 
@@ -38,7 +41,7 @@ def test_a_worker_without_temporal_waits_and_says_so_and_stops_at_once(waiting):
     process, http, temporal = waiting
     assert fetch(http, "/healthz") == (200, "ok\n")
     deadline = time.monotonic() + 20
-    while fetch(http, "/readyz") != (503, f"waiting for Temporal at 127.0.0.1:{temporal}\n"):
+    while fetch(http, "/readyz") != (503, f"waiting for Temporal at 127.0.0.1:{temporal}: connection refused\n"):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     began = time.monotonic()
@@ -47,19 +50,28 @@ def test_a_worker_without_temporal_waits_and_says_so_and_stops_at_once(waiting):
     assert process.returncode == 0
     assert time.monotonic() - began < 5
     assert "stopped" in told
+    assert told.count("waiting for Temporal") <= 1
 
 
-def test_what_cannot_be_used_is_told_in_one_line(environment, tmp_path):
-    http = f"127.0.0.1:{free_port()}"
-    done = subprocess.run(
-        [*RUN, "--embedded-temporal", "--data-dir", str(tmp_path / "data"), "--http-address", http],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "the worker cannot go on" in done.stderr
-    assert "no Kubernetes cluster" in done.stderr
+def test_what_cannot_be_used_is_told_in_one_line_before_anything_is_waited_for(environment, tmp_path):
+    # Temporal is not there either, which the worker would wait for.
+    addresses = ["--temporal-address", "127.0.0.1:1", "--http-address", "127.0.0.1:0"]
+    missing = environment | {"KUBECONFIG": str(tmp_path / "none")}
+    done = subprocess.run([*RUN, *addresses], env=missing, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    last = done.stderr.splitlines()[-1]
+    assert f"the worker cannot go on: there is no kubeconfig at {tmp_path / 'none'}: name one with" in last
     assert "Traceback" not in done.stderr
+    assert "stopped" not in done.stderr
+
+
+def test_a_taken_port_is_told_in_one_line(environment):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = subprocess.run(
+            [*RUN, "--http-address", address], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"cannot listen at {address}: Address already in use; set GROWTH_HTTP_ADDRESS" in done.stderr

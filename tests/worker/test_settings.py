@@ -24,23 +24,90 @@ def test_own_pods_stand_with_commas_between(monkeypatch):
     assert load().own_pods == {"growth-system/growth-0", "growth-system/temporal-0"}
 
 
-def test_each_wrong_value_is_one_line_with_its_name_and_variable():
+@pytest.mark.parametrize(
+    ("variable", "value", "line"),
+    [
+        ("CLUSTER", "A b", "must be at most 63 lower-case letters, digits and hyphens, not 'A b'"),
+        ("HTTP_ADDRESS", "8080", "must be host:port, such as localhost:7233, with a port up to 65535, not '8080'"),
+        (
+            "HTTP_ADDRESS",
+            "here:65536",
+            "must be host:port, such as localhost:7233, with a port up to 65535, not 'here:65",
+        ),
+        ("LOG_FORMAT", "xml", "must be 'auto', 'console' or 'json', not 'xml'"),
+        ("EMBEDDED_TEMPORAL", "jein", "must be true or false, not 'jein'"),
+        ("EMBEDDED_PORT", "http", "must be a whole number, not 'http'"),
+        ("EMBEDDED_PORT", "-1", "must be at least 0, not '-1'"),
+        ("EMBEDDED_UI_PORT", "65536", "must be at most 65535, not '65536'"),
+        ("OWN_PODS", "growth-0", "each pod must be namespace/name, not 'growth-0'"),
+        ("TEMPORAL_NAMESPACE", "n" * 256, "string should have at most 255 characters"),
+    ],
+)
+def test_a_wrong_variable_is_one_line_with_its_name_and_rule(monkeypatch, variable, value, line):
+    monkeypatch.setenv(f"GROWTH_{variable}", value)
     with pytest.raises(CommandError) as error:
-        load(http_address="8080", log_format="xml", cluster="A b")
-    assert error.value.code == 2
-    lines = sorted(str(error.value).splitlines())
-    assert [line.split(":")[0] for line in lines] == [
-        "cluster (GROWTH_CLUSTER)",
-        "http_address (GROWTH_HTTP_ADDRESS)",
-        "log_format (GROWTH_LOG_FORMAT)",
-    ]
-    assert lines[2].endswith("not 'xml'")
-
-
-def test_a_wrong_pod_name_is_refused(monkeypatch):
-    monkeypatch.setenv("GROWTH_OWN_PODS", "growth-0")
-    with pytest.raises(CommandError, match="GROWTH_OWN_PODS"):
         load()
+    assert error.value.code == 2
+    assert str(error.value).startswith(f"GROWTH_{variable}: {line}")
+    assert "\n" not in str(error.value)
+
+
+def test_each_wrong_option_is_a_line_of_its_own():
+    with pytest.raises(CommandError) as error:
+        load(http_address="8080", log_format="xml")
+    assert sorted(line.partition(":")[0] for line in str(error.value).splitlines()) == [
+        "--http-address",
+        "--log-format",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"temporal_tls_ca": "ca.pem"}, "GROWTH_TEMPORAL_TLS_CA is used with GROWTH_TEMPORAL_TLS=true only"),
+        (
+            {"temporal_tls": True, "temporal_tls_key": "key.pem"},
+            "GROWTH_TEMPORAL_TLS_CERT and GROWTH_TEMPORAL_TLS_KEY go together",
+        ),
+    ],
+)
+def test_settings_that_contradict_each_other_are_told_without_a_value(given, line):
+    with pytest.raises(CommandError) as error:
+        load(**given, temporal_api_key="hunter2")
+    assert str(error.value) == line
+
+
+def test_a_variable_that_is_nearly_a_setting_is_told_with_it(monkeypatch):
+    monkeypatch.setenv("GROWTH_CLUSTR", "x")
+    monkeypatch.setenv("GROWTH_TEMPORAL_ADRESS", "here:7233")
+    with pytest.raises(CommandError) as error:
+        load()
+    assert error.value.code == 2
+    assert str(error.value).splitlines() == [
+        "GROWTH_CLUSTR is no setting: did you mean GROWTH_CLUSTER?",
+        "GROWTH_TEMPORAL_ADRESS is no setting: did you mean GROWTH_TEMPORAL_ADDRESS?",
+    ]
+
+
+def test_variables_of_others_are_left_alone(monkeypatch):
+    # Kubernetes sets these in every pod beside a Service named growth, and beside one named growth-temporal.
+    for name in ("GROWTH", "GROWTH_TEMPORAL"):
+        monkeypatch.setenv(f"{name}_SERVICE_HOST", "10.0.0.7")
+        monkeypatch.setenv(f"{name}_SERVICE_PORT", "8080")
+        monkeypatch.setenv(f"{name}_SERVICE_PORT_HTTP", "8080")
+        monkeypatch.setenv(f"{name}_PORT", "tcp://10.0.0.7:8080")
+        monkeypatch.setenv(f"{name}_PORT_8080_TCP", "tcp://10.0.0.7:8080")
+        monkeypatch.setenv(f"{name}_PORT_8080_TCP_PROTO", "tcp")
+        monkeypatch.setenv(f"{name}_PORT_8080_TCP_PORT", "8080")
+        monkeypatch.setenv(f"{name}_PORT_8080_TCP_ADDR", "10.0.0.7")
+    monkeypatch.setenv("GROWTH_IMAGE", "growth:0.1.0")
+    assert load().cluster == "default"
+
+
+def test_an_empty_variable_is_none(monkeypatch):
+    monkeypatch.setenv("GROWTH_TEMPORAL_ADDRESS", "")
+    monkeypatch.setenv("GROWTH_KUBECONFIG", "")
+    assert (load().temporal_address, load().kubeconfig) == ("localhost:7233", None)
 
 
 def test_settings_do_not_change():

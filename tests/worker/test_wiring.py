@@ -1,12 +1,19 @@
 import asyncio
 
+from structlog.testing import capture_logs
+
 from activities.cache import Cache
 from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
+from activities.errors import NotFound
+from api.keys import GROUP
 from planner.round import planner_workflow_id
 from simulator.catalogue import machine, node_class, node_pool
+from simulator.cluster import MemoryCluster
 from simulator.workloads import Workload
 from simulator.world import NAMESPACE, World
-from worker.wiring import WATCHED, at_work, ports_on, utc_now
+from worker import wiring
+from worker.ports import WATCHED, ports_on, utc_now
+from worker.wiring import at_work
 
 
 async def test_a_worker_on_any_ports_makes_machines_come_and_go(client, cluster_name):
@@ -44,13 +51,49 @@ async def test_a_worker_on_any_ports_makes_machines_come_and_go(client, cluster_
         moving.cancel()
     assert told == [
         "the first list of pods, nodes and Growth's kinds",
-        "Temporal's namespace",
+        "the namespaces of Growth's objects and workflows",
         "",
         "nothing: the worker stops",
     ]
     planner = await client.get_workflow_handle(planner_workflow_id(cluster_name)).describe()
     assert planner.status is not None
     assert planner.status.name == "RUNNING"
+
+
+async def test_why_the_first_list_does_not_come_is_told_in_one_line(client, monkeypatch):
+    monkeypatch.setattr(wiring, "LOOK_SECONDS", 0.05)
+    cluster = Kindless(utc_now)
+    cache = Cache(cluster, WATCHED)
+    ports = ports_on(cluster, cache, cluster_name="kindless", namespace=NAMESPACE)
+    told: list[str] = []
+
+    async def works() -> None:
+        async with at_work(client, ports, cache, waiting_for=told.append):
+            pass
+
+    with capture_logs() as lines:
+        working = asyncio.create_task(works())
+        async with asyncio.timeout(20):
+            while not any("not installed" in each for each in told):
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.2)
+            cluster.has_kinds = True
+            await working
+    waits = [line["event"] for line in lines if line["event"].startswith("waiting for")]
+    assert len(set(waits)) == len(waits)
+    assert waits[0].startswith(f"waiting for {wiring.FIRST_LIST}: Growth's kinds are not installed: `growth crds")
+    assert f"{wiring.FIRST_LIST}: Growth's kinds are not installed" in told[1]
+
+
+class Kindless(MemoryCluster):
+    """A cluster whose API server knows none of Growth's kinds until they are applied."""
+
+    has_kinds = False
+
+    async def list(self, resource, **selectors):
+        if resource.group == GROUP and not self.has_kinds:
+            raise NotFound(f"list {resource.plural}: HTTP 404")
+        return await super().list(resource, **selectors)
 
 
 async def all_bound(world: World, count: int) -> bool:

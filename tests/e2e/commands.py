@@ -1,0 +1,49 @@
+"""`growth` as a person runs it beside the worker."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.e2e.growth_process import ROOT
+from tests.e2e.harness import ControlPlane
+
+GROWTH = Path(sys.prefix) / "bin" / "growth"
+SECONDS = 20
+"""Far above what a command may take even on a busy machine; a test that is about time measures it itself."""
+
+
+class Commands:
+    """Runs `growth` as one of the users of the control plane."""
+
+    def __init__(self, plane: ControlPlane, folder: Path) -> None:
+        self._plane = plane
+        self._folder = folder
+
+    def environment(self, user: str = "admin") -> dict[str, str]:
+        kubeconfig = str(self._plane.kubeconfig_for(user))
+        return {"PYTHONPATH": str(ROOT), "HOME": str(self._folder), "KUBECONFIG": kubeconfig}
+
+    def run(self, *words: str, user: str = "admin", **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [GROWTH, *words],
+            env=self.environment(user) | variables,
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+
+    def told(self, *words: str) -> str:
+        """Return what a command prints; a failure fails the test."""
+        done = self.run(*words)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    def refused(self, *words: str, user: str = "admin", code: int = 1, **variables: str) -> str:
+        """Return the one line, without its end, of a command that refuses with this exit code."""
+        done = self.run(*words, user=user, **variables)
+        assert (done.returncode, done.stdout) == (code, ""), done.stdout + done.stderr
+        assert done.stderr.startswith("growth: ")
+        assert done.stderr.count("\n") == 1, done.stderr
+        return done.stderr.removeprefix("growth: ").rstrip("\n")
