@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
+
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS
 from tests.e2e.growth_process import GrowthProcess, TemporalServer
 from tests.e2e.harness import ControlPlane
@@ -51,3 +53,13 @@ def clear_rest(plane: ControlPlane) -> None:
     plane.kubectl("delete", "nodes", "--all")
     plane.kubectl("delete", "configmaps", "-n", NAMESPACE, "-l", "growth.dev/request")
     plane.kubectl("delete", "kwoknodeclasses", "--all")
+
+
+def account_kubeconfig(plane: ControlPlane, folder: Path) -> Path:
+    """Return a kubeconfig with a token of the service account that the kustomize base makes."""
+    config = yaml.safe_load(plane.kubeconfig.read_text())
+    token = plane.kubectl("create", "token", "growth", "-n", NAMESPACE, "--duration=1h").strip()
+    config["users"][0]["user"] = {"token": token}
+    path = folder / "account.kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return path

@@ -224,7 +224,7 @@ def test_columns(cluster, stored):
     assert table("nr")[1][1:6] == ["default", "cax11", "nbg1", "NoCapacity", "Unmet"]
     assert table("nrr")[0] == ["NAME", "POOL", "TYPE", "WHY", "REMOVAL AT", "PHASE", "AGE"]
     assert table("nrr")[1][1:6] == ["default", "cax11", "Empty", NOON, "Pending"]
-    assert table("kwoknodeclass")[0] == ["NAME", "CURRENCY", "READY", "AGE"]
+    assert table("kwoknodeclass")[0] == ["NAME", "CURRENCY", "AGE"]
     everything = cluster.kubectl("get", "growth", "-oname")
     for kind in ("nodepool", "kwoknodeclass", "noderequest", "noderemovalrequest"):
         assert f"{kind}.growth.dev/definitions-f" in everything
@@ -233,12 +233,21 @@ def test_columns(cluster, stored):
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("gnp", "A set of server types that Growth may buy, for the pods that select it."),
-        ("gnp.spec.scaleUp.joinTimeout", "From running until the Node must be Ready. Default: 15m."),
+        ("gnp", "A set of server types that Growth may buy, for the pods that select it by their node selector"),
+        (
+            "gnp.spec.scaleUp.joinTimeout",
+            "until its Node is Ready; one that takes longer is deleted. A number with a unit",
+        ),
+        ("gnp.spec.scaleUp.joinTimeout", "ms, s, m or h. Default: 15m."),
+        ("gnp.spec.limits.max", "Without it, every server type needs a max of its own."),
+        ("gnp.status.pricePerHour", "What the machines of the pool cost per hour together. A decimal number in quotes"),
         ("gnp.spec.serverTypes.max", "Without it, only the pool's limit holds."),
         ("nr.spec", "The machine that is wanted."),
-        ("nrr.status.scaleDownAt", "End of the cool-off."),
-        ("kwoknodeclass.spec.serverTypes.pricePerHour", 'Price as decimal text, such as "0.0106".'),
+        ("nr.status.workflowId", "Id of the Temporal workflow that carries it out."),
+        ("nrr.spec.reason", "Why it shall go, one CamelCase word. Default: Requested."),
+        ("nrr.status.scaleDownAt", "When the cool-off ends; until then the removal can be cancelled."),
+        ("kwoknodeclass.spec.serverTypes.pricePerHour", 'A decimal number in quotes, such as "0.0106".'),
+        ("kwoknodeclass.spec.faults.times", "Without it, always."),
     ],
 )
 def test_explain_tells_every_field_in_words(cluster, path, text):

@@ -12,7 +12,7 @@ import yaml
 
 from tests.e2e.cluster_view import NAMESPACE, ClusterView
 from tests.e2e.harness import ControlPlane
-from tests.e2e.scene import scene
+from tests.e2e.scene import account_kubeconfig, scene
 from tests.e2e.workloads import single_pod
 from tests.project.deploy_base import ROOT, one, rendered_base
 
@@ -72,16 +72,6 @@ def installed(plane: ControlPlane) -> Iterator[list[dict[str, Any]]]:
     finally:
         rest = [item for item in given if item["kind"] not in KEPT]
         plane.kubectl("delete", "-f", "-", stdin=yaml.safe_dump_all(rest))
-
-
-def account_kubeconfig(plane: ControlPlane, folder: Path) -> Path:
-    """Return a kubeconfig with a token of the base's service account."""
-    config = yaml.safe_load(plane.kubeconfig.read_text())
-    token = plane.kubectl("create", "token", "growth", "-n", NAMESPACE, "--duration=1h").strip()
-    config["users"][0]["user"] = {"token": token}
-    path = folder / "account.kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    return path
 
 
 def calls(plane: ControlPlane) -> list[dict[str, Any]]:
