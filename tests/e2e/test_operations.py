@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS
 from tests.e2e.harness import ControlPlane
+from tests.e2e.operations import POOL, Cluster
 from tests.e2e.scene import account_kubeconfig, clear_rest, clear_with_worker
 from tests.e2e.walk import NO_KUBELET, Walk
 from tests.e2e.workloads import single_pod
