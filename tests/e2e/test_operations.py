@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS
 from tests.e2e.harness import ControlPlane
@@ -14,7 +15,7 @@ from tests.e2e.operations import POOL, Cluster
 from tests.e2e.scene import account_kubeconfig, clear_rest, clear_with_worker
 from tests.e2e.walk import NO_KUBELET, Walk
 from tests.e2e.workloads import single_pod
-from tests.project.documents import ROOT
+from tests.project.documents import ROOT, objects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
@@ -72,6 +73,7 @@ def installed(cluster: Cluster, folder: Path) -> None:
     walk.start_worker(kubeconfig=account_kubeconfig(plane, folder))
     walk.next("kubectl apply -f deploy/examples/pool.yaml")
     cluster.pool(serverTypes=[{"name": "cx22"}, {"name": "cx32"}], scaleDown={"idleAfter": "1s", "softGrace": "5m"})
+    cluster.boot_at_once()
     cluster.until(lambda: "True" in plane.kubectl("get", POOL), "a round has seen the pool")
     walk.next("kubectl get nodepools.growth.dev")
     walk.next("kubectl -n growth-system exec", fails=NO_KUBELET)
@@ -154,7 +156,8 @@ def kept(cluster: Cluster) -> None:
 
 
 def bought(cluster: Cluster) -> None:
-    walk, view = cluster.walk, cluster.view
+    walk, view, plane = cluster.walk, cluster.view, cluster.plane
+    plane.kubectl("apply", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump_all(objects().values()))
     walk.next("kubectl patch nodepools.growth.dev default")
     cluster.until(lambda: len(set(view.nodes()) - set(cluster.removals("Pending"))) == 4, "four machines are kept")
     walk.next("kubectl apply -f request.yaml")

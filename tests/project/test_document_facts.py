@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from api import keys
 from api.duration import format_duration
@@ -17,7 +16,7 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle import removal, request, unavailable
 from planner.lifecycle.step import DecisionKind
-from tests.project.documents import ROOT, blocks, documents, filled_in
+from tests.project.documents import ROOT, documents, objects
 from worker import keeper, temporal
 from worker.settings import Settings
 from workflows import planner as rounds
@@ -31,14 +30,7 @@ OWN_KEYS = {
     for name, value in vars(keys).items()
     if isinstance(value, str) and value.startswith("growth.dev/") and name != "API_VERSION"
 }
-OBJECTS: dict[str, dict[str, Any]] = {
-    f"{block.where} {item['kind']}": item
-    for document in documents()
-    for block in blocks(document)
-    if block.language == "yaml"
-    for item in yaml.safe_load_all(filled_in(block.text, {"NAME": "default-1db2dd60f9"}))
-    if item.get("apiVersion") == keys.API_VERSION
-}
+OBJECTS = objects()
 
 
 def rows(text: str, first: str) -> dict[str, list[str]]:
@@ -101,6 +93,7 @@ def seconds(time: timedelta) -> str:
         (CONCEPTS, f"at least {seconds(removal.TAINT_SETTLES_AFTER)} after the taint"),
         (CONCEPTS, f"believed only {seconds(request.BELIEVE_ABSENCE_AFTER)} after"),
         (CONCEPTS, f"at most {format_duration(unavailable.LONGEST)}. Then one machine"),
+        (CONCEPTS, f"each time, at most {format_duration(removal.LONGEST_PARKED)} |"),
         (CONCEPTS, f"gets one within {seconds(keeper.PERIOD)}"),
         (OPERATIONS, f"within {keeper.PERIOD.seconds} seconds"),
         (OPERATIONS, f"for {temporal.RETENTION.days} days"),

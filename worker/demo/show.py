@@ -67,6 +67,8 @@ def _invite(screen: Screen, address: str, ui: str) -> None:
     screen.note(f"\nLook into the Temporal UI: {ui}\nand in another terminal:")
     screen.command(f"export GROWTH_CLUSTER={CLUSTER_NAME} GROWTH_TEMPORAL_ADDRESS={address}")
     screen.command("growth removals list")
-    screen.command("growth removals cancel NAME    # one that cools off: it stays")
+    screen.command(
+        "growth removals cancel NAME    # one that cools off: it stays, and if it stays empty, cools off anew"
+    )
     screen.command("growth removals skip NAME      # the parked one: treat its server as gone")
     screen.note("Ctrl-C ends it and removes everything.")
