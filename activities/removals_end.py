@@ -2,16 +2,18 @@
 
 import logging
 
-from activities.cluster import NODES
+from activities.cluster import NODE_REQUESTS, NODES
 from activities.effects import tell, tell_on
-from activities.errors import GrowthError, NotFound
+from activities.errors import Conflict, GrowthError, NotFound
 from activities.events import Recorder
 from activities.nodes import change_node, taints_of
 from activities.ports import Ports
-from activities.removals_look import RemovalSight, is_ours
+from activities.removals_look import RemovalSight, is_ours, request_uid
 from activities.removals_server import delete_node
 from activities.status import drop_finalizer, let_go
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.step import Act, DecisionKind
 
@@ -45,13 +47,35 @@ async def skip(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) 
     """Treat the server as gone, as a person wishes: delete its Node and end.
 
     Raises:
-        Conflict: the removal or the Node have changed since they were read.
+        Conflict: the removal or the Node have changed since they were read, or the machine's record still ends.
     """
+    await _end_record(ports, sight.record.model)
     message = f"By {act.by or 'Person'}: {act.message}"
     log.warning("server %s is treated as gone: %s", sight.record.model.spec.server_name, message)
     await tell(recorder, sight.record, act.reason, message, warning=True)
     await delete_node(ports, sight)
     await let_go(ports.cluster, sight.record)
+
+
+async def _end_record(ports: Ports, removal: NodeRemovalRequest) -> None:
+    """End the NodeRequest of a machine that came lately before its Node goes.
+
+    Else its workflow sees a server without a Node, and orders the removal that was just skipped.
+
+    Raises:
+        Conflict: it is not gone yet; repeat.
+    """
+    name, uid = removal.spec.server_name, request_uid(removal)
+    try:
+        record = await ports.cluster.get(NODE_REQUESTS, name)
+        metadata = record["metadata"]
+        if metadata["uid"] != uid or record.get("status", {}).get("phase") != RequestPhase.READY:
+            return
+        if not metadata.get("deletionTimestamp"):
+            await ports.cluster.delete(NODE_REQUESTS, name, uid=uid)
+    except NotFound:
+        return
+    raise Conflict(f"NodeRequest {name} still ends: the record of the machine goes before its Node")
 
 
 async def abandon(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from activities.cluster import CRDS, NODE_POOLS, NODES
+from activities.cluster import CRDS, NODE_POOLS, NODE_REQUESTS, NODES
 from activities.errors import (
     AuthenticationFailed,
     Conflict,
@@ -289,6 +289,30 @@ async def test_a_skipped_server_is_treated_as_gone(life):
     assert (await life.node(), await life.removal()) == (None, None)
     assert "delete" not in life.cloud.calls
     assert not (await life.do("skip_server", act)).exists
+
+
+async def test_the_record_of_a_skipped_machine_goes_before_its_node(life):
+    """Else its workflow would see a server without a Node, and order another removal."""
+    await life.add_request({"phase": "Ready"})
+    uid = life.uid
+    await with_server(life, PARKED, labels={"growth.dev/request-uid": uid})
+    act = Act(effect="skip_server", reason="Skipped", by="Ada")
+    with pytest.raises(Conflict, match=f"NodeRequest {NAME} still ends"):
+        await life.do("skip_server", act)
+    record = await life.cluster.get(NODE_REQUESTS, NAME)
+    assert record["metadata"]["deletionTimestamp"]
+    assert await life.node() is not None
+    await MemoryCluster.patch(life.cluster, NODE_REQUESTS, NAME, [{"op": "remove", "path": "/metadata/finalizers"}])
+    assert not (await life.do("skip_server", act)).exists
+    assert (await life.node(), await life.removal()) == (None, None)
+
+
+@pytest.mark.parametrize(("uid", "phase"), [("another", "Ready"), (None, "Provisioning")])
+async def test_a_skip_leaves_other_requests_alone(life, uid, phase):
+    await life.add_request({"phase": phase})
+    await with_server(life, PARKED, labels={"growth.dev/request-uid": uid or life.uid})
+    assert not (await life.do("skip_server", Act(effect="skip_server", reason="Skipped", by="Ada"))).exists
+    assert "deletionTimestamp" not in (await life.cluster.get(NODE_REQUESTS, NAME))["metadata"]
 
 
 @pytest.mark.parametrize("effect", ["abandon_server", "skip_server", "resume_removal"])

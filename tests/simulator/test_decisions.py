@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from copy import deepcopy
 from random import Random
 
 import pytest
@@ -27,8 +28,10 @@ POOL = node_pool(
 )
 
 
-def objects(*faults):
-    return [node_class([machine("small", cpu=2, memory=4, price="0.010")], faults=list(faults)), POOL]
+def objects(*faults, record_ttl="10s"):
+    pool = deepcopy(POOL)
+    pool["spec"]["scaleUp"]["recordTTL"] = record_ttl
+    return [node_class([machine("small", cpu=2, memory=4, price="0.010")], faults=list(faults)), pool]
 
 
 async def annotate(sim, name, word):
@@ -95,6 +98,20 @@ def test_a_parked_removal_is_tried_again_by_annotation_and_not_before():
         assert sim.oracle.judge(end, servers=0) == []
 
     simulate(2, story, objects=objects(STUBBORN), most_servers=1)
+
+
+def test_a_skip_holds_while_the_record_of_the_machine_still_exists():
+    async def story(sim):
+        name = await idle_machine(sim)
+        view = await sim.until(is_parked, "CouldNotRemove", within=90)
+        assert list(view.requests) == [name]
+        await annotate(sim, name, "skip")
+        await sim.until(lambda v: not (v.nodes or v.removals or v.requests), "all but the server gone", within=30)
+        await asyncio.sleep(120)
+        after = await sim.look()
+        assert (list(after.servers), after.nodes, after.removals) == ([name], {}, {})
+
+    simulate(4, story, objects=objects(STUBBORN, record_ttl="1h"), most_servers=1)
 
 
 def test_an_annotation_that_is_written_while_no_worker_lives_is_honoured_by_the_next():
