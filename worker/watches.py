@@ -91,9 +91,10 @@ class Watches:
             self.nudge("node gone")
             self._wake_both(name, "node gone")
             return
-        if before is not None and _supply(before) != _supply(after):
+        changed = before is not None and (_supply(before), _standing(before)) != (_supply(after), _standing(after))
+        if changed:
             self.nudge("node changed")
-        if before is None or (_supply(before), _standing(before)) != (_supply(after), _standing(after)):
+        if before is None or changed:
             self._wake_both(name, "node changed")
 
     def _wake_both(self, name: str, reason: str) -> None:

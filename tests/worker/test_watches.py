@@ -133,6 +133,8 @@ def change(watches: Watches, resource, before: dict | None, after: dict | None) 
         (NODES, (node(ready=False), node()), True),
         (NODES, (node(), node(cordoned=True)), True),
         (NODES, (node(), node(memory="2Gi")), False),
+        (NODES, (node(annotations={"growth.dev/do-not-remove": "x"}), node()), True),
+        (NODES, (node(), node(annotations={"growth.dev/idle-since": "x"})), False),
         (NODES, (node(), None), True),
         (NODE_POOLS, (None, pool(1)), True),
         (NODE_POOLS, (pool(1), pool(2)), True),
