@@ -45,7 +45,7 @@ def apply(control_plane):
 
     yield create
     for text in reversed(made):
-        control_plane.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", stdin=text)
+        control_plane.kubectl("delete", "--ignore-not-found", "--timeout=60s", "-f", "-", stdin=text)
 
 
 def read(control_plane, *arguments):
