@@ -9,7 +9,7 @@ UV_COMPILE := $(BIN)/uv pip compile -q --generate-hashes --universal --python-ve
 .PHONY: help sync check format test e2e demo bench crds drawings pictures lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 sync: .venv/dev.stamp ## set up .venv with everything, from the hashed lock files
 
@@ -63,6 +63,7 @@ clean: ## remove .venv and caches (the built control plane in ~/.cache/growth st
 	$(PYTHON) -m venv .venv
 
 .venv/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml | .venv/bin/python
+	@echo "Setting up .venv, once: a minute or two"
 	$(BIN)/python -m pip install -q --require-hashes -r requirements/run.txt -r requirements/build.txt
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
