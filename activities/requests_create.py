@@ -25,10 +25,11 @@ from activities.requests_look import RequestSight, is_server_of
 from activities.requests_outcome import Outcome
 from activities.status import hold, write_status
 from activities.unavailable import note_miss
-from api.keys import LABEL_CLUSTER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
+from api.keys import LABEL_CLUSTER, LABEL_REQUEST, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.step import Act
+from planner.node_template import marks, pool_labels, pool_taints
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ async def _prepare(ports: Ports, sight: RequestSight) -> _Call:
         server_type=request.spec.server_type,
         location=request.spec.location,
         labels={LABEL_CLUSTER: ports.cluster_name, **own_labels(request)},
-        node_labels={**pool.spec.template.labels, **own_labels(request)},
+        node_labels={**pool_labels(pool, request.spec.server_type), **own_labels(request)},
         node_taints=[*template_taints(pool), UNREGISTERED],
     )
     return _Call(provider, sight.node_class, order)
@@ -128,16 +129,15 @@ async def _prepare(ports: Ports, sight: RequestSight) -> _Call:
 def own_labels(request: NodeRequest) -> dict[str, str]:
     """Return the labels that tell whose machine it is, on the server and on its Node."""
     return {
-        LABEL_POOL: request.spec.pool,
-        LABEL_SERVER_TYPE: request.spec.server_type,
+        **marks(request.spec.pool, request.spec.server_type),
         LABEL_REQUEST: request.metadata.name,
         LABEL_REQUEST_UID: request.metadata.uid,
     }
 
 
 def template_taints(pool: NodePool) -> list[dict[str, str]]:
-    """Return the taints that the pool puts on its Nodes."""
+    """Return the taints that the pool gives to its Nodes, as in the API."""
     return [
         {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
-        for taint in pool.spec.template.taints
+        for taint in pool_taints(pool)
     ]

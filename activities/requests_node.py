@@ -14,6 +14,7 @@ from activities.events import Recorder
 from activities.nodes import change_node, is_ready, lift_taint, reserved, taints_of
 from activities.pods import tolerate
 from activities.ports import Ports
+from activities.requests_as_planned import add_finding, compare_with_plan, is_as_planned, tell_deviations
 from activities.requests_create import own_labels, template_taints
 from activities.requests_look import RequestSight
 from activities.status import conditions_with, still_as_read, write_status, write_step
@@ -21,6 +22,7 @@ from activities.unavailable import note_success
 from api.keys import TAINT_RESERVED, TAINT_UNREGISTERED
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.step import Act, shortened
+from planner.node_template import pool_labels
 
 PODS_REFUSED = "PodsRefused"
 """The planned pods cannot be let onto the reserved Node, so that the reservation would only keep them out."""
@@ -67,7 +69,7 @@ async def register_node(ports: Ports, recorder: Recorder, sight: RequestSight, a
     taints = [taint for taint in taints_of(node) if taint["key"] != TAINT_UNREGISTERED]
     labels = own_labels(record.model)
     if sight.pool is not None:
-        labels = {**sight.pool.spec.template.labels, **labels}
+        labels = {**pool_labels(sight.pool, record.model.spec.server_type), **labels}
         if status.registered_at is None:
             present = {(taint["key"], taint["effect"]) for taint in taints}
             taints += [t for t in template_taints(sight.pool) if (t["key"], t["effect"]) not in present]
@@ -109,8 +111,9 @@ async def tolerate_pods(ports: Ports, recorder: Recorder, sight: RequestSight) -
 
 
 async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
-    """Write that the Node is Ready, and until when it is kept for its pods."""
+    """Write that the Node is Ready, whether it is the one that was planned, and until when it is kept for its pods."""
     record = sight.record
+    finding = await compare_with_plan(ports, sight)
     now = ports.now()
     released = record.model.status.released_at is not None
     await write_step(
@@ -122,19 +125,25 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act:
         ready_at=now,
         release_by=act.until,
         expires_at=now + sight.seen.timings.record_ttl if released else None,
-        conditions=conditions_with(
-            record,
-            "Ready",
-            status=sight.seen.node is not None and sight.seen.node.ready,
-            reason=act.reason,
-            message=act.message,
-            now=now,
+        conditions=add_finding(
+            ports,
+            sight,
+            conditions_with(
+                record,
+                "Ready",
+                status=sight.seen.node is not None and sight.seen.node.ready,
+                reason=act.reason,
+                message=act.message,
+                now=now,
+            ),
+            finding,
         ),
     )
     if record.model.status.create_attempt_at is not None:
         # Only now: a server that was had and never became a machine speaks against the offering.
         await note_success(ports, record.model.spec, record.model.status.create_attempt_at)
     await tell(recorder, record, act.reason, act.message)
+    await tell_deviations(recorder, sight, finding)
 
 
 async def mark_settled(ports: Ports, sight: RequestSight, act: Act) -> None:
@@ -179,6 +188,9 @@ async def _end_reservation(ports: Ports, sight: RequestSight, reason: str, messa
     changes: dict[str, Any] = {"released_at": now, "reason": reason, "message": shortened(message)}
     if status.phase is RequestPhase.READY:
         changes["expires_at"] = now + sight.seen.timings.record_ttl
+        if not is_as_planned(sight):
+            # A startup taint of another controller, or a label of a slow one, may have been all.
+            changes["conditions"] = add_finding(ports, sight, status.conditions, await compare_with_plan(ports, sight))
     await write_status(ports.cluster, sight.record, now=now, event=reason, because=message, **changes)
 
 

@@ -8,7 +8,15 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, WithJsonSchema
 
-from api.keys import GROUP
+from api.keys import (
+    GROUP,
+    LABEL_ARCH,
+    LABEL_HOSTNAME,
+    LABEL_INSTANCE_TYPE,
+    LABEL_OS,
+    LABEL_REGION,
+    LABEL_ZONE,
+)
 from api.rules import RULES, Text, rule
 
 _LABEL_VALUE: Final = Text(
@@ -26,6 +34,9 @@ _KEY_FORM: Final = Text(
 )
 _OURS: Final = f"{GROUP}/"
 _OWN_KEYS: Final = f"keys under {_OURS} are Growth's own"
+_OF_MACHINES: Final = (LABEL_HOSTNAME, LABEL_ARCH, LABEL_OS, LABEL_INSTANCE_TYPE, LABEL_REGION, LABEL_ZONE)
+"""Another value for one of these would make the scheduler believe in a machine that is not there."""
+_SET_BY_MACHINES: Final = f"each machine has its own value of {', '.join(_OF_MACHINES)}"
 _MOST_LABELS: Final = 50
 
 
@@ -51,6 +62,9 @@ def _check_labels(labels: dict[str, str]) -> dict[str, str]:
         raise ValueError(msg)
     for key, value in labels.items():
         _KEY_FORM.check(_not_ours(key))
+        if key in _OF_MACHINES:
+            msg = f"{key!r}: {_SET_BY_MACHINES}"
+            raise ValueError(msg)
         if not re.fullmatch(_LABEL_VALUE_OR_EMPTY.pattern, value):
             msg = f"{key}: {value!r} must be {_LABEL_VALUE_OR_EMPTY.form}"
             raise ValueError(msg)
@@ -82,6 +96,7 @@ Labels = Annotated[
             RULES: [
                 rule(f"self.all(key, key.matches('{_KEY_FORM.pattern}'))", f"each key must be {_KEY_FORM.form}"),
                 rule(f"self.all(key, !key.startsWith('{_OURS}'))", _OWN_KEYS),
+                rule(f"!self.exists(key, key in {list(_OF_MACHINES)})", _SET_BY_MACHINES),
             ],
         }
     ),

@@ -11,9 +11,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from api.model import Model
+from api.unsupported import NOT_YET, is_unsupported
 
 ModelT = TypeVar("ModelT", bound=Model)
 
+_TIME: Final = 'must be a time such as "2026-01-01T12:00:00Z", not {input}'
 _SENTENCES: Final = {
     "missing": "is missing",
     "string_type": "must be text, not {input}",
@@ -32,6 +34,9 @@ _SENTENCES: Final = {
     "string_too_short": "must not be empty",
     "too_long": "must have at most {max_length} entries, not {actual_length}",
     "too_short": "must have at least {min_length} entry",
+    "datetime_type": _TIME,
+    "datetime_parsing": _TIME,
+    "datetime_from_date_parsing": _TIME,
     "value_error": "{error}",
 }
 """By pydantic's type of error; another type speaks with pydantic's own words."""
@@ -90,7 +95,7 @@ def _name(model: type[Model], given: object) -> str:
 def _sentence(model: type[Model], fault: ErrorDetails) -> str:
     where = _path(fault["loc"])
     if fault["type"] == "extra_forbidden":
-        what = f"no such field{_suggestion(model, fault['loc'])}"
+        what = _unknown(model, fault["loc"])
     else:
         known = _SENTENCES.get(fault["type"], fault["msg"][:1].lower() + fault["msg"][1:])
         values = {"input": _quoted(fault["input"]), **fault.get("ctx", {})}
@@ -122,12 +127,14 @@ def _quoted(value: Any) -> str:
             return type(value).__name__
 
 
-def _suggestion(model: type[Model], location: tuple[int | str, ...]) -> str:
-    """Return the known field that looks most like the unknown one at `location`."""
+def _unknown(model: type[Model], location: tuple[int | str, ...]) -> str:
+    """Return what is wrong with the field at `location`, which its model does not have."""
     schema = model.model_json_schema()
     parts = schema.get("$defs", {})
     for step in location[:-1]:
         below = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
         schema = parts.get((below or {}).get("$ref", "").removeprefix("#/$defs/"), below or {})
+    if is_unsupported(schema, location[-1]):
+        return NOT_YET
     close = difflib.get_close_matches(str(location[-1]), schema.get("properties", {}), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    return "no such field" + (f"; did you mean {close[0]}?" if close else "")

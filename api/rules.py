@@ -26,9 +26,9 @@ def rule(expression: str, message: str, *, path: str | None = None) -> Schema:
     return {"rule": expression, "message": message} | ({"fieldPath": path} if path else {})
 
 
-def rules(*parts: Schema) -> ConfigDict:
-    """Return the model configuration that carries these CEL rules into the model's schema."""
-    return ConfigDict(json_schema_extra={RULES: list(parts)})
+def rules(*parts: Schema, further: Schema | None = None) -> ConfigDict:
+    """Return the model configuration that carries these CEL rules, and `further` keys, into the model's schema."""
+    return ConfigDict(json_schema_extra={RULES: list(parts), **(further or {})} if parts else further or {})
 
 
 @dataclass(frozen=True, slots=True)

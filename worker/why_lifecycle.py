@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from activities.requests_as_planned import AS_PLANNED
 from api.keys import ANNOTATION_DECISION
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -42,6 +43,9 @@ def why_request(request: NodeRequest, sight: Sight) -> list[str]:
         lines.append(
             f"{count(status.attempts, 'create call')} so far; server: {status.provider_id or 'none known yet'}."
         )
+    differs = next((c for c in status.conditions if c.type == AS_PLANNED and c.status == "False"), None)
+    if differs is not None:
+        lines.append(f"Its Node is not as planned: {differs.message}.")
     return [*lines, *_workflow(status.workflow_id), *_events(status.events, sight)]
 
 

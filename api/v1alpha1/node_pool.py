@@ -13,6 +13,7 @@ from api.model import Model, Payload
 from api.money import Price
 from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_label
 from api.rules import distinct, rule, rules
+from api.v1alpha1.not_yet import OF_SCALE_DOWN, OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
 
 POOL_NAME: Final = dns_label(40)
 """Shorter than a label value, as the names of requests begin with it."""
@@ -27,7 +28,7 @@ _MIN_ABOVE_MAX: Final = rule("!has(self.min) || !has(self.max) || self.min <= se
 class PoolServerType(Model):
     """A server type that the pool may buy."""
 
-    model_config = rules(_MIN_ABOVE_MAX)
+    model_config = rules(_MIN_ABOVE_MAX, further=OF_SERVER_TYPE)
 
     name: LabelValue
     """Name of the type in its class; matched in lower case, so CAX11 and cax11 are the same."""
@@ -95,6 +96,8 @@ class PoolTaint(Model):
 class NodeTemplate(Model):
     """What every machine of the pool looks like."""
 
+    model_config = rules(further=OF_TEMPLATE)
+
     class_ref: ClassRef = ClassRef()
     """The class that the machines come from. Without it, the class named default."""
     labels: Labels = Field(default_factory=dict)
@@ -132,6 +135,8 @@ class PodBackoff(Model):
 class ScaleUp(Model):
     """How machines come."""
 
+    model_config = rules(further=OF_SCALE_UP)
+
     reserve: StrictBool = True
     """Whether each new machine is kept for the pods it was bought for until they are bound."""
     provisioning_timeout: PositiveDuration = timedelta(minutes=10)
@@ -162,6 +167,8 @@ class Removal(Model):
 class ScaleDown(Model):
     """How machines go."""
 
+    model_config = rules(further=OF_SCALE_DOWN)
+
     mode: Literal["empty", "none"] = "empty"
     """What may be removed: with empty, nodes without pods; with none, nothing."""
     idle_after: Duration = timedelta(minutes=10)
@@ -191,7 +198,7 @@ _MIN_ABOVE_MAXES: Final = rule(
 class NodePoolSpec(Model):
     """What the pool may buy and how it behaves."""
 
-    model_config = rules(_NO_MAX, _MINS_ABOVE_MAX, _MIN_ABOVE_MAXES)
+    model_config = rules(_NO_MAX, _MINS_ABOVE_MAX, _MIN_ABOVE_MAXES, further=OF_SPEC)
 
     server_types: Annotated[
         tuple[PoolServerType, ...], Field(min_length=1, max_length=100), distinct("name", ignore_case=True)

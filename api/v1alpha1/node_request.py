@@ -112,7 +112,7 @@ class NodeRequestStatus(Payload):
     expires_at: Timestamp | None = None
     """When this object is deleted, which by then is only a record."""
     conditions: Conditions = ()
-    """Conditions of the request: Launched, Registered and Ready."""
+    """Conditions of the request: Launched, Registered, Ready, and NodeAsPlanned, which names all differences."""
     events: tuple[LifecycleEvent, ...] = ()
     """The last 20 things that happened to it, the oldest first."""
 

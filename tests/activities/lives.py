@@ -12,14 +12,17 @@ from activities.cluster import (
     NODES,
     PODS,
 )
-from activities.errors import NotFound
+from activities.errors import InvalidConfiguration, NotFound
 from activities.events import Recorder
 from activities.ports import Ports, in_place
 from activities.providers.base import Server, ServerState
+from activities.providers.kwok_catalogue import offerings
 from activities.removals import RemovalActivities
 from activities.requests import RequestActivities
 from activities.writes import set_field
+from api.reading import UnreadableError, read
 from api.timestamp import format_timestamp
+from api.v1alpha1.kwok_node_class import KwokNodeClass
 from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps
 from planner.lifecycle.step import Act, EffectInput
@@ -52,7 +55,10 @@ class Cloud:
         """Called by call while it is under way."""
 
     def offerings(self, node_class):
-        raise NotImplementedError
+        try:
+            return offerings(read(KwokNodeClass, node_class))
+        except UnreadableError as error:
+            raise InvalidConfiguration(str(error)) from error
 
     async def create(self, node_class, order):
         await self._begin("create")

@@ -4,14 +4,14 @@ from api.definitions import DEFINITIONS
 from api.reading import UnreadableError, read
 from api.v1alpha1.node_pool import NodePool
 from tests.api.objects import API_VERSION, node_class, pool, removal, request
-from tests.api.refusals import REFUSALS
+from tests.api.wrong_objects import WRONG_OBJECTS
 
 MODELS = {definition.kind: definition.model for definition in DEFINITIONS}
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("name", WRONG_OBJECTS)
 def test_a_wrong_object_is_told_of_in_one_line_with_object_and_field(name):
-    refusal = REFUSALS[name]
+    refusal = WRONG_OBJECTS[name]
     given = refusal.given
     with pytest.raises(UnreadableError) as caught:
         read(MODELS[given["kind"]], given)

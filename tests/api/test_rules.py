@@ -13,15 +13,15 @@ from api.v1alpha1.node_pool import PoolName
 from api.v1alpha1.node_request import RequestName
 from tests.api.cel_rules import SCHEMAS, complaints
 from tests.api.objects import MACHINE, SMALL, node_class, pool, removal, request
-from tests.api.refusals import REFUSALS
+from tests.api.wrong_objects import WRONG_OBJECTS
 
-BY_RULE = [name for name, refusal in REFUSALS.items() if refusal.by_rule]
+BY_RULE = [name for name, wrong in WRONG_OBJECTS.items() if wrong.by_rule]
 
 
 @pytest.mark.parametrize("name", BY_RULE)
 def test_a_rule_says_what_is_wrong_and_no_other_rule_does(name):
-    (message,) = complaints(REFUSALS[name].given)
-    assert REFUSALS[name].says in message
+    (message,) = complaints(WRONG_OBJECTS[name].given)
+    assert WRONG_OBJECTS[name].says in message
 
 
 @pytest.mark.parametrize(

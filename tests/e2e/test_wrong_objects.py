@@ -1,0 +1,85 @@
+"""Wrong objects on a real API server: each is refused with our words, whatever it is sent with."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.api.objects import Object, pool
+from tests.api.wrong_objects import NOT_YET, WRONG_OBJECTS
+from tests.e2e.harness import ControlPlane
+
+pytestmark = pytest.mark.e2e
+
+THRESHOLD = pool(name="wrong-objects", scaleDown={"utilizationThreshold": 0.5})
+UNKNOWN = 'unknown field "spec.scaleDown.utilizationThreshold"'
+
+
+@pytest.fixture(scope="module")
+def cluster(control_plane: ControlPlane) -> ControlPlane:
+    control_plane.apply_definitions()
+    return control_plane
+
+
+def refusal(cluster: ControlPlane, *arguments: str, given: Object | None = None) -> str:
+    with pytest.raises(AssertionError) as caught:
+        cluster.kubectl(*arguments, stdin=None if given is None else json.dumps(given))
+    return str(caught.value)
+
+
+def warnings(cluster: ControlPlane, *arguments: str, given: Object) -> tuple[str, str]:
+    """Return what kubectl prints, and what it prints beside that."""
+    kubectl = [Path(sys.prefix) / "bin" / "kubectl", "--kubeconfig", cluster.kubeconfig]
+    done = subprocess.run([*kubectl, *arguments], input=json.dumps(given), capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", WRONG_OBJECTS)
+def test_a_wrong_object_is_refused_with_our_words(cluster, name):
+    wrong = WRONG_OBJECTS[name]
+    message = refusal(cluster, "create", "--dry-run=server", "--filename=-", given=wrong.given)
+    assert wrong.says in message
+    if wrong.by_rule and "a.b" not in message:
+        assert "\n*" not in message, "one fault is told of in one line"
+
+
+@pytest.mark.parametrize("path", NOT_YET)
+def test_what_is_not_supported_yet_is_refused_also_from_a_client_that_asks_for_no_validation(cluster, path):
+    wrong = NOT_YET[path]
+    message = refusal(cluster, "create", "--dry-run=server", "--validate=ignore", "--filename=-", given=wrong.given)
+    assert f"spec.{path}: Invalid value" in message.replace("[0]", "")
+    assert wrong.says in message
+
+
+def test_a_patch_of_what_is_not_supported_yet_is_refused(cluster):
+    cluster.kubectl("apply", "--filename=-", stdin=json.dumps(pool(name="wrong-objects")))
+    try:
+        patch = json.dumps({"spec": {"scaleDown": {"node": {"cpuPercent": 50}}}})
+        message = refusal(cluster, "patch", "gnp", "wrong-objects", "--type=merge", f"--patch={patch}")
+        assert "spec.scaleDown.node: Invalid value" in message
+        assert "node is not supported yet; leave it out" in message
+        # Null is how a field is taken away, and how its absence may be written.
+        cluster.kubectl("patch", "gnp", "wrong-objects", "--type=merge", '--patch={"spec":{"scaleDown":{"node":null}}}')
+    finally:
+        cluster.kubectl("delete", "gnp", "wrong-objects")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("create",), ("apply",), ("apply", "--server-side")],
+    ids=" ".join,
+)
+def test_an_unknown_field_is_refused_by_kubectl(cluster, arguments):
+    message = refusal(cluster, *arguments, "--dry-run=server", "--filename=-", given=THRESHOLD)
+    assert UNKNOWN in message or "utilizationThreshold: field not declared in schema" in message
+
+
+def test_an_unknown_field_from_another_client_is_dropped_with_a_warning(cluster):
+    """What the API server does for a client that says nothing about validation."""
+    printed, beside = warnings(
+        cluster, "create", "--dry-run=server", "--validate=warn", "-ojson", "--filename=-", given=THRESHOLD
+    )
+    assert "utilizationThreshold" not in json.loads(printed)["spec"]["scaleDown"]
+    assert f"Warning: {UNKNOWN}" in beside
