@@ -1,4 +1,4 @@
-"""Whether a pod may be on a node, apart from room: labels, taints, and pods that keep away from each other.
+"""Whether a pod may be on a node, apart from room and other pods: labels and taints.
 
 Source: Kubernetes docs, "Assigning Pods to Nodes" and "Taints and Tolerations".
 """
@@ -13,6 +13,9 @@ OWN_TAINTS: Final = frozenset({TAINT_UNREGISTERED, TAINT_RESERVED, TAINT_SCALE_D
 """Growth sets and lifts these itself: what they mean is read from requests and removals, never from a cached node."""
 NEW_HOST: Final = "(a new machine)"
 """Stands for the host name of a machine that has none yet: no valid label value, so no In requirement names it."""
+FIELD_NAME: Final = "metadata.name (field)"
+"""Key of what matchFields ask of a node's name: no label can have it."""
+_NUMBERS: Final = range(-(2**63), 2**63)
 
 DAEMON_TOLERATIONS: Final = (
     Toleration("node.kubernetes.io/not-ready", "Exists", "", "NoExecute"),
@@ -66,18 +69,6 @@ def untolerated(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> T
     return None
 
 
-def keep_away(one: Pod, other: Pod) -> bool:
-    """Return whether either of two pods refuses to share a node with the other.
-
-    The scheduler looks at the terms of the pod it places and at those of pods that are there.
-    """
-    return one.namespace == other.namespace and (_repels(one, other) or _repels(other, one))
-
-
-def _repels(one: Pod, other: Pod) -> bool:
-    return any(selects(term, other.labels) for term in one.hostname_anti_affinity)
-
-
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -87,4 +78,8 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.removeprefix("-").isdecimal() else None
+    """Return the number that a label is, or None: also for one beyond 64 bits, which the scheduler cannot read."""
+    if text is None or not text.removeprefix("-").isdecimal():
+        return None
+    number = int(text)
+    return number if number in _NUMBERS else None

@@ -1,0 +1,104 @@
+"""Would the default scheduler bind this pod to this node? Asked node by node, apart from any plan.
+
+Mirrors the Filter plugins of kube-scheduler's default profile, in their order. Preferences and
+preemption are not its subject.
+
+Source: kube-scheduler v1.36, `pkg/scheduler/framework/plugins`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from planner.judge.affinity import Namespaces, Neighbours, affinity_obstacle, neighbours_of
+from planner.judge.node import node_obstacle
+from planner.judge.ports import port_obstacle
+from planner.judge.resources import resource_obstacle
+from planner.judge.site import Occupancy, Site
+from planner.judge.spread import Evenness, evenness_of, spread_obstacle
+from planner.judge.volumes import volume_obstacle
+from planner.objects import Pod
+
+_NO_NAMESPACES: Final[Namespaces] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is the same for a pod on all nodes."""
+
+    pod: Pod
+    neighbours: Neighbours
+    evenness: tuple[Evenness, ...]
+
+
+class Judge:
+    """The nodes and pods of a cluster, counted once.
+
+    Args:
+        sites: all nodes, each with its pods; what is not among them is not there.
+        namespaces: labels by name; one that is missing has its name as its only label.
+    """
+
+    def __init__(self, sites: Iterable[Site], namespaces: Namespaces = _NO_NAMESPACES) -> None:
+        self._places = {site.name: Occupancy(site) for site in sites}
+        self._namespaces = namespaces
+        self._repelling = [
+            (pod, place) for place in self._places.values() for pod in place.site.pods if pod.pod_anti_affinity
+        ]
+        self._question: _Question | None = None
+
+    def verdict(self, pod: Pod, site: Site) -> str | None:
+        """Return None where the pod fits, else the first obstacle in one sentence, in the scheduler's words.
+
+        The pod counts as one that is on no node yet.
+
+        Raises:
+            KeyError: the site is not among those of this judge.
+        """
+        place = self._places[site.name]
+        return (
+            blocked(pod)
+            or node_obstacle(pod, place)
+            or port_obstacle(pod, place)
+            or resource_obstacle(pod, place)
+            or volume_obstacle(pod, place)
+            or spread_obstacle(place, self._asked(pod).evenness)
+            or affinity_obstacle(pod, place, self._asked(pod).neighbours)
+        )
+
+    def verdicts(self, pod: Pod) -> Mapping[str, str | None]:
+        """Return the verdict of every site, by its name."""
+        return {name: self.verdict(pod, place.site) for name, place in self._places.items()}
+
+    def seat(self, pod: Pod, site: Site) -> None:
+        """Count the pod as one of the site's from now on.
+
+        Raises:
+            KeyError: the site is not among those of this judge.
+        """
+        place = self._places[site.name]
+        place.add(pod)
+        if pod.pod_anti_affinity:
+            self._repelling.append((pod, place))
+        self._question = None
+
+    def _asked(self, pod: Pod) -> _Question:
+        """Return what was counted for this pod: once for all nodes, as they are asked one after the other."""
+        if self._question is None or self._question.pod is not pod:
+            places = tuple(self._places.values())
+            self._question = _Question(
+                pod=pod,
+                neighbours=neighbours_of(pod, places, self._repelling, self._namespaces),
+                evenness=evenness_of(pod, places),
+            )
+        return self._question
+
+
+def blocked(pod: Pod) -> str | None:
+    """Return why no node at all can take the pod now, or None; what nobody judges counts as an obstacle."""
+    if pod.is_gated:
+        return "the pod is held back by scheduling gates"
+    if pod.unjudged:
+        return f"the pod cannot be judged: {', '.join(pod.unjudged)}"
+    return pod.blocked_by or None
