@@ -1,5 +1,7 @@
 """The problem that a round's snapshot holds: the very pods and offerings that Growth decides on, for its peers."""
 
+from dataclasses import replace
+
 from benchmarks.problem import Problem
 from planner.admission import admit
 from planner.assemble import assemble
@@ -10,6 +12,8 @@ from planner.offers import pool_offers
 from planner.pod_class import ClassKeys, group
 from planner.room import room_left
 from planner.seats import settle_seats
+from planner.topology.census import census
+from planner.volumes import resolve
 
 
 def problem_of(snapshot: Snapshot) -> Problem:
@@ -20,12 +24,14 @@ def problem_of(snapshot: Snapshot) -> Problem:
     or that no pool takes are left out, as it buys nothing for them; bounds are what is left of them.
     Free room on nodes, and machines that a minimum asks for, are not part of the problem.
     """
+    snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes))
     fleet, offers, keys = machines(snapshot), pool_offers(snapshot), ClassKeys()
     room = room_left(fleet.values(), offers)
     seated = settle_seats(fleet.values(), snapshot.pods, keys, snapshot.now).holders
     waiting = [pod for pod in snapshot.pods if is_demand(pod) and pod.uid not in seated]
     asks, _ = admit(group(waiting, keys, snapshot.pods), snapshot.pools, {}, offers, room)
-    assembly = assemble(asks, (), offers, room, ())
+    there = census(fleet.values(), (), {}, snapshot.namespaces)
+    assembly = assemble(asks, (), offers, room, (), census=there)
     offerings = [source.offer.offering for source in assembly.sources if source.offer is not None]
     return Problem(
         packing=assembly.problem,

@@ -28,7 +28,7 @@ class Refused:
     @property
     def is_miss(self) -> bool:
         """Whether it counts as a round without a place."""
-        return self.reasons[0].code not in {"NotJudged", "BackOff"}
+        return self.reasons[0].code not in {"NotJudged", "BackOff", "VolumeUnbound", "WaitsForPods"}
 
 
 def admit(
@@ -49,6 +49,9 @@ def admit(
             fields = ", ".join(pod_class.example.unjudged)
             message = f"the planner does not judge {fields} yet, and does not guess"
             refused.append(Refused(pod_class, (Reason("NotJudged", message),), choice.pools, pod_class.pods))
+        elif pod_class.example.blocked_by:
+            reason = Reason("VolumeUnbound", pod_class.example.blocked_by)
+            refused.append(Refused(pod_class, (reason,), choice.pools, pod_class.pods))
         elif state is not None:
             first = why_unplaced(ask, offers, room) if choice.obstacle is None else (choice.obstacle,)
             refused.append(Refused(pod_class, (_back_off(state), *first), choice.pools, pod_class.pods))

@@ -1,22 +1,29 @@
 """Makes a packing problem of a round: pod classes, places with room, offers to buy, minimums and limits."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from planner.constraints import keep_away, untolerated, wants_node
+from planner.constraints import selects, untolerated, wants_node
 from planner.objects import Pod, Taint
 from planner.offers import Offer, PoolOffers
 from planner.packing import Bin, Group, PackingProblem
 from planner.pod_class import PodClass
 from planner.room import Room, offering_key
 from planner.supply import Place, Rank
+from planner.topology.attachments import amount_of, asked
+from planner.topology.census import Census
+from planner.topology.question import Cell, Option, Share, Split, Wish
+from planner.topology.split import concerns, plain, split
+from planner.topology.terms import ports_meet
 
 _UNIT: Final = Decimal(10) ** 9
 """Prices have nine decimals at most."""
 _RANK_OF_OFFER: Final = 2000
 """Less a priority of -1000 to 1000: offers come last, also those that cost nothing."""
+_ANY_NUMBER: Final = 1 << 40
+"""What a machine has of a ration that does not limit it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +49,45 @@ class Assembly:
     """The problem, and what its indexes stand for."""
 
     problem: PackingProblem
+    """Its groups are `shares`."""
     asks: tuple[Ask, ...]
+    shares: tuple[Share, ...]
     sources: tuple[Source, ...]
     resources: tuple[str, ...]
     """Names, by resource index."""
+    split: Split
+    wishes: tuple[Wish, ...]
+    options: tuple[Option, ...] | None
+    """Bins as domains see them; None where no class has to do with pods of other machines."""
+    relaxed: PackingProblem
+    """The same pods before they were split over domains, by class: what no split can beat."""
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the problem is narrower than what the pods ask for."""
+        return self.relaxed is not self.problem
+
+    def placed(self, unplaced: Mapping[int, int]) -> list[int]:
+        """Return the number of pods with a place by class, given the items without one by share."""
+        found = [0] * len(self.asks)
+        for k, share in enumerate(self.shares):
+            found[share.ask] += share.size * (share.count - unplaced.get(k, 0))
+        return found
 
 
 def may_hold(pod: Pod, labels: Mapping[str, str], taints: Sequence[Taint], free: Mapping[str, int]) -> bool:
     """Return whether one such pod may run on a node of these labels and taints with so much free."""
     return (
-        all(free.get(name, 0) >= amount for name, amount in pod.requests.items())
+        all(amount_of(free, name) >= amount for name, amount in asked(pod).items())
         and wants_node(pod, labels)
         and untolerated(pod.tolerations, taints) is None
+        and reaches_volumes(pod, labels)
     )
+
+
+def reaches_volumes(pod: Pod, labels: Mapping[str, str]) -> bool:
+    """Return whether every volume of the pod can be used from a node of these labels."""
+    return all(any(selects(term, labels) for term in terms) for terms in pod.volume_terms)
 
 
 def price_units(price: Decimal) -> int:
@@ -73,10 +106,20 @@ def assemble(
     offers: Mapping[str, PoolOffers],
     room: Room,
     minimum: Sequence[tuple[Offer, int]],
+    *,
+    census: Census | None = None,
+    ceilings: Mapping[tuple[int, Cell | None], int] | None = None,
 ) -> Assembly:
     """Return the problem of placing `asks`.
 
-    `minimum` are offers that are bought in any case, with their numbers; `room` is what is left beside them.
+    Args:
+        asks: the classes.
+        places: machines with room.
+        offers: what can be bought, by pool.
+        room: what is left of limits beside `minimum`.
+        minimum: offers that are bought in any case, with their numbers.
+        census: the pods that are there; none are, without it.
+        ceilings: most pods of a class (by its index) in a topology cell.
     """
     draft = _Draft(asks)
     for place in places:
@@ -95,7 +138,7 @@ def assemble(
         price = price_units(offer.offering.price_per_hour)
         rank = _RANK_OF_OFFER - offer.priority
         draft.add(Source(offer=offer), held, Bin(draft.vector(offer.usable), price, tuple(limits), rank))
-    return draft.assembly()
+    return draft.assembly(Census() if census is None else census, ceilings or {})
 
 
 def buyable(offers: Mapping[str, PoolOffers]) -> list[Offer]:
@@ -110,20 +153,21 @@ class _Draft:
 
     def __init__(self, asks: Sequence[Ask]) -> None:
         self._asks = asks
-        self._resources = sorted({name for ask in asks for name in ask.pod_class.example.requests})
-        self._least = {n: min(a.pod_class.example.requests.get(n, 0) for a in asks) for n in self._resources}
+        self._demands = [asked(ask.pod_class.example) for ask in asks]
+        self._resources = sorted({name for demand in self._demands for name in demand})
+        self._least = {n: min(demand.get(n, 0) for demand in self._demands) for n in self._resources}
         self._rows: dict[object, int] = {}
         self._limits: list[int] = []
         self._bins: list[Bin] = []
         self._sources: list[Source] = []
-        self._holders: list[set[int]] = [set() for _ in asks]
+        self._holders: list[list[int]] = [[] for _ in asks]
 
     def vector(self, amounts: Mapping[str, int]) -> tuple[int, ...]:
-        return tuple(max(0, amounts.get(name, 0)) for name in self._resources)
+        return tuple(max(0, amount_of(amounts, name)) for name in self._resources)
 
     def could_fit(self, free: Mapping[str, int]) -> bool:
         """Return whether there is room for the least of every resource: a quick no for full nodes."""
-        return all(free.get(name, 0) >= amount for name, amount in self._least.items())
+        return all(amount_of(free, name) >= amount for name, amount in self._least.items())
 
     def limit(self, key: object, most: int) -> int:
         if key not in self._rows:
@@ -134,49 +178,109 @@ class _Draft:
     def add(self, source: Source, held: Sequence[int], new: Bin) -> None:
         if held:
             for i in held:
-                self._holders[i].add(len(self._bins))
+                self._holders[i].append(len(self._bins))
             self._bins.append(new)
             self._sources.append(source)
 
-    def assembly(self) -> Assembly:
-        groups = _groups(self._asks, self._resources, self._holders)
-        problem = PackingProblem(groups, tuple(self._bins), tuple(self._limits))
-        return Assembly(problem, tuple(self._asks), tuple(self._sources), tuple(self._resources))
+    def assembly(self, census: Census, ceilings: Mapping[tuple[int, Cell | None], int]) -> Assembly:
+        asks, resources = tuple(self._asks), tuple(self._resources)
+        demands = [tuple(demand.get(name, 0) for name in resources) for demand in self._demands]
+        wishes = [
+            Wish(ask.pod_class.example, len(ask.pod_class.pods), demand)
+            for ask, demand in zip(asks, demands, strict=True)
+        ]
+        bins, sources = tuple(self._bins), tuple(self._sources)
+        options = self._options() if concerns(wishes, census) else None
+        answer = (
+            plain(wishes, self._holders) if options is None else split(wishes, options, self._holders, census, ceilings)
+        )
+        limits = tuple(self._limits)
+        relaxed = PackingProblem(_classes(wishes, answer, self._holders), bins, limits)
+        problem = relaxed
+        if not answer.is_plain:
+            problem = PackingProblem(_groups(wishes, answer), self._rationed(answer), limits)
+        return Assembly(
+            problem=problem,
+            asks=asks,
+            shares=tuple(answer.shares),
+            sources=sources,
+            resources=resources,
+            split=answer,
+            wishes=tuple(wishes),
+            options=options,
+            relaxed=relaxed,
+        )
+
+    def _options(self) -> tuple[Option, ...]:
+        return tuple(
+            _option(source, one, min((self._limits[k] for k in one.limits), default=_ANY_NUMBER))
+            for one, source in zip(self._bins, self._sources, strict=True)
+        )
+
+    def _rationed(self, answer: Split) -> tuple[Bin, ...]:
+        if not answer.rations:
+            return tuple(self._bins)
+        return tuple(
+            replace(one, capacity=(*one.capacity, *(ration.most.get(b, _ANY_NUMBER) for ration in answer.rations)))
+            for b, one in enumerate(self._bins)
+        )
+
+
+def _option(source: Source, one: Bin, copies: int) -> Option:
+    looks = source.place if source.place is not None else source.offer
+    if looks is None:
+        raise AssertionError(source)
+    return Option(looks.labels, looks.taints, one.capacity, one.price, copies, is_new=source.place is None)
 
 
 def _fits_place(ask: Ask, place: Place) -> bool:
     pod = ask.pod_class.example
     if place.only_pool is not None and place.only_pool not in ask.pools:
         return False
-    if not may_hold(pod, place.labels, place.taints, place.free):
-        return False
-    near = place.pods if pod.hostname_anti_affinity else place.wary
-    return not any(keep_away(pod, other) for other in near)
+    return may_hold(pod, place.labels, place.taints, place.free) and not ports_meet(pod, (*place.pods, *place.daemons))
 
 
 def _fits_offer(ask: Ask, offer: Offer) -> bool:
-    return offer.pool.metadata.name in ask.pools and may_hold(
-        ask.pod_class.example, offer.labels, offer.taints, offer.usable
+    pod = ask.pod_class.example
+    return (
+        offer.pool.metadata.name in ask.pools
+        and may_hold(pod, offer.labels, offer.taints, offer.usable)
+        and not ports_meet(pod, offer.daemons)
     )
 
 
-def _groups(asks: Sequence[Ask], resources: Sequence[str], holders: Sequence[set[int]]) -> tuple[Group, ...]:
-    examples = [ask.pod_class.example for ask in asks]
-    apart: list[set[int]] = [set() for _ in asks]
-    for i, pod in enumerate(examples):
-        if pod.hostname_anti_affinity:
-            for j, other in enumerate(examples):
-                if keep_away(pod, other):
-                    apart[i].add(j)
-                    apart[j].add(i)
+def _classes(wishes: Sequence[Wish], answer: Split, holders: Sequence[Sequence[int]]) -> tuple[Group, ...]:
+    """Return one group for each class, with nothing but what holds whatever the split is."""
     return tuple(
         Group(
-            demand=tuple(pod.requests.get(name, 0) for name in resources),
-            count=len(ask.pod_class.pods),
+            demand=wish.demand,
+            count=wish.count,
             bins=frozenset(holders[i]),
-            tier=pod.priority,
-            per_node=1 if i in apart[i] else None,
-            apart=frozenset(apart[i] - {i}),
+            tier=wish.pod.priority,
+            per_node=1 if answer.shuns_itself[i] else None,
+            apart=frozenset(answer.apart[i]),
         )
-        for i, (ask, pod) in enumerate(zip(asks, examples, strict=True))
+        for i, wish in enumerate(wishes)
     )
+
+
+def _groups(wishes: Sequence[Wish], answer: Split) -> tuple[Group, ...]:
+    """Return one group for each share."""
+    of_ask: list[list[int]] = [[] for _ in wishes]
+    for k, share in enumerate(answer.shares):
+        of_ask[share.ask].append(k)
+    groups: list[Group] = []
+    for share in answer.shares:
+        i, wish = share.ask, wishes[share.ask]
+        extra = (int(i in ration.asks) for ration in answer.rations)
+        groups.append(
+            Group(
+                demand=tuple(d * share.size for d in (*wish.demand, *extra)),
+                count=share.count,
+                bins=share.bins,
+                tier=wish.pod.priority,
+                per_node=answer.per_node[i],
+                apart=frozenset(k for j in answer.apart_as_split[i] for k in of_ask[j]),
+            )
+        )
+    return tuple(groups)

@@ -42,16 +42,18 @@ def cost_of(
     only, its cost stands beside the bound for the pods that are not on it. Else a machine that pods
     need in another location may meet it by the way, and the larger of the two bounds holds. Of a
     pool's own minimum the bound counts only what the plan buys for it alone, and that only where no
-    pod could have made a machine needed.
+    pod could have made a machine needed. Where classes were split over domains, the bound is that of the
+    pods before they were: another split might have cost less.
     """
     total = sum((request.price_per_hour for request in requests), Decimal(0))
     forced = sum(price_units(offer.offering.price_per_hour) * number for offer, number in minimum)
-    placed = [group.count - packing.unplaced.get(i, 0) for i, group in enumerate(assembly.problem.groups)]
+    placed = assembly.placed(packing.unplaced)
+    proven = 0 if assembly.is_split else packing.proven
     if _have_one_offer_each(minimum, offers):
-        bound = forced + max(packing.proven, lower_bound(assembly.problem, placed))
+        bound = forced + max(proven, lower_bound(assembly.relaxed, placed))
     else:
         bound = max(forced, lower_bound(_with_priced_minimum(assembly), placed))
-    if not assembly.problem.groups:
+    if not assembly.asks:
         bound += sum(price_units(offer.offering.price_per_hour) for offer in top_up)
     return Cost(total, price_of(bound))
 
@@ -68,6 +70,6 @@ def _with_priced_minimum(assembly: Assembly) -> PackingProblem:
         replace(one, price=price_units(source.offer.offering.price_per_hour))
         if source.is_minimum and source.offer is not None
         else one
-        for one, source in zip(assembly.problem.bins, assembly.sources, strict=True)
+        for one, source in zip(assembly.relaxed.bins, assembly.sources, strict=True)
     )
-    return replace(assembly.problem, bins=bins)
+    return replace(assembly.relaxed, bins=bins)

@@ -68,7 +68,7 @@ class Part:
         value = self.value.get(key)
         if value is None:
             return 0
-        if isinstance(value, bool) or not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, int) or value.bit_length() >= _BITS:
             raise FieldError(self.where(key), f"{_shown(value)} is not a whole number")
         return value
 
@@ -92,7 +92,7 @@ class Part:
 
     def text_map(self, key: str) -> dict[str, str]:
         """Return an object whose values are texts, such as labels."""
-        part = self.part(key)
+        part = self._named_values(key)
         for name, value in part.value.items():
             if not isinstance(value, str):
                 raise FieldError(part.where(name), f"{_shown(value)} is not a text: put it in quotes")
@@ -104,13 +104,21 @@ class Part:
         Raises:
             FieldError: a value is not a quantity or is negative.
         """
-        part = self.part(key)
+        part = self._named_values(key)
         return {name: _read(part.where(name), _amount, name, value) for name, value in part.value.items()}
 
     def moment(self, key: str) -> datetime | None:
         """Return a time in UTC, or None if absent."""
         text = self.text(key)
         return _read(self.where(key), _moment, text) if text else None
+
+    def _named_values(self, key: str) -> "Part":
+        part = self.part(key)
+        for name in list[object](part.value):
+            if not isinstance(name, str):
+                # JSON has no other names, but YAML has.
+                raise FieldError(part.path, f"the name {_shown(name)} is not a text: put it in quotes")
+        return part
 
     def _list(self, key: str) -> list[Any]:
         value = self.value.get(key)
@@ -153,8 +161,14 @@ def _moment(text: str) -> datetime:
 
 
 _LONGEST_SHOWN = 60
+_BITS = 64
+"""The API has no longer numbers, the sign included."""
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        # YAML can hold numbers of more digits than Python prints.
+        text = f"a value of type {type(value).__name__}"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"

@@ -17,6 +17,7 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, Seat
 from planner.objects import DaemonSet, Node, Pod
 from planner.offering import Offering
+from planner.storage import Volumes
 
 
 class PodBackoffState(Payload):
@@ -69,6 +70,9 @@ class Snapshot:
     pods: tuple[Pod, ...] = ()
     nodes: tuple[Node, ...] = ()
     daemon_sets: tuple[DaemonSet, ...] = ()
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Labels by name; a namespace that is not here has no label but its name."""
+    volumes: Volumes = Volumes()
     pools: tuple[NodePool, ...] = ()
     classes: tuple[NodeClass, ...] = ()
     requests: tuple[NodeRequest, ...] = ()

@@ -36,6 +36,44 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class PodTerm:
+    """A required term of pod affinity or anti-affinity."""
+
+    topology_key: str
+    selector: tuple[Requirement, ...] | None = None
+    """Which pods: None selects none, no requirements select all."""
+    namespaces: frozenset[str] = frozenset()
+    """Where it looks by name: the pod's own namespace where the term says nothing."""
+    namespace_selector: tuple[Requirement, ...] | None = None
+    """Where it looks by the labels of namespaces: None is not given, no requirements select all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A topology spread constraint that must hold (DoNotSchedule)."""
+
+    topology_key: str
+    max_skew: int
+    selector: tuple[Requirement, ...] | None = None
+    """Which pods of the namespace count: None counts none, no requirements count all."""
+    min_domains: int = 1
+    honors_node_affinity: bool = True
+    """Only nodes that the pod's nodeSelector and node affinity want make domains."""
+    honors_node_taints: bool = False
+    """Only nodes whose taints the pod tolerates make domains."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port of the node that a pod takes."""
+
+    port: int
+    protocol: str = "TCP"
+    ip: str = ""
+    """Empty is every address of the node."""
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """The controller of a pod."""
 
@@ -62,8 +100,18 @@ class Pod:
     node_affinity: tuple[tuple[Requirement, ...], ...] = ()
     """Required terms: one must hold; empty means no condition."""
     tolerations: tuple[Toleration, ...] = ()
-    hostname_anti_affinity: tuple[tuple[Requirement, ...], ...] = ()
-    """Required anti-affinity over kubernetes.io/hostname within its namespace, as label selectors."""
+    pod_affinity: tuple[PodTerm, ...] = ()
+    pod_anti_affinity: tuple[PodTerm, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+    claims: tuple[str, ...] = ()
+    """Names of the persistent volume claims that it uses, in its namespace."""
+    volume_terms: tuple[tuple[tuple[Requirement, ...], ...], ...] = ()
+    """For each volume that is tied to some nodes, the terms of which one must hold."""
+    attachments: tuple[tuple[str, str], ...] = ()
+    """CSI driver and handle of each volume that counts against a node's limit."""
+    blocked_by: str = ""
+    """Why no node at all can take it now, such as a claim that does not exist."""
     priority: int = 0
     is_daemon: bool = False
     is_mirror: bool = False
@@ -96,6 +144,8 @@ class Node:
     is_terminating: bool = False
     provider_id: str = ""
     created_at: datetime | None = None
+    attach_limits: Mapping[str, int] = field(default_factory=dict)
+    """How many volumes of each CSI driver can be attached."""
 
 
 @dataclass(frozen=True, slots=True)

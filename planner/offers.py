@@ -4,15 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.keys import LABEL_HOSTNAME, LABEL_POOL, LABEL_SERVER_TYPE
 from api.timestamp import format_timestamp
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
-from planner.constraints import DAEMON_TOLERATIONS, NEW_HOST, untolerated, wants_node
+from planner.constraints import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, untolerated, wants_node
 from planner.lifecycle.request import NAME_TAKEN
 from planner.model import NodeClass, Reason, Snapshot
+from planner.node_template import node_labels, pool_taints
 from planner.objects import DaemonSet, Pod, Taint
 from planner.offering import Offering, ResourceVector
+from planner.topology.attachments import attachable, least_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Offer:
     priority: int
     obstacle: Reason | None = None
     """Why it cannot be bought now."""
+    daemons: tuple[Pod, ...] = ()
+    """Templates of the DaemonSet pods that will be on it."""
     is_probe: bool = False
     """It had no capacity lately: only one machine is tried first."""
 
@@ -54,6 +57,7 @@ class Shape:
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     usable: ResourceVector
+    daemons: tuple[Pod, ...]
 
 
 def pool_offers(snapshot: Snapshot) -> dict[str, PoolOffers]:
@@ -64,29 +68,18 @@ def pool_offers(snapshot: Snapshot) -> dict[str, PoolOffers]:
 
 def shape(pool: NodePool, offering: Offering, daemon_sets: Iterable[DaemonSet], host: str) -> Shape:
     """Return what the Node named `host` will look like; its usable amounts are without those of DaemonSets."""
-    labels = {
-        **offering.labels,
-        **pool.spec.template.labels,
-        LABEL_POOL: pool.metadata.name,
-        LABEL_SERVER_TYPE: offering.server_type,
-        LABEL_HOSTNAME: host,
-    }
-    taints = tuple(Taint(t.key, t.value, t.effect) for t in pool.spec.template.taints)
-    return Shape(labels, taints, less_daemons(offering.allocatable, daemon_sets, labels, taints))
+    labels = node_labels(pool, offering, host)
+    taints = pool_taints(pool)
+    daemons = daemons_on(labels, taints, daemon_sets)
+    usable = dict(offering.allocatable)
+    for pod in daemons:
+        take(usable, pod.requests)
+    return Shape(labels, taints, usable, daemons)
 
 
-def less_daemons(
-    amounts: ResourceVector,
-    daemon_sets: Iterable[DaemonSet],
-    labels: Mapping[str, str],
-    taints: Sequence[Taint],
-) -> dict[str, int]:
-    """Return the amounts without what those DaemonSets take whose pods will run on such a node."""
-    free = dict(amounts)
-    for daemon_set in daemon_sets:
-        if _runs_on(daemon_set.template, labels, taints):
-            take(free, daemon_set.template.requests)
-    return free
+def daemons_on(labels: Mapping[str, str], taints: Sequence[Taint], daemon_sets: Iterable[DaemonSet]) -> tuple[Pod, ...]:
+    """Return the templates of those DaemonSets whose pods will run on such a node."""
+    return tuple(each.template for each in daemon_sets if _runs_on(each.template, labels, taints))
 
 
 def take(free: dict[str, int], requests: ResourceVector) -> None:
@@ -110,6 +103,7 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
     known = {offering.server_type.lower() for offering in node_class.offerings}
     blocked_by = _failed_request(pool, node_class, snapshot)
     unavailable = _unavailable(node_class, snapshot)
+    limits = least_limits(snapshot.nodes)
     offers: list[Offer] = []
     for offering in node_class.offerings:
         server_type = wanted.get(offering.server_type.lower())
@@ -122,9 +116,10 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
                 pool=pool,
                 class_ref=ref,
                 offering=offering,
-                labels=looks.labels,
+                labels={**looks.labels, FIELD_NAME: NEW_HOST},
                 taints=looks.taints,
-                usable=looks.usable,
+                usable={**looks.usable, **attachable(limits.get(offering.server_type.lower(), {}), ())},
+                daemons=looks.daemons,
                 priority=server_type.priority,
                 obstacle=_sold_out(offering, unavailable),
                 is_probe=_needs_probe(node_class, place, snapshot),

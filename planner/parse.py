@@ -1,17 +1,24 @@
-"""API JSON to pods, nodes and DaemonSets: exact integers, and one clear line for what cannot be read."""
+"""API JSON to planner objects: exact integers, and one clear line for what cannot be read."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
 from planner.json_part import FieldError, Part
 from planner.model import Problem
 from planner.objects import DaemonSet, Node, Pod, Taint
 from planner.parse_pod import pod_from
+from planner.parse_volumes import claim_from, csi_node_from, storage_class_from, volume_from
+from planner.storage import Claim, CsiNode, StorageClass, Volume, Volumes
+from planner.volumes import with_attach_limits
 
 T = TypeVar("T")
 Json = Mapping[str, Any]
 """An object of the API."""
+Namespace = tuple[str, Mapping[str, str]]
+"""Name and labels."""
+_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+"""The API server gives it to every namespace; a selector may name one by it."""
 
 
 class UnreadableObject(ValueError):
@@ -29,6 +36,9 @@ class Parsed:
     pods: tuple[Pod, ...] = ()
     nodes: tuple[Node, ...] = ()
     daemon_sets: tuple[DaemonSet, ...] = ()
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Labels by name."""
+    volumes: Volumes = Volumes()
     problems: tuple[Problem, ...] = ()
 
 
@@ -59,8 +69,66 @@ def parse_daemon_set(daemon_set: Json) -> DaemonSet:
     return _named("DaemonSet", daemon_set, _daemon_set)
 
 
-def parse_objects(*, pods: Iterable[Json] = (), nodes: Iterable[Json] = (), daemon_sets: Iterable[Json] = ()) -> Parsed:
-    """Return what can be read of all objects, and a problem for each that cannot: it stops no other."""
+def parse_namespace(namespace: Json) -> Namespace:
+    """Return name and labels of the namespace.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("Namespace", namespace, _namespace)
+
+
+def parse_claim(claim: Json) -> Claim:
+    """Return the PersistentVolumeClaim.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("PersistentVolumeClaim", claim, claim_from)
+
+
+def parse_volume(volume: Json) -> Volume:
+    """Return the PersistentVolume.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("PersistentVolume", volume, volume_from)
+
+
+def parse_storage_class(storage_class: Json) -> StorageClass:
+    """Return the StorageClass.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("StorageClass", storage_class, storage_class_from)
+
+
+def parse_csi_node(csi_node: Json) -> CsiNode:
+    """Return the CSINode.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("CSINode", csi_node, csi_node_from)
+
+
+def parse_objects(
+    *,
+    pods: Iterable[Json] = (),
+    nodes: Iterable[Json] = (),
+    daemon_sets: Iterable[Json] = (),
+    namespaces: Iterable[Json] = (),
+    claims: Iterable[Json] = (),
+    volumes: Iterable[Json] = (),
+    storage_classes: Iterable[Json] = (),
+    csi_nodes: Iterable[Json] = (),
+) -> Parsed:
+    """Return what can be read of all objects, and a problem for each that cannot: it stops no other.
+
+    Nodes have the attach limits of their CSINodes. Pods are as they say themselves: see `volumes.resolve`.
+    """
     problems: list[Problem] = []
 
     def readable(parse: Callable[[Json], T], objects: Iterable[Json]) -> tuple[T, ...]:
@@ -74,8 +142,14 @@ def parse_objects(*, pods: Iterable[Json] = (), nodes: Iterable[Json] = (), daem
 
     return Parsed(
         pods=readable(parse_pod, pods),
-        nodes=readable(parse_node, nodes),
+        nodes=with_attach_limits(readable(parse_node, nodes), readable(parse_csi_node, csi_nodes)),
         daemon_sets=readable(parse_daemon_set, daemon_sets),
+        namespaces=dict(readable(parse_namespace, namespaces)),
+        volumes=Volumes(
+            claims=readable(parse_claim, claims),
+            volumes=readable(parse_volume, volumes),
+            classes=readable(parse_storage_class, storage_classes),
+        ),
         problems=tuple(problems),
     )
 
@@ -91,17 +165,23 @@ def _named(kind: str, item: Json, read: Callable[[Part], T]) -> T:
         ) from None
 
 
-def _name(item: Json) -> str:
+def _name(item: object) -> str:
     name = _metadata_text(item, "name") or "without a name"
     namespace = _metadata_text(item, "namespace")
     return f"{namespace}/{name}" if namespace else name
 
 
-def _metadata_text(item: Json, key: str) -> str:
+def _metadata_text(item: object, key: str) -> str:
     # This names an object that is broken somewhere, perhaps right here.
-    metadata = item.get("metadata")
+    metadata = item.get("metadata") if isinstance(item, Mapping) else None
     value = metadata.get(key) if isinstance(metadata, Mapping) else None
     return value if isinstance(value, str) else ""
+
+
+def _namespace(root: Part) -> Namespace:
+    metadata = root.part("metadata")
+    name = metadata.text("name")
+    return name, metadata.text_map("labels") | {_NAMESPACE_NAME: name}
 
 
 def _node(root: Part) -> Node:

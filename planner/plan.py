@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from api.v1alpha1.node_pool import PodBackoff
 from planner.admission import Refused, admit
 from planner.allot import Allotment, allot, placed_on, requests_of, reservations, unused_minimum
+from planner.arrange import Ceilings, arrange
 from planner.assemble import Assembly, assemble
 from planner.backoff import BackedOff, Miss, remember, supply_hash, waiting
 from planner.cancel import unneeded_requests
@@ -16,7 +17,7 @@ from planner.demand import is_demand
 from planner.fleet import Machine, machines
 from planner.idle import idle_nodes
 from planner.minimum import missing_by_type, missing_in_pool, still_missing
-from planner.model import Placed, Plan, PlannedRequest, PlanResult, Snapshot, Unplaced
+from planner.model import Placed, Plan, PlannedRequest, PlanResult, Reason, Snapshot, Unplaced
 from planner.notices import events
 from planner.objects import Pod
 from planner.offers import Offer, PoolOffers, pool_offers
@@ -28,6 +29,8 @@ from planner.report import pool_reports, price_list
 from planner.room import Room, room_left
 from planner.seats import Seating, settle_seats
 from planner.supply import Place, places
+from planner.topology.census import Census, census
+from planner.volumes import resolve
 from planner.wake import wake_at
 
 
@@ -41,6 +44,7 @@ class _Known:
     room: Room
     seating: Seating
     supply: tuple[Place, ...]
+    census: Census
     fingerprint: str
     demand: tuple[Pod, ...]
     keys: ClassKeys
@@ -63,6 +67,7 @@ class _Decided:
 
 def plan(snapshot: Snapshot, packer: Packer = pack) -> Plan:
     """Return what this round does: so specific that carrying it out needs no further decision."""
+    snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes))
     known = _know(snapshot)
     decided = _decide(known, packer)
     seating, allotment, fleet = known.seating, decided.allotment, known.fleet
@@ -118,6 +123,7 @@ def _know(snapshot: Snapshot) -> _Known:
         room=room,
         seating=seating,
         supply=supply,
+        census=census(fleet.values(), supply, seating.seated, snapshot.namespaces),
         fingerprint=supply_hash(supply, offers, room),
         demand=tuple(pod for pod in snapshot.pods if is_demand(pod)),
         keys=keys,
@@ -131,8 +137,12 @@ def _decide(known: _Known, packer: Packer) -> _Decided:
     asks, refused = admit(group(unseated, known.keys, snapshot.pods), snapshot.pools, left_out, offers, room)
 
     minimum = missing_by_type(known.fleet.values(), offers, room)
-    assembly = assemble(asks, known.supply, offers, room, minimum)
-    packing = packer(assembly.problem)
+
+    def assembled(ceilings: Ceilings) -> Assembly:
+        return assemble(asks, known.supply, offers, room, minimum, census=known.census, ceilings=ceilings)
+
+    arrangement = arrange(assembled, packer, known.census)
+    assembly, packing = arrangement.assembly, arrangement.packing
     allotment = allot(assembly, packing)
     for offer in _paid(assembly, packing):
         room.take(offer)
@@ -143,7 +153,7 @@ def _decide(known: _Known, packer: Packer) -> _Decided:
     requests = requests_of(allotment.bought, [*ahead, *top_up])
 
     refused += [
-        Refused(asks[i].pod_class, why_unplaced(asks[i], offers, room), asks[i].pools, pods)
+        Refused(asks[i].pod_class, _why(i, assembly, offers, room), asks[i].pools, pods)
         for i, pods in allotment.left.items()
     ]
     missed = {r.pod_class.key: Miss(r.pod_class.key, _policy(r, offers)) for r in refused if r.is_miss}
@@ -158,6 +168,11 @@ def _decide(known: _Known, packer: Packer) -> _Decided:
         after=after,
         ceiling=frozenset(pod.uid for r in refused if r.pod_class.key in after.at_ceiling for pod in r.pods),
     )
+
+
+def _why(i: int, assembly: Assembly, offers: Mapping[str, PoolOffers], room: Room) -> tuple[Reason, ...]:
+    miss = assembly.split.misses.get(i)
+    return why_unplaced(assembly.asks[i], offers, room) if miss is None else (Reason(miss.code, miss.message),)
 
 
 def _paid(assembly: Assembly, packing: Packing) -> list[Offer]:

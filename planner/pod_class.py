@@ -1,13 +1,15 @@
 """Classes of pods that the planner cannot tell apart: they cost one decision, however many they are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from api.keys import TAINT_RESERVED
 from api.v1alpha1.node_request import Seat
-from planner.objects import Pod
+from planner.objects import Pod, PodTerm, Requirement
+from planner.parse_neighbours import is_about_its_node
 
 _HASH_CHARACTERS = 16
 """64 bits: no two of the few thousand classes of a cluster meet by accident."""
@@ -60,14 +62,14 @@ class ClassKeys:
 def group(pods: Iterable[Pod], keys: ClassKeys, selecting: Iterable[Pod]) -> tuple[PodClass, ...]:
     """Return the classes of `pods`, those with the highest priority and the oldest pods first.
 
-    `selecting` are all pods whose anti-affinity may select one of them: pods that such a term
-    tells apart are in different classes.
+    `selecting` are all pods whose affinity, anti-affinity or spreading may select one of them: pods that
+    such a selector tells apart are in different classes.
     """
-    label_keys = _label_keys(selecting)
+    looks = _Looks(selecting)
     classes: dict[tuple[Any, ...], list[Pod]] = {}
     for pod in sorted(pods, key=_age):
-        classes.setdefault((keys.of(pod), _visible(pod, label_keys)), []).append(pod)
-    found = [PodClass(key, tuple(members)) for (key, _), members in classes.items()]
+        classes.setdefault((keys.of(pod), looks.at(pod), pod.blocked_by), []).append(pod)
+    found = [PodClass(key, tuple(members)) for (key, *_), members in classes.items()]
     return tuple(sorted(found, key=lambda c: -c.example.priority))
 
 
@@ -77,7 +79,8 @@ def _age(pod: Pod) -> tuple[bool, float, str]:
 
 
 def _asked(pod: Pod) -> tuple[Any, ...]:
-    own_terms = pod.hostname_anti_affinity
+    off_node = [t for t in pod.pod_anti_affinity if t.selector is not None and is_about_its_node(t, pod.namespace)]
+    own_terms = tuple(t.selector or () for t in off_node)
     return (
         tuple(sorted(pod.requests.items())),
         pod.node_selector,
@@ -87,20 +90,62 @@ def _asked(pod: Pod) -> tuple[Any, ...]:
         _picked(pod, sorted({r.key for term in own_terms for r in term})) if own_terms else (),
         pod.priority,
         pod.unjudged,
+        # What few pods have comes only with those, so that the hash of all others stays as it was.
+        *_asked_of_others(pod, [t for t in pod.pod_anti_affinity if t not in off_node]),
+        *_asked_of_volumes(pod),
+        *((("host ports", pod.host_ports),) if pod.host_ports else ()),
     )
 
 
-def _label_keys(pods: Iterable[Pod]) -> Mapping[str, Sequence[str]]:
-    """Return the label keys that anti-affinity looks at, by namespace."""
-    keys: dict[str, set[str]] = {}
-    for pod in pods:
-        for term in pod.hostname_anti_affinity:
-            keys.setdefault(pod.namespace, set()).update(r.key for r in term)
-    return {namespace: sorted(found) for namespace, found in keys.items()}
+def _asked_of_others(pod: Pod, keeps_away: Sequence[PodTerm]) -> Iterator[tuple[Any, ...]]:
+    if keeps_away or pod.pod_affinity or pod.spread:
+        yield "anti-affinity", tuple(_stable(term) for term in keeps_away)
+        yield "affinity", tuple(_stable(term) for term in pod.pod_affinity)
+        yield "spread", pod.spread
+        selectors = (one.selector for one in (*keeps_away, *pod.pod_affinity, *pod.spread))
+        yield _picked(pod, sorted({r.key for selector in selectors for r in selector or ()}))
 
 
-def _visible(pod: Pod, label_keys: Mapping[str, Sequence[str]]) -> tuple[Any, ...]:
-    return _picked(pod, label_keys[pod.namespace]) if pod.namespace in label_keys else ()
+def _asked_of_volumes(pod: Pod) -> Iterator[tuple[Any, ...]]:
+    # Claims and volumes have names of their own for each pod of a StatefulSet: only what they mean counts.
+    if pod.volume_terms:
+        yield "volumes", pod.volume_terms
+    if pod.attachments:
+        yield "attachments", tuple(sorted(Counter(driver for driver, _ in pod.attachments).items()))
+    if pod.blocked_by:
+        yield ("blocked",)
+
+
+def _stable(term: PodTerm) -> tuple[Any, ...]:
+    # The order of a set differs from process to process.
+    return term.topology_key, term.selector, tuple(sorted(term.namespaces)), term.namespace_selector
+
+
+class _Looks:
+    """Which labels of pods some selector looks at, by namespace."""
+
+    def __init__(self, pods: Iterable[Pod]) -> None:
+        self._keys: dict[str, set[str]] = {}
+        self._everywhere: set[str] | None = None
+        for pod in pods:
+            for spread in pod.spread:
+                self._add(pod.namespace, spread.selector)
+            for term in (*pod.pod_affinity, *pod.pod_anti_affinity):
+                for namespace in term.namespaces:
+                    self._add(namespace, term.selector)
+                if term.namespace_selector is not None:
+                    self._everywhere = (self._everywhere or set()) | {r.key for r in term.selector or ()}
+
+    def at(self, pod: Pod) -> tuple[Any, ...]:
+        """Return what selectors can tell this pod by."""
+        here = self._keys.get(pod.namespace)
+        if here is None and self._everywhere is None:
+            return ()
+        return _picked(pod, sorted((here or set()) | (self._everywhere or set())))
+
+    def _add(self, namespace: str, selector: Sequence[Requirement] | None) -> None:
+        if selector is not None:
+            self._keys.setdefault(namespace, set()).update(r.key for r in selector)
 
 
 def _picked(pod: Pod, keys: Sequence[str]) -> tuple[Any, ...]:

@@ -2,19 +2,23 @@
 
 Codes: NoPool, PoolNotFound (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
 PoolBlocked (the pool buys nothing); NoCompatibleOffering (labels or taints), TooLarge (room),
-OfferingUnavailable (sold out), LimitReached (max); NotJudged, BackOff (not planned for).
+OfferingUnavailable (sold out), LimitReached (max), NoRoom; VolumeUnbound, VolumeElsewhere (volumes),
+HostPortTaken; NotJudged, BackOff (not planned for). From `planner.topology`: SpreadUnsatisfiable,
+AntiAffinity, AffinityUnsatisfiable, WaitsForPods.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.amounts import shown
-from planner.assemble import Ask
-from planner.constraints import untolerated, wants_node
+from planner.assemble import Ask, reaches_volumes
+from planner.constraints import selects, untolerated, wants_node
 from planner.model import Reason
 from planner.objects import Pod, Requirement
 from planner.offers import Offer, PoolOffers
 from planner.room import Room
+from planner.topology.attachments import amount_of, asked
+from planner.topology.terms import ports_meet
 
 _TOLD: Final = 3
 """Offerings named in one message; the rest is counted."""
@@ -31,6 +35,13 @@ def why_unplaced(ask: Ask, offers: Mapping[str, PoolOffers], room: Room) -> tupl
     fitting_labels = [offer for offer in candidates if _mismatch(pod, offer) is None]
     if not fitting_labels:
         return (*reasons, _incompatible(pod, candidates))
+    near_volumes = [offer for offer in fitting_labels if reaches_volumes(pod, offer.labels)]
+    if not near_volumes:
+        return (*reasons, _elsewhere(pod, fitting_labels))
+    portless = [offer for offer in near_volumes if not ports_meet(pod, offer.daemons)]
+    if not portless:
+        return (*reasons, _port_taken(pod, near_volumes[0]))
+    fitting_labels = portless
     large_enough = [offer for offer in fitting_labels if not _shortage(pod, offer)]
     if not large_enough:
         return (*reasons, _too_large(pod, fitting_labels))
@@ -93,12 +104,30 @@ def _incompatible(pod: Pod, offers: Sequence[Offer]) -> Reason:
     )
 
 
+def _elsewhere(pod: Pod, offers: Sequence[Offer]) -> Reason:
+    for terms in pod.volume_terms:
+        if not any(selects(term, offer.labels) for term in terms for offer in offers):
+            wanted = " or ".join(" and ".join(_asks(r) for r in term) for term in terms)
+            return Reason("VolumeElsewhere", f"a volume of the pod can only be used where {wanted}")
+    return Reason("VolumeElsewhere", "no machine can use all volumes of the pod at once")
+
+
+def _asks(requirement: Requirement) -> str:
+    return " ".join((requirement.key, requirement.operator, ", ".join(requirement.values))).rstrip()
+
+
+def _port_taken(pod: Pod, offer: Offer) -> Reason:
+    taken = next(daemon for daemon in offer.daemons if ports_meet(pod, (daemon,)))
+    ports = ", ".join(f"{port.port}/{port.protocol}" for port in pod.host_ports)
+    return Reason("HostPortTaken", f"a host port of the pod ({ports}) is taken by DaemonSet pods such as {taken.key}")
+
+
 def _shortage(pod: Pod, offer: Offer) -> dict[str, int]:
     """Return by how much the offer is too small, by resource."""
     return {
-        name: amount - offer.usable.get(name, 0)
-        for name, amount in pod.requests.items()
-        if amount > offer.usable.get(name, 0)
+        name: amount - amount_of(offer.usable, name)
+        for name, amount in asked(pod).items()
+        if amount > amount_of(offer.usable, name)
     }
 
 
@@ -107,14 +136,14 @@ def _too_large(pod: Pod, offers: Sequence[Offer]) -> Reason:
         missing = _shortage(pod, offer)
         return (
             len(missing),
-            max(short / pod.requests[name] for name, short in missing.items()),
+            max(short / asked(pod)[name] for name, short in missing.items()),
             offer.offering.server_type,
         )
 
     nearest = min(offers, key=distance)
     server_type = nearest.offering.server_type
     parts = [
-        f"{name} is short by {shown(name, short)} (asks for {shown(name, pod.requests[name])}, "
+        f"{name} is short by {shown(name, short)} (asks for {shown(name, asked(pod)[name])}, "
         f"{shown(name, max(0, nearest.usable.get(name, 0)))} usable)"
         for name, short in sorted(_shortage(pod, nearest).items())
     ]

@@ -14,13 +14,14 @@ from typing import Final
 from api.keys import LABEL_HOSTNAME, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
-from planner.constraints import OWN_TAINTS
+from planner.constraints import FIELD_NAME, OWN_TAINTS
 from planner.fleet import Machine
 from planner.model import Snapshot
 from planner.objects import DaemonSet, Node, Pod, Taint
 from planner.offering import Offering
-from planner.offers import less_daemons, shape, take
+from planner.offers import daemons_on, shape, take
 from planner.seats import Seating
+from planner.topology.attachments import attachable, least_limits
 
 PLACED_AFTER_CANCEL: Final = timedelta(seconds=30)
 """Pods count as placed on a node whose cool-off was cancelled for this long, until its taint is seen to be lifted."""
@@ -53,8 +54,8 @@ class Place:
     """Allocatable less pods, seats and DaemonSet pods that are still missing; may be negative."""
     pods: tuple[Pod, ...]
     """On it or seated on it."""
-    wary: tuple[Pod, ...]
-    """Of those, the ones that keep away from others: for pods without such a wish, only these matter."""
+    daemons: tuple[Pod, ...] = ()
+    """Templates of DaemonSet pods that are still missing on it."""
     only_pool: str | None = None
     """Only pods of this pool are planned here."""
 
@@ -74,7 +75,7 @@ def places(snapshot: Snapshot, fleet: Mapping[str, Machine], seating: Seating) -
             offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
             if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
                 continue
-            if place := _coming(machine, pool, offering, snapshot.daemon_sets, seating):
+            if place := _coming(machine, pool, offering, snapshot, seating):
                 found.append(place)
         elif machine.node is not None and _is_open(machine):
             found.append(_there(machine, machine.node, pool, snapshot))
@@ -114,16 +115,17 @@ def _there(machine: Machine, node: Node, pool: NodePool | None, snapshot: Snapsh
     grace = timedelta() if pool is None else pool.spec.scale_down.soft_grace
     taints = tuple(t for t in node.taints if not _is_explained(t, machine, grace, snapshot.now))
     lasting = tuple(t for t in node.taints if t.key not in OWN_TAINTS)
-    missing = _missing(snapshot.daemon_sets, machine.residents)
+    labels = {**node.labels, FIELD_NAME: node.name}
+    daemons = daemons_on(labels, lasting, _missing(snapshot.daemon_sets, machine.residents))
     cooling = machine.is_cooling_off
     return Place(
         machine=machine,
         rank=Rank.COOL_OFF if cooling else Rank.NODE,
-        labels=node.labels,
+        labels=labels,
         taints=taints,
-        free=_free(less_daemons(node.allocatable, missing, node.labels, lasting), machine.residents),
+        free=_free(node.allocatable, node.attach_limits, machine.residents, daemons),
         pods=machine.residents,
-        wary=_wary(machine.residents),
+        daemons=daemons,
         only_pool=machine.pool if cooling else None,
     )
 
@@ -132,32 +134,34 @@ def _coming(
     machine: Machine,
     pool: NodePool,
     offering: Offering | None,
-    daemon_sets: Sequence[DaemonSet],
+    snapshot: Snapshot,
     seating: Seating,
 ) -> Place | None:
     pods = (*machine.residents, *seating.seated.get(machine.name, ()))
-    missing = tuple(_missing(daemon_sets, machine.residents))
+    missing = tuple(_missing(snapshot.daemon_sets, machine.residents))
+    limits = least_limits(snapshot.nodes).get(machine.server_type, {})
     node = machine.node
     if node is not None and node.allocatable:
         # It has joined: what it has is known better from itself than from the catalogue.
         labels = {**node.labels, LABEL_HOSTNAME: machine.name}
         lasting = tuple(t for t in node.taints if t.key not in OWN_TAINTS and not _is_passing(t))
-        amounts = less_daemons(node.allocatable, missing, labels, lasting)
+        daemons, amounts = daemons_on(labels, lasting, missing), node.allocatable
+        limits = node.attach_limits or limits
         if offering is not None:
             labels = {**shape(pool, offering, (), machine.name).labels, **labels}
     elif offering is not None:
         looks = shape(pool, offering, missing, machine.name)
-        labels, lasting, amounts = looks.labels, looks.taints, looks.usable
+        labels, lasting, daemons, amounts = looks.labels, looks.taints, looks.daemons, offering.allocatable
     else:
         return None
     return Place(
         machine=machine,
         rank=Rank.IN_FLIGHT,
-        labels=labels,
+        labels={**labels, FIELD_NAME: machine.name},
         taints=lasting,
-        free=_free(amounts, pods),
+        free=_free(amounts, limits, pods, daemons),
         pods=pods,
-        wary=_wary(pods),
+        daemons=daemons,
         only_pool=machine.pool,
     )
 
@@ -167,13 +171,11 @@ def _missing(daemon_sets: Iterable[DaemonSet], residents: Sequence[Pod]) -> Iter
     return (daemon_set for daemon_set in daemon_sets if daemon_set.uid not in present)
 
 
-def _wary(pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    return tuple(pod for pod in pods if pod.hostname_anti_affinity)
-
-
-def _free(amounts: Mapping[str, int], pods: Iterable[Pod]) -> dict[str, int]:
-    free = dict(amounts)
-    for pod in pods:
+def _free(
+    amounts: Mapping[str, int], limits: Mapping[str, int], pods: Sequence[Pod], daemons: Iterable[Pod]
+) -> dict[str, int]:
+    free = {**amounts, **attachable(limits, pods)}
+    for pod in (*pods, *daemons):
         take(free, pod.requests)
     return free
 

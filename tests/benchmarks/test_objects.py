@@ -42,9 +42,9 @@ def described(problem, units):
     return groups, kinds
 
 
-def judged(instance: Instance) -> Instance:
-    """Return the instance without host ports and caps of two, which the planner does not judge yet."""
-    shapes = (replace(s, port=None, per_node=None if s.per_node == 2 else s.per_node) for s in instance.shapes)
+def portless(instance: Instance) -> Instance:
+    """Return the instance without host ports, which are a resource as drawn and an exclusion as planned."""
+    shapes = (replace(s, port=None) for s in instance.shapes)
     return replace(instance, shapes=tuple(shapes))
 
 
@@ -52,8 +52,8 @@ def judged(instance: Instance) -> Instance:
     "instance",
     [
         pytest.param(draw(KNOWN["1,000 x 50"]), id="plain"),
-        pytest.param(judged(draw(KNOWN["100 x 50 mix"])), id="small mix"),
-        pytest.param(judged(draw(KNOWN["1,000 x 500 mix"])), id="large mix"),
+        pytest.param(portless(draw(KNOWN["100 x 50 mix"])), id="small mix"),
+        pytest.param(portless(draw(KNOWN["1,000 x 500 mix"])), id="large mix"),
     ],
 )
 def test_the_planner_reads_the_very_numbers_from_objects(instance):
@@ -89,18 +89,21 @@ def test_zones_of_kindsare_their_locations():
     assert len(problem.offerings) == 19
 
 
-def test_pods_with_a_constraint_that_is_not_judged_are_counted():
+def test_every_constraint_of_the_study_is_judged():
     shape = Shape(count=5, cpu=100, memory=100, disk=0)
     shapes = (shape, replace(shape, count=3, per_node=1), replace(shape, count=2, is_spread=True))
     instance = Instance(shapes, machines(zonal=True))
-    unplaced = plan(snapshot_of(instance)).unplaced
-    assert unjudged_pods(instance) == len(unplaced)
-    assert {reason.code for pod in unplaced for reason in pod.reasons} <= {"NotJudged"}
+    made = plan(snapshot_of(instance))
+    assert unjudged_pods(instance) == 0
+    assert made.unplaced == ()
+    # One machine for each of three that keep apart; the two that are spread need two zones.
+    assert len(made.requests) == 3
+    assert len({request.location for request in made.requests}) > 1
 
 
 def test_caps_of_two_and_host_ports_are_in_the_objects():
     snapshot = snapshot_of(draw(KNOWN["100 x 50 mix"]))
     assert (len(snapshot.pods), snapshot.problems) == (100, ())
-    # What the planner does not judge yet, if anything, is one of these.
-    fields = {path.partition("[")[0] for pod in snapshot.pods for path in pod.unjudged}
-    assert fields <= {"spec.topologySpreadConstraints", "spec.containers"}
+    assert {path for pod in snapshot.pods for path in pod.unjudged} == set()
+    assert {port.port for pod in snapshot.pods for port in pod.host_ports} <= {8000, 8001, 8002, 8003}
+    assert {one.max_skew for pod in snapshot.pods for one in pod.spread} == {2}

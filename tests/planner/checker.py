@@ -7,49 +7,42 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from api.v1alpha1.node_request import Seat
-from planner.model import Plan, PlannedRequest
+from planner.model import Plan
+from tests.planner import checker_topology, checker_volumes
+from tests.planner.lookups import Lookups
 from tests.planner.reading import (
     OWN_TAINTS,
-    REQUIRED,
     Amounts,
     Json,
     amounts,
     asked,
-    expression_holds,
+    is_beyond,
     is_demand,
-    is_finished,
-    is_unjudged,
     key,
     moment,
     offering_node,
     owner,
     plus,
-    repels,
     tolerates,
     wants,
 )
 from tests.planner.scenes import Scene
+from tests.planner.selecting import HOSTNAME, asks_of_others, clash, same_port
+from tests.planner.world import Spot
 
 Looks = tuple[dict[str, str], list[Json], Amounts]
 """Labels, taints and allocatable of a node."""
 
 
-class Checker:
-    def __init__(self, scene: Scene, plan: Plan) -> None:
-        self.scene = scene
-        self.plan = plan
-        self.pods = {key(p): p for p in scene.pods}
-        self.by_uid = {p["metadata"]["uid"]: p for p in scene.pods}
-        self.nodes = {n["metadata"]["name"]: n for n in scene.nodes}
-        self.requests = {r["metadata"]["name"]: r for r in scene.requests}
-        self.removals = {r["spec"]["serverName"]: r for r in scene.removals}
-        self.pools = {p["metadata"]["name"]: p for p in scene.pools}
-        self.classes = {c["metadata"]["name"]: c for c in scene.classes}
-
+class Checker(Lookups):
     def violations(self) -> list[str]:
         checks = (self.once, self.bought, self.there, self.coming, self.limits, self.money, self.complete, self.leaving)
-        return [sentence for check in checks for sentence in check()]
+        world, kept = self.world(), self.storage()
+        return [
+            *(sentence for check in checks for sentence in check()),
+            *checker_topology.violations(world),
+            *checker_volumes.violations(world, kept),
+        ]
 
     # Every pod has one fate.
 
@@ -66,7 +59,7 @@ class Checker:
         held.update(s.uid for r in self.plan.requests for s in r.seats)
         yield from (f"{uid} holds {n} seats" for uid, n in held.items() if n > 1)
         yield from (f"{u.pod} has no reason" for u in self.plan.unplaced if not u.reasons or not u.reasons[0].message)
-        yield from (f"{pod} is placed though not judged" for pod in (*placed, *seated) if is_unjudged(self.pods[pod]))
+        yield from (f"{pod} is placed though not judged" for pod in (*placed, *seated) if is_beyond(self.pods[pod]))
         expected = "NoDemands" if not demand else "IncompletePlacement" if unplaced else "AllPlaced"
         if self.plan.result != expected:
             yield f"the result is {self.plan.result}, not {expected}"
@@ -77,6 +70,8 @@ class Checker:
         for bought in self.plan.requests:
             pool = self.pools[bought.pool]
             kind, place = self.offering(bought)
+            if self.is_blocked(bought.pool):
+                yield f"a machine is bought for pool {bought.pool}, whose last request failed"
             if self.is_out(bought.class_ref.name, kind["name"], place):
                 yield f"{kind['name']} in {place['name']} is bought though it is not to be had"
             if kind["pricePerHour"] != str(bought.price_per_hour):
@@ -135,30 +130,38 @@ class Checker:
                 yield f"{name} is not coming"
 
     def misfits(self, where: str, pods: list[Json], looks: Looks, residents: list[Json]) -> Iterator[str]:
+        """Yield why these pods cannot all be on one machine, whose name is `where`."""
         labels, taints, allocatable = looks
         if not pods:
             return
         present = {owner(p).get("uid") for p in residents}
         daemons = [
-            asked(d["spec"]["template"]["spec"])
+            spec
             for d in self.scene.daemon_sets
             if d["metadata"]["uid"] not in present
-            and wants(d["spec"]["template"]["spec"], labels)
-            and all(tolerates(d["spec"]["template"]["spec"], t) for t in taints)
+            and wants(spec := d["spec"]["template"]["spec"], labels, where)
+            and all(tolerates(spec, t) for t in taints)
         ]
-        used = plus(*daemons, *(asked(p["spec"]) for p in (*pods, *residents)))
+        used = plus(*map(asked, daemons), *(asked(p["spec"]) for p in (*pods, *residents)))
         for name in {n for p in pods for n in asked(p["spec"])}:
             if used[name] > allocatable.get(name, 0):
                 yield f"{where} is overfilled: {name} {used[name]} of {allocatable.get(name, 0)}"
         for k, p in enumerate(pods):
-            if not wants(p["spec"], labels):
+            if not wants(p["spec"], labels, where):
                 yield f"{key(p)} does not want {where}"
             yield from (
                 f"{key(p)} does not tolerate {t['key']} of {where}" for t in taints if not tolerates(p["spec"], t)
             )
-            for other in (*pods[k + 1 :], *residents):
-                if repels(p, other) or repels(other, p):
-                    yield f"{key(p)} and {key(other)} must not share {where}"
+            others = (*pods[k + 1 :], *residents)
+            here = {HOSTNAME: where}
+            yield from (
+                f"{key(p)} and {key(o)} must not share {where}"
+                for o in others
+                if clash(p, o, self.scene.namespaces, here, here)
+            )
+            for spec in (*daemons, *(o["spec"] for o in others)):
+                if number := same_port(p["spec"], spec):
+                    yield f"port {number} of {where} is asked for by {key(p)} and by another pod"
 
     # Limits, money, completeness.
 
@@ -213,21 +216,34 @@ class Checker:
             yield "optimal means that cost and bound are equal"
 
     def complete(self) -> Iterator[str]:
-        """Nobody is left out for whom a machine may still be bought."""
-        rooms = self.rooms()
+        """Nobody is left out for whom a machine may still be bought.
+
+        Where pods ask something of others, a round may decide for one group what stands in the way of
+        another one; later rounds must find a place for those, too.
+        """
+        rooms, world, kept = self.rooms(), self.world(), self.storage()
         for unplaced in self.plan.unplaced:
-            pod = self.pods[unplaced.pod]
-            if is_unjudged(pod) or (unplaced.reasons and unplaced.reasons[0].code == "BackOff"):
+            pod, code = self.pods[unplaced.pod], unplaced.reasons[0].code if unplaced.reasons else ""
+            if code == "NotJudged" and not is_beyond(pod):
+                yield f"{unplaced.pod} is not judged although it has nothing unusual"
+            if is_beyond(pod) or code in ("BackOff", "NotJudged"):
                 continue
-            for pool in self.pools_of(pod):
+            if checker_volumes.is_shared(kept, pod, self.scene.pods):
+                continue
+            if not self.is_settled and asks_of_others(pod):
+                continue
+            for pool in (name for name in self.pools_of(pod) if not self.is_blocked(name)):
                 for kind, place in self.catalogue(self.pools[pool]):
                     room = [rooms[pool, k] for k in ("", kind["name"])]
                     looks = offering_node(self.pools[pool], kind, place, "new")
                     ref = self.pools[pool]["spec"].get("template", {}).get("classRef", {}).get("name", "default")
-                    free = all(most is None or number < most for most, number in room)
+                    free = all(most is None or number + self.set_aside(pool) < most for most, number in room)
                     free = free and not self.is_probed(kind["name"], place)
                     free = free and not self.is_out(ref, kind["name"], place)
-                    if free and not list(self.misfits("", [pod], looks, [])):
+                    if not free or any(True for _ in self.misfits("new", [pod], looks, [])):
+                        continue
+                    spot = Spot("new", looks[0], looks[1], newcomers=[pod])
+                    if checker_topology.could_land(world, spot, pod) and checker_volumes.could_land(world, kept, spot):
                         yield f"{unplaced.pod} is left out although {kind['name']} may be bought for pool {pool}"
 
     def leaving(self) -> Iterator[str]:
@@ -271,116 +287,10 @@ class Checker:
             if after == "10m" and (since is None or (self.scene.now - moment(since)).total_seconds() < 600):
                 yield f"{leaving.node} is not idle for long enough"
 
-    # Looking things up.
 
-    def residents(self, node: str) -> list[Json]:
-        return [p for p in self.scene.pods if p["spec"].get("nodeName") == node and not is_finished(p)]
+def violations(scene: Scene, plan: Plan, *, is_settled: bool = False) -> list[str]:
+    """Return every rule that the plan breaks, as sentences.
 
-    def seats_after(self):
-        live = {
-            name: r
-            for name, r in self.requests.items()
-            if "deletionTimestamp" not in r["metadata"]
-            and name not in self.removals
-            and "releasedAt" not in r["status"]
-            and r["status"].get("phase", "Pending") in ("Pending", "Provisioning", "Ready")
-        }
-        return {
-            name: self.plan.reservations.get(name, [Seat.model_validate(s) for s in r["spec"]["reservedFor"]])
-            for name, r in live.items()
-        }
-
-    def pools_of(self, pod: Json) -> set[str]:
-        named = pod["spec"].get("nodeSelector", {}).get("growth.dev/pool")
-        if named is not None:
-            return {named} & set(self.pools)
-        if names_pools(pod):
-            return {name for name in self.pools if wants_pool(pod, name)}
-        return {
-            name
-            for name, p in self.pools.items()
-            if p["spec"].get("matchUnselectedPods", name == "default") and wants_pool(pod, name)
-        }
-
-    def catalogue(self, pool: Json) -> Iterator[tuple[Json, Json]]:
-        ref = pool["spec"].get("template", {}).get("classRef", {}).get("name", "default")
-        wanted = {t["name"].lower() for t in pool["spec"]["serverTypes"]}
-        for kind in self.classes.get(ref, {"spec": {"serverTypes": []}})["spec"]["serverTypes"]:
-            if kind["name"].lower() in wanted:
-                yield from ((kind, place) for place in kind["locations"])
-
-    def offering(self, bought: PlannedRequest) -> tuple[Json, Json]:
-        return next(
-            (k, p)
-            for k, p in self.catalogue(self.pools[bought.pool])
-            if k["name"] == bought.server_type and p["name"] == bought.location
-        )
-
-    def offering_of(self, spec: Json) -> tuple[Json, Json]:
-        kinds = self.classes[spec["classRef"]["name"]]["spec"]["serverTypes"]
-        return next(
-            (k, p)
-            for k in kinds
-            for p in k["locations"]
-            if (k["name"], p["name"]) == (spec["serverType"], spec["location"])
-        )
-
-    def is_probed(self, kind: str, place: Json) -> bool:
-        """Whether a machine that had no capacity lately is being tried, so that there may be no second one."""
-        entries = [e for c in self.scene.classes for e in c["status"]["unavailable"]]
-        tried = [
-            r
-            for r in (*self.plan.requests, *self.scene.requests)
-            if isinstance(r, PlannedRequest) or r["status"].get("phase", "Pending") == "Pending"
-        ]
-        places = [
-            (r.server_type, r.location)
-            if isinstance(r, PlannedRequest)
-            else (r["spec"]["serverType"], r["spec"]["location"])
-            for r in tried
-        ]
-        here = (kind, place["name"])
-        return here in places and any((e["serverType"], e["location"]) == here for e in entries)
-
-    def is_out(self, ref: str, kind: str, place: Json) -> bool:
-        status = self.classes[ref].get("status", {}).get("unavailable", ())
-        unmet = [
-            r
-            for r in self.requests.values()
-            if r["status"].get("phase") == "Unmet"
-            and (r["spec"]["serverType"], r["spec"]["location"]) == (kind, place["name"])
-            and moment(r["status"]["expiresAt"]) > self.scene.now
-        ]
-        noted = [
-            e
-            for e in status
-            if (e["serverType"], e["location"]) == (kind, place["name"]) and moment(e["until"]) > self.scene.now
-        ]
-        return not place.get("available", True) or bool(unmet or noted)
-
-
-def names_pools(pod: Json) -> bool:
-    """Whether every term of the pod's node affinity says which pools it may be in."""
-    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
-    return required is not None and all(
-        any(e["key"] == "growth.dev/pool" and e["operator"] in ("In", "Exists") for e in t["matchExpressions"])
-        for t in required["nodeSelectorTerms"]
-    )
-
-
-def wants_pool(pod: Json, name: str) -> bool:
-    """Whether the pod's node affinity allows this pool, other labels aside."""
-    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
-    return required is None or any(
-        all(
-            expression_holds(e, {"growth.dev/pool": name})
-            for e in t["matchExpressions"]
-            if e["key"] == "growth.dev/pool"
-        )
-        for t in required["nodeSelectorTerms"]
-    )
-
-
-def violations(scene: Scene, plan: Plan) -> list[str]:
-    """Return every rule that the plan breaks, as sentences."""
-    return Checker(scene, plan).violations()
+    With `is_settled`, rounds before have carried out what they decided: nobody may be left out any more.
+    """
+    return Checker(scene, plan, is_settled=is_settled).violations()

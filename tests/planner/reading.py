@@ -11,6 +11,7 @@ Json = dict[str, Any]
 Amounts = dict[str, int]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 OWN_TAINTS = {"growth.dev/unregistered", "growth.dev/reserved", "growth.dev/scale-down"}
+OLD_DISKS = {"awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk", "iscsi", "portworxVolume", "rbd"}
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 
@@ -40,19 +41,29 @@ def most(*parts: Amounts) -> Amounts:
     return {name: max(p.get(name, 0) for p in parts) for name in {n for p in parts for n in p}}
 
 
+def own_request(holder: Json) -> Amounts:
+    """Return what a container or a whole pod asks for: a limit stands for a request that is not given."""
+    resources = holder.get("resources", {})
+    return amounts(resources.get("limits")) | amounts(resources.get("requests"))
+
+
 def asked(spec: Json) -> Amounts:
-    """Return the effective request of a pod spec, with one pod slot."""
-    main = plus(*(amounts(c.get("resources", {}).get("requests")) for c in spec["containers"]))
+    """Return the effective request of a pod spec, with one pod slot.
+
+    What is asked for the pod as a whole stands in place of what its containers ask for.
+    """
+    main = plus(*(own_request(c) for c in spec["containers"]))
     side: Amounts = {}
     peak: Amounts = {}
     for c in spec.get("initContainers", ()):
-        own = amounts(c.get("resources", {}).get("requests"))
+        own = own_request(c)
         if c.get("restartPolicy") == "Always":
             side = plus(side, own)
             peak = most(peak, side)
         else:
             peak = most(peak, plus(side, own))
-    return plus(most(plus(main, side), peak), amounts(spec.get("overhead")), {"pods": 1})
+    whole = most(plus(main, side), peak) | own_request(spec)
+    return plus(whole, amounts(spec.get("overhead")), {"pods": 1})
 
 
 def expression_holds(e: Json, labels: dict[str, str]) -> bool:
@@ -62,19 +73,33 @@ def expression_holds(e: Json, labels: dict[str, str]) -> bool:
         "NotIn": lambda: value not in e["values"],
         "Exists": lambda: value is not None,
         "DoesNotExist": lambda: value is None,
-        "Gt": lambda: value is not None and value.isdigit() and int(value) > int(e["values"][0]),
-        "Lt": lambda: value is not None and value.isdigit() and int(value) < int(e["values"][0]),
+        "Gt": lambda: is_whole(value) and int(value or "") > int(e["values"][0]),
+        "Lt": lambda: is_whole(value) and int(value or "") < int(e["values"][0]),
     }
     return verdicts[e["operator"]]()
 
 
-def wants(spec: Json, labels: dict[str, str]) -> bool:
+def is_whole(value: str | None) -> bool:
+    return value is not None and value.lstrip("-").isdigit()
+
+
+def term_holds(term: Json, labels: dict[str, str], name: str) -> bool:
+    """Whether a node of these labels and this name meets a node selector term; an empty one selects no node."""
+    expressions, fields = term.get("matchExpressions", ()), term.get("matchFields", ())
+    assert all(f["key"] == "metadata.name" for f in fields)
+    return (
+        bool(expressions or fields)
+        and all(expression_holds(e, labels) for e in expressions)
+        and all(expression_holds(f, {"metadata.name": name}) for f in fields)
+    )
+
+
+def wants(spec: Json, labels: dict[str, str], name: str) -> bool:
+    """Whether the pod's node selector and node affinity allow this node; a machine to come has a name of no pod's."""
     if any(labels.get(k) != v for k, v in spec.get("nodeSelector", {}).items()):
         return False
     required = spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
-    return required is None or any(
-        all(expression_holds(e, labels) for e in term["matchExpressions"]) for term in required["nodeSelectorTerms"]
-    )
+    return required is None or any(term_holds(term, labels, name) for term in required["nodeSelectorTerms"])
 
 
 def tolerates(spec: Json, taint: Json) -> bool:
@@ -86,19 +111,6 @@ def tolerates(spec: Json, taint: Json) -> bool:
         return t.get("key") == taint["key"] and t.get("value", "") == taint.get("value", "")
 
     return taint["effect"] == "PreferNoSchedule" or any(covers(t) for t in spec.get("tolerations", ()))
-
-
-def repels(one: Json, other: Json) -> bool:
-    """Whether the first pod's anti-affinity selects the second."""
-    if one["metadata"]["namespace"] != other["metadata"]["namespace"]:
-        return False
-    labels = other["metadata"].get("labels", {})
-    for term in one["spec"].get("affinity", {}).get("podAntiAffinity", {}).get(REQUIRED, ()):
-        assert term["topologyKey"] == "kubernetes.io/hostname"
-        pairs = term["labelSelector"]["matchLabels"].items()
-        if all(labels.get(k) == v for k, v in pairs):
-            return True
-    return False
 
 
 def key(pod: Json) -> str:
@@ -131,13 +143,13 @@ def is_demand(pod: Json) -> bool:
     )
 
 
-def is_unjudged(pod: Json) -> bool:
+def is_beyond(pod: Json) -> bool:
+    """Whether the pod has a constraint that this checker cannot judge, so that it must not be placed."""
     spec = pod["spec"]
     return bool(
-        spec.get("topologySpreadConstraints")
-        or spec.get("volumes")
-        or spec.get("affinity", {}).get("podAffinity", {}).get(REQUIRED)
-        or any(p.get("hostPort") for c in spec["containers"] for p in c.get("ports", ()))
+        spec.get("resourceClaims")
+        or any(set(v) & OLD_DISKS for v in spec.get("volumes", ()))
+        or any(t.get("operator") in ("Gt", "Lt") for t in spec.get("tolerations", ()))
     )
 
 

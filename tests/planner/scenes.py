@@ -36,17 +36,34 @@ class Scene:
     classes: list[Json] = field(default_factory=list)
     requests: list[Json] = field(default_factory=list)
     removals: list[Json] = field(default_factory=list)
+    claims: list[Json] = field(default_factory=list)
+    volumes: list[Json] = field(default_factory=list)
+    storage_classes: list[Json] = field(default_factory=list)
+    csi_nodes: list[Json] = field(default_factory=list)
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Labels by name."""
     protected: set[str] = field(default_factory=set)
     now: datetime = NOW
 
     def snapshot(self, memory: PlannerMemory | None = None) -> Snapshot:
-        parsed = parse_objects(pods=self.pods, nodes=self.nodes, daemon_sets=self.daemon_sets)
+        parsed = parse_objects(
+            pods=self.pods,
+            nodes=self.nodes,
+            daemon_sets=self.daemon_sets,
+            namespaces=[namespace(name, labels) for name, labels in self.namespaces.items()],
+            claims=self.claims,
+            volumes=self.volumes,
+            storage_classes=self.storage_classes,
+            csi_nodes=self.csi_nodes,
+        )
         kwok = [KwokNodeClass.model_validate(c) for c in self.classes]
         return Snapshot(
             now=self.now,
             pods=parsed.pods,
             nodes=parsed.nodes,
             daemon_sets=parsed.daemon_sets,
+            namespaces=parsed.namespaces,
+            volumes=parsed.volumes,
             pools=tuple(NodePool.model_validate(p) for p in self.pools),
             classes=tuple(
                 NodeClass(
@@ -221,6 +238,10 @@ def removal(name: str, kind: str = "cx22", *, of_pool: str = "default", deleting
         "immediate": status.pop("immediate", False),
     }
     return {"apiVersion": GROUP, "kind": "NodeRemovalRequest", "metadata": metadata, "spec": spec, "status": status}
+
+
+def namespace(name: str, labels: dict[str, str]) -> Json:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
 def seat(raw: Json) -> Json:

@@ -4,6 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.planner.disks import csi_node
+from tests.planner.neighbours import add_ports, add_volumes, storage_for, wishes
 from tests.planner.scenes import (
     KINDS,
     Json,
@@ -54,9 +56,12 @@ def pod_specs(draw: st.DrawFn) -> dict[str, Any]:
     elif wish in (4, 5, 6):
         spec["affinity"] = apart(app=draw(st.sampled_from(APPS)))
     elif wish == 7:
-        spec["topologySpreadConstraints"] = [{"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone"}]
-    elif wish == 8:
-        spec["initContainers"] = [{"name": "init", "resources": {"requests": {"cpu": "1800m"}}}]
+        spec["overhead"] = {"cpu": "250m", "memory": "64Mi"}
+    elif wish in (8, 9):
+        init = {"name": "init", "resources": {"requests": {"cpu": "1800m"}}}
+        spec["initContainers"] = [init | ({"restartPolicy": "Always"} if wish == 9 else {})]
+    elif wish == 10:
+        spec["resources"] = {"requests": {"cpu": "1200m"}}
     if draw(st.integers(0, 4)) == 0:
         spec["tolerations"] = [{"key": "team", "operator": "Exists"}]
     if draw(st.integers(0, 9)) == 0:
@@ -70,6 +75,31 @@ def workloads(draw: st.DrawFn, name: str, largest: int = 6) -> list[Json]:
     number = draw(st.integers(1, largest))
     cpu, memory, spec = draw(st.sampled_from(CPU)), draw(st.sampled_from(MEMORY)), draw(pod_specs())
     return [pod(f"{name}-{k}", cpu, memory, owner=f"rs-{name}", **spec) for k in range(number)]
+
+
+@st.composite
+def sociable(draw: st.DrawFn, name: str, largest: int = 6) -> list[Json]:
+    """Draw equal pods that may ask something of other pods, of ports or of volumes."""
+    pods = draw(workloads(name, largest))
+    wish = draw(st.integers(0, 7))
+    if wish < 4:
+        asked = draw(wishes(pods[0]["metadata"]["labels"]["app"]))
+        for p in pods:
+            p["spec"] |= asked
+    elif wish == 4:
+        add_ports(draw, pods)
+    elif wish == 5:
+        add_volumes(draw, pods)
+    if draw(st.integers(0, 9)) == 0:
+        for p in pods:
+            p["metadata"]["namespace"] = "other"
+    if draw(st.integers(0, 15)) == 0:
+        for p in pods:
+            p["spec"]["schedulingGates"] = [{"name": "later"}]
+    if draw(st.integers(0, 15)) == 0:
+        for p in pods:
+            p["spec"]["resourceClaims"] = [{"name": "card", "resourceClaimName": "card"}]
+    return pods
 
 
 @st.composite
@@ -124,7 +154,7 @@ def classes(draw: st.DrawFn) -> Json:
 
 
 @st.composite
-def node_and_friends(draw: st.DrawFn, name: str) -> tuple[Json, list[Json], list[Json]]:
+def node_and_friends(draw: st.DrawFn, name: str, *, are_sociable: bool = True) -> tuple[Json, list[Json], list[Json]]:
     """Draw a node, the pods on it and perhaps its removal."""
     kind = draw(st.sampled_from(sorted(KINDS)))
     notes = {}
@@ -133,9 +163,11 @@ def node_and_friends(draw: st.DrawFn, name: str) -> tuple[Json, list[Json], list
     if draw(st.integers(0, 7)) == 0:
         notes["growth.dev/do-not-remove"] = "yes"
     taints = draw(st.sampled_from([[], [], [TAINT]]))
+    where = draw(st.sampled_from(["fsn1", "fsn1", "nbg1"]))
     made = node(
         name,
         kind,
+        labels={"topology.kubernetes.io/zone": where, "topology.kubernetes.io/region": where},
         of_pool=draw(st.sampled_from(["default", "default", "batch", None])),
         ready=draw(st.integers(0, 7)) > 0,
         annotations=notes,
@@ -150,10 +182,15 @@ def node_and_friends(draw: st.DrawFn, name: str) -> tuple[Json, list[Json], list
             node=name,
             labels={"app": draw(st.sampled_from(APPS))},
             phase=draw(st.sampled_from(["Running", "Running", "Succeeded"])),
-            **({"affinity": apart(app=draw(st.sampled_from(APPS)))} if draw(st.integers(0, 3)) == 0 else {}),
+            **draw(st.sampled_from([{}, {"affinity": apart(app=app)}, draw(wishes(app)) if are_sociable else {}])),
         )
         for k in range(draw(st.integers(0, 3)))
+        for app in [draw(st.sampled_from(APPS))]
     ]
+    if are_sociable and pods and draw(st.integers(0, 5)) == 0:
+        add_ports(draw, pods[:1])
+    if are_sociable and pods and draw(st.integers(0, 5)) == 0:
+        add_volumes(draw, pods[:1])
     removals = []
     owner_pool = made["metadata"]["labels"].get("growth.dev/pool")
     if owner_pool is not None and draw(st.integers(0, 3)) == 0:
@@ -203,16 +240,16 @@ def keep_for(draw: st.DrawFn, scene: Scene, names: list[str]) -> None:
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> Scene:
-    """Draw a whole scene."""
+def scenes(draw: st.DrawFn, *, are_sociable: bool = True) -> Scene:
+    """Draw a whole scene, in which pods may ask something of other pods, of ports and of volumes, or never do."""
     scene = Scene(classes=[draw(classes())], pools=[draw(pools("default"))])
     if draw(st.booleans()):
         scene.pools.append(draw(pools("batch")))
     names = [p["metadata"]["name"] for p in scene.pools]
     for k in range(draw(st.integers(0, 4))):
-        scene.pods += draw(workloads(f"app{k}"))
+        scene.pods += draw(sociable(f"app{k}") if are_sociable else workloads(f"app{k}"))
     for k in range(draw(st.integers(0, 4))):
-        made, pods, removals = draw(node_and_friends(f"node-{k}"))
+        made, pods, removals = draw(node_and_friends(f"node-{k}", are_sociable=are_sociable))
         if made["metadata"]["labels"].get("growth.dev/pool", names[0]) in names:
             scene.nodes.append(made)
             scene.pods += pods
@@ -232,10 +269,53 @@ def scenes(draw: st.DrawFn) -> Scene:
                     {"phase": "Provisioning", "createAttemptAt": before(seconds=9)},
                     {"phase": "Unmet", "expiresAt": after(seconds=60)},
                     {"phase": "Unmet", "expiresAt": before(seconds=1)},
+                    {"phase": "Failed", "expiresAt": before(seconds=1)},
+                    {"phase": "Failed", "expiresAt": after(seconds=60)},
                 ]
             )
         )
         scene.requests.append(
             request(f"coming-{k}", draw(st.sampled_from(sorted(KINDS))), of_pool=draw(st.sampled_from(names)), **status)
         )
+    for kind, objects in storage_for(draw, scene.pods).items():
+        setattr(scene, kind, objects)
+    if draw(st.booleans()):
+        scene.csi_nodes = [csi_node(n["metadata"]["name"], draw(st.integers(1, 3))) for n in scene.nodes]
+    return scene
+
+
+ZONED = ("fsn1", "nbg1", "hel1")
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> Scene:
+    """Draw a scene in which only other pods, ports and volumes are in the way: three zones, enough machines."""
+    kinds = [server_type(kind, locations=ZONED[: draw(st.integers(1, 3))]) for kind in ("cx22", "cx42")]
+    scene = Scene(classes=[node_class(*kinds)], pools=[pool(types=["cx22", "cx42"], limits={"max": 40})])
+    scene.namespaces = {"other": {"team": "blue"}}
+    for k in range(draw(st.integers(0, 4))):
+        taints, zone = draw(st.sampled_from([[], [], [TAINT]])), draw(st.sampled_from(ZONED))
+        labels = {"topology.kubernetes.io/zone": zone} | draw(st.sampled_from([{}, {"disk": "ssd"}, {"disk": "hdd"}]))
+        scene.nodes.append(
+            node(f"node-{k}", "cx22", of_pool=draw(st.sampled_from([None, "default"])), labels=labels, taints=taints)
+        )
+        for j in range(draw(st.integers(0, 3))):
+            app = draw(st.sampled_from(APPS))
+            more = draw(st.sampled_from([{}, {}, draw(wishes(app))]))
+            scene.pods.append(pod(f"on-{k}-{j}", "100m", "64Mi", node=f"node-{k}", labels={"app": app}, **more))
+    for k in range(draw(st.integers(1, 5))):
+        app = draw(st.sampled_from(APPS))
+        asked = draw(st.one_of(wishes(app), wishes(app), st.just({})))
+        cpu = draw(st.sampled_from(["50m", "50m", "900m"]))
+        number = draw(st.integers(1, 5))
+        pods = [pod(f"app{k}-{j}", cpu, "64Mi", owner=f"rs-{k}", labels={"app": app}, **asked) for j in range(number)]
+        add = draw(st.integers(0, 7))
+        if add == 0:
+            add_ports(draw, pods)
+        elif add == 1:
+            add_volumes(draw, pods)
+        scene.pods += pods
+    for kind, objects in storage_for(draw, scene.pods).items():
+        setattr(scene, kind, objects)
+    scene.csi_nodes = [csi_node(n["metadata"]["name"], draw(st.integers(1, 3))) for n in scene.nodes]
     return scene

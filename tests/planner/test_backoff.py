@@ -104,7 +104,7 @@ def test_pods_without_a_pool_wait_by_the_default_policy():
 
 def test_pods_that_are_not_judged_do_not_wait():
     given = scene()
-    given.pods = [pod("a", volumes=[{"persistentVolumeClaim": {}}])]
+    given.pods = [pod("a", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}])]
     made = rounds(given, 5)
     assert codes(made) == [["NotJudged"]]
     assert made.memory.backoff == {}

@@ -3,13 +3,29 @@
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from planner.model import Placed, Plan, PlannedRemoval, PlanResult, Reason, RemovalCancel, Unplaced
 from planner.plan import plan
 from tests.planner.checker import violations
-from tests.planner.scenes import NOW, Scene, apart, before, node, node_class, pod, pool, removal, request
+from tests.planner.disks import claim, storage_class
+from tests.planner.scenes import (
+    NOW,
+    Scene,
+    apart,
+    before,
+    daemon_set,
+    needs,
+    node,
+    node_class,
+    pod,
+    pool,
+    removal,
+    request,
+)
+from tests.planner.wishes import ZONE, affinity, named, spread, term
 
 
 def good() -> tuple[Scene, Plan]:
@@ -113,6 +129,12 @@ def test_an_offering_that_is_not_to_be_had():
     assert "is bought though it is not to be had" in told(scene, made)
 
 
+def test_a_pool_whose_last_request_failed():
+    scene, made = good()
+    scene.requests.append(request("failed", phase="Failed", expiresAt="2026-03-01T12:01:00Z"))
+    assert "a machine is bought for pool default, whose last request failed" in told(scene, made)
+
+
 def test_a_removed_node_with_a_pod_or_below_the_minimum():
     scene, made = good()
     scene.nodes[0]["metadata"]["annotations"]["growth.dev/idle-since"] = before(hours=1)
@@ -136,9 +158,126 @@ def test_a_node_under_removal_that_nobody_cancels():
     assert "nobody cancels" not in told(scene, saved)
 
 
-@pytest.mark.parametrize("field", ["topologySpreadConstraints", "volumes"])
-def test_a_pod_placed_though_not_judged(field: str):
+@pytest.mark.parametrize(
+    "beyond",
+    [
+        {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
+        {"volumes": [{"name": "old", "cinder": {"volumeID": "x"}}]},
+        {"tolerations": [{"key": "slots", "operator": "Gt", "value": "3", "effect": "NoSchedule"}]},
+    ],
+)
+def test_a_pod_placed_though_not_judged(beyond: dict[str, Any]):
     scene, made = good()
-    values = {"topologySpreadConstraints": [{"topologyKey": "zone"}], "volumes": [{"persistentVolumeClaim": {}}]}
-    scene.pods[0]["spec"][field] = values[field]
+    scene.pods[0]["spec"] |= beyond
     assert "default/a is placed though not judged" in told(scene, made)
+
+
+def test_a_pod_not_judged_though_there_is_nothing_to_it():
+    scene, made = good()
+    mute = Unplaced("default/large", "uid-large", (Reason("NotJudged", "spec.restartPolicy"),))
+    assert "default/large is not judged although" in told(scene, replace(made, unplaced=(mute,)))
+
+
+@pytest.mark.parametrize(
+    "hungry",
+    [
+        {"initContainers": [{"name": "i", "resources": {"requests": {"cpu": "3"}}}]},
+        {"initContainers": [{"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}}]},
+        {"overhead": {"cpu": "1"}},
+        {"resources": {"requests": {"cpu": "3"}}},
+        {"containers": [{"name": "gpu", "resources": {"limits": {"example.com/gpu": "1"}}}]},
+    ],
+)
+def test_a_pod_that_asks_for_more_than_its_containers_say(hungry: dict[str, Any]):
+    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m")])
+    made = plan(scene.snapshot())
+    assert violations(scene, made) == []
+    scene.pods[0]["spec"] |= hungry
+    assert "new-0 is overfilled" in told(scene, made) or "new cx22 is overfilled" in told(scene, made)
+
+
+def test_a_pod_as_a_whole_may_ask_for_less_than_its_containers():
+    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m")])
+    made = plan(scene.snapshot())
+    scene.pods[0]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2500m"
+    assert "is overfilled" in told(scene, made)
+    scene.pods[0]["spec"]["resources"] = {"requests": {"cpu": "1900m"}}
+    assert told(scene, made) == ""
+
+
+def test_a_gated_pod_is_no_demand():
+    scene, made = good()
+    scene.pods[0]["spec"]["schedulingGates"] = [{"name": "later"}]
+    assert "default/a is no demand" in told(scene, made)
+
+
+def test_a_new_daemon_set_that_no_longer_fits_beside():
+    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1950m")])
+    made = plan(scene.snapshot())
+    scene.daemon_sets = [daemon_set("agent", "100m", nodeSelector={"disk": "ssd"})]
+    assert violations(scene, made) == []
+    scene.daemon_sets = [daemon_set("agent", "100m")]
+    assert "new cx22 is overfilled: cpu 2050 of 2000" in told(scene, made)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        needs([{"key": "disk", "operator": "Exists"}]),
+        needs([{"key": "disk", "operator": "In", "values": ["ssd"]}]),
+        needs([{"key": "kubernetes.io/os", "operator": "NotIn", "values": ["linux"]}]),
+        needs([{"key": "kubernetes.io/os", "operator": "DoesNotExist"}]),
+        needs([{"key": "generation", "operator": "Gt", "values": ["3"]}]),
+        needs([{"key": "generation", "operator": "Lt", "values": ["9"]}]),
+        needs([]),
+        affinity(fields=named("old")),
+    ],
+)
+def test_a_machine_that_the_pod_does_not_want(wish: dict[str, Any]):
+    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m")])
+    made = plan(scene.snapshot())
+    scene.pods[0]["spec"]["affinity"] = wish
+    assert "default/a does not want new cx22" in told(scene, made)
+
+
+@pytest.mark.parametrize(
+    ("toleration", "is_refused"),
+    [
+        (None, True),
+        ({"operator": "Exists"}, False),
+        ({"key": "team", "operator": "Exists", "effect": "NoExecute"}, True),
+        ({"key": "team", "value": "blue"}, False),
+        ({"key": "team", "value": "red"}, True),
+    ],
+)
+def test_a_machine_that_the_pod_does_not_tolerate(toleration: dict[str, str] | None, is_refused: object):
+    tainted = {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]}
+    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m")])
+    made = plan(scene.snapshot())
+    scene.pools[0]["spec"]["template"] = tainted
+    scene.pods[0]["spec"]["tolerations"] = [toleration] if toleration else []
+    assert ("default/a does not tolerate team" in told(scene, made)) == is_refused
+
+
+@pytest.mark.parametrize(
+    ("wish", "claims"),
+    [
+        ({"topologySpreadConstraints": [spread(app="a")]}, []),
+        ({"affinity": affinity(away=term(ZONE, {"app": "b"}))}, []),
+        ({"affinity": affinity(near=term(ZONE, {"app": "runs"}))}, []),
+        ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}]}, [claim("disk")]),
+    ],
+)
+def test_a_pod_left_out_although_its_wish_can_be_met(wish: dict[str, Any], claims: list[dict[str, Any]]):
+    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", labels={"app": "a"}, **wish)])
+    scene.pods.append(pod("runs", "2", node="full", labels={"app": "runs"}))
+    scene.nodes, scene.claims, scene.storage_classes = [node("full")], claims, [storage_class()]
+    reasons = (Reason("SpreadUnsatisfiable", "no"),)
+    lazy = Plan(PlanResult.INCOMPLETE_PLACEMENT, unplaced=(Unplaced("default/a", "uid-a", reasons),), optimal=True)
+    settled = violations(scene, lazy, is_settled=True)
+    assert "default/a is left out although cx22 may be bought for pool default" in settled
+    # Who asks something of others may have to wait for the next round; who does not, has no reason to.
+    assert (settled == violations(scene, lazy)) == bool(claims)
+    # Nobody may complain where it cannot be met.
+    scene.pods[0]["spec"]["affinity"] = affinity(away=term(ZONE, {"app": "runs"}))
+    assert violations(scene, lazy, is_settled=True) == []

@@ -2,10 +2,10 @@
 
 import pytest
 
-from planner.constraints import NEW_HOST, holds, keep_away, untolerated, wants_node
+from planner.constraints import NEW_HOST, holds, untolerated, wants_node
 from planner.objects import Requirement, Taint, Toleration
 from planner.parse import parse_pod
-from tests.planner.scenes import apart, needs, pod
+from tests.planner.scenes import needs, pod
 
 LABELS = {"arch": "arm64", "cores": "8", "empty": ""}
 
@@ -69,14 +69,3 @@ def test_no_pod_can_name_a_machine_that_does_not_exist_yet():
     assert not wants_node(parse_pod(pod("p", nodeSelector={"kubernetes.io/hostname": "node-1"})), labels)
     other = needs([{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["node-1"]}])
     assert wants_node(parse_pod(pod("p", affinity=other)), labels)
-
-
-def test_anti_affinity_holds_both_ways_and_within_a_namespace():
-    shy = parse_pod(pod("shy", labels={"app": "shy"}, affinity=apart(app="web")))
-    web = parse_pod(pod("web", labels={"app": "web"}))
-    elsewhere = parse_pod(pod("web", labels={"app": "web"}, namespace="other"))
-    assert keep_away(shy, web)
-    assert keep_away(web, shy)
-    assert not keep_away(shy, shy)
-    assert not keep_away(web, web)
-    assert not keep_away(shy, elsewhere)

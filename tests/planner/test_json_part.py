@@ -56,6 +56,10 @@ def test_null_and_absence_are_empty(key):
         (lambda: PART.name("nothing"), "spec.nothing: a name is needed"),
         (lambda: Part({"at": "2026-03-01T12:00:00"}).moment("at"), "at: '2026-03-01T12:00:00' has no time zone"),
         (lambda: Part({"a": {"cpu": ["1"]}}).amounts("a"), "a.cpu: ['1'] is not a quantity"),
+        (lambda: Part({"a": {1: "b"}}).text_map("a"), "a: the name 1 is not a text: put it in quotes"),
+        (lambda: Part({"a": {True: "1"}}).amounts("a"), "a: the name True is not a text: put it in quotes"),
+        (lambda: Part({"n": 2**63}).number("n"), "n: 9223372036854775808 is not a whole number"),
+        (lambda: Part({"n": 10**5000}).number("n"), "n: a value of type int is not a whole number"),
         (lambda: Part([]), "object: [] is not an object with fields"),
     ],
 )

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planner.objects import Requirement, Taint, Toleration
+from planner.objects import PodTerm, Requirement, Taint, Toleration
 from planner.parse import UnreadableObject, parse_daemon_set, parse_node, parse_objects, parse_pod
 from tests.planner.scenes import apart, daemon_set, needs, node, pod
 
@@ -33,7 +33,9 @@ def test_a_pod_with_everything_the_planner_judges():
         Requirement("growth.dev/pool", "In", ("default",)),
     )
     assert made.node_affinity == ((Requirement("zone", "In", ("a", "b")),), (Requirement("gpu", "Exists"),))
-    assert made.hostname_anti_affinity == ((Requirement("app", "In", ("web",)),),)
+    assert made.pod_anti_affinity == (
+        PodTerm(HOST, (Requirement("app", "In", ("web",)),), frozenset({"default"}), namespace_selector=None),
+    )
     assert made.tolerations == (Toleration("team", "Exists", "", "NoSchedule"), Toleration("", "Exists"))
     assert made.owner is not None
     assert (made.owner.kind, made.owner.uid) == ("ReplicaSet", "rs-web")
@@ -65,81 +67,42 @@ def test_only_the_controller_of_a_pod_is_its_owner():
 
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-ZONE_APART = {"topologyKey": "zone", "labelSelector": {}}
+NAMED = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
+DISKS = ["awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk", "iscsi", "portworxVolume", "rbd"]
 
 
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
-        ({"topologySpreadConstraints": [SPREAD]}, "spec.topologySpreadConstraints[0]"),
-        ({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone"}]}, "spec.topologySpreadConstraints[0]"),
-        ({"affinity": {"podAffinity": {REQUIRED: [ZONE_APART]}}}, "spec.affinity.podAffinity"),
-        (
-            {"affinity": {"podAntiAffinity": {REQUIRED: [ZONE_APART]}}},
-            f"spec.affinity.podAntiAffinity.{REQUIRED}[0] (topologyKey zone)",
-        ),
-        (
-            {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOST, "namespaceSelector": {}}]}}},
-            f"spec.affinity.podAntiAffinity.{REQUIRED}[0].namespaceSelector",
-        ),
-        (
-            {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOST, "namespaces": ["other"]}]}}},
-            f"spec.affinity.podAntiAffinity.{REQUIRED}[0].namespaces",
-        ),
-        (
-            {
-                "affinity": {
-                    "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name"}]}]}}
-                }
-            },
-            f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchFields",
-        ),
-        (
-            {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}]},
-            "spec.volumes[0].persistentVolumeClaim",
-        ),
-        ({"volumes": [{"name": "d", "ephemeral": {}}]}, "spec.volumes[0].ephemeral"),
         ({"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims"),
-        ({"resources": {"requests": {"cpu": "1"}}}, "spec.resources"),
-        ({"containers": [{"ports": [{"containerPort": 1, "hostPort": 80}]}]}, "spec.containers[0].ports[0].hostPort"),
-        (
-            {"hostNetwork": True, "containers": [{"ports": [{"containerPort": 80}]}]},
-            "spec.containers[0].ports[0].hostPort",
-        ),
         ({"tolerations": [{"key": "a", "operator": "Gt", "value": "3"}]}, "spec.tolerations[0].operator"),
+        *(({"volumes": [{"name": "e", "emptyDir": {}}, {"name": "d", d: {}}]}, f"spec.volumes[1].{d}") for d in DISKS),
     ],
 )
-def test_constraints_that_are_not_judged_yet_are_named(spec: dict, field: str):
+def test_what_is_not_judged_is_named(spec: dict, field: str):
     assert parse_pod(pod("a", **spec)).unjudged == (field,)
 
 
 @pytest.mark.parametrize(
     "spec",
     [
-        {"topologySpreadConstraints": [SPREAD | {"whenUnsatisfiable": "ScheduleAnyway"}]},
-        {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}},
-        {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}},
+        {"topologySpreadConstraints": [SPREAD, SPREAD | {"whenUnsatisfiable": "ScheduleAnyway"}]},
+        {"affinity": {"podAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}},
+        {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [NAMED]}}}},
+        {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}, {"name": "s", "ephemeral": {}}]},
+        {"containers": [{"ports": [{"containerPort": 1, "hostPort": 80}]}]},
+        {"affinity": {"podAffinity": {PREFERRED: [{"weight": 1}]}, "nodeAffinity": {PREFERRED: [{"weight": 1}]}}},
         {"volumes": [{"name": "e", "emptyDir": {}}, {"name": "c", "configMap": {"name": "c"}}]},
+        {"volumes": [{"name": "inline", "csi": {"driver": "secrets.example"}}]},
         {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOST, "namespaces": ["default"]}]}}},
+        {"resources": {"requests": {"cpu": "1"}}},
+        {"runtimeClassName": "gvisor", "overhead": {"cpu": "100m"}},
     ],
 )
-def test_wishes_and_harmless_parts_do_not_hinder(spec: dict):
+def test_what_is_judged_and_what_is_a_wish_is_not_named(spec: dict):
     assert parse_pod(pod("a", **spec)).unjudged == ()
-
-
-def test_a_term_without_a_selector_selects_no_pod_and_an_empty_one_all():
-    def selectors(term: dict) -> tuple:
-        return parse_pod(pod("a", affinity={"podAntiAffinity": {REQUIRED: [term]}})).hostname_anti_affinity
-
-    assert selectors({"topologyKey": HOST}) == ()
-    assert selectors({"topologyKey": HOST, "labelSelector": {}}) == ((),)
-
-
-def test_match_label_keys_stand_for_the_pods_own_values():
-    term = {"topologyKey": HOST, "labelSelector": {}, "matchLabelKeys": ["rev"], "mismatchLabelKeys": ["tenant"]}
-    made = parse_pod(pod("a", labels={"rev": "7", "tenant": "x"}, affinity={"podAntiAffinity": {REQUIRED: [term]}}))
-    assert made.hostname_anti_affinity == ((Requirement("rev", "In", ("7",)), Requirement("tenant", "NotIn", ("x",))),)
 
 
 def test_a_node():
@@ -190,8 +153,8 @@ def test_the_pods_of_a_daemon_set_are_in_its_namespace():
             "matchExpressions[0].operator: 'Is' is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt",
         ),
         (
-            {"spec": {"affinity": needs([{"key": "a", "operator": "Gt", "values": ["many"]}])}},
-            "matchExpressions[0].values: Gt needs one whole number as text",
+            {"spec": {"affinity": needs([{"key": "a", "operator": "Gt", "values": ["1", "2"]}])}},
+            "matchExpressions[0].values: Gt needs one value",
         ),
         ({"spec": {"affinity": needs([{"key": "a", "operator": "In"}])}}, "In needs at least one value"),
         ({"spec": "web"}, "Pod default/a: spec: 'web' is not an object with fields"),
@@ -207,11 +170,47 @@ def test_what_cannot_be_read_is_named_in_one_line(change: dict, message: str):
 
 def test_one_unreadable_object_stops_no_other():
     broken = pod("broken", cpu="a lot")
-    parsed = parse_objects(pods=[pod("a"), broken, {"metadata": {}}, pod("b")], nodes=[node("n"), {"spec": 1}])
+    parsed = parse_objects(
+        pods=[pod("a"), broken, {"metadata": {}}, pod("b")],
+        nodes=[node("n"), {"spec": 1}],
+        daemon_sets=[daemon_set("agent"), {"metadata": {"name": "d"}, "spec": {"template": []}}],
+        namespaces=[{"metadata": {"name": "shop", "labels": {"team": "blue"}}}, {"metadata": {"name": 1}}],
+        claims=[{"metadata": {"name": "c"}}, {"metadata": {"name": "d"}, "spec": "x"}],
+        volumes=[{"metadata": {"name": "v"}}, {"metadata": {"name": "w"}, "spec": {"capacity": {"storage": "big"}}}],
+        storage_classes=[{"metadata": {"name": "fast"}}, {"metadata": {"name": "slow"}, "provisioner": 3}],
+        csi_nodes=[{"metadata": {"name": "n"}}, {"metadata": {"name": "m"}, "spec": {"drivers": 1}}],
+    )
     assert [p.name for p in parsed.pods] == ["a", "b"]
     assert [n.name for n in parsed.nodes] == ["n"]
-    first, second, third = parsed.problems
+    assert [d.name for d in parsed.daemon_sets] == ["agent"]
+    assert parsed.namespaces == {"shop": {"team": "blue", "kubernetes.io/metadata.name": "shop"}}
+    assert [c.key for c in parsed.volumes.claims] == ["default/c"]
+    assert [v.name for v in parsed.volumes.volumes] == ["v"]
+    assert [c.name for c in parsed.volumes.classes] == ["fast"]
+    first, second, *others = parsed.problems
     assert (first.kind, first.name, first.uid) == ("Pod", "default/broken", "uid-broken")
     assert first.message.startswith("spec.containers[0].resources.requests.cpu: ")
     assert (second.name, second.message) == ("without a name", "metadata.name: a name is needed")
-    assert third.kind == "Node"
+    assert sorted((p.kind, p.name, p.message.partition(":")[0]) for p in others) == [
+        ("CSINode", "m", "spec.drivers"),
+        ("DaemonSet", "d", "spec.template"),
+        ("Namespace", "without a name", "metadata.name"),
+        ("Node", "without a name", "metadata.name"),
+        ("PersistentVolume", "w", "spec.capacity.storage"),
+        ("PersistentVolumeClaim", "d", "spec"),
+        ("StorageClass", "slow", "provisioner"),
+    ]
+
+
+def test_nodes_have_the_attach_limits_of_their_csi_nodes():
+    def csi_node(name: str, *drivers: dict) -> dict:
+        return {"metadata": {"name": name}, "spec": {"drivers": list(drivers)}}
+
+    limited = {"name": "a.example", "nodeID": "1", "allocatable": {"count": 16}}
+    full = {"name": "b.example", "nodeID": "1", "allocatable": {"count": 0}}
+    unlimited = {"name": "c.example", "nodeID": "1", "allocatable": {}}
+    parsed = parse_objects(
+        nodes=[node("n1"), node("n2"), node("n3")],
+        csi_nodes=[csi_node("n1", limited, full, unlimited), csi_node("n2", unlimited), csi_node("gone", limited)],
+    )
+    assert [n.attach_limits for n in parsed.nodes] == [{"a.example": 16, "b.example": 0}, {}, {}]

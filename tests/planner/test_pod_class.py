@@ -1,11 +1,21 @@
 """Pods that are alike are one class, with a hash that the next round knows again."""
 
-from planner.parse import parse_pod
+import pytest
+
+from planner.parse import parse_objects, parse_pod
 from planner.pod_class import ClassKeys, group, seat_of
+from planner.volumes import resolve
+from tests.planner.disks import claim, storage_class, using, volume
+from tests.planner.reading import Json
 from tests.planner.scenes import apart, before, pod
+from tests.planner.wishes import HOST, ZONE, affinity, spread, term
 
 
-def key(raw):
+def ports(host: int, **more: str) -> list[Json]:
+    return [{"ports": [{"containerPort": 80, "hostPort": host} | more]}]
+
+
+def key(raw: Json) -> str:
     return ClassKeys().of(parse_pod(raw))
 
 
@@ -21,7 +31,18 @@ def test_what_a_pod_asks_for_tells_it_apart():
         pod("a", tolerations=[{"operator": "Exists"}]),
         pod("a", priority=1),
         pod("a", affinity=apart(app="x")),
-        pod("a", hostNetwork=True, containers=[{"ports": [{"containerPort": 1}]}]),
+        pod("a", affinity=affinity(away=term(ZONE, {"app": "x"}))),
+        pod("a", affinity=affinity(away=term(HOST, {"app": "x"}, namespaces=["shop"]))),
+        pod("a", affinity=affinity(away=term(HOST, {"app": "x"}, namespaceSelector={}))),
+        pod("a", affinity=affinity(near=term(ZONE, {"app": "x"}))),
+        pod("a", affinity=affinity(near=term(ZONE, {"app": "x"})), labels={"app": "x"}),
+        pod("a", affinity=affinity(near=term(ZONE, {"app": "x"})), namespace="shop"),
+        pod("a", topologySpreadConstraints=[spread(app="x")]),
+        pod("a", topologySpreadConstraints=[spread(app="x", max_skew=2)]),
+        pod("a", topologySpreadConstraints=[spread(app="x")], labels={"app": "x"}),
+        pod("a", containers=ports(80)),
+        pod("a", containers=ports(81)),
+        pod("a", containers=ports(80, protocol="UDP")),
     ]
     assert len({key(raw) for raw in differing}) == len(differing)
 
@@ -43,6 +64,68 @@ def test_pods_that_anti_affinity_tells_apart_are_in_different_groups():
     assert keys.of(web) == keys.of(other)
     assert len(group([web, other], keys, [web, other])) == 1
     assert len(group([web, other], keys, [shy, web, other])) == 2
+
+
+def same_group(looking: Json, *pods: Json) -> bool:
+    """Return whether two pods that differ in labels or namespace are one class beside the pod that looks."""
+    made = [parse_pod(raw) for raw in pods]
+    return len(group(made, ClassKeys(), [parse_pod(looking), *made])) == 1
+
+
+@pytest.mark.parametrize(
+    ("looking", "tells_apart"),
+    [
+        (pod("l"), False),
+        (pod("l", affinity=affinity(near=term(ZONE, {"app": "a"}))), True),
+        (pod("l", affinity=affinity(near=term(ZONE, {"tier": "a"}))), False),
+        (pod("l", affinity=affinity(away=term(ZONE, {"app": "a"}))), True),
+        # Without a selector it looks for no pod.
+        (pod("l", affinity=affinity(away=term(ZONE))), False),
+        (pod("l", affinity=affinity(away=term(ZONE, {"app": "a"}, namespaces=["shop"]))), False),
+        (pod("l", namespace="shop", affinity=affinity(away=term(ZONE, {"app": "a"}, namespaces=["default"]))), True),
+        (pod("l", namespace="shop", affinity=affinity(away=term(ZONE, {"app": "a"}, namespaceSelector={}))), True),
+        (pod("l", topologySpreadConstraints=[spread(app="a")]), True),
+        (pod("l", namespace="shop", topologySpreadConstraints=[spread(app="a")]), False),
+    ],
+)
+def test_labels_count_where_a_selector_looks_at_them(looking: Json, *, tells_apart: bool):
+    a, b = pod("1", labels={"app": "a", "index": "1"}), pod("2", labels={"app": "b", "index": "2"})
+    assert same_group(looking, a, b) != tells_apart
+    alike = pod("3", labels={"app": "a", "index": "3"})
+    assert same_group(looking, a, alike)
+
+
+@pytest.mark.parametrize(
+    ("more", "tells_apart"),
+    [({}, True), ({"namespaceSelector": {}}, True), ({"namespaces": ["elsewhere"]}, False)],
+)
+def test_namespaces_count_where_a_term_looks(more: Json, *, tells_apart: bool):
+    looking = pod("l", affinity=affinity(away=term(ZONE, {}, **more)))
+    assert same_group(looking, pod("1"), pod("2", namespace="shop")) != tells_apart
+
+
+def test_claims_count_by_what_they_mean_and_not_by_name():
+    """Each pod of a StatefulSet has claims and volumes of its own."""
+    zones = {"v1": "a", "v2": "a", "v3": "b"}
+    stored = parse_objects(
+        claims=[claim(f"d{v}", v) for v in zones] + [claim("new")],
+        volumes=[volume(v, zone=zone) for v, zone in zones.items()],
+        storage_classes=[storage_class()],
+    )
+    names = ["dv1", "dv2", "dv3", "new", "gone", "lost"]
+    pods = [parse_pod(using(pod(name), name)) for name in names]
+    one, alike, elsewhere, made, gone, lost = resolve(pods, stored.volumes)
+    keys = ClassKeys()
+    assert keys.of(one) == keys.of(alike)
+    assert len({keys.of(p) for p in (one, elsewhere, made, gone, parse_pod(pod("a")))}) == 5
+    # The hash is one for all that are blocked, so that they fill no memory; what blocks each is told apart.
+    assert keys.of(gone) == keys.of(lost)
+    assert len(group([gone, lost], keys, [])) == 2
+
+
+def test_the_hash_does_not_depend_on_the_order_of_a_set():
+    wide = pod("a", affinity=affinity(near=term(ZONE, {"app": "x"}, namespaces=["b", "a", "c", "d", "e"])))
+    assert key(wide) == "1c80db627d6901a8"
 
 
 def test_old_pods_and_important_ones_come_first():

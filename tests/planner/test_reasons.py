@@ -98,9 +98,9 @@ def test_types_that_the_class_does_not_have():
 
 
 def test_a_constraint_that_is_not_judged_names_its_field():
-    raw = pod("a", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}])
+    raw = pod("a", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}])
     assert reasons(raw) == [
-        ("NotJudged", "the planner does not judge spec.volumes[0].persistentVolumeClaim yet, and does not guess", None)
+        ("NotJudged", "the planner does not judge spec.resourceClaims yet, and does not guess", None)
     ]
 
 

@@ -1,0 +1,85 @@
+"""Packs a round: split over domains, packed, checked, and split anew where a domain had less room than it seemed to.
+
+A split is made before it is known how classes share machines. Where a packing leaves pods of a
+domain out, that domain is given no more than it took, and the rest goes elsewhere if it may.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from planner.assemble import Assembly
+from planner.packing import Packer, Packing
+from planner.topology.census import Census
+from planner.topology.order import landed
+from planner.topology.question import Cell
+
+Ceilings = Mapping[tuple[int, Cell | None], int]
+"""Most pods of a class, by its index, in a topology cell."""
+_TRIES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """What is packed, and how."""
+
+    assembly: Assembly
+    packing: Packing
+    refused: Mapping[int, int]
+    """Pods by class that no order lets land where they were packed, and that were taken out.
+
+    There are none unless the packer left others out that were to land before them.
+    """
+    left_out: bool = False
+    """Whether the packer left pods out."""
+
+
+def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, census: Census) -> Arrangement:
+    """Return the best arrangement of some tries; one is enough where nothing depends on other machines' pods.
+
+    `assembled` returns the problem under ceilings.
+    """
+    ceilings: dict[tuple[int, Cell | None], int] = {}
+    best: tuple[tuple[object, ...], Arrangement] | None = None
+    for _ in range(_TRIES):
+        made = _packed(assembled(ceilings), packer, census)
+        score = _score(made)
+        if best is None or score < best[0]:
+            best = score, made
+        more = _less_room(made)
+        if not more:
+            break
+        ceilings |= more
+    if best is None:
+        raise AssertionError
+    return best[1]
+
+
+def _packed(assembly: Assembly, packer: Packer, census: Census) -> Arrangement:
+    packing = packer(assembly.problem)
+    if assembly.options is None:
+        return Arrangement(assembly, packing, {})
+    checked, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
+    refused: dict[int, int] = {}
+    for k, items in lost.items():
+        share = assembly.shares[k]
+        refused[share.ask] = refused.get(share.ask, 0) + items * share.size
+    return Arrangement(assembly, checked, refused, left_out=bool(packing.unplaced))
+
+
+def _less_room(made: Arrangement) -> dict[tuple[int, Cell | None], int]:
+    """Return what each domain took that left pods out."""
+    shares, unplaced = made.assembly.shares, made.packing.unplaced
+    tied = [(shares[k], n) for k, n in unplaced.items() if shares[k].cell is not None]
+    return {(share.ask, share.cell): share.count - n for share, n in tied}
+
+
+def _score(made: Arrangement) -> tuple[object, ...]:
+    """Return what makes one arrangement better than another, the smaller the better."""
+    assembly = made.assembly
+    missing: dict[int, int] = {}
+    for wish, placed in zip(assembly.wishes, assembly.placed(made.packing.unplaced), strict=True):
+        tier = wish.pod.priority
+        missing[tier] = missing.get(tier, 0) + wish.count - placed
+    cost = sum(assembly.problem.bins[node.bin].price for node in made.packing.nodes)
+    return tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True)), cost

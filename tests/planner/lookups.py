@@ -1,0 +1,189 @@
+"""What the checker looks up in a scene and its plan: raw objects, who holds which seat, which pools may buy."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from api.v1alpha1.node_request import Seat
+from planner.model import Plan, PlannedRequest
+from tests.planner import checker_volumes
+from tests.planner.reading import REQUIRED, Json, expression_holds, is_finished, key, moment, offering_node
+from tests.planner.scenes import Scene
+from tests.planner.world import Spot, World
+
+
+class Lookups:
+    def __init__(self, scene: Scene, plan: Plan, *, is_settled: bool = False) -> None:
+        self.is_settled = is_settled
+        self.scene = scene
+        self.plan = plan
+        self.pods = {key(p): p for p in scene.pods}
+        self.by_uid = {p["metadata"]["uid"]: p for p in scene.pods}
+        self.nodes = {n["metadata"]["name"]: n for n in scene.nodes}
+        self.requests = {r["metadata"]["name"]: r for r in scene.requests}
+        self.removals = {r["spec"]["serverName"]: r for r in scene.removals}
+        self.pools = {p["metadata"]["name"]: p for p in scene.pools}
+        self.classes = {c["metadata"]["name"]: c for c in scene.classes}
+
+    def world(self) -> World:
+        """Return every machine that there will be, with the pods that it has and gets."""
+        landing: dict[str, list[Json]] = {}
+        for placed in self.plan.placed:
+            landing.setdefault(placed.node or placed.request or "", []).append(self.pods[placed.pod])
+        for name, seats in self.seats_after().items():
+            held = [p for s in seats if (p := self.by_uid.get(s.uid)) and not p["spec"].get("nodeName")]
+            there = landing.setdefault(name, [])
+            there += [p for p in held if p not in there and not is_finished(p)]
+        spots: dict[str, Spot] = {}
+        for name, r in self.requests.items():
+            if name in self.seats_after() and name not in self.plan.cancelled and r["spec"]["pool"] in self.pools:
+                labels, taints, _ = offering_node(self.pools[r["spec"]["pool"]], *self.offering_of(r["spec"]), name)
+                spots[name] = Spot(name, labels, taints)
+        for name, node in self.nodes.items():
+            known = spots.get(name, Spot(name, {}, [])).labels
+            spec = node["spec"]
+            labels = known | node["metadata"]["labels"]
+            cordoned = spec.get("unschedulable", False)
+            spots[name] = Spot(name, labels, spec["taints"], is_cordoned=cordoned, is_there=True)
+        for name, spot in spots.items():
+            spot.residents, spot.newcomers = self.residents(name), landing.get(name, [])
+        for bought in self.plan.requests:
+            name = f"new-{bought.ordinal}"
+            labels, taints, _ = offering_node(self.pools[bought.pool], *self.offering(bought), name)
+            spots[name] = Spot(name, labels, taints, newcomers=[self.by_uid[s.uid] for s in bought.seats])
+        return World(tuple(spots.values()), self.scene.namespaces, attach_limits(self.scene.csi_nodes))
+
+    def storage(self) -> checker_volumes.Storage:
+        return checker_volumes.storage(self.scene.claims, self.scene.volumes, self.scene.storage_classes)
+
+    def residents(self, node: str) -> list[Json]:
+        return [p for p in self.scene.pods if p["spec"].get("nodeName") == node and not is_finished(p)]
+
+    def seats_after(self):
+        live = {
+            name: r
+            for name, r in self.requests.items()
+            if "deletionTimestamp" not in r["metadata"]
+            and name not in self.removals
+            and "releasedAt" not in r["status"]
+            and r["status"].get("phase", "Pending") in ("Pending", "Provisioning", "Ready")
+        }
+        return {
+            name: self.plan.reservations.get(name, [Seat.model_validate(s) for s in r["spec"]["reservedFor"]])
+            for name, r in live.items()
+        }
+
+    def pools_of(self, pod: Json) -> set[str]:
+        named = pod["spec"].get("nodeSelector", {}).get("growth.dev/pool")
+        if named is not None:
+            return {named} & set(self.pools)
+        if names_pools(pod):
+            return {name for name in self.pools if wants_pool(pod, name)}
+        return {
+            name
+            for name, p in self.pools.items()
+            if p["spec"].get("matchUnselectedPods", name == "default") and wants_pool(pod, name)
+        }
+
+    def catalogue(self, pool: Json) -> Iterator[tuple[Json, Json]]:
+        ref = pool["spec"].get("template", {}).get("classRef", {}).get("name", "default")
+        wanted = {t["name"].lower() for t in pool["spec"]["serverTypes"]}
+        for kind in self.classes.get(ref, {"spec": {"serverTypes": []}})["spec"]["serverTypes"]:
+            if kind["name"].lower() in wanted:
+                yield from ((kind, place) for place in kind["locations"])
+
+    def offering(self, bought: PlannedRequest) -> tuple[Json, Json]:
+        return next(
+            (k, p)
+            for k, p in self.catalogue(self.pools[bought.pool])
+            if k["name"] == bought.server_type and p["name"] == bought.location
+        )
+
+    def offering_of(self, spec: Json) -> tuple[Json, Json]:
+        kinds = self.classes[spec["classRef"]["name"]]["spec"]["serverTypes"]
+        return next(
+            (k, p)
+            for k in kinds
+            for p in k["locations"]
+            if (k["name"], p["name"]) == (spec["serverType"], spec["location"])
+        )
+
+    def set_aside(self, pool: str) -> int:
+        """Return for how many machines of minimums a round keeps room, though others may come to meet them."""
+        labels = [n["metadata"]["labels"] for n in self.nodes.values()]
+        kinds = Counter(x["growth.dev/server-type"] for x in labels if x.get("growth.dev/pool") == pool)
+        types = self.pools[pool]["spec"]["serverTypes"]
+        return sum(max(0, t.get("min", 0) - kinds[t["name"].lower()]) for t in types)
+
+    def is_blocked(self, pool: str) -> bool:
+        """Whether a request of the pool has failed in a way that every other one would."""
+        return any(
+            r["spec"]["pool"] == pool
+            and r["status"].get("phase") == "Failed"
+            and moment(r["status"]["expiresAt"]) > self.scene.now
+            for r in self.scene.requests
+        )
+
+    def is_probed(self, kind: str, place: Json) -> bool:
+        """Whether a machine that had no capacity lately is being tried, so that there may be no second one."""
+        entries = [e for c in self.scene.classes for e in c["status"]["unavailable"]]
+        tried = [
+            r
+            for r in (*self.plan.requests, *self.scene.requests)
+            if isinstance(r, PlannedRequest) or r["status"].get("phase", "Pending") == "Pending"
+        ]
+        places = [
+            (r.server_type, r.location)
+            if isinstance(r, PlannedRequest)
+            else (r["spec"]["serverType"], r["spec"]["location"])
+            for r in tried
+        ]
+        here = (kind, place["name"])
+        return here in places and any((e["serverType"], e["location"]) == here for e in entries)
+
+    def is_out(self, ref: str, kind: str, place: Json) -> bool:
+        status = self.classes[ref].get("status", {}).get("unavailable", ())
+        unmet = [
+            r
+            for r in self.requests.values()
+            if r["status"].get("phase") == "Unmet"
+            and (r["spec"]["serverType"], r["spec"]["location"]) == (kind, place["name"])
+            and moment(r["status"]["expiresAt"]) > self.scene.now
+        ]
+        noted = [
+            e
+            for e in status
+            if (e["serverType"], e["location"]) == (kind, place["name"]) and moment(e["until"]) > self.scene.now
+        ]
+        return not place.get("available", True) or bool(unmet or noted)
+
+
+def attach_limits(csi_nodes: list[Json]) -> dict[str, dict[str, int]]:
+    """Return how many volumes of each driver each node takes."""
+    return {
+        n["metadata"]["name"]: {
+            d["name"]: d["allocatable"]["count"] for d in n["spec"]["drivers"] if "count" in d.get("allocatable", {})
+        }
+        for n in csi_nodes
+    }
+
+
+def names_pools(pod: Json) -> bool:
+    """Whether every term of the pod's node affinity says which pools it may be in."""
+    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
+    return required is not None and all(
+        any(e["key"] == "growth.dev/pool" and e["operator"] in ("In", "Exists") for e in t.get("matchExpressions", ()))
+        for t in required["nodeSelectorTerms"]
+    )
+
+
+def wants_pool(pod: Json, name: str) -> bool:
+    """Whether the pod's node affinity allows this pool, other labels aside."""
+    required = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
+    return required is None or any(
+        all(
+            expression_holds(e, {"growth.dev/pool": name})
+            for e in t.get("matchExpressions", ())
+            if e["key"] == "growth.dev/pool"
+        )
+        for t in required["nodeSelectorTerms"]
+    )

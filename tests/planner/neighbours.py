@@ -1,0 +1,99 @@
+"""Random wishes of pods about other pods, ports, names of nodes and volumes."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.planner.disks import claim, own_disk, storage_class, using, volume
+from tests.planner.reading import Json
+from tests.planner.wishes import HOST, ZONE, affinity, named, on_port, spread, term
+
+APPS = ("web", "db", "queue")
+ZONES = ("fsn1", "nbg1")
+KEYS = st.sampled_from([ZONE, ZONE, HOST, "kubernetes.io/arch", "disk"])
+DISKS = ("disk-0", "disk-1", "disk-2", "disk-3")
+
+
+@st.composite
+def spreads(draw: st.DrawFn, app: str) -> Json:
+    more: dict[str, Any] = {}
+    if draw(st.integers(0, 3)) == 0:
+        more["minDomains"] = draw(st.integers(2, 3))
+    if draw(st.integers(0, 3)) == 0:
+        more["nodeTaintsPolicy"] = "Honor"
+    if draw(st.integers(0, 3)) == 0:
+        more["nodeAffinityPolicy"] = "Ignore"
+    if draw(st.integers(0, 7)) == 0:
+        more["whenUnsatisfiable"] = "ScheduleAnyway"
+    of = draw(st.sampled_from([app, app, app, *APPS]))
+    return spread(draw(KEYS), draw(st.integers(1, 2)), of, **more)
+
+
+@st.composite
+def terms(draw: st.DrawFn) -> Json:
+    more = draw(
+        st.sampled_from([{}, {}, {}, {"namespaces": ["other"]}, {"namespaceSelector": {}}, {"matchLabelKeys": ["app"]}])
+    )
+    return term(draw(KEYS), {"app": draw(st.sampled_from(APPS))}, **more)
+
+
+@st.composite
+def wishes(draw: st.DrawFn, app: str) -> dict[str, Any]:
+    """Draw what pods of an app ask of their neighbours."""
+    match draw(st.integers(0, 4)):
+        case 0 | 1:
+            # The API server takes a key once only.
+            several = st.lists(spreads(app), min_size=1, max_size=2, unique_by=lambda c: c["topologyKey"])
+            return {"topologySpreadConstraints": draw(several)}
+        case 2:
+            return {"affinity": affinity(away=draw(terms()))}
+        case 3:
+            return {"affinity": affinity(near=draw(terms()))}
+        case _:
+            name = draw(st.sampled_from(["node-0", "node-1"]))
+            return {"affinity": affinity(fields=named(name, operator=draw(st.sampled_from(["In", "NotIn"]))))}
+
+
+def add_ports(draw: st.DrawFn, pods: list[Json]) -> None:
+    number, more = draw(st.sampled_from([8080, 9090])), draw(st.sampled_from([{}, {"protocol": "UDP"}]))
+    address = draw(st.sampled_from([{}, {}, {"hostIP": "10.0.0.1"}, {"hostIP": "10.0.0.2"}]))
+    for p in pods:
+        on_port(p, number, **more, **address)
+
+
+def add_volumes(draw: st.DrawFn, pods: list[Json]) -> None:
+    for p in pods:
+        if draw(st.integers(0, 5)) == 0:
+            own_disk(p)
+        else:
+            using(p, *draw(st.lists(st.sampled_from(DISKS), min_size=1, max_size=2, unique=True)))
+
+
+def storage_for(draw: st.DrawFn, pods: list[Json]) -> dict[str, list[Json]]:
+    """Draw what there is of the claims that these pods use, and of their volumes and classes."""
+    names = {
+        c
+        for p in pods
+        for v in p["spec"].get("volumes", ())
+        for c in [
+            v["persistentVolumeClaim"]["claimName"]
+            if "persistentVolumeClaim" in v
+            else f"{p['metadata']['name']}-{v['name']}"
+        ]
+    }
+    claims: list[Json] = []
+    volumes: list[Json] = []
+    for name in sorted(names):
+        mode = draw(st.sampled_from(["ReadWriteOnce", "ReadWriteOnce", "ReadWriteOncePod"]))
+        kind = draw(st.integers(0, 9))
+        if kind in (0, 1, 2):
+            volumes.append(volume(f"volume-of-{name}", zone=draw(st.sampled_from([*ZONES, None]))))
+            claims.append(claim(name, f"volume-of-{name}", mode=mode))
+        elif kind == 3:
+            claims.append(claim(name, "gone"))
+        elif kind == 4:
+            claims.append(claim(name, storage_class=draw(st.sampled_from(["now", None]))))
+        elif kind > 5:
+            claims.append(claim(name, mode=mode, storage_class=draw(st.sampled_from(["waits", "waits", "north"]))))
+    classes = [storage_class(), storage_class("north", "nbg1"), storage_class("now", waits=False)]
+    return {"claims": claims, "volumes": volumes, "storage_classes": classes}
