@@ -12,6 +12,7 @@ from typing import Final
 
 from activities.cluster import Cluster, Object, ObjectList, Resource, WatchEvent
 from activities.errors import Expired, GrowthError, NotFound, Unreachable
+from activities.kept import kept
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +135,7 @@ class Cache:
 
     async def _list(self, store: _Store) -> None:
         listed = await self._cluster.list(store.resource)
-        found = {_key(item): _without_managed_fields(item) for item in listed.items}
+        found = {_key(item): kept(store.resource, item) for item in listed.items}
         known = store.items
         store.items, store.version, store.must_list = found, listed.resource_version, False
         for event, before in _differences(known, found):
@@ -154,7 +155,7 @@ class Cache:
         return has_any
 
     def _take(self, store: _Store, event: WatchEvent) -> None:
-        item = _without_managed_fields(event.object)
+        item = kept(store.resource, event.object)
         store.version = item["metadata"]["resourceVersion"]
         if event.type == "BOOKMARK":
             return
@@ -208,9 +209,3 @@ def _differences(known: dict[Key, Object], found: dict[Key, Object]) -> list[tup
 
 def _key(item: Object) -> Key:
     return item["metadata"].get("namespace", ""), item["metadata"]["name"]
-
-
-def _without_managed_fields(item: Object) -> Object:
-    """Drop who wrote which field: no decision reads it, and it is up to half of an object."""
-    item["metadata"].pop("managedFields", None)
-    return item

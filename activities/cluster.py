@@ -35,8 +35,12 @@ class Resource:
 PODS: Final = Resource("", "v1", "Pod", "pods", namespaced=True)
 NODES: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
 NAMESPACES: Final = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+PERSISTENT_VOLUMES: Final = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
+PERSISTENT_VOLUME_CLAIMS: Final = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True)
 CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
 DAEMON_SETS: Final = Resource("apps", "v1", "DaemonSet", "daemonsets", namespaced=True)
+STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+CSI_NODES: Final = Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False)
 LEASES: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
 EVENTS: Final = Resource("events.k8s.io", "v1", "Event", "events", namespaced=True)
 CRDS: Final = Resource(

@@ -8,15 +8,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from activities.cluster import (
+    CSI_NODES,
     DAEMON_SETS,
+    NAMESPACES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
     NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
     PODS,
+    STORAGE_CLASSES,
     Object,
     Resource,
 )
@@ -31,7 +36,30 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model import NodeClass, PlannerMemory, Problem, Snapshot
-from planner.parse import parse_daemon_set, parse_node, parse_pod
+from planner.parse import (
+    parse_claim,
+    parse_csi_node,
+    parse_daemon_set,
+    parse_namespace,
+    parse_node,
+    parse_pod,
+    parse_storage_class,
+    parse_volume,
+)
+from planner.storage import Volumes
+from planner.volumes import with_attach_limits
+
+SURROUNDINGS: Final = (
+    PODS,
+    NODES,
+    DAEMON_SETS,
+    NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    CSI_NODES,
+)
+"""Kubernetes' own kinds that a round decides on: it reads all of them."""
 
 
 class DefinitionsGoing(Exception):
@@ -63,9 +91,16 @@ class Observer:
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._pods = Parsed(PODS, parse_pod)
-        self._nodes = Parsed(NODES, parse_node)
-        self._daemon_sets = Parsed(DAEMON_SETS, parse_daemon_set)
+        self._surroundings: tuple[Parsed[Any], ...] = (
+            Parsed(PODS, parse_pod),
+            Parsed(NODES, parse_node),
+            Parsed(DAEMON_SETS, parse_daemon_set),
+            Parsed(NAMESPACES, parse_namespace),
+            Parsed(PERSISTENT_VOLUME_CLAIMS, parse_claim),
+            Parsed(PERSISTENT_VOLUMES, parse_volume),
+            Parsed(STORAGE_CLASSES, parse_storage_class),
+            Parsed(CSI_NODES, parse_csi_node),
+        )
         self._pools = Parsed(NODE_POOLS, partial(read, NodePool))
         self._requests = Parsed(NODE_REQUESTS, partial(read, NodeRequest))
         self._removals = Parsed(NODE_REMOVAL_REQUESTS, partial(read, NodeRemovalRequest))
@@ -77,7 +112,7 @@ class Observer:
             DefinitionsGoing: one of our definitions is gone or being deleted.
             Unreachable: the API server does not answer.
         """
-        resources = (PODS, NODES, DAEMON_SETS, NODE_POOLS, *map(class_resource, self._ports.providers))
+        resources = (*SURROUNDINGS, NODE_POOLS, *map(class_resource, self._ports.providers))
         requests, removals, cached = await asyncio.gather(
             self._list_own(NODE_REQUESTS),
             self._list_own(NODE_REMOVAL_REQUESTS),
@@ -86,31 +121,28 @@ class Observer:
         lists = [found for found, _ in cached if found is not None]
         if requests is None or removals is None or len(lists) < len(cached):
             raise DefinitionsGoing(requests or (), removals or ())
-        pods, nodes, daemon_sets, pools = lists[:4]
+        around = len(SURROUNDINGS)
+        surroundings, pools = lists[:around], lists[around]
         own = (*pools, *requests, *removals)
         if any("deletionTimestamp" in item["metadata"] for item in own) and await are_going(self._ports):
             raise DefinitionsGoing(requests, removals)
 
-        parts = (
-            (self._pods, pods),
-            (self._nodes, nodes),
-            (self._daemon_sets, daemon_sets),
-            (self._pools, pools),
-            (self._requests, requests),
-            (self._removals, removals),
-        )
-        parsed, problems = await self._parse(parts)
-        classes, class_problems = self._classes(lists[4:])
+        own_parts = ((self._pools, pools), (self._requests, requests), (self._removals, removals))
+        parsed, problems = await self._parse((*zip(self._surroundings, surroundings, strict=True), *own_parts))
+        pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, *owned = parsed
+        classes, class_problems = self._classes(lists[around + 1 :])
         snapshot = Snapshot(
             now=self._ports.now(),
-            pods=parsed[0],
-            nodes=parsed[1],
-            daemon_sets=parsed[2],
-            pools=parsed[3],
+            pods=pods,
+            nodes=with_attach_limits(nodes, csi_nodes),
+            daemon_sets=daemon_sets,
+            namespaces=dict(namespaces),
+            volumes=Volumes(claims, volumes, storage_classes),
+            pools=owned[0],
             classes=classes,
-            requests=parsed[4],
-            removals=parsed[5],
-            protected_nodes=self._protected(pods),
+            requests=owned[1],
+            removals=owned[2],
+            protected_nodes=self._protected(lists[0]),
             memory=memory,
             problems=(*problems, *class_problems),
         )
@@ -119,7 +151,7 @@ class Observer:
             versions={
                 resource.plural: version for resource, (_, version) in zip(resources, cached, strict=True) if version
             },
-            nodes=_by_name(nodes),
+            nodes=_by_name(lists[1]),
             pools=_by_name(pools),
             requests=_by_name(requests),
             removals=_by_name(removals),

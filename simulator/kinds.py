@@ -6,13 +6,35 @@ Source: measured on kube-apiserver 1.36; the conformance suite keeps it true.
 from collections.abc import Mapping
 from typing import Final
 
-from activities.cluster import CRDS, NAMESPACES, NODES, PODS, Object, Resource
+from activities.cluster import (
+    CRDS,
+    NAMESPACES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    PODS,
+    Object,
+    Resource,
+)
 
-_WITHOUT_STATUS: Final = frozenset({"configmaps", "events", "leases", "secrets", "serviceaccounts", "priorityclasses"})
-_WITHOUT_GENERATION: Final = _WITHOUT_STATUS | {"nodes", "namespaces"}
+_WITHOUT_STATUS: Final = frozenset(
+    {
+        "configmaps",
+        "csinodes",
+        "events",
+        "leases",
+        "priorityclasses",
+        "secrets",
+        "serviceaccounts",
+        "storageclasses",
+    }
+)
+_WITHOUT_GENERATION: Final = _WITHOUT_STATUS | {"nodes", "namespaces", "persistentvolumes", "persistentvolumeclaims"}
 _FIRST_STATUS: Final[Mapping[Resource, Object]] = {
     PODS: {"phase": "Pending"},
     NAMESPACES: {"phase": "Active"},
+    PERSISTENT_VOLUMES: {"phase": "Pending"},
+    PERSISTENT_VOLUME_CLAIMS: {"phase": "Pending"},
     CRDS: {"conditions": [{"type": "Established", "status": "True"}]},
 }
 _DEFAULT_GRACE_SECONDS: Final = 30

@@ -7,16 +7,15 @@ from typing import Final
 from activities.cache import Cache
 from activities.cluster import (
     CONFIG_MAPS,
-    DAEMON_SETS,
     KWOK_NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
-    NODES,
     PODS,
     Object,
     WatchEvent,
 )
+from activities.observe import SURROUNDINGS
 from planner.lifecycle.step import Decision
 from simulator.changes import follow
 from simulator.clock import VirtualClock, run
@@ -26,7 +25,7 @@ from simulator.oracle import Oracle
 from simulator.view import View, look
 from simulator.world import World
 
-_CACHED: Final = (PODS, NODES, DAEMON_SETS, NODE_POOLS, KWOK_NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+_CACHED: Final = (*SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 _LOOK_SECONDS: Final = 0.25
 _LOG_TOLD: Final = 40
 """Last lines of the log in the message of a story that waits in vain."""

@@ -8,28 +8,33 @@ from typing import Annotated, Literal
 import yaml
 from cyclopts import Parameter
 
+from planner.model import Snapshot
 from planner.plan import plan as decide
 from worker.command_error import USAGE_ERROR, CommandError
-from worker.plan_document import document
+from worker.plan_document import Json, document, explanation
 from worker.plan_files import STDIN, read_snapshot
 from worker.plan_table import print_plan
+from worker.sight import sight_of
+from worker.why_pod import why_pod
 
 
 def plan(
     *further: Annotated[str, Parameter(name="FILE", allow_leading_hyphen=False)],
     file: Annotated[tuple[str, ...], Parameter(name=["--file", "-f"], allow_leading_hyphen=True, negative="")] = (),
     now: Annotated[str | None, Parameter(name="--now")] = None,
+    explain: Annotated[str | None, Parameter(name="--explain")] = None,
     output: Annotated[Literal["table", "json", "yaml"], Parameter(name=["--output", "-o"])] = "table",
 ) -> int:
-    """Print the plan for the objects of some files: pods, nodes, DaemonSets, pools, classes, requests and removals.
+    """Print the plan for the objects of some files: a dump of a cluster, or what is written by hand.
 
-    Kinds that Growth does not know are passed over. Pods that cannot be read are told on standard
-    error, and the rest is planned.
+    Objects of other kinds are passed over and counted. An object of Kubernetes' own kinds that cannot
+    be read is told of on standard error, and the rest is planned.
 
     Args:
         further: more files, so that a pattern of the shell may follow -f.
         file: YAML or JSON, as `kubectl get -o yaml` prints it; may be repeated; - is standard input.
         now: the time of the plan in RFC 3339; without it, the present.
+        explain: namespace/name of a pod: tell of it alone, with what stands in the way on each node and offering.
         output: a table for people, or data.
 
     Returns:
@@ -41,17 +46,42 @@ def plan(
     files = (*file, *further)
     if not files:
         raise CommandError(f"name the files of objects with -f, or {STDIN} for standard input", USAGE_ERROR)
-    snapshot = read_snapshot(files, _moment(now))
-    for problem in snapshot.problems:
-        print(f"growth: left out: {problem.kind} {problem.name}: {problem.message}", file=sys.stderr)
+    snapshot, notes = read_snapshot(files, _moment(now))
+    for note in notes:
+        print(f"growth: {note}", file=sys.stderr)
+    if explain is not None:
+        _explain(explain, snapshot, output)
+        return 0
     made = decide(snapshot)
     if output == "table":
         print_plan(made)
-    elif output == "json":
-        print(json.dumps(document(made), indent=2))
     else:
-        print(yaml.safe_dump(document(made), sort_keys=False), end="")
+        _print_data(document(made), output)
     return 0
+
+
+def _explain(name: str, snapshot: Snapshot, output: str) -> None:
+    """Print why one pod goes where it does.
+
+    Raises:
+        CommandError: there is no such pod.
+    """
+    key = name if "/" in name else f"default/{name}"
+    pod = next((pod for pod in snapshot.pods if pod.key == key), None)
+    if pod is None:
+        unread = next((one for one in snapshot.problems if (one.kind, one.name) == ("Pod", key)), None)
+        told = "no file holds such a pod" if unread is None else f"it cannot be read: {unread.message}"
+        raise CommandError(f"--explain: Pod {key}: {told}", USAGE_ERROR)
+    sight = sight_of(snapshot, {})
+    if output == "table":
+        print(*why_pod(pod, sight, is_live=False), sep="\n")
+    else:
+        _print_data(explanation(pod, sight), output)
+
+
+def _print_data(data: Json, output: str) -> None:
+    text = json.dumps(data, indent=2) + "\n" if output == "json" else yaml.safe_dump(data, sort_keys=False)
+    print(text, end="")
 
 
 def _moment(text: str | None) -> datetime:

@@ -15,6 +15,15 @@
     pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
                         nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[]
 
+With --explain, of one pod:
+
+    apiVersion, pod
+    node, request       where it goes, if that is there or coming
+    new                 the machine to buy for it: pool, serverType, location, pricePerHour
+    reasons[]           why it has no place, as in unplaced[]
+    nodes[]             fits, reason, example (figures of the first, or null), members[]: all nodes, grouped by reason
+    offerings[]         the same of all machines that pools could buy
+
 Pods are written as namespace/name, prices as decimal text, times in RFC 3339.
 """
 
@@ -23,7 +32,10 @@ from typing import Any, Final
 from api.keys import API_VERSION
 from api.money import format_price
 from api.timestamp import format_timestamp
-from planner.model import Plan, PlannedRequest, PoolReport, Reason, Unplaced
+from planner.model import Placed, Plan, PlannedRequest, PoolReport, Reason, Unplaced
+from planner.objects import Pod
+from worker.sight import Sight
+from worker.verdicts import verdicts
 
 Json = dict[str, Any]
 _GAP_DECIMALS: Final = 2
@@ -36,10 +48,7 @@ def document(plan: Plan) -> Json:
         "apiVersion": API_VERSION,
         "result": plan.result.value,
         "requests": [_request(request) for request in plan.requests],
-        "placed": [
-            {"pod": placed.pod} | ({"node": placed.node} if placed.node is not None else {"request": placed.request})
-            for placed in plan.placed
-        ],
+        "placed": [{"pod": placed.pod} | _place(placed) for placed in plan.placed],
         "unplaced": [_unplaced(entry) for entry in plan.unplaced],
         "removals": [
             {"node": removal.node, "reason": removal.reason, "at": format_timestamp(removal.at)}
@@ -55,6 +64,18 @@ def document(plan: Plan) -> Json:
     }
 
 
+def explanation(pod: Pod, sight: Sight) -> Json:
+    """Return what is told of one pod, as JSON types."""
+    plan = sight.plan
+    placed = next((_place(placed) for placed in plan.placed if placed.pod == pod.key), {})
+    bought = next((request for request in plan.requests if any(seat.uid == pod.uid for seat in request.seats)), None)
+    new = {} if bought is None else {"new": {k: v for k, v in _request(bought).items() if k not in ("name", "pods")}}
+    reasons = next((_unplaced(entry)["reasons"] for entry in plan.unplaced if entry.uid == pod.uid), [])
+    on_node = {"node": pod.node_name} if pod.node_name else {}
+    where = on_node | placed | new | {"reasons": reasons}
+    return {"apiVersion": API_VERSION, "pod": pod.key} | where | verdicts(pod, sight.snapshot).document()
+
+
 def request_name(request: PlannedRequest) -> str:
     """Return the name that stands for a machine of a plan; the real one is given when it is bought."""
     return f"{request.pool}-new-{request.ordinal + 1}"
@@ -68,6 +89,10 @@ def gap_percent(plan: Plan) -> float | None:
         return None
     above = plan.cost_per_hour / plan.lower_bound_per_hour - 1
     return float(round(above * 100, _GAP_DECIMALS))
+
+
+def _place(placed: Placed) -> Json:
+    return {"node": placed.node} if placed.node is not None else {"request": placed.request}
 
 
 def _request(request: PlannedRequest) -> Json:

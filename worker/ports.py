@@ -5,26 +5,22 @@ from datetime import UTC, datetime
 from typing import Final
 
 from activities.cluster import (
-    DAEMON_SETS,
     KWOK_NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
-    NODES,
-    PODS,
     Cluster,
 )
 from activities.errors import Rejected
 from activities.kube import KubeCluster
+from activities.observe import SURROUNDINGS
 from activities.ports import Ports, Reader
 from activities.providers.kwok import KwokProvider
 from worker.command_error import USAGE_ERROR, CommandError
 from worker.settings import Settings
 
 WATCHED: Final = (
-    PODS,
-    NODES,
-    DAEMON_SETS,
+    *SURROUNDINGS,
     NODE_POOLS,
     KWOK_NODE_CLASSES,
     NODE_REQUESTS,

@@ -17,6 +17,7 @@ from activities.cluster import (
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
     NODES,
+    PERSISTENT_VOLUME_CLAIMS,
     PODS,
     Object,
     Resource,
@@ -32,6 +33,7 @@ log = structlog.stdlib.get_logger(__name__)
 CALM_QUIET_SECONDS: Final = 1.0
 CALM_LONGEST_SECONDS: Final = 10.0
 """Of pods that end the planner is told more slowly: in a busy cluster some always do, and no pod waits for it."""
+_BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 ORPHAN_SECONDS: Final = 2.0
 """A request or removal that has no workflow after this was not made by a round that just starts one."""
 
@@ -56,6 +58,10 @@ class Watches:
             self._pod(before, after)
         elif resource == NODES:
             self._node(event.object["metadata"]["name"], before, after)
+        elif resource == PERSISTENT_VOLUME_CLAIMS:
+            # Its pod says nothing new by that: it was unschedulable before.
+            if before is not None and not _is_bound(before) and after is not None and _is_bound(after):
+                self.nudge("claim bound")
         elif resource in (NODE_POOLS, KWOK_NODE_CLASSES):
             if after is None or before is None or _generation(before) != _generation(after):
                 self.nudge(f"{resource.kind} edited")
@@ -160,6 +166,11 @@ def _has_ended(pod: Object) -> bool:
 
 def _node_of(pod: Object) -> str:
     return pod.get("spec", {}).get("nodeName") or ""
+
+
+def _is_bound(claim: Object) -> bool:
+    """Whether the scheduler takes the claim for bound."""
+    return _BIND_COMPLETED in (claim["metadata"].get("annotations") or {})
 
 
 def _supply(node: Object) -> tuple[bool, bool]:

@@ -12,20 +12,29 @@ from planner.pool_choice import choose_pools
 from worker.machine_state import state
 from worker.sight import Sight, ToldEvent
 from worker.tables import count, money
+from worker.verdicts import verdicts
 
 _EVENTS: Final = 3
 _BACK_OFF: Final = "BackOff"
+_FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
 
-def why_pod(pod: Pod, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
-    """Return the sentences about a pod; `events` are those that Growth wrote about it, the oldest first."""
+def why_pod(pod: Pod, sight: Sight, events: Sequence[ToldEvent] = (), *, is_live: bool = True) -> list[str]:
+    """Return the sentences about a pod; `events` are those that Growth wrote about it, the oldest first.
+
+    They end with what stands in the way on each node and each offering, if the pod is on no node. Of a cluster that is
+    not live, no command is named that would tell more.
+    """
     asked = ", ".join(f"{name} {shown(name, amount)}" for name, amount in sorted(pod.requests.items()))
     lines = [f"Pod {pod.key} asks for {asked}; {_class(pod, sight)}."]
-    if not is_demand(pod):
-        return [*lines, _no_demand(pod, sight)]
-    lines += ["It asks for a machine: the scheduler found no place for it.", _pools(pod, sight)]
-    lines += _plan(pod, sight)
-    return [*lines, *_events(events)]
+    if pod.node_name or pod.phase in _FINISHED:
+        return [*lines, _no_demand(pod, sight, is_live=is_live)]
+    if is_demand(pod):
+        lines += ["It asks for a machine: the scheduler found no place for it.", _pools(pod, sight)]
+        lines += [*_plan(pod, sight, is_live=is_live), *_events(events)]
+    else:
+        lines.append(_no_demand(pod, sight, is_live=is_live))
+    return [*lines, *verdicts(pod, sight.snapshot).lines()]
 
 
 def _class(pod: Pod, sight: Sight) -> str:
@@ -36,14 +45,14 @@ def _class(pod: Pod, sight: Sight) -> str:
     return f"class {key}{owner}, {count(alike, 'other waiting pod')} of it"
 
 
-def _no_demand(pod: Pod, sight: Sight) -> str:
+def _no_demand(pod: Pod, sight: Sight, *, is_live: bool) -> str:
     why = "the scheduler has not said that it finds no place for it: it asks for no machine yet"
-    if pod.phase in {"Succeeded", "Failed"}:
+    if pod.phase in _FINISHED:
         why = f"it has finished ({pod.phase})"
     elif pod.node_name:
         machine = sight.fleet.get(pod.node_name)
         where = "" if machine is None else f" ({state(machine, sight.snapshot.now)})"
-        why = f"it is on node {pod.node_name}{where}; `growth why node {pod.node_name}` tells more"
+        why = f"it is on node {pod.node_name}{where}{_hint('node', pod.node_name, is_live=is_live)}"
     elif pod.is_terminating:
         why = "it is being deleted"
     elif pod.is_gated:
@@ -60,20 +69,20 @@ def _pools(pod: Pod, sight: Sight) -> str:
     return f"Machines for it may come from pool {' or '.join(choice.pools)}."
 
 
-def _plan(pod: Pod, sight: Sight) -> Iterator[str]:
+def _plan(pod: Pod, sight: Sight, *, is_live: bool) -> Iterator[str]:
     plan = sight.plan
     placed = next((placed for placed in plan.placed if placed.pod == pod.key), None)
     bought = next((r for r in plan.requests if any(seat.uid == pod.uid for seat in r.seats)), None)
     unplaced = next((entry for entry in plan.unplaced if entry.uid == pod.uid), None)
     if placed is not None:
-        yield _placed(placed, sight)
+        yield _placed(placed, sight, is_live=is_live)
     elif bought is not None:
         yield _bought(bought, sight)
     elif unplaced is not None:
         yield from _unplaced(unplaced)
 
 
-def _placed(placed: Placed, sight: Sight) -> str:
+def _placed(placed: Placed, sight: Sight, *, is_live: bool) -> str:
     name = placed.node or placed.request or ""
     kind = "node" if placed.node is not None else "request"
     machine = sight.fleet[name]
@@ -83,10 +92,14 @@ def _placed(placed: Placed, sight: Sight) -> str:
     kept = ", which is kept for it" if seated else ""
     words = state(machine, sight.snapshot.now)
     what = f"{machine.server_type} in {machine.location}: " if machine.server_type else ""
-    line = f"It goes onto {kind} {name}{kept} ({what}{words}); `growth why {kind} {name}` tells more."
+    line = f"It goes onto {kind} {name}{kept} ({what}{words}){_hint(kind, name, is_live=is_live)}."
     if machine.is_cooling_off:
         line += " The next round cancels the cool-off of that machine."
     return line
+
+
+def _hint(kind: str, name: str, *, is_live: bool) -> str:
+    return f"; `growth why {kind} {name}` tells more" if is_live else ""
 
 
 def _bought(request: PlannedRequest, sight: Sight) -> str:

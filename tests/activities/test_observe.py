@@ -7,16 +7,19 @@ import pytest
 from activities import observe
 from activities.cluster import (
     CRDS,
+    CSI_NODES,
     KWOK_NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
-    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
     PODS,
     ObjectList,
 )
 from activities.errors import Unreachable
 from activities.observe import DefinitionsGoing, Observer
+from benchmarks.dump import Size
+from benchmarks.dump import objects as dumped
 from planner.model import PlannerMemory
 from tests.activities.bodies import pod, pool, removal, request
 from tests.activities.rounds import World
@@ -41,7 +44,7 @@ class Cache:
         self.lists = {}
 
     async def fill(self, version=None):
-        for resource in (PODS, NODES, observe.DAEMON_SETS, NODE_POOLS, KWOK_NODE_CLASSES):
+        for resource in (*observe.SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES):
             found = await self.cluster.list(resource)
             self.lists[resource] = replace(found, resource_version=version or found.resource_version)
         self.cluster.reads.clear()
@@ -71,6 +74,34 @@ async def test_a_snapshot_holds_everything_a_round_decides_on(world):
     assert snapshot.now == world.now()
     assert snapshot.problems == ()
     assert observed.requests["default-b"]["metadata"]["resourceVersion"]
+
+
+async def test_a_snapshot_holds_namespaces_storage_and_how_many_volumes_a_node_takes(world):
+    await world.add_node("default-a")
+    for item in dumped(Size(1, 300), 3):
+        resource = next((r for r in observe.SURROUNDINGS[3:] if r.kind == item["kind"]), None)
+        if resource is not None:
+            item["metadata"]["name"] = "default-a" if resource is CSI_NODES else item["metadata"]["name"]
+            await world.cluster.create(resource, item, namespace=item["metadata"].get("namespace"))
+    snapshot = (await see(world)).snapshot
+    assert snapshot.problems == ()
+    assert snapshot.namespaces["team-01"] == {"kubernetes.io/metadata.name": "team-01", "team": "01"}
+    claims, volumes = snapshot.volumes.claims, snapshot.volumes.volumes
+    assert claims
+    assert {claim.volume for claim in claims} == {volume.name for volume in volumes}
+    [storage_class] = snapshot.volumes.classes
+    assert (storage_class.name, storage_class.driver, storage_class.waits) == ("standard", "csi.example.com", True)
+    assert [node.attach_limits for node in snapshot.nodes] == [{"csi.example.com": 16}]
+
+
+async def test_a_claim_that_cannot_be_read_stops_nothing(world):
+    bad = {"metadata": {"name": "bad"}, "spec": {"accessModes": "one"}}
+    await world.cluster.create(PERSISTENT_VOLUME_CLAIMS, bad, namespace="shop")
+    snapshot = (await see(world)).snapshot
+    [problem] = snapshot.problems
+    assert (problem.kind, problem.name) == ("PersistentVolumeClaim", "shop/bad")
+    assert problem.message == "spec.accessModes: 'one' is not a list"
+    assert snapshot.pools
 
 
 async def test_requests_and_removals_are_listed_live_whatever_the_cache_says(world):
@@ -152,7 +183,8 @@ async def test_what_is_gone_is_forgotten(world):
     await world.cluster.delete(PODS, "web-1", namespace="shop")
     observed = await see(world, observer=observer)
     assert [p.name for p in observed.snapshot.pods] == ["web-0", "web-2"]
-    assert len(observer._pods._known) == 2
+    pods = observer._surroundings[observe.SURROUNDINGS.index(PODS)]
+    assert len(pods._known) == 2
 
 
 async def test_unreadable_objects_are_problems_and_stop_no_other(world):

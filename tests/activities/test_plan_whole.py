@@ -9,7 +9,6 @@ from datetime import timedelta
 import pytest
 
 from activities.cluster import (
-    DAEMON_SETS,
     EVENTS,
     KWOK_NODE_CLASSES,
     NODE_POOLS,
@@ -18,6 +17,7 @@ from activities.cluster import (
     NODES,
     PODS,
 )
+from activities.observe import SURROUNDINGS
 from api.keys import ANNOTATION_IDLE_SINCE, FINALIZER
 from planner.model import PlanResult
 from tests.activities.bodies import pod, pool, removal, request
@@ -67,7 +67,7 @@ async def test_rounds_on_a_cache_that_stands_still_buy_and_remove_once():
     await world.install()
     await world.add_pods(5, cpu="3")
     await world.add_node("default-ripe", cpu="1", annotations={ANNOTATION_IDLE_SINCE: "2026-11-01T08:00:00Z"})
-    frozen = {r: await world.cluster.list(r) for r in (PODS, NODES, DAEMON_SETS, NODE_POOLS, KWOK_NODE_CLASSES)}
+    frozen = {r: await world.cluster.list(r) for r in (*SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES)}
 
     class Frozen:
         async def list(self, resource):

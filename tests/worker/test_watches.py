@@ -9,6 +9,7 @@ from activities.cluster import (
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
     NODES,
+    PERSISTENT_VOLUME_CLAIMS,
     PODS,
     WatchEvent,
 )
@@ -108,6 +109,11 @@ def pool(generation: int) -> dict:
     return {"metadata": meta("default", "o-1", generation=generation), "status": {}}
 
 
+def claim(*, bound: bool = False) -> dict:
+    more = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}} if bound else {}
+    return {"metadata": meta("data", "c-1", **more), "spec": {"volumeName": "pvc-1"}}
+
+
 def change(watches: Watches, resource, before: dict | None, after: dict | None) -> None:
     """Tell `watches` of one change as the cache does."""
     if after is None:
@@ -136,6 +142,11 @@ def change(watches: Watches, resource, before: dict | None, after: dict | None) 
         (NODES, (node(annotations={"growth.dev/do-not-remove": "x"}), node()), True),
         (NODES, (node(), node(annotations={"growth.dev/idle-since": "x"})), False),
         (NODES, (node(), None), True),
+        (PERSISTENT_VOLUME_CLAIMS, (claim(), claim(bound=True)), True),
+        (PERSISTENT_VOLUME_CLAIMS, (None, claim(bound=True)), False),
+        (PERSISTENT_VOLUME_CLAIMS, (claim(bound=True), claim(bound=True)), False),
+        (PERSISTENT_VOLUME_CLAIMS, (claim(), claim()), False),
+        (PERSISTENT_VOLUME_CLAIMS, (claim(), None), False),
         (NODE_POOLS, (None, pool(1)), True),
         (NODE_POOLS, (pool(1), pool(2)), True),
         (NODE_POOLS, (pool(2), pool(2)), False),

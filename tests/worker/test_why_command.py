@@ -65,7 +65,11 @@ def test_a_pod_without_a_place_and_its_back_off():
     assert "No place is found for it:\n  TooLarge: no machine of pool default is large enough; on cx42" in text
     assert "scaleUp.podBackoff" in text
     assert "Back-off, told at 2026-03-01T11:30:00Z: 8 rounds in a row found no place: left out until 12:30" in text
-    assert text.endswith("What Growth told of it last:\n  2026-03-01T11:00:00Z  TooLarge: no machine is large enough")
+    assert "What Growth told of it last:\n  2026-03-01T11:00:00Z  TooLarge: no machine is large enough\n" in text
+    assert text.endswith(
+        "There is no node.\n3 offerings:\n  3 x Insufficient cpu (cx22 in fsn1 of default: 60 requested, 2 free): "
+        "cx22 in fsn1 of default, cx32 in fsn1 of default, cx42 in fsn1 of default"
+    )
 
 
 def test_a_pod_of_a_pool_that_does_not_exist():
@@ -316,10 +320,11 @@ def test_a_pod_of_a_cluster_with_its_events(cluster, monkeypatch, capsys):
     asyncio.run(cluster.fill(scene(pods=[pod("big", "60")]), *told))
     code, out, err = growth(monkeypatch, capsys, "why", "pod", "default/big")
     assert (code, err) == (0, "")
-    assert out.endswith(
+    assert (
         "What Growth told of it last:\n"
         "  2026-03-01T12:02:00Z  OfferingUnavailable: sooner\n  2026-03-01T12:09:00Z  TooLarge: later\n"
-    )
+        "There is no node.\n3 offerings:\n"
+    ) in out
     assert cluster.is_closed
 
 

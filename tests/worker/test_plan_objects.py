@@ -1,0 +1,92 @@
+"""Which objects of some files a plan takes: each once, the latest state, and a count of the rest."""
+
+import pytest
+
+from worker.command_error import CommandError
+from worker.plan_objects import Objects, items_of
+
+
+def node(name="a", **changes):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, **changes}}
+
+
+def taken(*files):
+    """Return the objects of files that hold one document each."""
+    objects = Objects()
+    for number, document in enumerate(files, start=1):
+        file = f"f{number}"
+        for where, kind, item in items_of(f"{file}: document 1", document):
+            objects.add(file, where, kind, item)
+    return objects
+
+
+def test_lists_of_all_shapes_hold_objects():
+    bare = {"metadata": {"name": "c"}}
+    whole = {
+        "kind": "List",
+        "items": [node("a"), {"kind": "List", "items": [node("b")]}, {"kind": "NodeList", "items": [bare]}],
+    }
+    objects = taken(whole, [node("d"), [node("e")]], None)
+    assert [item["metadata"]["name"] for item in objects.of("Node")] == ["a", "b", "c", "d", "e"]
+    assert objects.of("Pod") == []
+    assert objects.notes() == []
+
+
+def test_what_no_plan_needs_is_counted_once_for_all_files():
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "x"}}
+    policy = {"kind": "NetworkPolicy", "metadata": {"name": "x"}}
+    other = {"apiVersion": "example.com/v1", "kind": "Node", "metadata": {"name": "x"}}
+    objects = taken([budget] * 1200, [budget, policy, policy, other, {"kind": "Ingress"}, {"kind": "Ingress"}])
+    assert objects.notes() == [
+        "passed over, as no plan needs them: 2 Ingresses, 2 NetworkPolicies, 1 Node, 1,201 PodDisruptionBudgets"
+    ]
+    assert objects.of("Node") == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "left"),
+    [
+        (node(), node(), ""),
+        (node(uid="u", resourceVersion="9"), node(uid="u", resourceVersion="10"), "10"),
+        (node(uid="u", resourceVersion="10"), node(uid="u", resourceVersion="9"), "10"),
+    ],
+    ids=["equal", "later", "earlier"],
+)
+def test_of_an_object_given_twice_the_latest_state_is_taken(first, second, left):
+    objects = taken(first, second)
+    (found,) = objects.of("Node")
+    assert found["metadata"].get("resourceVersion", "") == left
+    assert objects.notes() == ["given more than once, the latest state of each is taken: 1 Node"]
+
+
+def test_two_objects_of_one_name_are_a_mistake():
+    with pytest.raises(CommandError, match="f2: Node a stands twice, the first time in f1, and they differ"):
+        taken(node(labels={"a": "b"}), node())
+    with pytest.raises(CommandError, match="stands twice"):
+        taken(node(uid="u"), node(uid="v"))
+
+
+def test_names_are_of_a_namespace_where_the_kind_has_them():
+    claims = [
+        {"kind": "PersistentVolumeClaim", "metadata": {"name": "a", **where}} for where in ({}, {"namespace": "shop"})
+    ]
+    objects = taken(claims)
+    assert len(objects.of("PersistentVolumeClaim")) == 2
+    assert objects.file_of("PersistentVolumeClaim", "a") == "f1"
+    assert objects.file_of("PersistentVolumeClaim", "shop/a") == "f1"
+    assert objects.file_of("PersistentVolumeClaim", "b") == "one of the files"
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("words", "f1: document 1 is no object: it must have apiVersion, kind and metadata"),
+        ([node(), 3], "f1: document 1, item 2 is no object: it must have apiVersion, kind and metadata"),
+        ({"kind": "List", "items": [node(), {"metadata": {}}]}, "f1: document 1, item 2: kind is missing"),
+        ({"kind": 3}, "f1: document 1: kind is missing"),
+    ],
+)
+def test_what_is_no_object_is_told_with_its_place(document, message):
+    with pytest.raises(CommandError) as raised:
+        taken(document)
+    assert str(raised.value) == message

@@ -1,0 +1,145 @@
+"""The objects of some files, by kind: those that a plan needs, each once, and how many others there were."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from worker.command_error import USAGE_ERROR, CommandError
+
+Json = dict[str, Any]
+_OWN: Final = frozenset({"NodePool", "KwokNodeClass", "NodeRequest", "NodeRemovalRequest"})
+_KUBERNETES: Final = {
+    "Pod": "v1",
+    "Node": "v1",
+    "Namespace": "v1",
+    "PersistentVolume": "v1",
+    "PersistentVolumeClaim": "v1",
+    "DaemonSet": "apps/v1",
+    "StorageClass": "storage.k8s.io/v1",
+    "CSINode": "storage.k8s.io/v1",
+}
+_NAMESPACED: Final = frozenset({"Pod", "PersistentVolumeClaim", "DaemonSet"})
+
+
+class Objects:
+    """Objects by kind and name, and the file that each is from."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[str, dict[str, Json]] = {}
+        self._files: dict[tuple[str, str], str] = {}
+        self._passed_over: Counter[str] = Counter()
+        self._twice: Counter[str] = Counter()
+        self._nameless: list[str] = []
+
+    def add(self, file: str, where: str, kind: str, item: Json) -> None:
+        """Keep the object if a plan needs its kind; of two states of the same object, the later one.
+
+        Raises:
+            CommandError: two different objects have the same kind and name.
+        """
+        if not _is_needed(kind, item):
+            self._passed_over[kind] += 1
+            return
+        name = _name(kind, item)
+        if not name and kind in _KUBERNETES:
+            self._nameless.append(f"left out: {where}: {kind} without a name: metadata.name: a name is needed")
+            return
+        # One of Growth's own without a name ends the command where it is read; until then, where it stands is one.
+        name = name or where
+        known = self._by_kind.setdefault(kind, {})
+        before = known.get(name)
+        if before is not None:
+            self._twice[kind] += 1
+            if not _is_same(before, item):
+                first = self._files[kind, name]
+                raise CommandError(
+                    f"{file}: {kind} {name} stands twice, the first time in {first}, and they differ", USAGE_ERROR
+                )
+            if _version(item) <= _version(before):
+                return
+        known[name] = item
+        self._files[kind, name] = file
+
+    def of(self, kind: str) -> list[Json]:
+        """Return the objects of a kind in the order of the files."""
+        return list(self._by_kind.get(kind, {}).values())
+
+    def origin(self, kind: str, item: Json) -> str:
+        """Return the file that the object is from."""
+        return next(self._files[kind, name] for name, known in self._by_kind[kind].items() if known is item)
+
+    def file_of(self, kind: str, name: str) -> str:
+        """Return the file that an object of this name is from, or that it is one of them."""
+        # Who reads it says its name as it stands there, and this without a namespace is in the one named default.
+        found = (self._files.get((kind, known)) for known in (name, f"default/{name}"))
+        return next((file for file in found if file is not None), "one of the files")
+
+    def notes(self) -> list[str]:
+        """Return what a person should know of what was not taken, a line each."""
+        lines: list[str] = []
+        if self._passed_over:
+            lines.append(f"passed over, as no plan needs them: {_counted(self._passed_over)}")
+        if self._twice:
+            lines.append(f"given more than once, the latest state of each is taken: {_counted(self._twice)}")
+        return lines + self._nameless
+
+
+def items_of(where: str, document: Any, inherited: str = "") -> Iterator[tuple[str, str, Json]]:
+    """Yield place, kind and object of all that stand in a document, those of lists one by one.
+
+    Raises:
+        CommandError: something that stands there is no object, or has no kind.
+    """
+    if document is None:
+        return
+    if isinstance(document, list):
+        for number, item in enumerate(document, start=1):
+            yield from items_of(f"{where}, item {number}", item, inherited)
+        return
+    if not isinstance(document, dict):
+        raise CommandError(f"{where} is no object: it must have apiVersion, kind and metadata", USAGE_ERROR)
+    kind = document.get("kind") or inherited
+    if not isinstance(kind, str) or not kind:
+        raise CommandError(f"{where}: kind is missing", USAGE_ERROR)
+    if kind.endswith("List") and isinstance(document.get("items"), list):
+        yield from items_of(where, document["items"], kind.removesuffix("List"))
+    else:
+        yield where, kind, document
+
+
+def _is_needed(kind: str, item: Json) -> bool:
+    # The items of a typed list may be without apiVersion, and a wrong one of an own kind is a mistake to be told of.
+    return kind in _OWN or (kind in _KUBERNETES and item.get("apiVersion", _KUBERNETES[kind]) == _KUBERNETES[kind])
+
+
+def _is_same(one: Json, other: Json) -> bool:
+    """Whether these are states of one object: equal, or of the same uid."""
+    uid = one["metadata"].get("uid")
+    return one == other or (bool(uid) and uid == other["metadata"].get("uid"))
+
+
+def _version(item: Json) -> int:
+    # Versions of one resource are ordered as integers. Source: Kubernetes API concepts, "Resource versions".
+    version = item["metadata"].get("resourceVersion")
+    return int(version) if isinstance(version, str) and version.isdecimal() else 0
+
+
+def _name(kind: str, item: Json) -> str:
+    """Return the name, with its namespace in front if the kind has any; empty if there is none."""
+    metadata = item.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return ""
+    if kind not in _NAMESPACED or not metadata["name"]:
+        return metadata["name"]
+    namespace = metadata.get("namespace")
+    return f"{namespace if isinstance(namespace, str) and namespace else 'default'}/{metadata['name']}"
+
+
+def _counted(kinds: Counter[str]) -> str:
+    return ", ".join(f"{number:,} {_plural(kind) if number > 1 else kind}" for kind, number in sorted(kinds.items()))
+
+
+def _plural(kind: str) -> str:
+    if kind.endswith("y"):
+        return f"{kind[:-1]}ies"
+    return f"{kind}es" if kind.endswith("s") else f"{kind}s"

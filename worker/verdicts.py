@@ -1,0 +1,122 @@
+"""For one pod, what stands in the way on every node and on every machine that could be bought, grouped by reason."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from planner.constraints import NEW_HOST
+from planner.fleet import machines
+from planner.judge.judge import Judge
+from planner.judge.site import Site, sites_of
+from planner.model import Snapshot
+from planner.objects import Pod
+from planner.offers import Offer, PoolOffers, pool_offers
+from planner.pool_choice import choose_pools
+from planner.room import Room, room_left
+from planner.volumes import resolve
+from worker.tables import count, money, names
+
+FITS: Final = "it fits"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes or offerings that are alike to the pod."""
+
+    reason: str
+    """The first obstacle, or `FITS`."""
+    example: str
+    """What is told of the first of them: figures that differ, the price of an offering that fits; else empty."""
+    members: tuple[str, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing stands in the way."""
+        return self.reason == FITS
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Where a pod could go and where not, as the scheduler would judge: what fits first, then the most frequent."""
+
+    nodes: tuple[Group, ...]
+    offerings: tuple[Group, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield sentences for people."""
+        yield from _told("node", self.nodes) if self.nodes else ("There is no node.",)
+        yield from _told("offering", self.offerings) if self.offerings else ("No pool has an offering.",)
+
+    def document(self) -> dict[str, Any]:
+        """Return JSON types."""
+        return {"nodes": _listed(self.nodes), "offerings": _listed(self.offerings)}
+
+
+def verdicts(pod: Pod, snapshot: Snapshot) -> Verdicts:
+    """Return the verdict of each node and offering on the pod, as if it were on no node."""
+    resolved = {each.uid: each for each in resolve(snapshot.pods, snapshot.volumes)}
+    free = replace(resolved.pop(pod.uid, pod), node_name="")
+    others = tuple(resolved.values())
+    sites = sites_of(snapshot.nodes, others)
+    on_nodes = Judge(sites, snapshot.namespaces).verdicts(free)
+    return Verdicts(
+        nodes=_grouped((name, obstacle or FITS) for name, obstacle in on_nodes.items()),
+        offerings=_grouped(_offerings(free, snapshot, sites)),
+    )
+
+
+def _offerings(pod: Pod, snapshot: Snapshot, sites: Sequence[Site]) -> Iterator[tuple[str, str]]:
+    offers = pool_offers(snapshot)
+    room = room_left(machines(snapshot).values(), offers)
+    chosen = choose_pools(pod, snapshot.pools).pools
+    for name, found in sorted(offers.items()):
+        for offer in sorted(found.offers, key=lambda offer: offer.offering.price_per_hour):
+            shown = f"{offer.offering.server_type} in {offer.offering.location} of {name}"
+            if name not in chosen:
+                yield shown, f"pool {name} is not for it"
+                continue
+            machine = Site(NEW_HOST, offer.usable, offer.labels, offer.taints)
+            verdict = Judge((*sites, machine), snapshot.namespaces).verdict(pod, machine)
+            yield shown, verdict or _market(offer, found, room)
+
+
+def _market(offer: Offer, found: PoolOffers, room: Room) -> str:
+    """Return why a machine that would do cannot be bought now, or that it fits and its price."""
+    for reason in (found.obstacle, offer.obstacle):
+        if reason is not None:
+            return reason.message
+    if room.exhausted(offer):
+        return f"pool {found.pool.metadata.name} has reached its limit of such machines"
+    return f"{FITS}: {money(offer.offering.price_per_hour)} {offer.offering.currency} per hour"
+
+
+def _grouped(verdicts: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for name, text in verdicts:
+        # Figures follow the scheduler's words, and differ from node to node.
+        alike.setdefault(text.partition(": ")[0], []).append((name, text))
+    groups = [_group(reason, found) for reason, found in alike.items()]
+    return tuple(sorted(groups, key=lambda group: (not group.fits, -len(group.members), group.reason)))
+
+
+def _group(reason: str, found: Sequence[tuple[str, str]]) -> Group:
+    texts = {text for _, text in found}
+    members = tuple(name for name, _ in found)
+    if len(texts) == 1 and reason != FITS:
+        return Group(texts.pop(), "", members)
+    return Group(reason, found[0][1].partition(": ")[2], members)
+
+
+def _told(noun: str, groups: Sequence[Group]) -> Iterator[str]:
+    total = sum(len(group.members) for group in groups)
+    yield f"{count(total, noun)}:"
+    for group in groups:
+        example = f" ({group.members[0]}: {group.example})" if group.example else ""
+        yield f"  {len(group.members)} x {group.reason}{example}: {names(group.members)}"
+
+
+def _listed(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    return [
+        {"fits": group.fits, "reason": group.reason, "example": group.example or None, "members": list(group.members)}
+        for group in groups
+    ]
