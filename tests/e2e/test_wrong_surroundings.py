@@ -70,8 +70,9 @@ def test_a_cluster_without_growths_kinds(without_kinds: ControlPlane, growth: Co
 def test_rights_that_are_missing_are_told_all_at_once(control_plane: ControlPlane, growth: Commands, tmp_path: Path):
     control_plane.apply_definitions()
     lacking = (
-        "user nobody may not list daemonsets.apps, kwoknodeclasses.growth.dev, nodepools.growth.dev, "
-        "noderemovalrequests.growth.dev, noderequests.growth.dev, nodes, pods: grant it (RBAC); deploy/kustomize/base "
+        "user nobody may not list csinodes.storage.k8s.io, daemonsets.apps, kwoknodeclasses.growth.dev, namespaces, "
+        "nodepools.growth.dev, noderemovalrequests.growth.dev, noderequests.growth.dev, nodes, persistentvolumeclaims, "
+        "persistentvolumes, pods, storageclasses.storage.k8s.io: grant it (RBAC); deploy/kustomize/base "
         "has the roles that Growth needs"
     )
     assert growth.refused("status", user="nobody").startswith(lacking)
