@@ -57,15 +57,15 @@ def verdicts(pod: Pod, snapshot: Snapshot) -> Verdicts:
     resolved = {each.uid: each for each in resolve(snapshot.pods, snapshot.volumes)}
     free = replace(resolved.pop(pod.uid, pod), node_name="")
     others = tuple(resolved.values())
-    sites = sites_of(snapshot.nodes, others)
-    on_nodes = Judge(sites, snapshot.namespaces).verdicts(free)
+    judge = Judge(sites_of(snapshot.nodes, others), snapshot.namespaces)
+    on_nodes = judge.verdicts(free)
     return Verdicts(
         nodes=_grouped((name, obstacle or FITS) for name, obstacle in on_nodes.items()),
-        offerings=_grouped(_offerings(free, snapshot, sites)),
+        offerings=_grouped(_offerings(free, snapshot, judge)),
     )
 
 
-def _offerings(pod: Pod, snapshot: Snapshot, sites: Sequence[Site]) -> Iterator[tuple[str, str]]:
+def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str, str]]:
     offers = pool_offers(snapshot)
     room = room_left(machines(snapshot).values(), offers)
     chosen = choose_pools(pod, snapshot.pools).pools
@@ -76,7 +76,7 @@ def _offerings(pod: Pod, snapshot: Snapshot, sites: Sequence[Site]) -> Iterator[
                 yield shown, f"pool {name} is not for it"
                 continue
             machine = Site(NEW_HOST, offer.usable, offer.labels, offer.taints)
-            verdict = Judge((*sites, machine), snapshot.namespaces).verdict(pod, machine)
+            verdict = judge.beside(machine).verdict(pod, machine)
             yield shown, verdict or _market(offer, found, room)
 
 

@@ -7,6 +7,7 @@ Source: kube-scheduler v1.36, `pkg/scheduler/framework/plugins`.
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -41,12 +42,22 @@ class Judge:
     """
 
     def __init__(self, sites: Iterable[Site], namespaces: Namespaces = _NO_NAMESPACES) -> None:
-        self._places = {site.name: Occupancy(site) for site in sites}
+        self._places: dict[str, Occupancy] = {}
         self._namespaces = namespaces
-        self._repelling = [
-            (pod, place) for place in self._places.values() for pod in place.site.pods if pod.pod_anti_affinity
-        ]
+        self._repelling: list[tuple[Pod, Occupancy]] = []
         self._question: _Question | None = None
+        for site in sites:
+            self._open(site)
+
+    def beside(self, site: Site) -> "Judge":
+        """Return a judge of the same sites and one more, such as a machine to come; what is there is not counted again.
+
+        For asking only: a pod that either seats on a site of both would be known half to the other.
+        """
+        more = copy(self)
+        more._places, more._repelling, more._question = {**self._places}, [*self._repelling], None  # noqa: SLF001
+        more._open(site)  # noqa: SLF001
+        return more
 
     def verdict(self, pod: Pod, site: Site) -> str | None:
         """Return None where the pod fits, else the first obstacle in one sentence, in the scheduler's words.
@@ -82,6 +93,11 @@ class Judge:
         if pod.pod_anti_affinity:
             self._repelling.append((pod, place))
         self._question = None
+
+    def _open(self, site: Site) -> None:
+        place = Occupancy(site)
+        self._places[site.name] = place
+        self._repelling += [(pod, place) for pod in site.pods if pod.pod_anti_affinity]
 
     def _asked(self, pod: Pod) -> _Question:
         """Return what was counted for this pod: once for all nodes, as they are asked one after the other."""
