@@ -22,11 +22,6 @@ class Parsed(Generic[T]):
         self._parse = parse
         self._known: dict[str, tuple[str, T | Problem]] = {}
 
-    def count_new(self, items: Sequence[Object]) -> int:
-        """Return how many of `items` have not been parsed in their present version."""
-        known = self._known
-        return sum(1 for item in items if known.get(_uid(item), ("",))[0] != item["metadata"]["resourceVersion"])
-
     def read(self, items: Sequence[Object]) -> tuple[tuple[T, ...], tuple[Problem, ...]]:
         """Return the readable ones and the problems, in the order of `items`; what is not among them is forgotten."""
         known: dict[str, tuple[str, T | Problem]] = {}

@@ -16,7 +16,7 @@ from benchmarks.instance import PORTS, Instance, Shape
 
 Floats = NDArray[np.float64]
 
-_CPU_GRID: Final = (
+CPU_GRID: Final = (
     10,
     25,
     50,
@@ -133,7 +133,7 @@ class _Draw:
         with_disk = rng.random(size) < _WITH_DISK
         disk = np.where(with_disk, np.exp(rng.normal(np.log(2048), 0.8, size)).clip(max=_MOST_DISK), 0)
         if self._recipe.shapes is not None:
-            grid = np.array(_CPU_GRID, dtype=float)
+            grid = np.array(CPU_GRID, dtype=float)
             cpu = grid[np.abs(np.log(cpu)[:, None] - np.log(grid)[None, :]).argmin(axis=1)]
             step = np.where(memory < 256, 16, np.where(memory < 2048, 64, 256))  # noqa: PLR2004 - MiB, see the step
             memory = np.ceil(memory / step) * step

@@ -137,7 +137,7 @@ def residents_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     """Return the pods that take room by the node they are bound to; terminating ones do until they are gone."""
     found: dict[str, list[Pod]] = {}
     for pod in pods:
-        if pod.node_name and pod.phase not in {"Succeeded", "Failed"}:
+        if pod.node_name and not pod.is_finished:
             found.setdefault(pod.node_name, []).append(pod)
     return found
 

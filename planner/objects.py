@@ -128,6 +128,11 @@ class Pod:
         """namespace/name."""
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has ended by itself: it takes nothing any more, and the scheduler does not see it."""
+        return self.phase in {"Succeeded", "Failed"}
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

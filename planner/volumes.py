@@ -24,7 +24,6 @@ _ZONES: Final = {
 """Labels of a volume that say where it is, and the label that a node may have in their place."""
 _BETWEEN_ZONES: Final = "__"
 _ONE_POD: Final = "ReadWriteOncePod"
-_OVER: Final = frozenset({"Succeeded", "Failed"})
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -38,7 +37,7 @@ def resolve(pods: Iterable[Pod], volumes: Volumes) -> tuple[Pod, ...]:
     if not any(pod.claims for pod in all_pods):
         return all_pods
     known = _Known(volumes, all_pods)
-    return tuple(known.resolved(pod) if pod.claims and pod.phase not in _OVER else pod for pod in all_pods)
+    return tuple(known.resolved(pod) if pod.claims and not pod.is_finished else pod for pod in all_pods)
 
 
 def with_attach_limits(nodes: Iterable[Node], csi_nodes: Iterable[CsiNode]) -> tuple[Node, ...]:
@@ -121,7 +120,7 @@ def _holders(pods: Sequence[Pod], exclusive: frozenset[str] | set[str]) -> Mappi
     """Return which pod has, or is the first to wait for, each of the claims that allow one pod only."""
     holders: dict[str, Pod] = {}
     if exclusive:
-        rivals = (p for p in pods if p.claims and p.phase not in _OVER and (p.node_name or not p.is_terminating))
+        rivals = (p for p in pods if p.claims and not p.is_finished and (p.node_name or not p.is_terminating))
         for pod in sorted(rivals, key=_turn):
             for key in exclusive.intersection(f"{pod.namespace}/{name}" for name in pod.claims):
                 holders.setdefault(key, pod)

@@ -23,7 +23,6 @@ from planner.lifecycle.unavailable import unavailable_until
 from planner.objects import Pod
 from worker.sight import Sight
 
-_FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _OPEN: Final = frozenset({RequestPhase.PENDING, RequestPhase.PROVISIONING, RequestPhase.READY})
 
 
@@ -172,9 +171,9 @@ def _occupants(sight: Sight, node: str) -> list[Pod]:
     return [
         pod
         for pod in sight.snapshot.pods
-        if pod.node_name == node and pod.phase not in _FINISHED and not (pod.is_daemon or pod.is_mirror)
+        if pod.node_name == node and not pod.is_finished and not (pod.is_daemon or pod.is_mirror)
     ]
 
 
 def _is_served(pod: Pod) -> bool:
-    return bool(pod.node_name) or pod.phase in _FINISHED
+    return bool(pod.node_name) or pod.is_finished

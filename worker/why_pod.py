@@ -16,7 +16,6 @@ from worker.verdicts import verdicts
 
 _EVENTS: Final = 3
 _BACK_OFF: Final = "BackOff"
-_FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
 
 def why_pod(pod: Pod, sight: Sight, events: Sequence[ToldEvent] = (), *, is_live: bool = True) -> list[str]:
@@ -27,7 +26,7 @@ def why_pod(pod: Pod, sight: Sight, events: Sequence[ToldEvent] = (), *, is_live
     """
     asked = ", ".join(f"{name} {shown(name, amount)}" for name, amount in sorted(pod.requests.items()))
     lines = [f"Pod {pod.key} asks for {asked}; {_class(pod, sight)}."]
-    if pod.node_name or pod.phase in _FINISHED:
+    if pod.node_name or pod.is_finished:
         return [*lines, _no_demand(pod, sight, is_live=is_live)]
     if is_demand(pod):
         lines += ["It asks for a machine: the scheduler found no place for it.", _pools(pod, sight)]
@@ -47,7 +46,7 @@ def _class(pod: Pod, sight: Sight) -> str:
 
 def _no_demand(pod: Pod, sight: Sight, *, is_live: bool) -> str:
     why = "the scheduler has not said that it finds no place for it: it asks for no machine yet"
-    if pod.phase in _FINISHED:
+    if pod.is_finished:
         why = f"it has finished ({pod.phase})"
     elif pod.node_name:
         machine = sight.fleet.get(pod.node_name)

@@ -3,7 +3,7 @@
 Source: kube-scheduler's plugin InterPodAffinity.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.constraints import selects
@@ -53,7 +53,7 @@ def neighbours_of(
         near=frozenset(near),
         apart=frozenset(apart),
         repelled=repelled,
-        is_first=not near and _meets_all(pod.pod_affinity, pod, namespaces),
+        is_first=not near and meets_all(pod.pod_affinity, pod, namespaces),
     )
 
 
@@ -87,6 +87,11 @@ def term_matches(term: PodTerm, other: Pod, namespaces: Namespaces) -> bool:
     )
 
 
+def meets_all(terms: Sequence[PodTerm], other: Pod, namespaces: Namespaces) -> bool:
+    """Return whether a pod meets all affinity terms at once, of which there is one at least."""
+    return bool(terms) and all(term_matches(term, other, namespaces) for term in terms)
+
+
 def _looks_in(term: PodTerm, namespace: str, namespaces: Namespaces) -> bool:
     if namespace in term.namespaces:
         return True
@@ -96,13 +101,9 @@ def _looks_in(term: PodTerm, namespace: str, namespaces: Namespaces) -> bool:
     return selects(term.namespace_selector, labels)
 
 
-def _meets_all(terms: tuple[PodTerm, ...], other: Pod, namespaces: Namespaces) -> bool:
-    return bool(terms) and all(term_matches(term, other, namespaces) for term in terms)
-
-
 def _met(terms: tuple[PodTerm, ...], place: Occupancy, namespaces: Namespaces) -> Iterator[Domain]:
     """Yield the domains of a node where a pod meets all terms at once: two pods that meet one each are not enough."""
-    if any(_meets_all(terms, resident, namespaces) for resident in _residents(terms, place, namespaces)):
+    if any(meets_all(terms, resident, namespaces) for resident in _residents(terms, place, namespaces)):
         for term in terms:
             value = place.labels.get(term.topology_key)
             if value is not None:

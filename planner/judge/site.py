@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from planner.constraints import FIELD_NAME
+from planner.fleet import residents_by_node
 from planner.objects import HostPort, Node, Pod, Taint
 from planner.offering import ResourceVector
-
-_FINISHED: Final = frozenset({"Succeeded", "Failed"})
-"""Pods of these phases take nothing: the scheduler does not see them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +27,7 @@ class Site:
 
 def sites_of(nodes: Iterable[Node], pods: Iterable[Pod]) -> tuple[Site, ...]:
     """Return each node with the pods bound to it; terminating pods count until they are gone, finished ones do not."""
-    bound: dict[str, list[Pod]] = {}
-    for pod in pods:
-        if pod.node_name and pod.phase not in _FINISHED:
-            bound.setdefault(pod.node_name, []).append(pod)
+    bound = residents_by_node(pods)
     return tuple(
         Site(
             name=node.name,

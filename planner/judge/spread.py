@@ -3,12 +3,12 @@
 Source: kube-scheduler's plugin PodTopologySpread.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from planner.constraints import selects, untolerated, wants_node
 from planner.judge.site import Occupancies, Occupancy
-from planner.objects import Pod, Spread
+from planner.objects import Pod, Spread, Taint
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def spread_obstacle(place: Occupancy, evenness: tuple[Evenness, ...]) -> str | N
 def _counted(pod: Pod, constraint: Spread, keyed: Occupancies) -> Evenness:
     counts: dict[str, int] = {}
     for place in keyed:
-        if _is_counted(pod, constraint, place):
+        if makes_domain(pod, constraint, place.labels, place.site.taints):
             domain = place.labels[constraint.topology_key]
             counts[domain] = counts.get(domain, 0) + _matching(pod, constraint, place)
     enough = counts and len(counts) >= constraint.min_domains
@@ -69,22 +69,29 @@ def _counted(pod: Pod, constraint: Spread, keyed: Occupancies) -> Evenness:
         constraint=constraint,
         counts=counts,
         least=min(counts.values()) if enough else 0,
-        own=int(constraint.selector is not None and selects(constraint.selector, pod.labels)),
+        own=own_count(pod, constraint),
     )
 
 
-def _is_counted(pod: Pod, constraint: Spread, place: Occupancy) -> bool:
-    return (not constraint.honors_node_affinity or wants_node(pod, place.labels)) and not (
-        constraint.honors_node_taints and untolerated(pod.tolerations, place.site.taints)
+def own_count(pod: Pod, constraint: Spread) -> int:
+    """Return 1 if the pod itself counts for its constraint, else 0."""
+    return int(constraint.selector is not None and selects(constraint.selector, pod.labels))
+
+
+def is_counted(constraint: Spread, other: Pod) -> bool:
+    """Return whether another pod of the same namespace counts for the constraint.
+
+    A selector without requirements matches the pod itself, yet the scheduler counts no other pod for it.
+    """
+    return bool(constraint.selector) and not other.is_terminating and selects(constraint.selector, other.labels)
+
+
+def makes_domain(pod: Pod, constraint: Spread, labels: Mapping[str, str], taints: Iterable[Taint]) -> bool:
+    """Return whether a node, which has the keys of all constraints, counts as part of its domain for this pod."""
+    return (not constraint.honors_node_affinity or wants_node(pod, labels)) and not (
+        constraint.honors_node_taints and untolerated(pod.tolerations, taints)
     )
 
 
 def _matching(pod: Pod, constraint: Spread, place: Occupancy) -> int:
-    # A selector without requirements matches the pod itself, yet the scheduler counts no other pod for it.
-    selector = constraint.selector
-    if not selector:
-        return 0
-    return sum(
-        not resident.is_terminating and selects(selector, resident.labels)
-        for resident in place.pods.get(pod.namespace, ())
-    )
+    return sum(is_counted(constraint, resident) for resident in place.pods.get(pod.namespace, ()))

@@ -11,11 +11,9 @@ from functools import cached_property
 
 from planner.constraints import FIELD_NAME
 from planner.fleet import Machine
+from planner.judge.affinity import Namespaces
 from planner.objects import Pod, PodTerm, Taint
 from planner.supply import Place
-
-Namespaces = Mapping[str, Mapping[str, str]]
-"""Labels by name of the namespace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME
-from planner.topology.census import Namespaces
+from planner.judge.affinity import Namespaces
 from planner.topology.question import Option, Ration, Wish
 from planner.topology.tally import APART, NEAR, SPREAD, Even, Tally
 from planner.topology.terms import keep_apart

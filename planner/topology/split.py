@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from api.keys import LABEL_HOSTNAME
+from planner.judge.affinity import meets_all
 from planner.topology.census import Census
 from planner.topology.machine_rules import MachineRules, apart, keep_counted_away, machine_rules, rations
 from planner.topology.question import Cell, Miss, Option, Share, Split, Wish
-from planner.topology.tally import NEAR, Tally, meets_all
+from planner.topology.tally import NEAR, Tally
 from planner.topology.told import told
 
 _NO_LIMIT: Final = 1 << 40

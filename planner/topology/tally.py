@@ -10,13 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.constraints import selects, untolerated, wants_node
-from planner.judge.affinity import term_matches
+from planner.judge.affinity import Domain, meets_all, term_matches
+from planner.judge.spread import is_counted, makes_domain, own_count
 from planner.objects import Pod, PodTerm, Spread
 from planner.topology.census import Census, Host
 
-Domain = tuple[str, str]
-"""A topology key and one of its values."""
 SPREAD: Final = "SpreadUnsatisfiable"
 APART: Final = "AntiAffinity"
 NEAR: Final = "AffinityUnsatisfiable"
@@ -137,7 +135,10 @@ class Tally:
         return frozenset(
             effect.on
             for effect in self.effects(j)
-            if any(_counts(self._pods[effect.on], self.standings[effect.on].even[k].spread, host) for k in effect.even)
+            if any(
+                _makes_domain(self._pods[effect.on], self.standings[effect.on].even[k].spread, host)
+                for k in effect.even
+            )
         )
 
     def effects(self, j: int) -> tuple[Effect, ...]:
@@ -151,7 +152,9 @@ class Tally:
     def _effect(self, j: int, i: int) -> Effect:
         pod, other, spaces = self._pods[j], self._pods[i], self._census.namespaces
         even = tuple(
-            k for k, e in enumerate(self.standings[i].even) if pod.namespace == other.namespace and _counted(e, pod)
+            k
+            for k, e in enumerate(self.standings[i].even)
+            if pod.namespace == other.namespace and is_counted(e.spread, pod)
         )
         terms = other.pod_affinity
         near = tuple(t.topology_key for t in terms) if meets_all(terms, pod, spaces) else ()
@@ -193,36 +196,22 @@ class Tally:
         return found
 
     def _even(self, pod: Pod, spread: Spread, more: Sequence[Host]) -> Even:
-        own = int(spread.selector is not None and selects(spread.selector, pod.labels))
-        even = Even(spread, own, {})
+        even = Even(spread, own_count(pod, spread), {})
         hosts = [*self._census.hosts, *more]
         domains: dict[int, str] = {}
         for index, host in enumerate(hosts):
-            if _counts(pod, spread, host):
+            if _makes_domain(pod, spread, host):
                 domains[index] = host.labels[spread.topology_key]
                 even.counts.setdefault(domains[index], 0)
         for kind in self._census.kinds:
-            if kind.example.namespace == pod.namespace and _counted(even, kind.example):
+            if kind.example.namespace == pod.namespace and is_counted(spread, kind.example):
                 for index, number in kind.hosts.items():
                     if index in domains:
                         even.counts[domains[index]] += number
         return even
 
 
-def meets_all(terms: Sequence[PodTerm], other: Pod, namespaces: Mapping[str, Mapping[str, str]]) -> bool:
-    """Return whether a pod meets all affinity terms at once, of which there is one at least."""
-    return bool(terms) and all(term_matches(term, other, namespaces) for term in terms)
-
-
-def _counted(even: Even, pod: Pod) -> bool:
-    # A selector without requirements matches the pod itself, yet the scheduler counts no other pod for it.
-    selector = even.spread.selector
-    return bool(selector) and not pod.is_terminating and selects(selector, pod.labels)
-
-
-def _counts(pod: Pod, spread: Spread, host: Host) -> bool:
-    return (
-        all(other.topology_key in host.labels for other in pod.spread)
-        and (not spread.honors_node_affinity or wants_node(pod, host.labels))
-        and not (spread.honors_node_taints and untolerated(pod.tolerations, host.taints))
+def _makes_domain(pod: Pod, spread: Spread, host: Host) -> bool:
+    return all(other.topology_key in host.labels for other in pod.spread) and makes_domain(
+        pod, spread, host.labels, host.taints
     )

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 from api.keys import LABEL_HOSTNAME
-from planner.judge.affinity import term_matches
+from planner.judge.affinity import Namespaces, term_matches
 from planner.judge.ports import ports_conflict
 from planner.objects import Pod
-from planner.topology.census import Namespaces
 
 
 def keep_apart(one: Pod, other: Pod, namespaces: Namespaces) -> str | None:

@@ -8,31 +8,17 @@ further library is needed, and the instances are therefore others.
 import math
 import random
 
+from benchmarks import catalogue
+from benchmarks.catalogue import HOURS
+from benchmarks.generator import CPU_GRID
+from benchmarks.instance import PORTS, capacity
+from planner.assemble import price_units
 from planner.packing import Bin, Group, PackingProblem
-
-MACHINES = """
-cx22 2/4/40 3.79, cx32 4/8/80 6.80, cx42 8/16/160 16.40, cx52 16/32/320 32.40, cpx11 2/2/40 4.35, cpx21 3/4/80 7.55,
-cpx31 4/8/160 13.60, cpx41 8/16/240 25.20, cpx51 16/32/360 54.90, cax11 2/4/40 3.79, cax21 4/8/80 6.49,
-cax31 8/16/160 12.49, cax41 16/32/320 24.49, ccx13 2/8/80 12.49, ccx23 4/16/160 24.49, ccx33 8/32/240 48.49,
-ccx43 16/64/360 96.49, ccx53 32/128/600 192.49, ccx63 48/192/960 288.49
-"""
-"""vCPU/GB/GB of disk and EUR per month, net; European list prices of 2025."""
-CPU_GRID = (10, 25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 1500, 2000, 2500, 3000, 4000, 6000, 8000)
-PORTS = 4
 
 
 def machines() -> list[tuple[str, tuple[int, ...], int]]:
     """Return name, usable amounts (cpu m, memory MiB, disk MiB, pods, host ports) and price of each type."""
-    found = []
-    for line in MACHINES.replace("\n", " ").split(","):
-        name, size, price = line.split()
-        cores, memory, disk = map(int, size.split("/"))
-        mebibytes = math.floor(1024 * memory * 0.965)
-        cpu = 1000 * cores - 70 - 5 * min(cores - 2, 2) - math.floor(2.5 * max(cores - 4, 0)) - 150
-        kept = math.floor(0.10 * min(mebibytes, 8192) + 0.04 * max(mebibytes - 8192, 0)) + 100 + 250
-        usable = (cpu, mebibytes - kept, math.floor(953.67 * disk * 0.85) - 5120, 105, *([1] * PORTS))
-        found.append((name, usable, round(1000 * (float(price) + 0.50)) * 1_000_000))
-    return found
+    return [(m.name, capacity(m), price_units(m.price_per_hour * HOURS)) for m in catalogue.machines()]
 
 
 def instance(pods: int, shapes: int, seed: int, *, limits: bool = False) -> PackingProblem:

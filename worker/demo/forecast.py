@@ -2,7 +2,7 @@
 
 from activities.cluster import DAEMON_SETS, KWOK_NODE_CLASSES, NODE_POOLS, PODS, Object
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.model import NodeClass, Plan, Snapshot
+from planner.model import NodeClass, Snapshot
 from planner.parse import parse_objects
 from planner.plan import plan
 from simulator.workloads import Workload
@@ -36,12 +36,8 @@ async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snaps
     )
 
 
-def dearest_choice(planned: Plan) -> SoldOut:
-    """Return the offering that the plan spends most on a machine of: the one whose loss it feels."""
+async def first_choice(objects: list[Object], workloads: list[Workload]) -> SoldOut:
+    """Return the offering that the first plan for these pods would miss most: the dearest that it buys."""
+    planned = plan(await snapshot_of(objects, workloads))
     dearest = max(planned.requests, key=lambda request: (request.price_per_hour, request.server_type))
     return SoldOut(dearest.server_type, dearest.location)
-
-
-async def first_choice(objects: list[Object], workloads: list[Workload]) -> SoldOut:
-    """Return the offering that the first plan for these pods would miss most."""
-    return dearest_choice(plan(await snapshot_of(objects, workloads)))
