@@ -36,6 +36,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model import NodeClass, PlannerMemory, Problem, Snapshot
+from planner.nominations import heeded
 from planner.parse import (
     parse_claim,
     parse_csi_node,
@@ -47,7 +48,7 @@ from planner.parse import (
     parse_volume,
 )
 from planner.storage import Volumes
-from planner.volumes import with_attach_limits
+from planner.volumes import with_drivers
 
 SURROUNDINGS: Final = (
     PODS,
@@ -133,8 +134,8 @@ class Observer:
         classes, class_problems = self._classes(lists[around + 1 :])
         snapshot = Snapshot(
             now=self._ports.now(),
-            pods=pods,
-            nodes=with_attach_limits(nodes, csi_nodes),
+            pods=heeded(pods, nodes),
+            nodes=with_drivers(nodes, csi_nodes),
             daemon_sets=daemon_sets,
             namespaces=dict(namespaces),
             volumes=Volumes(claims, volumes, storage_classes),

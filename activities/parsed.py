@@ -20,24 +20,28 @@ class Parsed(Generic[T]):
     def __init__(self, resource: Resource, parse: Callable[[Object], T]) -> None:
         self._resource = resource
         self._parse = parse
-        self._known: dict[str, tuple[str, T | Problem]] = {}
+        self._known: dict[str, tuple[str, T | None, Problem | None]] = {}
 
     def read(self, items: Sequence[Object]) -> tuple[tuple[T, ...], tuple[Problem, ...]]:
-        """Return the readable ones and the problems, in the order of `items`; what is not among them is forgotten."""
-        known: dict[str, tuple[str, T | Problem]] = {}
+        """Return the readable ones and the problems, in the order of `items`; what is not among them is forgotten.
+
+        What remains of an unreadable one is among the readable ones.
+        """
+        known: dict[str, tuple[str, T | None, Problem | None]] = {}
         for item in items:
             uid, version = _uid(item), item["metadata"]["resourceVersion"]
             before = self._known.get(uid)
-            known[uid] = before if before is not None and before[0] == version else (version, self._one(item))
+            known[uid] = before if before is not None and before[0] == version else (version, *self._one(item))
         self._known = known
-        parsed = tuple(one for _, one in known.values() if not isinstance(one, Problem))
-        return parsed, tuple(one for _, one in known.values() if isinstance(one, Problem))
+        parsed = tuple(one for _, one, _ in known.values() if one is not None)
+        return parsed, tuple(problem for _, _, problem in known.values() if problem is not None)
 
-    def _one(self, item: Object) -> T | Problem:
+    def _one(self, item: Object) -> tuple[T | None, Problem | None]:
         try:
-            return self._parse(item)
+            return self._parse(item), None
         except ValueError as error:
-            return problem_of(self._resource, item, error)
+            remains: T | None = getattr(error, "remains", None)
+            return remains, problem_of(self._resource, item, error)
 
 
 def problem_of(resource: Resource, item: Object, error: Exception) -> Problem:

@@ -38,10 +38,29 @@ def is_occupant(pod: Object) -> bool:
     return not (is_daemon or is_mirror or is_finished(pod))
 
 
+async def pods_on(cluster: Cluster, node: str) -> list[Object]:
+    """Return the pods on the node that count, listed live by nodeName."""
+    pods = await cluster.list(PODS, fields=f"spec.nodeName={node}")
+    return [pod for pod in pods.items if is_occupant(pod)]
+
+
 async def occupants_of(cluster: Cluster, node: str) -> list[str]:
     """Return the pods on the node that count, listed live by nodeName, as namespace/name."""
-    pods = await cluster.list(PODS, fields=f"spec.nodeName={node}")
-    return [f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in pods.items if is_occupant(pod)]
+    return [key_of(pod) for pod in await pods_on(cluster, node)]
+
+
+async def awaited_on(cluster: Cluster, node: str) -> list[str]:
+    """Return the pods that the scheduler keeps the node for and that are bound nowhere yet, listed live.
+
+    Whatever state the node is in: while the scheduler binds its volumes, a pod comes even to a node that has closed.
+    """
+    pods = await cluster.list(PODS, fields=f"status.nominatedNodeName={node}")
+    return [key_of(pod) for pod in pods.items if is_occupant(pod) and _is_waiting(pod)]
+
+
+def key_of(pod: Object) -> str:
+    """Return namespace/name."""
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 def tolerates(pod: Object, request: str) -> bool:

@@ -27,8 +27,8 @@ _REVISIONS: Final = 10
 _PODS_OF_WORKLOAD: Final = 6
 _CLAIM_SHARE: Final = 0.1
 """Workloads whose pods have a volume each."""
-_WAITING_SHARE: Final = 0.1
-"""Of the pods that no DaemonSet owns."""
+_ROOM: Final = {"cpu": 7_820, "memory": 14_500}
+"""Of a node, in millicores and MiB: the allocatable of `benchmarks.dump_nodes`."""
 
 app = App(name="benchmarks.dump")
 
@@ -90,15 +90,21 @@ def _objects(size: Size, random: Random) -> Iterator[dict[str, Any]]:
         Workload("ReplicaSet", random.choice(namespaces[2:]), f"app-{i:04}", random)
         for i in range(-(-rest // _PODS_OF_WORKLOAD))
     ]
-    with_claims = {w for w in workloads if random.random() < _CLAIM_SHARE}
+    # The first one in any case, so that a small dump has every kind of storage, too.
+    with_claims = {w for i, w in enumerate(workloads) if random.random() < _CLAIM_SHARE or not i}
 
+    free = {name: dict(_ROOM) for name in nodes}
     for owner in daemons:
         for name in nodes:
+            _take(free[name], owner)
             yield pod(owner, random, name)
     claims: list[tuple[Workload, str, str]] = []
     for i in range(rest):
         owner = workloads[i // _PODS_OF_WORKLOAD]
-        name = "" if random.random() < _WAITING_SHARE else nodes[i % len(nodes)]
+        # Pods of a workload are on different nodes, and those that find no room wait, as in a cluster that is full.
+        steps = range(0, max(1, len(nodes) - _PODS_OF_WORKLOAD + 1), _PODS_OF_WORKLOAD)
+        nearby = (nodes[(i + step) % len(nodes)] for step in steps)
+        name = next((name for name in nearby if _take(free[name], owner)), "")
         claim_name = f"data-{owner.name}-{i}" if owner in with_claims and name else ""
         if claim_name:
             claims.append((owner, claim_name, name))
@@ -120,6 +126,15 @@ def _objects(size: Size, random: Random) -> Iterator[dict[str, Any]]:
     for owner in workloads:
         yield from (replica_set(owner, random, is_newest=i == 0) for i in range(_REVISIONS))
         yield disruption_budget(owner)
+
+
+def _take(free: dict[str, int], owner: Workload) -> bool:
+    """Take room for a pod of the workload, and return whether there was enough."""
+    if owner.millicores > free["cpu"] or owner.mebibytes > free["memory"]:
+        return False
+    free["cpu"] -= owner.millicores
+    free["memory"] -= owner.mebibytes
+    return True
 
 
 def _managers(item: dict[str, Any]) -> list[dict[str, Any]]:

@@ -26,8 +26,8 @@ class Workload:
         self.hash = f"{random.getrandbits(36):09x}"
         self.uid = f"{random.getrandbits(128):032x}"
         is_daemon = kind == "DaemonSet"
-        self.cpu = f"{random.choice((10, 20, 50) if is_daemon else (50, 100, 150, 250))}m"
-        self.memory = f"{random.choice((32, 64, 100) if is_daemon else (64, 128, 256, 384))}Mi"
+        self.millicores = random.choice((10, 20, 50) if is_daemon else (500, 750, 1000, 1250))
+        self.mebibytes = random.choice((32, 64, 100) if is_daemon else (256, 512, 1024, 2048))
         self.is_spread = not is_daemon and random.random() < 0.2  # noqa: PLR2004 - a share, named by the line
         self.keeps_apart = not is_daemon and random.random() < 0.1  # noqa: PLR2004 - as above
 
@@ -69,8 +69,8 @@ def containers(owner: Workload) -> list[Json]:
             "ports": [{"containerPort": 8080, "name": "http", "protocol": "TCP"}],
             "readinessProbe": _probe("/readyz"),
             "resources": {
-                "limits": {"memory": owner.memory},
-                "requests": {"cpu": owner.cpu, "memory": owner.memory},
+                "limits": {"memory": f"{owner.mebibytes}Mi"},
+                "requests": {"cpu": f"{owner.millicores}m", "memory": f"{owner.mebibytes}Mi"},
             },
             "securityContext": {
                 "allowPrivilegeEscalation": False,

@@ -64,7 +64,8 @@ def admit(
 
 def _back_off(state: PodBackoffState) -> Reason:
     until = "" if state.until is None else f" until {format_timestamp(state.until)}"
+    pods = " or which pods its affinity finds" if state.sought else ""
     return Reason(
         "BackOff",
-        f"{state.misses} rounds in a row found no place: left out{until}, or until what can be bought changes",
+        f"{state.misses} rounds in a row found no place: left out{until}, or until what can be bought{pods} changes",
     )

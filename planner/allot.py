@@ -62,11 +62,10 @@ def allot(assembly: Assembly, packing: Packing) -> Allotment:
 def _guests(assembly: Assembly, node: PackedNode, queues: Sequence[list[Pod]]) -> tuple[Guest, ...]:
     guests: list[Guest] = []
     for k, items in sorted(node.counts.items()):
-        share = assembly.shares[k]
-        i, number = share.ask, items * share.size
-        key = assembly.asks[i].pod_class.key
-        guests.extend(Guest(pod, key) for pod in queues[i][:number])
-        del queues[i][:number]
+        for i, of_item in assembly.shares[k].pods:
+            key, number = assembly.asks[i].pod_class.key, items * of_item
+            guests.extend(Guest(pod, key) for pod in queues[i][:number])
+            del queues[i][:number]
     return tuple(guests)
 
 

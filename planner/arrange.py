@@ -4,6 +4,7 @@ A split is made before it is known how classes share machines. Where a packing l
 domain out, that domain is given no more than it took, and the rest goes elsewhere if it may.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -12,10 +13,8 @@ from planner.assemble import Assembly
 from planner.packing import Packer, Packing
 from planner.topology.census import Census
 from planner.topology.order import landed
-from planner.topology.question import Cell
+from planner.topology.question import Ceilings, Part
 
-Ceilings = Mapping[tuple[int, Cell | None], int]
-"""Most pods of a class, by its index, in a topology cell."""
 _TRIES: Final = 3
 
 
@@ -39,7 +38,7 @@ def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, census: C
 
     `assembled` returns the problem under ceilings.
     """
-    ceilings: dict[tuple[int, Cell | None], int] = {}
+    ceilings: dict[Part, int] = {}
     best: tuple[tuple[object, ...], Arrangement] | None = None
     for _ in range(_TRIES):
         made = _packed(assembled(ceilings), packer, census)
@@ -62,16 +61,24 @@ def _packed(assembly: Assembly, packer: Packer, census: Census) -> Arrangement:
     checked, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
     refused: dict[int, int] = {}
     for k, items in lost.items():
-        share = assembly.shares[k]
-        refused[share.ask] = refused.get(share.ask, 0) + items * share.size
+        for ask, number in assembly.shares[k].pods:
+            refused[ask] = refused.get(ask, 0) + items * number
     return Arrangement(assembly, checked, refused, left_out=bool(packing.unplaced))
 
 
-def _less_room(made: Arrangement) -> dict[tuple[int, Cell | None], int]:
-    """Return what each domain took that left pods out."""
-    shares, unplaced = made.assembly.shares, made.packing.unplaced
-    tied = [(shares[k], n) for k, n in unplaced.items() if shares[k].cell is not None]
-    return {(share.ask, share.cell): share.count - n for share, n in tied}
+def _less_room(made: Arrangement) -> dict[Part, int]:
+    """Return how many pods found room in each part that left some out and whose pods may go elsewhere."""
+    joiners, unplaced = made.assembly.split.joiners, made.packing.unplaced
+    found: Counter[Part] = Counter()
+    short: set[Part] = set()
+    for k, share in enumerate(made.assembly.shares):
+        parts = [(Part(ask, is_beside=True), number) for ask, number in share.company]
+        if not parts and (share.cell is not None or share.ask in joiners):
+            parts = [(Part(share.ask, share.cell), share.size)]
+        for part, number in parts:
+            found[part] += number * (share.count - unplaced.get(k, 0))
+            short.update([part] if k in unplaced else ())
+    return {part: found[part] for part in short}
 
 
 def _score(made: Arrangement) -> tuple[object, ...]:

@@ -1,6 +1,6 @@
 """Makes a packing problem of a round: pod classes, places with room, offers to buy, minimums and limits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
@@ -12,9 +12,9 @@ from planner.packing import Bin, Group, PackingProblem
 from planner.pod_class import PodClass
 from planner.room import Room, offering_key
 from planner.supply import Place, Rank
-from planner.topology.attachments import amount_of, asked
+from planner.topology.attachments import Handle, Slots, amount_of, asked, is_attachments
 from planner.topology.census import Census
-from planner.topology.question import Cell, Option, Share, Split, Wish
+from planner.topology.question import NO_LIMIT, Ceilings, Option, Share, Split, Wish, taken
 from planner.topology.split import concerns, plain, split
 from planner.topology.terms import ports_meet
 
@@ -22,8 +22,6 @@ _UNIT: Final = Decimal(10) ** 9
 """Prices have nine decimals at most."""
 _RANK_OF_OFFER: Final = 2000
 """Less a priority of -1000 to 1000: offers come last, also those that cost nothing."""
-_ANY_NUMBER: Final = 1 << 40
-"""What a machine has of a ration that does not limit it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +69,21 @@ class Assembly:
         """Return the number of pods with a place by class, given the items without one by share."""
         found = [0] * len(self.asks)
         for k, share in enumerate(self.shares):
-            found[share.ask] += share.size * (share.count - unplaced.get(k, 0))
+            for ask, number in share.pods:
+                found[ask] += number * (share.count - unplaced.get(k, 0))
         return found
 
 
-def may_hold(pod: Pod, labels: Mapping[str, str], taints: Sequence[Taint], free: Mapping[str, int]) -> bool:
-    """Return whether one such pod may run on a node of these labels and taints with so much free."""
+def may_hold(
+    pod: Pod,
+    labels: Mapping[str, str],
+    taints: Sequence[Taint],
+    free: Mapping[str, int],
+    attached: Collection[Handle] = (),
+) -> bool:
+    """Return whether one such pod may run on a node of these labels and taints, volumes and so much free."""
     return (
-        all(amount_of(free, name) >= amount for name, amount in asked(pod).items())
+        all(amount_of(free, name) >= amount for name, amount in asked(pod, attached).items())
         and wants_node(pod, labels)
         and untolerated(pod.tolerations, taints) is None
         and reaches_volumes(pod, labels)
@@ -108,7 +113,7 @@ def assemble(
     minimum: Sequence[tuple[Offer, int]],
     *,
     census: Census | None = None,
-    ceilings: Mapping[tuple[int, Cell | None], int] | None = None,
+    ceilings: Ceilings | None = None,
 ) -> Assembly:
     """Return the problem of placing `asks`.
 
@@ -119,25 +124,27 @@ def assemble(
         room: what is left of limits beside `minimum`.
         minimum: offers that are bought in any case, with their numbers.
         census: the pods that are there; none are, without it.
-        ceilings: most pods of a class (by its index) in a topology cell.
+        ceilings: most pods of parts of classes.
     """
     draft = _Draft(asks)
     for place in places:
         if draft.could_fit(place.free):
-            held = [i for i, ask in enumerate(asks) if _fits_place(ask, place)]
+            attached = draft.slots.attached(place.pods)
+            held = [i for i, ask in enumerate(asks) if _fits_place(ask, place, attached)]
             limits = [draft.limit(("place", place.machine.name), 1)]
-            draft.add(Source(place=place), held, Bin(draft.vector(place.free), 0, tuple(limits), place.rank))
+            free = draft.vector(place.free, held, attached)
+            draft.add(Source(place=place), held, Bin(free, 0, tuple(limits), place.rank))
     for offer, number in minimum:
         held = [i for i, ask in enumerate(asks) if _fits_offer(ask, offer)]
         limits = [draft.limit(("minimum", offer.pool.metadata.name, offering_key(offer)), number)]
-        usable = Bin(draft.vector(offer.usable), 0, tuple(limits), Rank.MINIMUM)
+        usable = Bin(draft.vector(offer.usable, held), 0, tuple(limits), Rank.MINIMUM)
         draft.add(Source(offer=offer, is_minimum=True), held, usable)
     for offer in buyable(offers):
         held = [i for i, ask in enumerate(asks) if _fits_offer(ask, offer)]
         limits = [draft.limit(key, left) for key, left in room.rows(offer)]
         price = price_units(offer.offering.price_per_hour)
         rank = _RANK_OF_OFFER - offer.priority
-        draft.add(Source(offer=offer), held, Bin(draft.vector(offer.usable), price, tuple(limits), rank))
+        draft.add(Source(offer=offer), held, Bin(draft.vector(offer.usable, held), price, tuple(limits), rank))
     return draft.assembly(Census() if census is None else census, ceilings or {})
 
 
@@ -155,15 +162,26 @@ class _Draft:
         self._asks = asks
         self._demands = [asked(ask.pod_class.example) for ask in asks]
         self._resources = sorted({name for demand in self._demands for name in demand})
-        self._least = {n: min(demand.get(n, 0) for demand in self._demands) for n in self._resources}
+        self._least = {
+            n: min(demand.get(n, 0) for demand in self._demands) for n in self._resources if not is_attachments(n)
+        }
+        self.slots = Slots(ask.pod_class.pods for ask in asks)
         self._rows: dict[object, int] = {}
         self._limits: list[int] = []
         self._bins: list[Bin] = []
         self._sources: list[Source] = []
         self._holders: list[list[int]] = [[] for _ in asks]
 
-    def vector(self, amounts: Mapping[str, int]) -> tuple[int, ...]:
-        return tuple(max(0, amount_of(amounts, name)) for name in self._resources)
+    def vector(
+        self, amounts: Mapping[str, int], held: Sequence[int], attached: Collection[Handle] = ()
+    ) -> tuple[int, ...]:
+        """Return the amounts of the next bin, for classes that it may hold and volumes that are attached to it."""
+        return tuple(
+            self.slots.free(len(self._bins), name, max(0, amounts[name]), held, attached)
+            if is_attachments(name) and name in amounts
+            else max(0, amount_of(amounts, name))
+            for name in self._resources
+        )
 
     def could_fit(self, free: Mapping[str, int]) -> bool:
         """Return whether there is room for the least of every resource: a quick no for full nodes."""
@@ -182,15 +200,25 @@ class _Draft:
             self._bins.append(new)
             self._sources.append(source)
 
-    def assembly(self, census: Census, ceilings: Mapping[tuple[int, Cell | None], int]) -> Assembly:
+    def assembly(self, census: Census, ceilings: Ceilings) -> Assembly:
         asks, resources = tuple(self._asks), tuple(self._resources)
-        demands = [tuple(demand.get(name, 0) for name in resources) for demand in self._demands]
+        rows, no_limit = self.slots.rows, self.slots.no_limit
+        demands = [
+            (*(demand.get(name, 0) for name in resources), *(row.asks.get(i, 0) for row in rows))
+            for i, demand in enumerate(self._demands)
+        ]
+        if rows:
+            self._bins = [
+                replace(one, capacity=(*one.capacity, *(r.free if r.bin == b else no_limit for r in rows)))
+                for b, one in enumerate(self._bins)
+            ]
         wishes = [
             Wish(ask.pod_class.example, len(ask.pod_class.pods), demand)
             for ask, demand in zip(asks, demands, strict=True)
         ]
         bins, sources = tuple(self._bins), tuple(self._sources)
-        options = self._options() if concerns(wishes, census) else None
+        daemons = {pod.uid: pod for source in sources if source.offer is not None for pod in source.offer.daemons}
+        options = self._options() if concerns(wishes, census, daemons.values()) else None
         answer = (
             plain(wishes, self._holders) if options is None else split(wishes, options, self._holders, census, ceilings)
         )
@@ -204,7 +232,7 @@ class _Draft:
             asks=asks,
             shares=tuple(answer.shares),
             sources=sources,
-            resources=resources,
+            resources=(*resources, *(row.name for row in rows)),
             split=answer,
             wishes=tuple(wishes),
             options=options,
@@ -213,7 +241,7 @@ class _Draft:
 
     def _options(self) -> tuple[Option, ...]:
         return tuple(
-            _option(source, one, min((self._limits[k] for k in one.limits), default=_ANY_NUMBER))
+            _option(source, one, min((self._limits[k] for k in one.limits), default=NO_LIMIT))
             for one, source in zip(self._bins, self._sources, strict=True)
         )
 
@@ -221,7 +249,7 @@ class _Draft:
         if not answer.rations:
             return tuple(self._bins)
         return tuple(
-            replace(one, capacity=(*one.capacity, *(ration.most.get(b, _ANY_NUMBER) for ration in answer.rations)))
+            replace(one, capacity=(*one.capacity, *(ration.has(b) for ration in answer.rations)))
             for b, one in enumerate(self._bins)
         )
 
@@ -230,14 +258,18 @@ def _option(source: Source, one: Bin, copies: int) -> Option:
     looks = source.place if source.place is not None else source.offer
     if looks is None:
         raise AssertionError(source)
-    return Option(looks.labels, looks.taints, one.capacity, one.price, copies, is_new=source.place is None)
+    daemons = () if source.offer is None else source.offer.daemons
+    return Option(
+        looks.labels, looks.taints, one.capacity, one.price, copies, is_new=source.place is None, daemons=daemons
+    )
 
 
-def _fits_place(ask: Ask, place: Place) -> bool:
+def _fits_place(ask: Ask, place: Place, attached: Collection[Handle]) -> bool:
     pod = ask.pod_class.example
     if place.only_pool is not None and place.only_pool not in ask.pools:
         return False
-    return may_hold(pod, place.labels, place.taints, place.free) and not ports_meet(pod, (*place.pods, *place.daemons))
+    fits = may_hold(pod, place.labels, place.taints, place.free, attached)
+    return fits and not ports_meet(pod, (*place.pods, *place.daemons))
 
 
 def _fits_offer(ask: Ask, offer: Offer) -> bool:
@@ -268,19 +300,27 @@ def _groups(wishes: Sequence[Wish], answer: Split) -> tuple[Group, ...]:
     """Return one group for each share."""
     of_ask: list[list[int]] = [[] for _ in wishes]
     for k, share in enumerate(answer.shares):
-        of_ask[share.ask].append(k)
+        for i, _ in share.pods:
+            of_ask[i].append(k)
     groups: list[Group] = []
-    for share in answer.shares:
-        i, wish = share.ask, wishes[share.ask]
-        extra = (int(i in ration.asks) for ration in answer.rations)
+    for k, share in enumerate(answer.shares):
+        limits = [most // number for i, number in share.pods if (most := answer.per_node[i]) is not None]
         groups.append(
             Group(
-                demand=tuple(d * share.size for d in (*wish.demand, *extra)),
+                demand=taken(share.pods, wishes, answer.rations),
                 count=share.count,
                 bins=share.bins,
-                tier=wish.pod.priority,
-                per_node=answer.per_node[i],
-                apart=frozenset(k for j in answer.apart_as_split[i] for k in of_ask[j]),
+                tier=max(wishes[i].pod.priority for i, _ in share.pods),
+                per_node=min(limits, default=None),
+                apart=frozenset(o for i, _ in share.pods for o in _apart(i, answer, of_ask) if o != k),
             )
         )
     return tuple(groups)
+
+
+def _apart(i: int, answer: Split, of_ask: Sequence[Sequence[int]]) -> Iterator[int]:
+    """Yield the shares that may not be beside pods of class `i`; its own, where a machine may have only some of it."""
+    for j in answer.apart_as_split[i]:
+        yield from of_ask[j]
+    if answer.per_node[i] is not None:
+        yield from of_ask[i]

@@ -30,6 +30,8 @@ class Miss:
 
     key: str
     policy: PodBackoff
+    sought: str = ""
+    """Hash of what its affinity finds; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,22 @@ class BackedOff:
     """Classes that begin their longest wait now."""
 
 
-def waiting(memory: PlannerMemory, supply: str, now: datetime) -> dict[str, PodBackoffState]:
-    """Return the classes that are left out of this round; none if anything about supply has changed."""
+def waiting(
+    memory: PlannerMemory, supply: str, now: datetime, sought: Mapping[str, str] | None = None
+) -> dict[str, PodBackoffState]:
+    """Return the classes that are left out of this round; none if anything about supply has changed.
+
+    `sought` are hashes of what the affinity of classes finds now, by class: one that finds something else is not
+    left out.
+    """
     if memory.supply != supply:
         return {}
-    return {key: state for key, state in memory.backoff.items() if state.until is not None and now < state.until}
+    finds = {} if sought is None else sought
+    return {
+        key: state
+        for key, state in memory.backoff.items()
+        if state.until is not None and now < state.until and (state.sought or "") == finds.get(key, "")
+    }
 
 
 def remember(
@@ -64,7 +77,7 @@ def remember(
     before = memory.backoff if memory.supply == supply else {}
     for miss in misses:
         state = before.get(miss.key)
-        number = 1 if state is None else state.misses + 1
+        number = 1 if state is None or (state.sought or "") != miss.sought else state.misses + 1
         over = number - miss.policy.after_rounds
         until = None
         if over >= 0:
@@ -72,7 +85,7 @@ def remember(
             until = (now + wait).replace(microsecond=0)
             if wait >= miss.policy.max:
                 ceiling.add(miss.key)
-        states[miss.key] = PodBackoffState(misses=number, until=until)
+        states[miss.key] = PodBackoffState(misses=number, until=until, sought=miss.sought or None)
     kept = sorted(states.items(), key=lambda item: (-item[1].misses, item[0]))[:_KEPT]
     return BackedOff(PlannerMemory(backoff=dict(sorted(kept)), supply=supply), frozenset(ceiling))
 

@@ -3,6 +3,7 @@
 Source: Kubernetes docs, "Assigning Pods to Nodes" and "Taints and Tolerations".
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -15,6 +16,8 @@ NEW_HOST: Final = "(a new machine)"
 """Stands for the host name of a machine that has none yet: no valid label value, so no In requirement names it."""
 FIELD_NAME: Final = "metadata.name (field)"
 """Key of what matchFields ask of a node's name: no label can have it."""
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,63}")
+"""As long as a label can be."""
 _NUMBERS: Final = range(-(2**63), 2**63)
 
 DAEMON_TOLERATIONS: Final = (
@@ -41,10 +44,11 @@ def holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
             return value is not None
         case "DoesNotExist":
             return value is None
-        case "Gt":
-            return (number := _number(value)) is not None and number > int(requirement.values[0])
-        case "Lt":
-            return (number := _number(value)) is not None and number < int(requirement.values[0])
+        case "Gt" | "Lt" as operator:
+            number, bound = whole_number(value or ""), whole_number(requirement.values[0])
+            if number is None or bound is None:
+                return False
+            return number > bound if operator == "Gt" else number < bound
         case operator:
             raise AssertionError(operator)
 
@@ -77,9 +81,9 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     return toleration.operator == "Equal" and toleration.key == taint.key and toleration.value == taint.value
 
 
-def _number(text: str | None) -> int | None:
-    """Return the number that a label is, or None: also for one beyond 64 bits, which the scheduler cannot read."""
-    if text is None or not text.removeprefix("-").isdecimal():
+def whole_number(text: str) -> int | None:
+    """Return the number that the scheduler reads in a value of Gt or Lt, or None: also for one beyond 64 bits."""
+    if not _WHOLE.fullmatch(text):
         return None
     number = int(text)
     return number if number in _NUMBERS else None

@@ -6,10 +6,11 @@ from planner.objects import Pod
 def may_be_placed(pod: Pod) -> bool:
     """Return whether the scheduler may bind this pod now or soon: it waits, for itself and not for one node.
 
-    DaemonSet and mirror pods belong to their node; gated pods wait for someone else.
+    DaemonSet and mirror pods belong to their node, as does one that a node is kept for; gated pods wait for someone
+    else.
     """
     return (
-        not pod.node_name
+        not pod.lands_on
         and pod.phase == "Pending"
         and not (pod.is_terminating or pod.is_gated or pod.is_daemon or pod.is_mirror)
     )

@@ -34,7 +34,7 @@ class Machine:
     request: NodeRequest | None = None
     removal: NodeRemovalRequest | None = None
     residents: tuple[Pod, ...] = ()
-    """Pods bound to its node that have not finished."""
+    """Pods on its node that have not finished, and those that the scheduler keeps it for."""
 
     @property
     def is_leaving(self) -> bool:
@@ -43,7 +43,10 @@ class Machine:
 
     @property
     def is_cooling_off(self) -> bool:
-        """Whether its removal can still be cancelled."""
+        """Whether pods may still be planned onto it, which cancels its removal.
+
+        One that is drained is no place for the pods that leave it.
+        """
         return (
             self.removal is not None
             and self.is_leaving
@@ -79,16 +82,23 @@ class Machine:
         request = self.request
         if request is None or self.is_leaving or request.metadata.deletion_timestamp is not None:
             return False
-        status = request.status
-        if status.phase in _UNREADY:
-            return status.released_at is None
+        if request.status.phase in _UNREADY:
+            return request.status.released_at is None
         ready_in_cache = self.node is not None and self.node.is_ready
-        return (
-            status.phase is RequestPhase.READY
-            and not ready_in_cache
-            and status.ready_at is not None
-            and now < status.ready_at + READY_GRACE
-        )
+        return not ready_in_cache and self.is_starting(now)
+
+    def is_starting(self, now: datetime) -> bool:
+        """Return whether it is ours and what its Node carries may still belong to its start.
+
+        What its pool gives it speaks until its Node has been Ready for a moment: only what others have
+        set by then, and not taken back, is there to last.
+        """
+        if self.request is None:
+            return False
+        status = self.request.status
+        if status.phase is RequestPhase.READY:
+            return status.ready_at is not None and now < status.ready_at + READY_GRACE
+        return status.phase in _UNREADY
 
     @property
     def is_ready(self) -> bool:
@@ -134,11 +144,14 @@ def machines(snapshot: Snapshot) -> dict[str, Machine]:
 
 
 def residents_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
-    """Return the pods that take room by the node they are bound to; terminating ones do until they are gone."""
+    """Return the pods that take room by the node they are on or on their way to.
+
+    Terminating ones do until they are gone, so that a preempted pod and the one it makes room for both count.
+    """
     found: dict[str, list[Pod]] = {}
     for pod in pods:
-        if pod.node_name and not pod.is_finished:
-            found.setdefault(pod.node_name, []).append(pod)
+        if pod.lands_on and not pod.is_finished:
+            found.setdefault(pod.lands_on, []).append(pod)
     return found
 
 
@@ -165,6 +178,6 @@ def _machine(
 
 
 def _is_cancelled(removal: NodeRemovalRequest) -> bool:
-    # A deletion of the object in its cool-off is a cancel that its workflow has not recorded yet.
-    in_time = removal.status.phase is RemovalPhase.PENDING and not removal.spec.immediate
+    # A deletion of the object in its cool-off or drain is a cancel that its workflow has not recorded yet.
+    in_time = removal.status.phase.is_reversible and not removal.spec.immediate
     return in_time and (removal.status.cancel is not None or removal.metadata.deletion_timestamp is not None)

@@ -27,6 +27,8 @@ class PodBackoffState(Payload):
     """Consecutive rounds without a place."""
     until: Timestamp | None = None
     """Left out of demand until then."""
+    sought: Annotated[str | None, Field(max_length=16)] = None
+    """Hash of what its affinity found; a change ends its back-off."""
 
 
 class PlannerMemory(Payload):
@@ -123,7 +125,7 @@ class PlannedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A pod that existing or coming capacity takes."""
+    """A pod that existing or coming capacity takes, or that the scheduler keeps a node for."""
 
     pod: str
     """namespace/name."""
@@ -200,6 +202,8 @@ class Plan:
     result: PlanResult
     requests: tuple[PlannedRequest, ...] = ()
     placed: tuple[Placed, ...] = ()
+    nominated: tuple[Placed, ...] = ()
+    """Pods that the scheduler keeps a node for, by preemption or while it binds volumes: they are no demand."""
     unplaced: tuple[Unplaced, ...] = ()
     reservations: Mapping[str, tuple[Seat, ...]] = field(default_factory=dict)
     """New reservedFor by request name, only where it changes."""

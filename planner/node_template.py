@@ -56,7 +56,8 @@ def node_labels(pool: NodePool, offering: Offering, host: str) -> dict[str, str]
 def deviations(node: Node, pool: NodePool, offering: Offering) -> Deviations:
     """Return in what a Node that has joined differs from what a plan expected of this offering.
 
-    More of a resource, and labels that nobody planned, are no difference: they keep no planned pod out.
+    More of a resource, and labels that nobody planned, are no difference: they keep no planned pod out. Nor are
+    learned labels, of which the offering is given here without: a driver sets them some time after the Node is Ready.
     """
     return Deviations(
         room=tuple(_room(node.allocatable, offering.allocatable)),

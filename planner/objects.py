@@ -93,6 +93,8 @@ class Pod:
     """Effective request: containers, init containers and overhead, plus pods: 1."""
     labels: Mapping[str, str] = field(default_factory=dict)
     node_name: str = ""
+    nominated_node: str = ""
+    """Node that the scheduler keeps for it while it is not bound yet: see `nominations.heeded`."""
     phase: str = "Pending"
     owner: Owner | None = None
     node_selector: tuple[Requirement, ...] = ()
@@ -120,6 +122,8 @@ class Pod:
     is_unschedulable: bool = False
     """The scheduler said so (PodScheduled=False, reason Unschedulable)."""
     created_at: datetime | None = None
+    is_unreadable: bool = False
+    """Only its place is known: it takes nobody can tell how much of its node."""
     unjudged: tuple[str, ...] = ()
     """Constraints that the planner does not judge yet, as field paths: reported, never guessed."""
 
@@ -127,6 +131,11 @@ class Pod:
     def key(self) -> str:
         """namespace/name."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def lands_on(self) -> str:
+        """Name of the node that it is on or on its way to; empty if there is none."""
+        return self.node_name or self.nominated_node
 
     @property
     def is_finished(self) -> bool:
@@ -151,6 +160,13 @@ class Node:
     created_at: datetime | None = None
     attach_limits: Mapping[str, int] = field(default_factory=dict)
     """How many volumes of each CSI driver can be attached."""
+    topology_keys: frozenset[str] = frozenset()
+    """Labels by which its CSI drivers say where volumes can be used from."""
+
+    @property
+    def takes_pods(self) -> bool:
+        """Whether the scheduler may send pods that its taints and labels let in."""
+        return self.is_ready and not self.is_cordoned and not self.is_terminating
 
 
 @dataclass(frozen=True, slots=True)

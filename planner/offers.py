@@ -8,6 +8,7 @@ from api.timestamp import format_timestamp
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.constraints import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, untolerated, wants_node
+from planner.learned_labels import with_learned_labels
 from planner.lifecycle.request import NAME_TAKEN
 from planner.model import NodeClass, Reason, Snapshot
 from planner.node_template import node_labels, pool_taints
@@ -62,7 +63,7 @@ class Shape:
 
 def pool_offers(snapshot: Snapshot) -> dict[str, PoolOffers]:
     """Return the offers of every pool by its name."""
-    classes = {node_class.ref: node_class for node_class in snapshot.classes}
+    classes = {node_class.ref: node_class for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)}
     return {pool.metadata.name: _of_pool(pool, classes, snapshot) for pool in snapshot.pools}
 
 

@@ -6,27 +6,33 @@ from typing import Any, Final, TypeVar
 
 from planner.json_part import FieldError, Part
 from planner.model import Problem
+from planner.nominations import heeded
 from planner.objects import DaemonSet, Node, Pod, Taint
 from planner.parse_pod import pod_from
+from planner.parse_remains import node_remains, pod_remains
 from planner.parse_volumes import claim_from, csi_node_from, storage_class_from, volume_from
 from planner.storage import Claim, CsiNode, StorageClass, Volume, Volumes
-from planner.volumes import with_attach_limits
+from planner.volumes import with_drivers
 
 T = TypeVar("T")
 Json = Mapping[str, Any]
 """An object of the API."""
 Namespace = tuple[str, Mapping[str, str]]
 """Name and labels."""
-_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """The API server gives it to every namespace; a selector may name one by it."""
 
 
 class UnreadableObject(ValueError):
-    """An object that cannot be read; the text names kind, object and field in one line."""
+    """An object that cannot be read; the text names kind, object and field in one line.
 
-    def __init__(self, problem: Problem) -> None:
+    `remains` is the little that it still says, as an object of its kind; None where nothing follows from it.
+    """
+
+    def __init__(self, problem: Problem, remains: Pod | Node | None = None) -> None:
         super().__init__(f"{problem.kind} {problem.name}: {problem.message}")
         self.problem = problem
+        self.remains = remains
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ def parse_pod(pod: Json) -> Pod:
     Raises:
         UnreadableObject: a field cannot be read.
     """
-    return _named("Pod", pod, lambda root: pod_from(root.part("metadata"), root.part("spec"), root.part("status")))
+    return _named("Pod", pod, _pod, pod_remains)
 
 
 def parse_node(node: Json) -> Node:
@@ -57,7 +63,7 @@ def parse_node(node: Json) -> Node:
     Raises:
         UnreadableObject: a field cannot be read.
     """
-    return _named("Node", node, _node)
+    return _named("Node", node, _node, node_remains)
 
 
 def parse_daemon_set(daemon_set: Json) -> DaemonSet:
@@ -127,41 +133,47 @@ def parse_objects(
 ) -> Parsed:
     """Return what can be read of all objects, and a problem for each that cannot: it stops no other.
 
-    Nodes have the attach limits of their CSINodes. Pods are as they say themselves: see `volumes.resolve`.
+    Nodes have what their CSINodes tell, and pods only the nominations that mean something; else pods are
+    as they say themselves: see `volumes.resolve`.
     """
     problems: list[Problem] = []
 
-    def readable(parse: Callable[[Json], T], objects: Iterable[Json]) -> tuple[T, ...]:
+    def readable(kind: type[T], parse: Callable[[Json], T], objects: Iterable[Json]) -> tuple[T, ...]:
         found: list[T] = []
         for item in objects:
             try:
                 found.append(parse(item))
             except UnreadableObject as error:
                 problems.append(error.problem)
+                if isinstance(error.remains, kind):
+                    found.append(error.remains)
         return tuple(found)
 
+    read_pods, read_nodes = readable(Pod, parse_pod, pods), readable(Node, parse_node, nodes)
     return Parsed(
-        pods=readable(parse_pod, pods),
-        nodes=with_attach_limits(readable(parse_node, nodes), readable(parse_csi_node, csi_nodes)),
-        daemon_sets=readable(parse_daemon_set, daemon_sets),
-        namespaces=dict(readable(parse_namespace, namespaces)),
+        pods=heeded(read_pods, read_nodes),
+        nodes=with_drivers(read_nodes, readable(CsiNode, parse_csi_node, csi_nodes)),
+        daemon_sets=readable(DaemonSet, parse_daemon_set, daemon_sets),
+        namespaces=dict(readable(tuple, parse_namespace, namespaces)),
         volumes=Volumes(
-            claims=readable(parse_claim, claims),
-            volumes=readable(parse_volume, volumes),
-            classes=readable(parse_storage_class, storage_classes),
+            claims=readable(Claim, parse_claim, claims),
+            volumes=readable(Volume, parse_volume, volumes),
+            classes=readable(StorageClass, parse_storage_class, storage_classes),
         ),
         problems=tuple(problems),
     )
 
 
-def _named(kind: str, item: Json, read: Callable[[Part], T]) -> T:
+def _named(
+    kind: str, item: Json, read: Callable[[Part], T], remains: Callable[[object], Pod | Node | None] = lambda _: None
+) -> T:
     try:
         root = Part(item)
         root.part("metadata").name("name")
         return read(root)
     except FieldError as error:
         raise UnreadableObject(
-            Problem(kind=kind, name=_name(item), message=str(error), uid=_metadata_text(item, "uid"))
+            Problem(kind=kind, name=_name(item), message=str(error), uid=_metadata_text(item, "uid")), remains(item)
         ) from None
 
 
@@ -181,7 +193,11 @@ def _metadata_text(item: object, key: str) -> str:
 def _namespace(root: Part) -> Namespace:
     metadata = root.part("metadata")
     name = metadata.text("name")
-    return name, metadata.text_map("labels") | {_NAMESPACE_NAME: name}
+    return name, metadata.text_map("labels") | {NAMESPACE_NAME: name}
+
+
+def _pod(root: Part) -> Pod:
+    return pod_from(root.part("metadata"), root.part("spec"), root.part("status"))
 
 
 def _node(root: Part) -> Node:

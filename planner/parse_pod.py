@@ -32,6 +32,7 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         requests=effective_request(spec, status),
         labels=labels,
         node_name=spec.text("nodeName"),
+        nominated_node=status.text("nominatedNodeName"),
         phase=status.text("phase") or "Pending",
         owner=owner,
         node_selector=tuple(

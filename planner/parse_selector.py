@@ -4,7 +4,6 @@ Source: Kubernetes docs, "Labels and selectors" and "Assigning Pods to Nodes"; w
 but the scheduler cannot read selects no node (component-helpers, scheduling/corev1/nodeaffinity).
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,8 +16,6 @@ _BARE: Final = ("Exists", "DoesNotExist")
 _NUMERIC: Final = ("Gt", "Lt")
 _FIELD: Final = "metadata.name"
 """The only field of a node that can be asked for."""
-_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
-_NUMBERS: Final = range(-(2**63), 2**63)
 NEVER: Final = Requirement("", "In", ())
 """A requirement that no node meets: a term without expressions selects nothing."""
 
@@ -60,13 +57,9 @@ def optional_selector(part: Part, key: str) -> tuple[Requirement, ...] | None:
 
 def _node_requirement(expression: Part) -> Requirement:
     requirement = _requirement(expression, (*_VALUED, *_BARE, *_NUMERIC))
-    if requirement.operator in _NUMERIC:
-        values = requirement.values
-        if len(values) != 1:
-            raise FieldError(expression.where("values"), f"{requirement.operator} needs one value")
-        if not (_WHOLE.fullmatch(values[0]) and int(values[0]) in _NUMBERS):
-            # The API server takes it; for the scheduler, the whole term then selects no node.
-            return NEVER
+    # The API server takes a value that is no number. It holds for no label, and so the term selects no node.
+    if requirement.operator in _NUMERIC and len(requirement.values) != 1:
+        raise FieldError(expression.where("values"), f"{requirement.operator} needs one value")
     return requirement
 
 

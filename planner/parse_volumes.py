@@ -103,12 +103,14 @@ def csi_node_from(root: Part) -> CsiNode:
     Raises:
         FieldError: a field cannot be read.
     """
+    drivers = tuple(root.part("spec").parts("drivers"))
     limits = {
         driver.name("name"): driver.part("allocatable").number("count")
-        for driver in root.part("spec").parts("drivers")
+        for driver in drivers
         if driver.part("allocatable").has("count")
     }
-    return CsiNode(name=root.part("metadata").name("name"), limits=limits)
+    keys = frozenset(key for driver in drivers for key in driver.texts("topologyKeys"))
+    return CsiNode(name=root.part("metadata").name("name"), limits=limits, topology_keys=keys)
 
 
 def _need(spec: Part, annotations: dict[str, str], size: int) -> VolumeNeed:

@@ -1,14 +1,14 @@
 """One round: everything that is known in, everything to do out. Pure; `snapshot.now` is the time."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from api.v1alpha1.node_pool import PodBackoff
 from planner.admission import Refused, admit
 from planner.allot import Allotment, allot, placed_on, requests_of, reservations, unused_minimum
-from planner.arrange import Ceilings, arrange
+from planner.arrange import arrange
 from planner.assemble import Assembly, assemble
 from planner.backoff import BackedOff, Miss, remember, supply_hash, waiting
 from planner.cancel import unneeded_requests
@@ -23,13 +23,15 @@ from planner.objects import Pod
 from planner.offers import Offer, PoolOffers, pool_offers
 from planner.pack import pack
 from planner.packing import Packer, Packing
-from planner.pod_class import ClassKeys, group
+from planner.pod_class import ClassKeys, PodClass, group
 from planner.reasons import why_unplaced
 from planner.report import pool_reports, price_list
 from planner.room import Room, room_left
 from planner.seats import Seating, settle_seats
 from planner.supply import Place, places
 from planner.topology.census import Census, census
+from planner.topology.question import Ceilings
+from planner.topology.sought import sought
 from planner.volumes import resolve
 from planner.wake import wake_at
 
@@ -67,7 +69,7 @@ class _Decided:
 
 def plan(snapshot: Snapshot, packer: Packer = pack) -> Plan:
     """Return what this round does: so specific that carrying it out needs no further decision."""
-    snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes))
+    snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
     known = _know(snapshot)
     decided = _decide(known, packer)
     seating, allotment, fleet = known.seating, decided.allotment, known.fleet
@@ -91,6 +93,7 @@ def plan(snapshot: Snapshot, packer: Packer = pack) -> Plan:
         result=_result(known.demand, decided.unplaced),
         requests=decided.requests,
         placed=(*_seated(known), *allotment.placed),
+        nominated=tuple(Placed(pod.key, node=pod.nominated_node) for pod in snapshot.pods if pod.nominated_node),
         unplaced=decided.unplaced,
         reservations={name: seats for name, seats in changed.items() if name not in cancelled},
         removals=idle.removals,
@@ -133,8 +136,10 @@ def _know(snapshot: Snapshot) -> _Known:
 def _decide(known: _Known, packer: Packer) -> _Decided:
     snapshot, offers, room = known.snapshot, known.offers, known.room
     unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
-    left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now)
-    asks, refused = admit(group(unseated, known.keys, snapshot.pods), snapshot.pools, left_out, offers, room)
+    classes = group(unseated, known.keys, snapshot.pods)
+    finds = _sought(classes, known.census)
+    left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
+    asks, refused = admit(classes, snapshot.pools, left_out, offers, room)
 
     minimum = missing_by_type(known.fleet.values(), offers, room)
 
@@ -156,7 +161,7 @@ def _decide(known: _Known, packer: Packer) -> _Decided:
         Refused(asks[i].pod_class, _why(i, assembly, offers, room), asks[i].pools, pods)
         for i, pods in allotment.left.items()
     ]
-    missed = {r.pod_class.key: Miss(r.pod_class.key, _policy(r, offers)) for r in refused if r.is_miss}
+    missed = {key: Miss(key, _policy(r, offers), finds[key]) for r in refused if r.is_miss and (key := r.pod_class.key)}
     kept = {r.pod_class.key: left_out[r.pod_class.key] for r in refused if r.pod_class.key in left_out}
     after = remember(snapshot.memory, known.fingerprint, list(missed.values()), kept, snapshot.now)
     return _Decided(
@@ -168,6 +173,11 @@ def _decide(known: _Known, packer: Packer) -> _Decided:
         after=after,
         ceiling=frozenset(pod.uid for r in refused if r.pod_class.key in after.at_ceiling for pod in r.pods),
     )
+
+
+def _sought(classes: Sequence[PodClass], census: Census) -> dict[str, str]:
+    examples = [one.example for one in classes]
+    return {one.key: sought(one.example, census, examples) for one in classes}
 
 
 def _why(i: int, assembly: Assembly, offers: Mapping[str, PoolOffers], room: Room) -> tuple[Reason, ...]:

@@ -1,7 +1,7 @@
 """Classes of pods that the planner cannot tell apart: they cost one decision, however many they are."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -10,6 +10,7 @@ from api.keys import TAINT_RESERVED
 from api.v1alpha1.node_request import Seat
 from planner.objects import Pod, PodTerm, Requirement
 from planner.parse_neighbours import is_about_its_node
+from planner.topology.attachments import shared_volumes
 
 _HASH_CHARACTERS = 16
 """64 bits: no two of the few thousand classes of a cluster meet by accident."""
@@ -59,16 +60,19 @@ class ClassKeys:
         return self._known[parts]
 
 
-def group(pods: Iterable[Pod], keys: ClassKeys, selecting: Iterable[Pod]) -> tuple[PodClass, ...]:
+def group(pods: Iterable[Pod], keys: ClassKeys, selecting: Collection[Pod]) -> tuple[PodClass, ...]:
     """Return the classes of `pods`, those with the highest priority and the oldest pods first.
 
     `selecting` are all pods whose affinity, anti-affinity or spreading may select one of them: pods that
-    such a selector tells apart are in different classes.
+    such a selector tells apart are in different classes, and so are those that share different volumes
+    with any of them.
     """
     looks = _Looks(selecting)
+    shared = shared_volumes(selecting)
     classes: dict[tuple[Any, ...], list[Pod]] = {}
     for pod in sorted(pods, key=_age):
-        classes.setdefault((keys.of(pod), looks.at(pod), pod.blocked_by), []).append(pod)
+        volumes = tuple(volume for volume in pod.attachments if volume in shared)
+        classes.setdefault((keys.of(pod), looks.at(pod), pod.blocked_by, volumes), []).append(pod)
     found = [PodClass(key, tuple(members)) for (key, *_), members in classes.items()]
     return tuple(sorted(found, key=lambda c: -c.example.priority))
 

@@ -10,16 +10,22 @@ AntiAffinity, AffinityUnsatisfiable, WaitsForPods.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from api.keys import LABEL_REGION, LABEL_ZONE
 from planner.amounts import shown
 from planner.assemble import Ask, reaches_volumes
-from planner.constraints import selects, untolerated, wants_node
+from planner.constraints import FIELD_NAME, NEW_HOST, selects, untolerated, wants_node, whole_number
 from planner.model import Reason
 from planner.objects import Pod, Requirement
 from planner.offers import Offer, PoolOffers
+from planner.parse_selector import NEVER
 from planner.room import Room
 from planner.topology.attachments import amount_of, asked
 from planner.topology.terms import ports_meet
 
+_NOWHERE: Final = (
+    "no node can have a volume of the pod: none fits its claim and its storage class makes none, "
+    "or it may be used nowhere by its own terms"
+)
 _TOLD: Final = 3
 """Offerings named in one message; the rest is counted."""
 
@@ -68,10 +74,9 @@ def _mismatch(pod: Pod, offer: Offer) -> str | None:
         return None
     missed = next((r for r in pod.node_selector if not wants_label(r, offer)), None)
     if missed is not None:
-        return f"{_told(missed)}, but {_there(missed.key, offer)}"
+        return _missed(missed, offer)
     terms = [[r for r in term if not wants_label(r, offer)] for term in pod.node_affinity]
-    nearest = min(terms, key=len)
-    return f"{_told(nearest[0])}, but {_there(nearest[0].key, offer)}"
+    return _missed(min(terms, key=len)[0], offer)
 
 
 def wants_label(requirement: Requirement, offer: Offer) -> bool:
@@ -79,18 +84,18 @@ def wants_label(requirement: Requirement, offer: Offer) -> bool:
     return wants_node(Pod("", "", "", {}, node_selector=(requirement,)), offer.labels)
 
 
-def _told(requirement: Requirement) -> str:
-    if not requirement.key:
+def _missed(requirement: Requirement, offer: Offer) -> str:
+    """Return what is wrong with a requirement that the offer does not meet."""
+    key, operator, values = requirement.key, requirement.operator, ", ".join(requirement.values)
+    if not key:
         return "a node affinity term without expressions selects no node"
-    values = f" {', '.join(requirement.values)}" if requirement.values else ""
-    return f"the pod asks for {requirement.key} {requirement.operator}{values}"
-
-
-def _there(key: str, offer: Offer) -> str:
-    value = offer.labels.get(key)
-    return (
-        f"{offer.offering.server_type} has {value}" if value is not None else f"{offer.offering.server_type} has none"
-    )
+    if operator in ("Gt", "Lt") and whole_number(values) is None:
+        return f"{operator} of {key} in the pod's node affinity needs a whole number, got {values}"
+    if operator == "In" and offer.labels.get(key) == NEW_HOST:
+        node = f"{'named' if key == FIELD_NAME else f'with {key}'} {' or '.join(requirement.values)}"
+        return f"the pod asks for the node {node}, which is not a machine that can be bought"
+    asked_for = f"{key} {operator} {values}".rstrip()
+    return f"the pod asks for {asked_for}, but {offer.offering.server_type} has {offer.labels.get(key, 'none')}"
 
 
 def _incompatible(pod: Pod, offers: Sequence[Offer]) -> Reason:
@@ -107,12 +112,27 @@ def _incompatible(pod: Pod, offers: Sequence[Offer]) -> Reason:
 def _elsewhere(pod: Pod, offers: Sequence[Offer]) -> Reason:
     for terms in pod.volume_terms:
         if not any(selects(term, offer.labels) for term in terms for offer in offers):
-            wanted = " or ".join(" and ".join(_asks(r) for r in term) for term in terms)
-            return Reason("VolumeElsewhere", f"a volume of the pod can only be used where {wanted}")
+            wanted = " or ".join(" and ".join(_asks(r) for r in term) for term in terms if NEVER not in term)
+            if not wanted:
+                return Reason("VolumeElsewhere", _NOWHERE)
+            unknown = _unknown(terms, offers)
+            return Reason("VolumeElsewhere", f"a volume of the pod can only be used where {wanted}{unknown}")
     return Reason("VolumeElsewhere", "no machine can use all volumes of the pod at once")
 
 
+def _unknown(terms: Sequence[Sequence[Requirement]], offers: Sequence[Offer]) -> str:
+    """Return what is not known of a label that no offering states, as a CSI driver sets it when a Node is there."""
+    for key in dict.fromkeys(r.key for term in terms for r in term if r.key):
+        places = sorted({offer.offering.location for offer in offers if key not in offer.labels})
+        if places and key not in (LABEL_REGION, LABEL_ZONE):
+            told = ", ".join(places[:_TOLD]) + (f" and {len(places) - _TOLD} more" if len(places) > _TOLD else "")
+            return f"; which {key} machines in {told} have is not known from any Node"
+    return ""
+
+
 def _asks(requirement: Requirement) -> str:
+    if requirement.key == FIELD_NAME:
+        return f"the node is {', '.join(requirement.values)}"
     return " ".join((requirement.key, requirement.operator, ", ".join(requirement.values))).rstrip()
 
 

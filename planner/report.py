@@ -81,7 +81,8 @@ def _utilisation(machines: Sequence[Machine]) -> dict[str, float]:
     shares: dict[str, float] = {}
     for name in ("cpu", "memory"):
         there = sum(machine.node.allocatable.get(name, 0) for machine in machines if machine.node is not None)
-        asked = sum(pod.requests.get(name, 0) for machine in machines for pod in machine.residents)
+        bound = (pod for machine in machines for pod in machine.residents if pod.node_name)
+        asked = sum(pod.requests.get(name, 0) for pod in bound)
         if there:
             shares[name] = asked / there
     return shares

@@ -21,7 +21,7 @@ class Seating:
     seats: Mapping[str, tuple[Seat, ...]]
     """By machine: what its request should say. Machines without a live reservation are left out."""
     seated: Mapping[str, tuple[Pod, ...]]
-    """By machine: pods with a seat that are not bound yet."""
+    """By machine: pods with a seat that are neither bound nor on their way to a node."""
     holders: Mapping[str, str] = field(default_factory=dict)
     """Machine by uid of the pod."""
 
@@ -29,8 +29,8 @@ class Seating:
 def settle_seats(fleet: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys, now: datetime) -> Seating:
     """Return the seats after successors have taken over those of pods that are gone.
 
-    A pod that is bound to the machine keeps its seat, so that the request need not be written. The
-    seat of one that is bound elsewhere is dropped, as is that of a pod that is gone without a
+    A pod that is on the machine, or on its way to it, keeps its seat, so that the request need not be
+    written. The seat of one that is elsewhere is dropped, as is that of a pod that is gone without a
     successor: a pod of the same owner and class that waits and holds no seat.
     """
     by_uid = {pod.uid: pod for pod in pods}
@@ -46,13 +46,13 @@ def settle_seats(fleet: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys,
         kept[machine.name], seated[machine.name] = [], []
         for seat in machine.request.spec.reserved_for:
             pod = by_uid.get(seat.uid)
-            if pod is None or not (pod.node_name or may_be_placed(pod)):
+            if pod is None or not (pod.lands_on or may_be_placed(pod)):
                 vacant.setdefault(machine.name, []).append(seat)
-            elif not pod.node_name and seat.uid not in holders:
+            elif not pod.lands_on and seat.uid not in holders:
                 kept[machine.name].append(seat)
                 seated[machine.name].append(pod)
                 holders[seat.uid] = machine.name
-            elif pod.node_name and machine.node is not None and pod.node_name == machine.node.name:
+            elif pod.lands_on and machine.node is not None and pod.lands_on == machine.node.name:
                 kept[machine.name].append(seat)
     if vacant:
         heirs = _heirs(by_uid.values(), holders)
@@ -89,6 +89,6 @@ def _heirs(pods: Iterable[Pod], holders: Mapping[str, str]) -> dict[str, list[Po
     """Return the pods that wait and hold no seat, by their owner's uid."""
     found: dict[str, list[Pod]] = {}
     for pod in sorted(pods, key=lambda p: p.key):
-        if pod.owner is not None and not pod.node_name and pod.uid not in holders and may_be_placed(pod):
+        if pod.owner is not None and pod.uid not in holders and may_be_placed(pod):
             found.setdefault(pod.owner.uid, []).append(pod)
     return found

@@ -87,7 +87,10 @@ class Volumes:
 
 @dataclass(frozen=True, slots=True)
 class CsiNode:
-    """How many volumes of each CSI driver can be attached to a node."""
+    """What the CSI drivers on a node say of it."""
 
     name: str
     limits: Mapping[str, int] = field(default_factory=dict)
+    """How many volumes of each driver can be attached."""
+    topology_keys: frozenset[str] = frozenset()
+    """Labels of the node by which they say where volumes can be used from."""

@@ -16,7 +16,9 @@ from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.constraints import FIELD_NAME, OWN_TAINTS
 from planner.fleet import Machine
+from planner.learned_labels import with_learned_labels
 from planner.model import Snapshot
+from planner.node_template import pool_taints
 from planner.objects import DaemonSet, Node, Pod, Taint
 from planner.offering import Offering
 from planner.offers import daemons_on, shape, take
@@ -65,20 +67,22 @@ def places(snapshot: Snapshot, fleet: Mapping[str, Machine], seating: Seating) -
     pools = {pool.metadata.name: pool for pool in snapshot.pools if pool.metadata.deletion_timestamp is None}
     offerings = {
         (str(node_class.ref), offering.server_type.lower(), offering.location): offering
-        for node_class in snapshot.classes
+        for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)
         for offering in node_class.offerings
     }
     found: list[Place] = []
     for machine in fleet.values():
         pool = pools.get(machine.pool)
+        if any(pod.is_unreadable for pod in machine.residents):
+            continue
+        offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
         if machine.is_in_flight(snapshot.now) or machine.is_reserved:
-            offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
             if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
                 continue
             if place := _coming(machine, pool, offering, snapshot, seating):
                 found.append(place)
         elif machine.node is not None and _is_open(machine):
-            found.append(_there(machine, machine.node, pool, snapshot))
+            found.append(_there(machine, machine.node, pool, offering, snapshot))
     return tuple(sorted(found, key=lambda place: (place.rank, _saved_by_going(place, offerings), place.machine.name)))
 
 
@@ -91,15 +95,11 @@ def _saved_by_going(place: Place, offerings: Mapping[tuple[str, str, str], Offer
 
 def _takes_seats(machine: Machine, pool: NodePool) -> bool:
     """Return whether a machine that has joined and is kept for its seats may be given more of them."""
-    return _is_usable(machine.node) and pool.spec.scale_up.reserve
-
-
-def _is_usable(node: Node | None) -> bool:
-    return node is not None and node.is_ready and not node.is_cordoned and not node.is_terminating
+    return machine.node is not None and machine.node.takes_pods and pool.spec.scale_up.reserve
 
 
 def _is_open(machine: Machine) -> bool:
-    if not _is_usable(machine.node):
+    if machine.node is None or not machine.node.takes_pods:
         return False
     if machine.is_reserved or (machine.is_leaving and not machine.is_cooling_off):
         return False
@@ -111,18 +111,20 @@ def _is_open(machine: Machine) -> bool:
     }
 
 
-def _there(machine: Machine, node: Node, pool: NodePool | None, snapshot: Snapshot) -> Place:
+def _there(machine: Machine, node: Node, pool: NodePool | None, offering: Offering | None, snapshot: Snapshot) -> Place:
     grace = timedelta() if pool is None else pool.spec.scale_down.soft_grace
-    taints = tuple(t for t in node.taints if not _is_explained(t, machine, grace, snapshot.now))
-    lasting = tuple(t for t in node.taints if t.key not in OWN_TAINTS)
+    own = (t for t in node.taints if t.key in OWN_TAINTS and not _is_explained(t, machine, grace, snapshot.now))
+    lasting = _lasting(machine, node, pool, snapshot.now)
     labels = {**node.labels, FIELD_NAME: node.name}
+    if pool is not None and offering is not None and machine.is_starting(snapshot.now):
+        labels = {**shape(pool, offering, (), machine.name).labels, **labels}
     daemons = daemons_on(labels, lasting, _missing(snapshot.daemon_sets, machine.residents))
     cooling = machine.is_cooling_off
     return Place(
         machine=machine,
         rank=Rank.COOL_OFF if cooling else Rank.NODE,
         labels=labels,
-        taints=taints,
+        taints=(*own, *lasting),
         free=_free(node.allocatable, node.attach_limits, machine.residents, daemons),
         pods=machine.residents,
         daemons=daemons,
@@ -144,7 +146,7 @@ def _coming(
     if node is not None and node.allocatable:
         # It has joined: what it has is known better from itself than from the catalogue.
         labels = {**node.labels, LABEL_HOSTNAME: machine.name}
-        lasting = tuple(t for t in node.taints if t.key not in OWN_TAINTS and not _is_passing(t))
+        lasting = _lasting(machine, node, pool, snapshot.now)
         daemons, amounts = daemons_on(labels, lasting, missing), node.allocatable
         limits = node.attach_limits or limits
         if offering is not None:
@@ -180,9 +182,15 @@ def _free(
     return free
 
 
-def _is_passing(taint: Taint) -> bool:
-    # Kubernetes sets these on a node that is not Ready yet.
-    return taint.key.startswith("node.kubernetes.io/")
+def _lasting(machine: Machine, node: Node, pool: NodePool | None, now: datetime) -> tuple[Taint, ...]:
+    """Return the taints of a node that are there to last, but for own ones.
+
+    While a machine of ours starts, those are the taints of its pool alone: Kubernetes, cloud controllers
+    and network agents set others that they take back, under whatever names.
+    """
+    if pool is not None and machine.is_starting(now):
+        return pool_taints(pool)
+    return tuple(taint for taint in node.taints if taint.key not in OWN_TAINTS)
 
 
 def _is_explained(taint: Taint, machine: Machine, grace: timedelta, now: datetime) -> bool:

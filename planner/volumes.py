@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from planner.model import Problem
 from planner.objects import Node, Pod, Requirement
 from planner.storage import Claim, CsiNode, Volume, Volumes
 from planner.volume_binding import binding_terms
@@ -27,8 +28,10 @@ _ONE_POD: Final = "ReadWriteOncePod"
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
-def resolve(pods: Iterable[Pod], volumes: Volumes) -> tuple[Pod, ...]:
+def resolve(pods: Iterable[Pod], volumes: Volumes, problems: Iterable[Problem] = ()) -> tuple[Pod, ...]:
     """Return the pods with what their claims mean: `volume_terms`, `attachments` and `blocked_by`.
+
+    What is among the problems is there, and cannot be read: whoever needs it is told so.
 
     Pods without claims and those that have ended stay as they are. Of several pods that wait with the same
     ReadWriteOncePod claim, only the most important and oldest has a chance: the others are blocked by it.
@@ -36,23 +39,29 @@ def resolve(pods: Iterable[Pod], volumes: Volumes) -> tuple[Pod, ...]:
     all_pods = tuple(pods)
     if not any(pod.claims for pod in all_pods):
         return all_pods
-    known = _Known(volumes, all_pods)
+    known = _Known(volumes, all_pods, frozenset((problem.kind, problem.name) for problem in problems))
     return tuple(known.resolved(pod) if pod.claims and not pod.is_finished else pod for pod in all_pods)
 
 
-def with_attach_limits(nodes: Iterable[Node], csi_nodes: Iterable[CsiNode]) -> tuple[Node, ...]:
-    """Return the nodes with the attach limits that the CSINodes of the same name tell."""
-    limits = {csi_node.name: csi_node.limits for csi_node in csi_nodes if csi_node.limits}
-    return tuple(replace(n, attach_limits=limits[n.name]) if n.name in limits else n for n in nodes)
+def with_drivers(nodes: Iterable[Node], csi_nodes: Iterable[CsiNode]) -> tuple[Node, ...]:
+    """Return the nodes with what the CSINodes of the same name tell: attach limits and topology keys."""
+    told = {csi_node.name: csi_node for csi_node in csi_nodes if csi_node.limits or csi_node.topology_keys}
+    return tuple(
+        replace(node, attach_limits=known.limits, topology_keys=known.topology_keys)
+        if (known := told.get(node.name))
+        else node
+        for node in nodes
+    )
 
 
 class _Known:
     """Storage by name, and who uses claims that allow one pod only."""
 
-    def __init__(self, volumes: Volumes, pods: Sequence[Pod]) -> None:
+    def __init__(self, volumes: Volumes, pods: Sequence[Pod], unread: frozenset[tuple[str, str]]) -> None:
         self._claims = {claim.key: claim for claim in volumes.claims}
         self._volumes = {volume.name: volume for volume in volumes.volumes}
         self._classes = {storage_class.name: storage_class for storage_class in volumes.classes}
+        self._unread = unread
         self._offered: dict[str, list[Volume]] = {}
         for volume in volumes.volumes:
             self._offered.setdefault(volume.offer.storage_class, []).append(volume)
@@ -75,7 +84,7 @@ class _Known:
     def _obstacle(self, pod: Pod, claims: Sequence[Claim | None]) -> str:
         for name, claim in zip(pod.claims, claims, strict=True):
             if claim is None:
-                return f"claim {pod.namespace}/{name} does not exist"
+                return f"claim {pod.namespace}/{name} {self._why_unknown(pod.namespace, name)}"
             if why := self._why_unusable(claim) or self._why_taken(pod, claim):
                 return f"claim {claim.key} {why}"
         return ""
@@ -84,15 +93,23 @@ class _Known:
         if claim.is_terminating:
             return "is being deleted"
         if claim.is_lost or (claim.is_bound and claim.volume not in self._volumes):
-            return f"is bound to volume {claim.volume}, which does not exist"
+            return f"is bound to volume {claim.volume}, which {self._missing('PersistentVolume', claim.volume)}"
         if claim.is_bound or (not claim.volume and self._waits(claim)):
             return ""
         wanted = claim.need.storage_class
         if not claim.volume and not wanted:
             return "is not bound yet and names no storage class"
         if not claim.volume and wanted not in self._classes:
-            return f"is not bound yet: storage class {wanted} does not exist"
+            return f"is not bound yet: storage class {wanted} {self._missing('StorageClass', wanted)}"
         return "is not bound yet"
+
+    def _why_unknown(self, namespace: str, name: str) -> str:
+        # An object from a file may be without a namespace, and is in the one named default.
+        bare = (name,) if namespace == "default" else ()
+        return self._missing("PersistentVolumeClaim", f"{namespace}/{name}", *bare)
+
+    def _missing(self, kind: str, *names: str) -> str:
+        return "cannot be read" if any((kind, name) in self._unread for name in names) else "does not exist"
 
     def _why_taken(self, pod: Pod, claim: Claim) -> str:
         holder = self._holders.get(claim.key)

@@ -32,7 +32,9 @@ def plan(
 
     Args:
         further: more files, so that a pattern of the shell may follow -f.
-        file: YAML or JSON, as `kubectl get -o yaml` prints it; may be repeated; - is standard input.
+        file: YAML or JSON, as `kubectl get -o yaml` prints it: pods, nodes, namespaces, pv, pvc, storageclasses,
+            csinodes, daemonsets, runtimeclasses, priorityclasses and Growth's own kinds; may be repeated; - is
+            standard input.
         now: the time of the plan in RFC 3339; without it, the present.
         explain: namespace/name of a pod: tell of it alone, with what stands in the way on each node and offering.
         output: a table for people, or data.
@@ -69,7 +71,9 @@ def _explain(name: str, snapshot: Snapshot, output: str) -> None:
     key = name if "/" in name else f"default/{name}"
     pod = next((pod for pod in snapshot.pods if pod.key == key), None)
     if pod is None:
-        unread = next((one for one in snapshot.problems if (one.kind, one.name) == ("Pod", key)), None)
+        # What cannot be read is named as it stands there, perhaps without a namespace.
+        known = (key, key.removeprefix("default/"))
+        unread = next((one for one in snapshot.problems if one.kind == "Pod" and one.name in known), None)
         told = "no file holds such a pod" if unread is None else f"it cannot be read: {unread.message}"
         raise CommandError(f"--explain: Pod {key}: {told}", USAGE_ERROR)
     sight = sight_of(snapshot, {})

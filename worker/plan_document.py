@@ -4,6 +4,7 @@
     result              AllPlaced | NoDemands | IncompletePlacement
     requests[]          machines to buy: name (a placeholder), pool, serverType, location, pricePerHour, pods[]
     placed[]            pods that existing or coming machines take: pod, and node or request
+    nominated[]         pods that the scheduler keeps a node for, no demand therefore: pod, node
     unplaced[]          pod, reasons[]: code, message, and serverType where one is meant
     removals[]          nodes whose cool-off begins now: node, reason, at (its end)
     cancelled[]         requests that nobody needs any more
@@ -18,7 +19,7 @@
 With --explain, of one pod:
 
     apiVersion, pod
-    node, request       where it goes, if that is there or coming
+    node, request       where it is or goes, if that is there or coming
     new                 the machine to buy for it: pool, serverType, location, pricePerHour
     reasons[]           why it has no place, as in unplaced[]
     nodes[]             fits, reason, example (figures of the first, or null), members[]: all nodes, grouped by reason
@@ -49,6 +50,7 @@ def document(plan: Plan) -> Json:
         "result": plan.result.value,
         "requests": [_request(request) for request in plan.requests],
         "placed": [{"pod": placed.pod} | _place(placed) for placed in plan.placed],
+        "nominated": [{"pod": nominated.pod} | _place(nominated) for nominated in plan.nominated],
         "unplaced": [_unplaced(entry) for entry in plan.unplaced],
         "removals": [
             {"node": removal.node, "reason": removal.reason, "at": format_timestamp(removal.at)}
@@ -71,7 +73,7 @@ def explanation(pod: Pod, sight: Sight) -> Json:
     bought = next((request for request in plan.requests if any(seat.uid == pod.uid for seat in request.seats)), None)
     new = {} if bought is None else {"new": {k: v for k, v in _request(bought).items() if k not in ("name", "pods")}}
     reasons = next((_unplaced(entry)["reasons"] for entry in plan.unplaced if entry.uid == pod.uid), [])
-    on_node = {"node": pod.node_name} if pod.node_name else {}
+    on_node = {"node": pod.lands_on} if pod.lands_on else {}
     where = on_node | placed | new | {"reasons": reasons}
     return {"apiVersion": API_VERSION, "pod": pod.key} | where | verdicts(pod, sight.snapshot).document()
 

@@ -18,14 +18,12 @@ from api.v1alpha1.node_request import NodeRequest
 from planner.model import NodeClass, Snapshot
 from planner.parse import parse_objects
 from worker.command_error import USAGE_ERROR, CommandError
+from worker.plan_defaults import Completed, completed
+from worker.plan_doubts import doubts
 from worker.plan_objects import Json, Objects, items_of
 from worker.plan_syntax import BadDocument, documents
 
 STDIN: Final = "-"
-_UNSCHEDULED: Final = {
-    "phase": "Pending",
-    "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
-}
 
 T = TypeVar("T", bound=Model)
 
@@ -34,7 +32,7 @@ def read_snapshot(files: Iterable[str], now: datetime) -> tuple[Snapshot, list[s
     """Return the snapshot that the files describe, and a line for each thing that a person should know of it.
 
     Objects of Kubernetes' own kinds that cannot be read are problems of the snapshot, and nothing else is lost.
-    A pod without a status was written by hand: it counts as one that the scheduler found no place for.
+    What an API server would have filled in is filled in: see `worker.plan_defaults`.
 
     Raises:
         CommandError: a file, or an object of Growth's own kinds, cannot be read; names file, object and field.
@@ -46,21 +44,23 @@ def read_snapshot(files: Iterable[str], now: datetime) -> tuple[Snapshot, list[s
             for number, document in enumerate(_documents(file, shown), start=1):
                 for where, kind, item in items_of(f"{shown}: document {number}", document):
                     objects.add(shown, where, kind, item)
-        snapshot = _snapshot(objects, now)
+        complete = completed(objects)
+        snapshot = _snapshot(objects, complete, now)
     left_out = [
         f"left out: {objects.file_of(problem.kind, problem.name)}: {problem.kind} {problem.name}: {problem.message}"
         for problem in snapshot.problems
     ]
-    return snapshot, [*objects.notes(), *left_out]
+    told = (*objects.notes(), *complete.notes, *doubts(snapshot, complete.pods, objects.of("Node")))
+    return snapshot, [*told, *left_out]
 
 
-def _snapshot(objects: Objects, now: datetime) -> Snapshot:
+def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
     parsed = parse_objects(
-        pods=map(_waiting, objects.of("Pod")),
+        pods=complete.pods,
         nodes=objects.of("Node"),
-        daemon_sets=objects.of("DaemonSet"),
+        daemon_sets=complete.daemon_sets,
         namespaces=objects.of("Namespace"),
-        claims=objects.of("PersistentVolumeClaim"),
+        claims=complete.claims,
         volumes=objects.of("PersistentVolume"),
         storage_classes=objects.of("StorageClass"),
         csi_nodes=objects.of("CSINode"),
@@ -76,7 +76,7 @@ def _snapshot(objects: Objects, now: datetime) -> Snapshot:
         classes=tuple(_node_class(item) for item in _models(objects, KwokNodeClass)),
         requests=_models(objects, NodeRequest),
         removals=_models(objects, NodeRemovalRequest),
-        problems=parsed.problems,
+        problems=(*complete.problems, *parsed.problems),
     )
 
 
@@ -101,12 +101,6 @@ def _documents(file: str, shown: str) -> Iterator[Any]:
         raise _bad(f"{shown}: not a text in UTF-8") from None
     except BadDocument as error:
         raise _bad(f"{shown}{error.place}: {error}") from None
-
-
-def _waiting(pod: Json) -> Json:
-    spec = pod.get("spec")
-    is_bound = isinstance(spec, dict) and spec.get("nodeName")
-    return pod if pod.get("status") or is_bound else {**pod, "status": _UNSCHEDULED}
 
 
 def _models(objects: Objects, model: type[T]) -> tuple[T, ...]:

@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from api.keys import GROUP
 from worker.command_error import USAGE_ERROR, CommandError
 
 Json = dict[str, Any]
 _OWN: Final = frozenset({"NodePool", "KwokNodeClass", "NodeRequest", "NodeRemovalRequest"})
+_OWN_GROUP: Final = f"{GROUP}/"
 _KUBERNETES: Final = {
     "Pod": "v1",
     "Node": "v1",
@@ -17,6 +19,8 @@ _KUBERNETES: Final = {
     "DaemonSet": "apps/v1",
     "StorageClass": "storage.k8s.io/v1",
     "CSINode": "storage.k8s.io/v1",
+    "RuntimeClass": "node.k8s.io/v1",
+    "PriorityClass": "scheduling.k8s.io/v1",
 }
 _NAMESPACED: Final = frozenset({"Pod", "PersistentVolumeClaim", "DaemonSet"})
 
@@ -38,7 +42,7 @@ class Objects:
             CommandError: two different objects have the same kind and name.
         """
         if not _is_needed(kind, item):
-            self._passed_over[kind] += 1
+            self._passed_over[_shown(kind, item)] += 1
             return
         name = _name(kind, item)
         if not name and kind in _KUBERNETES:
@@ -84,8 +88,17 @@ class Objects:
         return lines + self._nameless
 
 
-def items_of(where: str, document: Any, inherited: str = "") -> Iterator[tuple[str, str, Json]]:
+def key(item: Json) -> str:
+    """Return namespace/name of a named object of a kind that lives in namespaces."""
+    metadata = item["metadata"]
+    namespace = metadata.get("namespace")
+    return f"{namespace if isinstance(namespace, str) and namespace else 'default'}/{metadata['name']}"
+
+
+def items_of(where: str, document: Any, inherited: Json | None = None) -> Iterator[tuple[str, str, Json]]:
     """Yield place, kind and object of all that stand in a document, those of lists one by one.
+
+    What stands in a list of one kind is of that kind and of the list's apiVersion, if it says nothing else.
 
     Raises:
         CommandError: something that stands there is no object, or has no kind.
@@ -98,18 +111,33 @@ def items_of(where: str, document: Any, inherited: str = "") -> Iterator[tuple[s
         return
     if not isinstance(document, dict):
         raise CommandError(f"{where} is no object: it must have apiVersion, kind and metadata", USAGE_ERROR)
-    kind = document.get("kind") or inherited
+    if inherited:
+        document = inherited | document
+    kind = document.get("kind")
     if not isinstance(kind, str) or not kind:
         raise CommandError(f"{where}: kind is missing", USAGE_ERROR)
-    if kind.endswith("List") and isinstance(document.get("items"), list):
-        yield from items_of(where, document["items"], kind.removesuffix("List"))
+    if kind.endswith("List") and isinstance(document.get("items", 0), list | None):
+        yield from items_of(where, document["items"], _of_items(kind.removesuffix("List"), document))
     else:
         yield where, kind, document
 
 
+def _of_items(kind: str, whole: Json) -> Json:
+    """Return what the items of a list are without, if it is of one kind: typed lists of the API leave it out."""
+    return {key: value for key, value in (("apiVersion", whole.get("apiVersion")), ("kind", kind)) if kind and value}
+
+
 def _is_needed(kind: str, item: Json) -> bool:
-    # The items of a typed list may be without apiVersion, and a wrong one of an own kind is a mistake to be told of.
-    return kind in _OWN or (kind in _KUBERNETES and item.get("apiVersion", _KUBERNETES[kind]) == _KUBERNETES[kind])
+    # Others have kinds of the same names. A wrong version in our own group is a mistake to be told of.
+    version = item.get("apiVersion") or _KUBERNETES.get(kind, _OWN_GROUP)
+    if kind in _OWN:
+        return not isinstance(version, str) or version.startswith(_OWN_GROUP)
+    return kind in _KUBERNETES and version == _KUBERNETES[kind]
+
+
+def _shown(kind: str, item: Json) -> str:
+    """Return the kind, with whose it is where a plan needs one of that name."""
+    return f"{kind} of {item['apiVersion']}" if kind in _OWN or kind in _KUBERNETES else kind
 
 
 def _is_same(one: Json, other: Json) -> bool:
@@ -129,17 +157,15 @@ def _name(kind: str, item: Json) -> str:
     metadata = item.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return ""
-    if kind not in _NAMESPACED or not metadata["name"]:
-        return metadata["name"]
-    namespace = metadata.get("namespace")
-    return f"{namespace if isinstance(namespace, str) and namespace else 'default'}/{metadata['name']}"
+    return key(item) if kind in _NAMESPACED and metadata["name"] else metadata["name"]
 
 
 def _counted(kinds: Counter[str]) -> str:
     return ", ".join(f"{number:,} {_plural(kind) if number > 1 else kind}" for kind, number in sorted(kinds.items()))
 
 
-def _plural(kind: str) -> str:
+def _plural(shown: str) -> str:
+    kind, of, whose = shown.partition(" of ")
     if kind.endswith("y"):
-        return f"{kind[:-1]}ies"
-    return f"{kind}es" if kind.endswith("s") else f"{kind}s"
+        return f"{kind[:-1]}ies{of}{whose}"
+    return f"{kind}{'es' if kind.endswith('s') else 's'}{of}{whose}"

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from api.timestamp import format_timestamp
-from planner.model import Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
+from planner.model import Placed, Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
 from worker.plan_document import gap_percent
 from worker.tables import count, money, names, print_anywhere, print_section, table
 
@@ -27,7 +27,8 @@ def print_plan(plan: Plan, console: Console | None = None) -> None:
 def _print_all(out: Console, plan: Plan) -> None:
     _headline(out, plan)
     _bought(out, plan)
-    _placed(out, plan)
+    _on_machines(out, "On machines that are there or coming", plan.placed)
+    _on_machines(out, "On their way to nodes that the scheduler keeps for them", plan.nominated)
     print_unplaced(out, plan.unplaced)
     _leaving(out, plan)
     _pools(out, plan.pools)
@@ -77,16 +78,16 @@ def _bought(out: Console, plan: Plan) -> None:
     print_section(out, "To buy", rows)
 
 
-def _placed(out: Console, plan: Plan) -> None:
+def _on_machines(out: Console, title: str, pods_placed: Iterable[Placed]) -> None:
     by_machine: dict[tuple[str, str], list[str]] = {}
-    for placed in plan.placed:
+    for placed in pods_placed:
         key = ("node", placed.node) if placed.node is not None else ("request", placed.request or "")
         by_machine.setdefault(key, []).append(placed.pod)
     if by_machine:
         rows = table("", "machine", "pods")
         for (kind, name), pods in by_machine.items():
             rows.add_row(kind, name, names(pods))
-        print_section(out, "On machines that are there or coming", rows)
+        print_section(out, title, rows)
 
 
 def print_unplaced(out: Console, unplaced: Sequence[Unplaced]) -> None:

@@ -9,7 +9,7 @@ from planner.fleet import machines
 from planner.judge.judge import Judge
 from planner.judge.site import Site, sites_of
 from planner.model import Snapshot
-from planner.objects import Pod
+from planner.objects import Node, Pod
 from planner.offers import Offer, PoolOffers, pool_offers
 from planner.pool_choice import choose_pools
 from planner.room import Room, room_left
@@ -54,15 +54,24 @@ class Verdicts:
 
 def verdicts(pod: Pod, snapshot: Snapshot) -> Verdicts:
     """Return the verdict of each node and offering on the pod, as if it were on no node."""
-    resolved = {each.uid: each for each in resolve(snapshot.pods, snapshot.volumes)}
+    resolved = {each.uid: each for each in resolve(snapshot.pods, snapshot.volumes, snapshot.problems)}
     free = replace(resolved.pop(pod.uid, pod), node_name="")
     others = tuple(resolved.values())
     judge = Judge(sites_of(snapshot.nodes, others), snapshot.namespaces)
+    nodes = {node.name: node for node in snapshot.nodes}
     on_nodes = judge.verdicts(free)
     return Verdicts(
-        nodes=_grouped((name, obstacle or FITS) for name, obstacle in on_nodes.items()),
+        nodes=_grouped((name, obstacle or _welcome(nodes[name])) for name, obstacle in on_nodes.items()),
         offerings=_grouped(_offerings(free, snapshot, judge)),
     )
+
+
+def _welcome(node: Node) -> str:
+    """Return whether a node that the scheduler would choose is one to wait for."""
+    if node.is_terminating:
+        return "the node is being deleted"
+    # The scheduler looks at the taint that follows from this, and a plan at the condition itself.
+    return FITS if node.is_ready else "the node is not Ready"
 
 
 def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str, str]]:
@@ -75,7 +84,7 @@ def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str
             if name not in chosen:
                 yield shown, f"pool {name} is not for it"
                 continue
-            machine = Site(NEW_HOST, offer.usable, offer.labels, offer.taints)
+            machine = Site(NEW_HOST, offer.offering.allocatable, offer.labels, offer.taints, pods=offer.daemons)
             verdict = judge.beside(machine).verdict(pod, machine)
             yield shown, verdict or _market(offer, found, room)
 

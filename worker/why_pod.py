@@ -58,7 +58,17 @@ def _no_demand(pod: Pod, sight: Sight, *, is_live: bool) -> str:
         why = "a scheduling gate holds it back: whoever set the gate must lift it"
     elif pod.is_daemon or pod.is_mirror:
         why = "a DaemonSet or mirror pod belongs to its node, and no machine is bought for it"
+    elif pod.nominated_node:
+        why = _nominated(pod, sight)
     return f"It is no demand: {why}."
+
+
+def _nominated(pod: Pod, sight: Sight) -> str:
+    node = pod.nominated_node
+    others = sight.fleet[node].residents
+    if any(other.is_terminating and other.priority < pod.priority for other in others):
+        return f"it waits for node {node}, where the scheduler makes room for it by preemption"
+    return f"it waits for node {node}, which the scheduler keeps for it"
 
 
 def _pools(pod: Pod, sight: Sight) -> str:

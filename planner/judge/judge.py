@@ -1,14 +1,14 @@
 """Would the default scheduler bind this pod to this node? Asked node by node, apart from any plan.
 
-Mirrors the Filter plugins of kube-scheduler's default profile, in their order. Preferences and
-preemption are not its subject.
+Mirrors the Filter plugins of kube-scheduler's default profile, in their order. Preferences are not
+its subject, nor which pods to preempt; that nodes are kept for pods by preemption is.
 
-Source: kube-scheduler v1.36, `pkg/scheduler/framework/plugins`.
+Source: kube-scheduler v1.36, `pkg/scheduler/framework/plugins`, and `RunFilterPluginsWithNominatedPods`.
 """
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -52,7 +52,8 @@ class Judge:
     def beside(self, site: Site) -> "Judge":
         """Return a judge of the same sites and one more, such as a machine to come; what is there is not counted again.
 
-        For asking only: a pod that either seats on a site of both would be known half to the other.
+        A site of the same name is replaced. For asking only: a pod that either seats on a site of both would be known
+        half to the other.
         """
         more = copy(self)
         more._places, more._repelling, more._question = {**self._places}, [*self._repelling], None  # noqa: SLF001
@@ -62,11 +63,24 @@ class Judge:
     def verdict(self, pod: Pod, site: Site) -> str | None:
         """Return None where the pod fits, else the first obstacle in one sentence, in the scheduler's words.
 
-        The pod counts as one that is on no node yet.
+        The pod counts as one that is on no node yet. Where the site is kept for others of no lower priority, it must
+        fit both beside them and without them, as nobody knows whether they come.
 
         Raises:
             KeyError: the site is not among those of this judge.
         """
+        if obstacle := self._obstacle(pod, site):
+            return obstacle
+        place = self._places[site.name]
+        kept_for = [other for other in place.site.nominated if _comes_first(other, pod)]
+        if kept_for:
+            there = (resident for residents in place.pods.values() for resident in residents)
+            fuller = self.beside(replace(place.site, pods=(*there, *kept_for)))
+            if obstacle := fuller._obstacle(pod, site):  # noqa: SLF001
+                return f"{obstacle} (with the pods on their way to it)"
+        return None
+
+    def _obstacle(self, pod: Pod, site: Site) -> str | None:
         place = self._places[site.name]
         return (
             blocked(pod)
@@ -109,6 +123,10 @@ class Judge:
                 evenness=evenness_of(pod, places),
             )
         return self._question
+
+
+def _comes_first(nominated: Pod, pod: Pod) -> bool:
+    return nominated.priority >= pod.priority and nominated.uid != pod.uid
 
 
 def blocked(pod: Pod) -> str | None:

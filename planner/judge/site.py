@@ -23,11 +23,13 @@ class Site:
     is_cordoned: bool = False
     attach_limits: Mapping[str, int] = field(default_factory=dict)
     pods: tuple[Pod, ...] = ()
+    nominated: tuple[Pod, ...] = ()
+    """Pods that the scheduler keeps it for, bound nowhere yet."""
 
 
 def sites_of(nodes: Iterable[Node], pods: Iterable[Pod]) -> tuple[Site, ...]:
-    """Return each node with the pods bound to it; terminating pods count until they are gone, finished ones do not."""
-    bound = residents_by_node(pods)
+    """Return each node with its pods; terminating ones count until they are gone, finished ones do not."""
+    found = residents_by_node(pods)
     return tuple(
         Site(
             name=node.name,
@@ -36,7 +38,8 @@ def sites_of(nodes: Iterable[Node], pods: Iterable[Pod]) -> tuple[Site, ...]:
             taints=node.taints,
             is_cordoned=node.is_cordoned,
             attach_limits=node.attach_limits,
-            pods=tuple(bound.get(node.name, ())),
+            pods=tuple(pod for pod in found.get(node.name, ()) if pod.node_name),
+            nominated=tuple(pod for pod in found.get(node.name, ()) if not pod.node_name),
         )
         for node in nodes
     )

@@ -23,7 +23,7 @@ class Host:
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     pods: tuple[Pod, ...] = ()
-    """On it or seated on it."""
+    """On it or seated on it, and the templates of DaemonSet pods that are still missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def census(
     Nodes that take no pods count, too: the scheduler looks at what is there. `seated` are the pods
     that wait for a machine, by its name.
     """
-    hosts = {place.machine.name: Host(place.labels, place.taints, place.pods) for place in places}
+    hosts = {place.machine.name: Host(place.labels, place.taints, (*place.pods, *place.daemons)) for place in places}
     for machine in fleet:
         node = machine.node
         if node is not None and machine.name not in hosts:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME
-from planner.judge.affinity import Namespaces
+from planner.judge.affinity import Namespaces, meets_all
+from planner.objects import Pod
 from planner.topology.question import Option, Ration, Wish
-from planner.topology.tally import APART, NEAR, SPREAD, Even, Tally
-from planner.topology.terms import keep_apart
+from planner.topology.tally import APART, NEAR, SPREAD, Even, Standing, Tally
+from planner.topology.terms import keep_apart, repel_each_other
 
 
 @dataclass(slots=True)
@@ -29,6 +30,8 @@ class MachineRules:
     """Code of what closed bins."""
     most: Mapping[int, int] | None = None
     """By bin, where it is less than `per_node`."""
+    beside: frozenset[int] = frozenset()
+    """Bins that may take a pod of it beside those of this round that its affinity looks for."""
 
 
 def machine_rules(i: int, wish: Wish, bins: Sequence[int], options: Sequence[Option], tally: Tally) -> MachineRules:
@@ -38,21 +41,36 @@ def machine_rules(i: int, wish: Wish, bins: Sequence[int], options: Sequence[Opt
     apart = standing.apart.get(LABEL_HOSTNAME)
     if apart:
         _close(rules, [b for b in rules.bins if not apart.get(options[b].labels.get(LABEL_HOSTNAME, ""), 0)], APART)
+    shunned = {b for b in rules.bins if _shuns_daemons(pod, options[b], tally.namespaces)}
+    if shunned:
+        _close(rules, [b for b in rules.bins if b not in shunned], APART)
+    for even in standing.even:
+        if even.spread.topology_key == LABEL_HOSTNAME:
+            _limit(rules, even, options)
     if any(term.topology_key == LABEL_HOSTNAME for term in pod.pod_affinity):
-        if standing.near:
-            named = [(LABEL_HOSTNAME, options[b].labels.get(LABEL_HOSTNAME, "")) for b in rules.bins]
-            near = [b for b, domain in zip(rules.bins, named, strict=True) if standing.near.get(domain, 0)]
+        rules.beside = frozenset(rules.bins)
+        near = [b for b in rules.bins if _is_near(pod, options[b], tally, standing)]
+        if near or standing.near:
             _close(rules, near, NEAR)
         elif standing.is_own_friend:
             rules.is_bundle = True
         else:
             _close(rules, [], NEAR)
-    for even in standing.even:
-        if even.spread.topology_key == LABEL_HOSTNAME:
-            _limit(rules, even, options)
     if pod.host_ports or keep_apart(pod, pod, tally.namespaces):
         rules.per_node, rules.shuns_itself = 1, True
     return rules
+
+
+def _shuns_daemons(pod: Pod, option: Option, namespaces: Namespaces) -> bool:
+    """Return whether the machine comes with a pod that may not be beside it: one machine is one domain of every key."""
+    return any(repel_each_other(pod, daemon, option.labels, namespaces) for daemon in option.daemons)
+
+
+def _is_near(pod: Pod, option: Option, tally: Tally, standing: Standing) -> bool:
+    """Return whether a pod that its affinity looks for is on the machine, or comes with it."""
+    if standing.near.get((LABEL_HOSTNAME, option.labels.get(LABEL_HOSTNAME, "")), 0):
+        return True
+    return any(meets_all(pod.pod_affinity, daemon, tally.namespaces) for daemon in option.daemons)
 
 
 def _close(rules: MachineRules, left: list[int], code: str) -> None:

@@ -14,14 +14,17 @@ from planner.packing import PackedNode, Packing
 from planner.topology.census import Census, Host
 from planner.topology.question import Option, Share, Split, Wish
 from planner.topology.tally import Tally
+from planner.topology.terms import looks_at
 
 
 @dataclass(slots=True)
 class _Load:
-    """Pods of one share on one machine."""
+    """Pods of one class of one share on one machine."""
 
     node: int
     share: int
+    ask: int
+    of_item: int
     left: int
     machine: Host
     counted: frozenset[int] | None = None
@@ -38,22 +41,29 @@ def landed(
     new = [m for m, node in zip(machines, packing.nodes, strict=True) if options[node.bin].is_new]
     shares, known = split.shares, None if split.tally is None else split.tally.known
     more = [new if wish.pod.spread else () for wish in wishes]
+    daemons = {pod.uid: pod for machine in new for pod in machine.pods}.values()
+    if any(looks_at(wish.pod, daemon, census.namespaces) for wish in wishes for daemon in daemons):
+        # Such DaemonSet pods count as soon as their machine is there.
+        census, more = Census((*census.hosts, *new), census.namespaces), [()] * len(wishes)
 
     def refused(rank: Callable[[Share], int]) -> Counter[tuple[int, int]]:
         tally = Tally([wish.pod for wish in wishes], census, more, effects=known)
         loads = [
-            _Load(n, k, items * shares[k].size, machines[n])
+            _Load(n, k, ask, of_item, items * of_item, machines[n])
             for n, node in enumerate(packing.nodes)
             for k, items in node.counts.items()
+            for ask, of_item in shares[k].pods
         ]
         loads.sort(key=lambda load: load.share)
         ranks = [rank(shares[load.share]) for load in loads]
         groups = [[load for load, r in zip(loads, ranks, strict=True) if r == each] for each in sorted(set(ranks))]
-        while any([_all_land(tally, group, shares) for group in groups]):  # noqa: C419 - all, each time
+        while any([_all_land(tally, group) for group in groups]):  # noqa: C419 - all, each time
             pass
-        return Counter(
-            {(load.node, load.share): -(-load.left // shares[load.share].size) for load in loads if load.left}
-        )
+        lost: Counter[tuple[int, int]] = Counter()
+        for load in loads:
+            # An item goes whole.
+            lost[load.node, load.share] = max(lost[load.node, load.share], -(-load.left // load.of_item))
+        return +lost
 
     turns = {share.ask: turn for turn, share in reversed(list(enumerate(shares)))}
 
@@ -78,20 +88,21 @@ def _machine(option: Option, k: int) -> Host:
     if not option.is_new:
         return option.host
     name = f"{NEW_HOST} {k}"
-    return Host({**option.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, option.taints)
+    return Host({**option.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, option.taints, option.daemons)
 
 
-def _all_land(tally: Tally, loads: Sequence[_Load], shares: Sequence[Share]) -> bool:
+def _all_land(tally: Tally, loads: Sequence[_Load]) -> bool:
     """Let land what may, one pod of each load after the other, and return whether any did."""
     has_moved, moves = False, True
     while moves:
-        moves = any([load.left and _land(tally, load, shares[load.share].ask) for load in loads])  # noqa: C419 - all
+        moves = any([load.left and _land(tally, load) for load in loads])  # noqa: C419 - all
         has_moved |= moves
     return has_moved
 
 
-def _land(tally: Tally, load: _Load, ask: int) -> bool:
+def _land(tally: Tally, load: _Load) -> bool:
     """Let one pod of the load land, if it may; all of it where it is nobody's business."""
+    ask = load.ask
     if tally.obstacle(ask, load.machine.labels) is not None:
         return False
     if not tally.effects(ask):

@@ -10,17 +10,16 @@ Source: the zone splitting of this project's study of packing.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from api.keys import LABEL_HOSTNAME
 from planner.judge.affinity import meets_all
+from planner.objects import Pod
 from planner.topology.census import Census
+from planner.topology.company import Bins, Joiner, join
 from planner.topology.machine_rules import MachineRules, apart, keep_counted_away, machine_rules, rations
-from planner.topology.question import Cell, Miss, Option, Share, Split, Wish
+from planner.topology.question import NO_LIMIT, Ceilings, Cell, Miss, Option, Part, Share, Split, Wish
 from planner.topology.tally import NEAR, Tally
 from planner.topology.told import told
-
-_NO_LIMIT: Final = 1 << 40
 
 
 @dataclass(slots=True)
@@ -42,7 +41,7 @@ def split(
     options: Sequence[Option],
     held: Sequence[Sequence[int]],
     census: Census,
-    ceilings: Mapping[tuple[int, Cell | None], int],
+    ceilings: Ceilings,
 ) -> Split:
     """Return what part of each class may go to which bins.
 
@@ -51,7 +50,7 @@ def split(
         options: all bins.
         held: bins that may hold a pod of each class, as far as labels, taints, room and volumes go.
         census: the pods that are there.
-        ceilings: most pods of a class in a cell, known from a packing that left some out.
+        ceilings: most pods of parts of classes, known from a packing that left some out.
     """
     return _Splitter(wishes, options, held, census, ceilings).run()
 
@@ -67,11 +66,19 @@ def plain(wishes: Sequence[Wish], held: Sequence[Sequence[int]]) -> Split:
     )
 
 
-def concerns(wishes: Iterable[Wish], census: Census) -> bool:
-    """Return whether any constraint between pods, or on ports, matters for these classes."""
-    return any(
-        wish.pod.spread or wish.pod.pod_affinity or wish.pod.pod_anti_affinity or wish.pod.host_ports for wish in wishes
-    ) or bool(census.refusals)
+def concerns(wishes: Iterable[Wish], census: Census, daemons: Iterable[Pod] = ()) -> bool:
+    """Return whether any constraint between pods, or on ports, matters for these classes.
+
+    `daemons` are the templates of DaemonSet pods that new machines will have.
+    """
+    return (
+        any(
+            wish.pod.spread or wish.pod.pod_affinity or wish.pod.pod_anti_affinity or wish.pod.host_ports
+            for wish in wishes
+        )
+        or any(pod.pod_anti_affinity for pod in daemons)
+        or bool(census.refusals)
+    )
 
 
 class _Splitter:
@@ -81,7 +88,7 @@ class _Splitter:
         options: Sequence[Option],
         held: Sequence[Sequence[int]],
         census: Census,
-        ceilings: Mapping[tuple[int, Cell | None], int],
+        ceilings: Ceilings,
     ) -> None:
         self._wishes = wishes
         self._options = options
@@ -98,7 +105,9 @@ class _Splitter:
         self._keys = self._topology_keys()
         self._cells: list[Cell] = [tuple(o.labels.get(k) for k in self._keys) for o in options]
         self._watchers = self._watched()
-        self._answer = Split(tally=self._tally)
+        looking = {i for watchers in self._watchers for i in watchers}
+        joiners = frozenset(i for i in looking if self._rules[i].beside)
+        self._answer = Split(tally=self._tally, joiners=joiners)
 
     def run(self) -> Split:
         answer = self._answer
@@ -121,7 +130,7 @@ class _Splitter:
             and not answer.rations
             and answer.apart_as_split == answer.apart
             and all(rules.per_node in {None, 1 if rules.shuns_itself else None} for rules in self._rules)
-            and all(s.ask == k and s.size == 1 for k, s in enumerate(answer.shares))
+            and all(s.pods == ((k, 1),) for k, s in enumerate(answer.shares))
             and all(len(s.bins) == len(self._held[s.ask]) for s in answer.shares)
         )
         return answer
@@ -146,7 +155,9 @@ class _Splitter:
 
     def _waits(self, i: int, waiting: Sequence[int]) -> bool:
         standing = self._tally.standings[i]
-        if not self._wishes[i].pod.pod_affinity or standing.near or standing.is_own_friend:
+        if not self._wishes[i].pod.pod_affinity:
+            return False
+        if i not in self._answer.joiners and (standing.near or standing.is_own_friend):
             return False
         return any(i in self._watchers[j] for j in waiting if j != i)
 
@@ -164,7 +175,7 @@ class _Splitter:
             # Not a matter of other pods: what it is, is told by the reasons for labels, taints, room and limits.
             self._answer.shares.append(Share(i, wish.count, frozenset(rules.bins)))
         elif not rules.bins and rules.obstacle is not None:
-            self._miss(i, wish.count, rules.obstacle)
+            self._rest(i, wish.count, rules.obstacle)
         elif rules.is_bundle:
             self._bundle(i, stocks)
         elif not self._keys or not self._is_pinned(i):
@@ -173,7 +184,7 @@ class _Splitter:
                 self._miss(i, wish.count, self._code(i, stocks))
             else:
                 bins = frozenset(b for cell in allowed for b in stocks[cell].bins)
-                most = min(wish.count, self._ceilings.get((i, None), wish.count))
+                most = min(wish.count, self._ceilings.get(Part(i), wish.count))
                 self._share(Share(i, most, bins, is_first=bool(wish.pod.spread)), wish.count, rules.obstacle)
         else:
             self._pin(i, stocks)
@@ -183,14 +194,53 @@ class _Splitter:
             self._answer.shares.append(share)
         left = wanted - share.count * share.size
         if left:
-            self._miss(share.ask, left, code)
+            self._rest(share.ask, left, code)
+
+    def _rest(self, i: int, count: int, code: str | None) -> None:
+        """Let pods that find no place by themselves go along with others, and tell of those that cannot."""
+        left = count - self._joined(i, min(count, self._ceilings.get(Part(i, is_beside=True), count)))
+        if left:
+            self._miss(i, left, code)
+
+    def _joined(self, i: int, count: int) -> int:
+        answer, rules, tally = self._answer, self._rules[i], self._tally
+        if i not in answer.joiners:
+            return 0
+        avoided = {i, *answer.apart_as_split[i]}
+        welcome = [
+            k
+            for k, share in enumerate(answer.shares)
+            if any(i in self._watchers[j] for j, _ in share.pods) and avoided.isdisjoint(j for j, _ in share.pods)
+        ]
+
+        def settle(cell: Cell) -> None:
+            tally.add(i, self._labels(cell))
+
+        joiner = Joiner(
+            ask=i,
+            count=count,
+            bins=frozenset(b for b in rules.beside if self._options[b].copies),
+            per_node=count if rules.per_node is None else rules.per_node,
+            may_go=lambda cell: tally.obstacle(i, self._labels(cell)) is None,
+            settle=settle if self._keys and self._is_pinned(i) else None,
+        )
+        return join(answer, welcome, joiner, self._wishes, Bins(self._options, self._cells))
+
+    def _labels(self, cell: Cell) -> dict[str, str]:
+        return {key: value for key, value in zip(self._keys, cell, strict=True) if value is not None}
 
     def _miss(self, i: int, count: int, code: str | None) -> None:
         if code is None:
             return
-        waits_for = [j for j, watchers in enumerate(self._watchers) if i in watchers and j != i]
-        names = [self._wishes[j].pod.key for j in waits_for] if code == NEAR else []
-        code, message = told(code, self._tally.standings[i], self._wishes[i].pod, names)
+        wanted = [j for j, watchers in enumerate(self._watchers) if i in watchers and j != i]
+        placed = {j for share in self._answer.shares if share.bins for j, _ in share.pods}
+        code, message = told(
+            code,
+            self._tally.standings[i],
+            self._wishes[i].pod,
+            beside=[self._wishes[j].pod.key for j in wanted if j in placed],
+            waits_for=[self._wishes[j].pod.key for j in wanted if j not in placed],
+        )
         self._answer.misses[i] = Miss(count, code, message)
 
     def _code(self, i: int, stocks: Mapping[Cell, _Stock]) -> str | None:
@@ -243,14 +293,13 @@ class _Splitter:
     def _bundle(self, i: int, stocks: Mapping[Cell, _Stock]) -> None:
         """Put all pods of a class on one machine, or as many as one can take."""
         wish, tally = self._wishes[i], self._tally
-        decided = {share.ask for share in self._answer.shares if share.count}
-        if any(i in self._watchers[j] for j in decided):
+        if any(i in self._watchers[j] for share in self._answer.shares for j, _ in share.pods):
             # Its place is beside one of those, on a machine that has no name yet.
-            self._miss(i, wish.count, NEAR)
+            self._rest(i, wish.count, NEAR)
             return
         open_ = [stock for stock in stocks.values() if tally.obstacle(i, stock.labels) is None]
         most = max((self._fitting(i, b) for stock in open_ for b in stock.bins), default=0)
-        size = min(wish.count, most, self._ceilings.get((i, None), wish.count))
+        size = min(wish.count, most, self._ceilings.get(Part(i), wish.count))
         if not size:
             self._miss(i, wish.count, self._code(i, stocks))
             return
@@ -273,17 +322,16 @@ class _Splitter:
                 continue
             cell = self._cells[b]
             if cell not in found:
-                labels = {k: v for k, v in zip(self._keys, cell, strict=True) if v is not None}
-                found[cell] = _Stock([], 0, 0, float("inf"), labels)
+                found[cell] = _Stock([], 0, 0, float("inf"), self._labels(cell))
             stock = found[cell]
             stock.bins.append(b)
-            stock.room = min(_NO_LIMIT, stock.room + fits * option.copies)
+            stock.room = min(NO_LIMIT, stock.room + fits * option.copies)
             if option.price:
                 stock.price = min(stock.price, option.price / fits)
             else:
                 stock.free += fits * option.copies
         for cell, stock in found.items():
-            stock.room = min(stock.room, self._ceilings.get((i, cell), stock.room))
+            stock.room = min(stock.room, self._ceilings.get(Part(i, cell), stock.room))
         return found
 
     def _fitting(self, i: int, b: int) -> int:
@@ -291,4 +339,4 @@ class _Splitter:
         rationed = (self._rules[i].most or {}).get(b)
         fits = [c // d for c, d in zip(self._options[b].capacity, self._wishes[i].demand, strict=True) if d]
         limits = [n for n in (most, rationed) if n is not None]
-        return min((*fits, *limits), default=_NO_LIMIT)
+        return min((*fits, *limits), default=NO_LIMIT)

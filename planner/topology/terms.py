@@ -1,10 +1,11 @@
 """Which pods of one machine cannot stand each other: hostname anti-affinity, both ways, and host ports."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from api.keys import LABEL_HOSTNAME
-from planner.judge.affinity import Namespaces, term_matches
+from planner.judge.affinity import Namespaces, meets_all, term_matches
 from planner.judge.ports import ports_conflict
+from planner.judge.spread import is_counted
 from planner.objects import Pod
 
 
@@ -13,7 +14,7 @@ def keep_apart(one: Pod, other: Pod, namespaces: Namespaces) -> str | None:
 
     The scheduler looks at the terms of the pod it places and at those of pods that are there.
     """
-    if _repels(one, other, namespaces) or _repels(other, one, namespaces):
+    if repel_each_other(one, other, (LABEL_HOSTNAME,), namespaces):
         return "AntiAffinity"
     return "HostPortTaken" if ports_meet(one, (other,)) else None
 
@@ -25,7 +26,17 @@ def ports_meet(pod: Pod, others: Iterable[Pod]) -> bool:
     )
 
 
-def _repels(one: Pod, other: Pod, namespaces: Namespaces) -> bool:
+def looks_at(pod: Pod, other: Pod, namespaces: Namespaces) -> bool:
+    """Return whether it matters to the pod's affinity or spread where the other one is."""
+    return meets_all(pod.pod_affinity, other, namespaces) or (
+        pod.namespace == other.namespace and any(is_counted(spread, other) for spread in pod.spread)
+    )
+
+
+def repel_each_other(one: Pod, other: Pod, keys: Container[str], namespaces: Namespaces) -> bool:
+    """Return whether a term of either, over one of these topology keys, forbids the other in the same domain."""
     return any(
-        term.topology_key == LABEL_HOSTNAME and term_matches(term, other, namespaces) for term in one.pod_anti_affinity
+        term.topology_key in keys and term_matches(term, there, namespaces)
+        for here, there in ((one, other), (other, one))
+        for term in here.pod_anti_affinity
     )

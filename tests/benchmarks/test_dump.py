@@ -60,6 +60,8 @@ def test_it_is_a_cluster_that_can_be():
         for pod in site.pods:
             for terms in pod.volume_terms:
                 assert any(all(holds(requirement, site.labels) for requirement in term) for term in terms)
+        apart = [pod.labels["app.kubernetes.io/name"] for pod in site.pods if pod.pod_anti_affinity]
+        assert len(set(apart)) == len(apart)
     assert sum(bool(pod.volume_terms) for pod in pods) > 5
 
 
@@ -99,6 +101,9 @@ def test_the_largest_dump_in_json_is_planned_in_little_time_and_memory(dump):
     assert seconds < JSON_SECONDS
     assert megabytes < MEGABYTES
     assert made["pools"][0]["counts"]["ready"] == 200
+    # The nodes are full: what waits needs machines, and finding them is part of the time.
+    assert sum(len(request["pods"]) for request in made["requests"]) > 200
+    assert made["result"] == "AllPlaced"
 
 
 def test_a_dump_in_yaml_is_planned_in_little_time(dump):
@@ -108,3 +113,4 @@ def test_a_dump_in_yaml_is_planned_in_little_time(dump):
     start, _, _ = spent("-f", "deploy/examples/pool.yaml")
     assert seconds - start < YAML_SECONDS / 10
     assert made["pools"][0]["counts"]["ready"] == 20
+    assert made["requests"]

@@ -28,6 +28,7 @@ class Situation:
     Attributes:
         name: unique, and part of every name in it.
         nodes, residents: objects; a resident has its node in spec.nodeName.
+        nominated: pods that fit nowhere, and the node that the scheduler is told to keep for each.
         pod: the pod to place.
         others: volumes, claims, classes and the like, by path in the API, in their order of creation.
         steered_to: the node that the pod prefers, empty while it has none.
@@ -39,6 +40,7 @@ class Situation:
         self.rng = rng
         self.nodes: list[Json] = []
         self.residents: list[Json] = []
+        self.nominated: list[tuple[Json, str]] = []
         self.statuses: list[tuple[str, Json]] = []
         self.deleted: list[str] = []
         """Paths of what is deleted before the pod is placed, and stays until somebody lets go of it."""
@@ -101,6 +103,14 @@ class Situation:
             self.statuses.append((path, {"status": status}))
         if terminating:
             self.deleted.append(path)
+
+    def awaited(self, node: str, **pod: Any) -> None:
+        """Add a pod that the node is kept for; it fits nowhere, so that it stays on its way."""
+        made = pod_object(self, self.value(f"awaited-{len(self.nominated)}"), HOME, **pod)
+        made["spec"]["nodeSelector"] = {self.key("nowhere"): "yes"}
+        # With any other obstacle it would be tried again when that ends, and its node be let go.
+        made["spec"]["tolerations"] = [{"operator": "Exists"}]
+        self.nominated.append((made, node))
 
     def place(self, *, namespace: str = HOME, **pod: Any) -> None:
         """Set the pod to place, which may only go to nodes of this situation."""

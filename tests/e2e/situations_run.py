@@ -13,12 +13,14 @@ import aiohttp
 
 from tests.e2e.harness import ControlPlane
 from tests.e2e.harness_files import token
-from tests.e2e.situations import NAMESPACES, Json, Situation
+from tests.e2e.situations import NAMESPACES, NEW, Json, Situation
+from tests.e2e.situations_nominated import PRIORITY_CLASSES
 from tests.e2e.situations_resources import RUNTIME_CLASS
 from tests.e2e.situations_volumes import ATTACHMENTS, CLAIMS, CLASSES, CSI_DRIVERS, CSI_NODES, VOLUMES
 
 NODES, ALL_PODS, SPACES = "/api/v1/nodes", "/api/v1/pods", "/api/v1/namespaces"
 RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 GATE = {"name": "example.com/waits-for-its-claims"}
 _BATCH = "batch"
 """Label of everything that is made and cleared together."""
@@ -79,7 +81,7 @@ class Api:
 
 @asynccontextmanager
 async def stage(plane: ControlPlane) -> AsyncIterator[Api]:
-    """Lend the API server with the namespaces and the runtime class that situations share."""
+    """Lend the API server with the namespaces, the runtime class and the priority classes that situations share."""
     context = ssl.create_default_context(cafile=str(plane.folder / "certificates" / "apiserver.crt"))
     headers = {"Authorization": f"Bearer {token('admin')}"}
     async with aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(ssl=context)) as session:
@@ -89,9 +91,13 @@ async def stage(plane: ControlPlane) -> AsyncIterator[Api]:
         overhead = {"podFixed": {"cpu": "250m", "memory": "120Mi"}}
         made = {"metadata": {"name": RUNTIME_CLASS}, "handler": "situations", "overhead": overhead}
         await api.call("POST", RUNTIME_CLASSES, made)
+        for name, value in PRIORITY_CLASSES.items():
+            await api.call("POST", PRIORITIES, {"metadata": {"name": name}, "value": value})
         try:
             yield api
         finally:
+            for name in PRIORITY_CLASSES:
+                await api.call("DELETE", f"{PRIORITIES}/{name}")
             await api.call("DELETE", f"{RUNTIME_CLASSES}/{RUNTIME_CLASS}")
             for name in NAMESPACES:
                 await api.call("DELETE", f"{SPACES}/{name}")
@@ -123,7 +129,8 @@ async def play(
 
 async def _build(api: Api, situations: Sequence[Situation], batch: str) -> None:
     for s in situations:
-        for item in (*s.nodes, *s.residents, s.pod, *(other for _, other in s.others)):
+        others = (*(other for _, other in s.others), *(pod for pod, _ in s.nominated))
+        for item in (*s.nodes, *s.residents, s.pod, *others):
             item["metadata"].setdefault("labels", {})[_BATCH] = batch
     # Volumes come first: while controllers bind them, the rest is made.
     await asyncio.gather(*(_others(api, s) for s in situations))
@@ -139,7 +146,30 @@ async def _build(api: Api, situations: Sequence[Situation], batch: str) -> None:
         return all((*bound, *(v["status"].get("phase") in ("Available", "Bound") for v in volumes)))
 
     await _until(settled, "claims are bound and volumes available")
+    nominated = [each for s in situations for each in s.nominated]
+    if nominated:
+        await _nominate(api, nominated)
     await asyncio.gather(*(api.call("DELETE", path) for s in situations for path in s.deleted))
+
+
+async def _nominate(api: Api, nominated: Sequence[tuple[Json, str]]) -> None:
+    """Make the pods, and tell the scheduler which node it keeps for each once it has found none itself."""
+
+    async def all_open() -> bool:
+        # A node that loses a taint has every pod tried again, and those that fit nowhere are let go.
+        taints = (taint for node in await api.items(NODES) for taint in node["spec"].get("taints", ()))
+        return not any(taint["key"] == NEW["key"] for taint in taints)
+
+    await _until(all_open, "nodes are seen to be ready")
+    await asyncio.gather(*(_create_pod(api, pod) for pod, _ in nominated))
+    names = {pod["metadata"]["name"] for pod, _ in nominated}
+
+    async def all_refused() -> bool:
+        return all(_answer(pod).reason for pod in await api.items(ALL_PODS) if pod["metadata"]["name"] in names)
+
+    await _until(all_refused, "pods that fit nowhere are refused")
+    told = ((_path(pod), {"status": {"nominatedNodeName": node}}) for pod, node in nominated)
+    await asyncio.gather(*(api.patch(f"{path}/status", status) for path, status in told))
 
 
 async def _raise_curtain(api: Api, situations: Sequence[Situation]) -> Scene:

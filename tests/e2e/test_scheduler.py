@@ -16,7 +16,14 @@ from planner.judge.judge import Judge
 from planner.judge.site import sites_of
 from planner.parse import parse_objects, parse_pod
 from planner.volumes import resolve
-from tests.e2e import situations_nodes, situations_pods, situations_resources, situations_spread, situations_volumes
+from tests.e2e import (
+    situations_nodes,
+    situations_nominated,
+    situations_pods,
+    situations_resources,
+    situations_spread,
+    situations_volumes,
+)
 from tests.e2e.situations import Situation
 from tests.e2e.situations_run import ALL_PODS, NODES, SPACES, Answer, Scene, play, stage
 from tests.e2e.situations_volumes import CLAIMS, CLASSES, CSI_NODES, VOLUMES
@@ -67,13 +74,15 @@ FAMILIES: tuple[tuple[Family, int], ...] = (
     (situations_volumes.claims_in_trouble, 10),
     (situations_volumes.ephemeral_volumes, 3),
     (situations_volumes.volumes_not_judged, 3),
+    (situations_nominated.kept_room, 12),
+    (situations_nominated.kept_neighbours, 20),
 )
 BATCH = 64
 """Situations at a time: few enough that all have an answer before their nodes count as lost."""
 
 
 def drawn(seed: int) -> list[Situation]:
-    """Return all situations, in an order that mixes the families."""
+    """Return all situations, in an order that mixes the families; those with kept nodes come last: they wait most."""
     situations: list[Situation] = []
     for family, count in FAMILIES:
         for i in range(count):
@@ -84,7 +93,7 @@ def drawn(seed: int) -> list[Situation]:
                 situation.steer(situation.rng.choice(situation.nodes)["metadata"]["name"])
             situations.append(situation)
     Random(seed).shuffle(situations)
-    return situations
+    return sorted(situations, key=lambda situation: bool(situation.nominated))
 
 
 def differences(situations: Sequence[Situation], scene: Scene, answers: dict[str, Answer]) -> dict[str, str]:

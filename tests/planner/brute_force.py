@@ -8,7 +8,7 @@ from planner.model import Plan, PlanResult
 from tests.planner import checker_topology, checker_volumes
 from tests.planner.checker import Checker
 from tests.planner.lookups import attach_limits
-from tests.planner.reading import Json, offering_node
+from tests.planner.reading import Json
 from tests.planner.scenes import Scene
 from tests.planner.world import Spot, World
 
@@ -60,7 +60,7 @@ def _start(scene: Scene) -> tuple[Checker, list[tuple[Decimal, Looks]]]:
     checker = Checker(scene, Plan(result=PlanResult.NO_DEMANDS))
     first = scene.pools[0]
     return checker, [
-        (Decimal(kind["pricePerHour"]), offering_node(first, kind, place, "new"))
+        (Decimal(kind["pricePerHour"]), checker.looks(first["metadata"]["name"], kind, place, "new"))
         for kind, place in checker.catalogue(first)
     ]
 

@@ -20,7 +20,6 @@ from tests.planner.reading import (
     is_demand,
     key,
     moment,
-    offering_node,
     owner,
     plus,
     tolerates,
@@ -51,7 +50,7 @@ class Checker(Lookups):
         seated = [f"{s.namespace}/{s.name}" for r in self.plan.requests for s in r.seats]
         unplaced = [u.pod for u in self.plan.unplaced]
         fates = Counter([*placed, *seated, *unplaced])
-        demand = {key(p) for p in self.scene.pods if is_demand(p)}
+        demand = {key(p) for p in self.scene.pods if is_demand(p) and not self.lands_on(p)}
         yield from (f"{pod} has {n} fates" for pod, n in fates.items() if n != 1)
         yield from (f"{pod} has no fate" for pod in demand - set(fates))
         yield from (f"{pod} is no demand" for pod in set(fates) - demand)
@@ -68,7 +67,6 @@ class Checker(Lookups):
 
     def bought(self) -> Iterator[str]:
         for bought in self.plan.requests:
-            pool = self.pools[bought.pool]
             kind, place = self.offering(bought)
             if self.is_blocked(bought.pool):
                 yield f"a machine is bought for pool {bought.pool}, whose last request failed"
@@ -76,7 +74,7 @@ class Checker(Lookups):
                 yield f"{kind['name']} in {place['name']} is bought though it is not to be had"
             if kind["pricePerHour"] != str(bought.price_per_hour):
                 yield f"{kind['name']} has another price"
-            looks = offering_node(pool, kind, place, "new")
+            looks = self.looks(bought.pool, kind, place, "new")
             pods = [self.by_uid[s.uid] for s in bought.seats]
             if any(bought.pool not in self.pools_of(p) for p in pods):
                 yield f"a pod is in pool {bought.pool} that is not its own"
@@ -92,7 +90,7 @@ class Checker(Lookups):
             if reserved:
                 owned = {s.uid for s in self.seats_after()[name]}
                 yield from (f"{key(p)} is on {name} without a seat" for p in pods if p["metadata"]["uid"] not in owned)
-                pods = [self.by_uid[uid] for uid in owned if not self.by_uid[uid]["spec"].get("nodeName")]
+                pods = [self.by_uid[uid] for uid in owned if not self.lands_on(self.by_uid[uid])]
             ready = any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"]["conditions"])
             if not ready or node["spec"].get("unschedulable"):
                 yield f"{name} takes no pods"
@@ -100,7 +98,7 @@ class Checker(Lookups):
                 yield f"{name} is under removal and nobody cancels it"
             if removal and removal["status"].get("phase", "Pending") != "Pending":
                 yield f"{name} is past its point of no return"
-            taints = [t for t in node["spec"]["taints"] if t["key"] not in OWN_TAINTS]
+            taints = [t for t in self.taints(name) if t["key"] not in OWN_TAINTS]
             allocatable = amounts(node["status"]["allocatable"])
             labels = node["metadata"]["labels"]
             yield from self.misfits(name, pods, (labels, taints, allocatable), self.residents(name))
@@ -115,8 +113,8 @@ class Checker(Lookups):
             if not self.pools[request["spec"]["pool"]]["spec"].get("scaleUp", {}).get("reserve", True):
                 pods = [self.pods[p.pod] for p in self.plan.placed if p.request == name]
             kind, place = self.offering_of(request["spec"])
-            looks = offering_node(self.pools[request["spec"]["pool"]], kind, place, name)
-            waiting = [p for p in pods if not p["spec"].get("nodeName")]
+            looks = self.looks(request["spec"]["pool"], kind, place, name)
+            waiting = [p for p in pods if not self.lands_on(p)]
             yield from self.misfits(name, waiting, looks, self.residents(name))
             if name in placed and name in self.plan.cancelled:
                 yield f"{name} is cancelled although pods are placed on it"
@@ -134,15 +132,8 @@ class Checker(Lookups):
         labels, taints, allocatable = looks
         if not pods:
             return
-        present = {owner(p).get("uid") for p in residents}
-        daemons = [
-            spec
-            for d in self.scene.daemon_sets
-            if d["metadata"]["uid"] not in present
-            and wants(spec := d["spec"]["template"]["spec"], labels, where)
-            and all(tolerates(spec, t) for t in taints)
-        ]
-        used = plus(*map(asked, daemons), *(asked(p["spec"]) for p in (*pods, *residents)))
+        residents = [*residents, *self.daemons(where, labels, taints, residents)]
+        used = plus(*(asked(p["spec"]) for p in (*pods, *residents)))
         for name in {n for p in pods for n in asked(p["spec"])}:
             if used[name] > allocatable.get(name, 0):
                 yield f"{where} is overfilled: {name} {used[name]} of {allocatable.get(name, 0)}"
@@ -159,8 +150,8 @@ class Checker(Lookups):
                 for o in others
                 if clash(p, o, self.scene.namespaces, here, here)
             )
-            for spec in (*daemons, *(o["spec"] for o in others)):
-                if number := same_port(p["spec"], spec):
+            for other in others:
+                if number := same_port(p["spec"], other["spec"]):
                     yield f"port {number} of {where} is asked for by {key(p)} and by another pod"
 
     # Limits, money, completeness.
@@ -235,7 +226,7 @@ class Checker(Lookups):
             for pool in (name for name in self.pools_of(pod) if not self.is_blocked(name)):
                 for kind, place in self.catalogue(self.pools[pool]):
                     room = [rooms[pool, k] for k in ("", kind["name"])]
-                    looks = offering_node(self.pools[pool], kind, place, "new")
+                    looks = self.looks(pool, kind, place, "new")
                     ref = self.pools[pool]["spec"].get("template", {}).get("classRef", {}).get("name", "default")
                     free = all(most is None or number + self.set_aside(pool) < most for most, number in room)
                     free = free and not self.is_probed(kind["name"], place)

@@ -34,8 +34,10 @@ def claim(
     }
 
 
-def volume(name: str, *, zone: str | None = None, labels: dict[str, str] | None = None, **spec: Any) -> Json:
-    """Return a volume of the driver, tied to a zone or to none."""
+def volume(
+    name: str, *, zone: str | None = None, key: str = ZONE, labels: dict[str, str] | None = None, **spec: Any
+) -> Json:
+    """Return a volume of the driver, tied to a zone by this label or to none."""
     body: Json = {
         "capacity": {"storage": "10Gi"},
         "accessModes": ["ReadWriteOnce"],
@@ -43,7 +45,7 @@ def volume(name: str, *, zone: str | None = None, labels: dict[str, str] | None 
         "csi": {"driver": DRIVER, "volumeHandle": f"handle-{name}"},
     }
     if zone is not None:
-        expression = {"key": ZONE, "operator": "In", "values": [zone]}
+        expression = {"key": key, "operator": "In", "values": [zone]}
         body["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
     metadata = {"name": name, "uid": f"uid-volume-{name}", "labels": labels or {}}
     status = {"phase": "Bound"}
@@ -56,7 +58,9 @@ def volume(name: str, *, zone: str | None = None, labels: dict[str, str] | None 
     }
 
 
-def storage_class(name: str = "waits", *zones: str, waits: bool = True, provisioner: str = DRIVER) -> Json:
+def storage_class(
+    name: str = "waits", *zones: str, waits: bool = True, provisioner: str = DRIVER, key: str = ZONE
+) -> Json:
     """Return a class whose volumes are made in these zones, or anywhere."""
     made: Json = {
         "apiVersion": "storage.k8s.io/v1",
@@ -66,13 +70,13 @@ def storage_class(name: str = "waits", *zones: str, waits: bool = True, provisio
         "volumeBindingMode": "WaitForFirstConsumer" if waits else "Immediate",
     }
     if zones:
-        made["allowedTopologies"] = [{"matchLabelExpressions": [{"key": ZONE, "values": list(zones)}]}]
+        made["allowedTopologies"] = [{"matchLabelExpressions": [{"key": key, "values": list(zones)}]}]
     return made
 
 
-def csi_node(name: str, count: int, driver: str = DRIVER) -> Json:
-    """Return how many volumes of the driver a node can attach."""
-    drivers = [{"name": driver, "nodeID": name, "topologyKeys": [], "allocatable": {"count": count}}]
+def csi_node(name: str, count: int, driver: str = DRIVER, *, keys: tuple[str, ...] = ()) -> Json:
+    """Return how many volumes of the driver a node can attach, and the labels that say where they can be used."""
+    drivers = [{"name": driver, "nodeID": name, "topologyKeys": list(keys), "allocatable": {"count": count}}]
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSINode",

@@ -6,9 +6,27 @@ from collections.abc import Iterator
 from api.v1alpha1.node_request import Seat
 from planner.model import Plan, PlannedRequest
 from tests.planner import checker_volumes
-from tests.planner.reading import REQUIRED, Json, expression_holds, is_finished, key, moment, offering_node
+from tests.planner.checker_learned import learned
+from tests.planner.reading import (
+    OWN_TAINTS,
+    REQUIRED,
+    Amounts,
+    Json,
+    expression_holds,
+    is_finished,
+    kept_node,
+    key,
+    moment,
+    offering_node,
+    owner,
+    tolerates,
+    wants,
+)
 from tests.planner.scenes import Scene
 from tests.planner.world import Spot, World
+
+STARTING = 10
+"""Seconds after Ready."""
 
 
 class Lookups:
@@ -30,33 +48,79 @@ class Lookups:
         for placed in self.plan.placed:
             landing.setdefault(placed.node or placed.request or "", []).append(self.pods[placed.pod])
         for name, seats in self.seats_after().items():
-            held = [p for s in seats if (p := self.by_uid.get(s.uid)) and not p["spec"].get("nodeName")]
+            held = [p for s in seats if (p := self.by_uid.get(s.uid)) and not self.lands_on(p)]
             there = landing.setdefault(name, [])
             there += [p for p in held if p not in there and not is_finished(p)]
         spots: dict[str, Spot] = {}
         for name, r in self.requests.items():
-            if name in self.seats_after() and name not in self.plan.cancelled and r["spec"]["pool"] in self.pools:
-                labels, taints, _ = offering_node(self.pools[r["spec"]["pool"]], *self.offering_of(r["spec"]), name)
+            is_coming = name in self.seats_after() and name not in self.plan.cancelled
+            if (is_coming or (name in self.nodes and self.starts(name))) and r["spec"]["pool"] in self.pools:
+                labels, taints, _ = self.looks(r["spec"]["pool"], *self.offering_of(r["spec"]), name)
                 spots[name] = Spot(name, labels, taints)
         for name, node in self.nodes.items():
             known = spots.get(name, Spot(name, {}, [])).labels
             spec = node["spec"]
             labels = known | node["metadata"]["labels"]
             cordoned = spec.get("unschedulable", False)
-            spots[name] = Spot(name, labels, spec["taints"], is_cordoned=cordoned, is_there=True)
+            spots[name] = Spot(name, labels, self.taints(name), is_cordoned=cordoned, is_there=True)
         for name, spot in spots.items():
             spot.residents, spot.newcomers = self.residents(name), landing.get(name, [])
+            spot.residents += self.daemons(name, spot.labels, spot.taints, spot.residents)
         for bought in self.plan.requests:
             name = f"new-{bought.ordinal}"
-            labels, taints, _ = offering_node(self.pools[bought.pool], *self.offering(bought), name)
-            spots[name] = Spot(name, labels, taints, newcomers=[self.by_uid[s.uid] for s in bought.seats])
+            labels, taints, _ = self.looks(bought.pool, *self.offering(bought), name)
+            first = self.daemons(name, labels, taints, [])
+            spots[name] = Spot(name, labels, taints, first, [self.by_uid[s.uid] for s in bought.seats])
         return World(tuple(spots.values()), self.scene.namespaces, attach_limits(self.scene.csi_nodes))
+
+    def looks(self, pool: str, kind: Json, place: Json, host: str) -> tuple[dict[str, str], list[Json], Amounts]:
+        """Return labels, taints and allocatable of a machine to come of this server type in this pool."""
+        labels, taints, allocatable = offering_node(self.pools[pool], kind, place, host)
+        return learned(labels, self.nodes, self.scene.csi_nodes) | labels, taints, allocatable
+
+    def taints(self, node: str) -> list[Json]:
+        """Return the taints of a Node, but while it starts those of its pool and our own: others are taken back."""
+        taints: list[Json] = self.nodes[node]["spec"]["taints"]
+        if not self.starts(node):
+            return taints
+        planned = self.pools[self.requests[node]["spec"]["pool"]]["spec"].get("template", {}).get("taints", [])
+        return [*planned, *(t for t in taints if t["key"] in OWN_TAINTS)]
+
+    def starts(self, node: str) -> bool:
+        """Whether a machine of ours is not Ready yet, or has been so for a moment only."""
+        request = self.requests.get(node)
+        if request is None or request["spec"]["pool"] not in self.pools:
+            return False
+        phase, ready_at = request["status"].get("phase", "Pending"), request["status"].get("readyAt")
+        if phase == "Ready":
+            return ready_at is not None and (self.scene.now - moment(ready_at)).total_seconds() < STARTING
+        return phase in ("Pending", "Provisioning")
 
     def storage(self) -> checker_volumes.Storage:
         return checker_volumes.storage(self.scene.claims, self.scene.volumes, self.scene.storage_classes)
 
     def residents(self, node: str) -> list[Json]:
-        return [p for p in self.scene.pods if p["spec"].get("nodeName") == node and not is_finished(p)]
+        return [p for p in self.scene.pods if self.lands_on(p) == node and not is_finished(p)]
+
+    def daemons(self, node: str, labels: dict[str, str], taints: list[Json], residents: list[Json]) -> list[Json]:
+        """Return the DaemonSet pods that are still missing on a node."""
+        present = {owner(p).get("uid") for p in residents}
+        found: list[Json] = []
+        for each in self.scene.daemon_sets:
+            metadata, template = each["metadata"], each["spec"]["template"]
+            spec = template["spec"]
+            is_wanted = wants(spec, labels, node) and all(
+                tolerates(spec, t) for t in taints if t["key"] not in OWN_TAINTS
+            )
+            if is_wanted and metadata["uid"] not in present:
+                name = f"{metadata['name']}-on-{node}"
+                looks = {"name": name, "uid": name, "namespace": metadata["namespace"], "labels": {}}
+                found.append({"metadata": looks | template.get("metadata", {}), "spec": spec, "status": {}})
+        return found
+
+    def lands_on(self, pod: Json) -> str:
+        """Return the node that the pod is on, or that the scheduler keeps for it while it waits."""
+        return pod["spec"].get("nodeName") or kept_node(pod, self.nodes)
 
     def seats_after(self):
         live = {

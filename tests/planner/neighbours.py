@@ -11,6 +11,7 @@ from tests.planner.wishes import HOST, ZONE, affinity, named, on_port, spread, t
 APPS = ("web", "db", "queue")
 ZONES = ("fsn1", "nbg1")
 KEYS = st.sampled_from([ZONE, ZONE, HOST, "kubernetes.io/arch", "disk"])
+DRIVER_ZONE = "topology.csi.disks.example/zone"
 DISKS = ("disk-0", "disk-1", "disk-2", "disk-3")
 
 
@@ -97,3 +98,24 @@ def storage_for(draw: st.DrawFn, pods: list[Json]) -> dict[str, list[Json]]:
             claims.append(claim(name, mode=mode, storage_class=draw(st.sampled_from(["waits", "waits", "north"]))))
     classes = [storage_class(), storage_class("north", "nbg1"), storage_class("now", waits=False)]
     return {"claims": claims, "volumes": volumes, "storage_classes": classes}
+
+
+def tie_to_driver(draw: st.DrawFn, nodes: list[Json], csi_nodes: list[Json], tied: tuple[Json, ...]) -> None:
+    """Let a CSI driver tell zones by a label of its own, which Nodes have where it has registered.
+
+    `tied` are the volumes and storage classes that ask for a zone.
+    """
+    for made in nodes:
+        labels, name = made["metadata"]["labels"], made["metadata"]["name"]
+        labels["topology.kubernetes.io/region"] = labels[ZONE]
+        # One in a few is said to be elsewhere, or has disks of its own.
+        labels[DRIVER_ZONE] = draw(st.sampled_from([labels[ZONE], labels[ZONE], labels[ZONE], "nbg1", name]))
+    for csi in csi_nodes:
+        for driver in csi["spec"]["drivers"]:
+            driver["topologyKeys"] = draw(st.sampled_from([[DRIVER_ZONE], [DRIVER_ZONE], []]))
+    for each in tied:
+        required = each.get("spec", {}).get("nodeAffinity", {}).get("required", {})
+        expressions = [e for term in required.get("nodeSelectorTerms", ()) for e in term["matchExpressions"]]
+        expressions += [e for term in each.get("allowedTopologies", ()) for e in term["matchLabelExpressions"]]
+        for expression in expressions:
+            expression["key"] = DRIVER_ZONE

@@ -125,6 +125,22 @@ def is_finished(pod: Json) -> bool:
     return pod["status"].get("phase") in ("Succeeded", "Failed")
 
 
+def kept_node(pod: Json, nodes: dict[str, Json]) -> str:
+    """Return the node that the scheduler keeps for a pod that waits; a node that takes no pods is kept for none."""
+    named = pod["status"].get("nominatedNodeName", "")
+    node = nodes.get(named)
+    waits = not (
+        is_finished(pod)
+        or pod["spec"].get("nodeName")
+        or pod["spec"].get("schedulingGates")
+        or "deletionTimestamp" in pod["metadata"]
+    )
+    if node is None or not waits or "deletionTimestamp" in node["metadata"] or node["spec"].get("unschedulable"):
+        return ""
+    is_ready = any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"]["conditions"])
+    return named if is_ready else ""
+
+
 def is_demand(pod: Json) -> bool:
     unschedulable = any(
         c["type"] == "PodScheduled" and c["status"] == "False" and c.get("reason") == "Unschedulable"

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.planner.disks import csi_node
-from tests.planner.neighbours import add_ports, add_volumes, storage_for, wishes
+from tests.planner.neighbours import add_ports, add_volumes, storage_for, tie_to_driver, wishes
 from tests.planner.scenes import (
     KINDS,
     Json,
@@ -187,6 +187,12 @@ def node_and_friends(draw: st.DrawFn, name: str, *, are_sociable: bool = True) -
         for k in range(draw(st.integers(0, 3)))
         for app in [draw(st.sampled_from(APPS))]
     ]
+    if draw(st.integers(0, 4)) == 0:
+        awaited = pod(
+            f"for-{name}", draw(st.sampled_from(["500m", "1500m"])), labels={"app": draw(st.sampled_from(APPS))}
+        )
+        awaited["status"]["nominatedNodeName"] = draw(st.sampled_from([name, name, "gone"]))
+        pods.append(awaited)
     if are_sociable and pods and draw(st.integers(0, 5)) == 0:
         add_ports(draw, pods[:1])
     if are_sociable and pods and draw(st.integers(0, 5)) == 0:
@@ -318,4 +324,6 @@ def crowds(draw: st.DrawFn) -> Scene:
     for kind, objects in storage_for(draw, scene.pods).items():
         setattr(scene, kind, objects)
     scene.csi_nodes = [csi_node(n["metadata"]["name"], draw(st.integers(1, 3))) for n in scene.nodes]
+    if draw(st.booleans()):
+        tie_to_driver(draw, scene.nodes, scene.csi_nodes, (*scene.volumes, *scene.storage_classes))
     return scene

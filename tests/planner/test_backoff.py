@@ -114,7 +114,7 @@ def test_the_memory_keeps_the_forty_with_the_most_misses():
     memory = PlannerMemory()
     for _ in range(2):
         memory = remember(memory, "s", [Miss("old", PodBackoff())], {}, NOW).memory
-    many = [Miss(f"{k:016x}", PodBackoff()) for k in range(60)] + [Miss("old", PodBackoff())]
+    many = [Miss(f"{k:016x}", PodBackoff(), f"{k:08x}") for k in range(60)] + [Miss("old", PodBackoff())]
     kept = remember(memory, "s", many, {}, NOW).memory
     assert len(kept.backoff) == 40
     assert kept.backoff["old"].misses == 3
@@ -128,3 +128,41 @@ def test_nothing_waits_under_another_supply():
     assert list(waiting(memory, "a", NOW)) == ["x"]
     assert waiting(memory, "b", NOW) == {}
     assert waiting(memory, "a", NOW + timedelta(seconds=30)) == {}
+
+
+def looking(app):
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def looking_scene():
+    given = scene()
+    given.pods = [pod("web", "500m", affinity=looking("db")), pod("large", "64")]
+    return given
+
+
+def test_a_new_pod_that_its_affinity_looks_for_ends_the_wait():
+    given = looking_scene()
+    third = rounds(given, 3)
+    (waits,) = [u for u in plan(given.snapshot(third.memory)).unplaced if u.pod == "default/web"]
+    assert waits.reasons[0].code == "BackOff"
+    assert waits.reasons[0].message.endswith("or until what can be bought or which pods its affinity finds changes")
+    given.pods.append(pod("db", "500m", labels={"app": "db"}))
+    fourth = plan(given.snapshot(third.memory))
+    assert codes(fourth) == [["BackOff", "TooLarge"]]
+    assert [[seat.name for seat in bought.seats] for bought in fourth.requests] == [["db", "web"]]
+
+
+def test_a_running_pod_that_its_affinity_looks_for_ends_the_wait_and_counts_anew():
+    given = looking_scene()
+    third = rounds(given, 3)
+    given.nodes.append(node("n"))
+    given.pods.append(pod("db", "2", labels={"app": "db"}, node="n"))
+    # The node alone would end every wait.
+    memory = third.memory.model_copy(update={"supply": plan(given.snapshot()).memory.supply})
+    fourth = plan(given.snapshot(memory))
+    assert {u.pod: u.reasons[0].code for u in fourth.unplaced} == {
+        "default/web": "AffinityUnsatisfiable",
+        "default/large": "BackOff",
+    }
+    assert sorted(state.misses for state in fourth.memory.backoff.values()) == [1, 3]

@@ -75,6 +75,8 @@ def test_a_server_counts_once_under_its_name():
     [
         ({}, True, True),
         ({"phase": "Pending", "cancel": {"at": before(seconds=1), "by": "Person"}}, False, False),
+        ({"phase": "Draining"}, True, False),
+        ({"phase": "Draining", "cancel": {"at": before(seconds=1), "by": "Person"}}, False, False),
         ({"phase": "Deprovisioning"}, True, False),
         ({"phase": "CouldNotRemove"}, True, False),
         ({"immediate": True}, True, False),
@@ -87,6 +89,7 @@ def test_removals(status, leaving, cooling):
 
 def test_a_deleted_removal_is_cancelled_while_it_can_be():
     assert not of(nodes=[node("m")], removals=[removal("m", deleting=True)]).is_leaving
+    assert not of(nodes=[node("m")], removals=[removal("m", deleting=True, phase="Draining")]).is_leaving
     assert of(nodes=[node("m")], removals=[removal("m", deleting=True, phase="Deprovisioning")]).is_leaving
 
 

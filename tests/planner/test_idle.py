@@ -1,4 +1,4 @@
-"""Empty nodes go, in mode `empty`: who is a candidate, when, and what minimums keep. Source: design §4, §5."""
+"""Empty nodes go, in modes `empty` and `drain`: who is a candidate, when, what minimums keep. Source: design §4, §5."""
 
 from datetime import timedelta
 
@@ -36,6 +36,13 @@ def test_a_node_that_becomes_empty_is_marked_and_goes_after_its_time():
     assert (removed.location, removed.provider_id, removed.reason) == ("fsn1", "kwok://n", "Empty")
     assert removed.at == NOW + timedelta(minutes=1)
     assert removed.why == "Without pods since 2026-03-01T11:50:00Z"
+
+
+@pytest.mark.parametrize(("mode", "goes"), [("empty", True), ("drain", True), ("none", False)])
+def test_in_mode_drain_too_a_round_removes_empty_nodes_and_no_others(mode, goes):
+    nodes = (node("a", annotations=IDLE), node("b", annotations=IDLE))
+    given = scene(*nodes, pods=[pod("x", node="b")], scaleDown={"mode": mode})
+    assert leaving(given) == (["a"] if goes else [])
 
 
 def test_the_times_are_the_pools():

@@ -202,15 +202,16 @@ def test_one_unreadable_object_stops_no_other():
     ]
 
 
-def test_nodes_have_the_attach_limits_of_their_csi_nodes():
+def test_nodes_have_what_their_csi_nodes_tell():
     def csi_node(name: str, *drivers: dict) -> dict:
         return {"metadata": {"name": name}, "spec": {"drivers": list(drivers)}}
 
     limited = {"name": "a.example", "nodeID": "1", "allocatable": {"count": 16}}
     full = {"name": "b.example", "nodeID": "1", "allocatable": {"count": 0}}
-    unlimited = {"name": "c.example", "nodeID": "1", "allocatable": {}}
+    unlimited = {"name": "c.example", "nodeID": "1", "allocatable": {}, "topologyKeys": ["c.example/zone"]}
     parsed = parse_objects(
         nodes=[node("n1"), node("n2"), node("n3")],
         csi_nodes=[csi_node("n1", limited, full, unlimited), csi_node("n2", unlimited), csi_node("gone", limited)],
     )
     assert [n.attach_limits for n in parsed.nodes] == [{"a.example": 16, "b.example": 0}, {}, {}]
+    assert [n.topology_keys for n in parsed.nodes] == [{"c.example/zone"}, {"c.example/zone"}, set()]

@@ -160,6 +160,13 @@ def test_limits_of_a_csi_node():
     assert parse_csi_node(differing(csi_node("n", 16), {"spec": {"drivers": [{"name": DRIVER}]}})).limits == {}
 
 
+def test_topology_keys_of_a_csi_node_are_those_of_all_its_drivers():
+    both = csi_node("n", 16, keys=("a.example/zone", "a.example/type"))
+    both["spec"]["drivers"].append({"name": "b", "nodeID": "n", "topologyKeys": ["b.example/zone"]})
+    both["spec"]["drivers"].append({"name": "c", "nodeID": "n", "topologyKeys": None})
+    assert parse_csi_node(both).topology_keys == {"a.example/zone", "a.example/type", "b.example/zone"}
+
+
 def test_a_namespace_always_has_the_label_of_its_name():
     assert parse_namespace({"metadata": {"name": "shop", "labels": {"a": "b"}}}) == (
         "shop",

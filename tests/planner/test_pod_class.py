@@ -146,3 +146,19 @@ def test_a_seat_names_pod_owner_and_class():
         "owner": "rs",
         "class": "hash",
     }
+
+
+def test_pods_that_share_different_volumes_are_in_different_classes_of_one_key():
+    pods = [using(pod(name), disk) for name, disk in {"a": "x", "b": "x", "c": "y", "d": "z", "e": "w"}.items()]
+    pods.append(using(pod("runs", node="n"), "y"))
+    disks = "wxyz"
+    parsed = parse_objects(
+        pods=pods,
+        claims=[claim(d, f"v-{d}") for d in disks],
+        volumes=[volume(f"v-{d}") for d in disks],
+        storage_classes=[storage_class()],
+    )
+    resolved = resolve(parsed.pods, parsed.volumes)
+    found = group(resolved[:5], ClassKeys(), resolved)
+    assert [[p.name for p in one.pods] for one in found] == [["a", "b"], ["c"], ["d", "e"]]
+    assert len({one.key for one in found}) == 1

@@ -2,9 +2,20 @@
 
 import pytest
 
+from api.keys import LABEL_HOSTNAME
 from planner.amounts import shown
 from planner.plan import plan
+from tests.planner.differing import differing
+from tests.planner.disks import DRIVER, claim, storage_class, using
 from tests.planner.scenes import Scene, needs, node_class, pod, pool, server_type
+
+NAMED = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["nowhere"]}]}]
+        }
+    }
+}
 
 
 def reasons(raw, types=("cx22", "cx42"), kinds=(), **spec):
@@ -49,6 +60,23 @@ def test_a_device_that_no_machine_has():
             "asks for topology.kubernetes.io/zone In hel1, nbg1, but cx22 has fsn1",
         ),
         ({"affinity": needs([])}, "a node affinity term without expressions selects no node"),
+        (
+            {"affinity": needs([{"key": "cores", "operator": "Gt", "values": ["abc"]}])},
+            "Gt of cores in the pod's node affinity needs a whole number, got abc",
+        ),
+        (
+            {"affinity": needs([{"key": "cores", "operator": "Lt", "values": ["8"]}])},
+            "asks for cores Lt 8, but cx22 has none",
+        ),
+        (
+            {"affinity": needs([{"key": LABEL_HOSTNAME, "operator": "DoesNotExist"}])},
+            "asks for kubernetes.io/hostname DoesNotExist, but cx22 has (a new machine)",
+        ),
+        (
+            {"affinity": needs([{"key": LABEL_HOSTNAME, "operator": "In", "values": ["a", "b"]}])},
+            "asks for the node with kubernetes.io/hostname a or b, which is not a machine that can be bought",
+        ),
+        ({"affinity": NAMED}, "asks for the node named nowhere, which is not a machine that can be bought"),
     ],
 )
 def test_labels_that_no_machine_has(spec, words):
@@ -63,6 +91,27 @@ def test_a_taint_of_the_pool_that_the_pod_does_not_tolerate():
     ((code, message, _),) = reasons(pod("a"), template=template)
     assert code == "NoCompatibleOffering"
     assert message.endswith("taint team=blue:NoSchedule is not tolerated")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "provisioner", "words"),
+    [
+        ({}, "kubernetes.io/no-provisioner", "no node can have a volume of the pod: none fits its claim"),
+        (
+            {"volume.kubernetes.io/selected-node": "old"},
+            DRIVER,
+            "a volume of the pod can only be used where the node is old",
+        ),
+    ],
+)
+def test_a_claim_that_no_machine_can_have(annotations, provisioner, words):
+    given = Scene(classes=[node_class()], pools=[pool()], pods=[using(pod("a"), "data")])
+    given.claims = [differing(claim("data"), {"metadata": {"annotations": annotations}})]
+    given.storage_classes = [storage_class(provisioner=provisioner)]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    (reason,) = unplaced.reasons
+    assert reason.code == "VolumeElsewhere"
+    assert reason.message.startswith(words)
 
 
 def test_a_max_that_is_reached_is_named():

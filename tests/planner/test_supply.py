@@ -16,6 +16,7 @@ from tests.planner.scenes import (
     pool,
     removal,
     request,
+    seat,
     server_type,
 )
 
@@ -176,3 +177,49 @@ def test_an_offering_that_its_class_no_longer_has_takes_no_further_pods():
     given = scene(pod("a"), requests=[request("coming", "cx42", createAttemptAt=before(seconds=2))])
     given.classes = [node_class(server_type("cx22"))]
     assert [r.server_type for r in plan(given.snapshot()).requests] == ["cx22"]
+
+
+UNINITIALIZED = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
+NO_NETWORK = {"key": "node.cilium.io/agent-not-ready", "effect": "NoExecute"}
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+STARTS = pytest.mark.parametrize("taint", [UNINITIALIZED, NO_NETWORK, NOT_READY], ids=lambda taint: taint["key"])
+
+
+@STARTS
+def test_a_taint_of_its_start_hides_no_machine_that_has_joined(taint):
+    unregistered = {"key": "growth.dev/unregistered", "effect": "NoExecute"}
+    joined = node("coming", ready=False, taints=[taint, unregistered])
+    made = planned(scene(pod("a"), nodes=[joined], requests=[request("coming", phase="Provisioning")]))
+    assert (places(made), made.requests) == ({"default/a": "coming"}, ())
+
+
+@STARTS
+@pytest.mark.parametrize("status", [{}, {"releasedAt": before(seconds=9)}], ids=["kept for its pods", "released"])
+def test_a_taint_of_its_start_counts_once_the_node_has_been_ready_for_a_while(taint, status):
+    def ready_for(seconds: int):
+        ready = request("n", phase="Ready", readyAt=before(seconds=seconds), seats=[seat(pod("s", "100m"))], **status)
+        return scene(pod("a"), pod("s", "100m"), nodes=[node("n", taints=[taint])], requests=[ready])
+
+    soon = planned(ready_for(9))
+    assert (places(soon)["default/a"], soon.requests) == ("n", ())
+    # A pod that holds a seat keeps it until the reservation ends, so only the one without is judged anew.
+    late = plan(ready_for(10).snapshot())
+    assert "default/a" not in places(late)
+    assert len(late.requests) == 1
+
+
+def test_a_machine_that_starts_has_the_taints_of_its_pool():
+    given = scene(
+        pod("a"),
+        # Its own taint is not on it yet.
+        nodes=[node("coming", ready=False, taints=[UNINITIALIZED])],
+        requests=[request("coming", phase="Provisioning")],
+    )
+    given.pools[0]["spec"]["template"] = {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]}
+    assert places(planned(given)) == {}
+    given.pods = [pod("a", tolerations=[{"key": "team", "operator": "Exists"}])]
+    assert places(planned(given)) == {"default/a": "coming"}
+
+
+def test_a_node_of_no_request_is_as_it_is_found():
+    assert places(planned(scene(pod("a"), nodes=[node("n", taints=[UNINITIALIZED])]))) == {}

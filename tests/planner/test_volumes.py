@@ -17,6 +17,7 @@ Json = dict[str, Any]
 REGION = "topology.kubernetes.io/region"
 OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
 MODE_ONE = "ReadWriteOncePod"
+UNREADABLE: Json = {"spec": {"accessModes": 3}}
 
 
 def resolved(*pods: Json, claims: tuple = (), volumes: tuple = (), classes: tuple = (storage_class(),)) -> tuple:
@@ -118,6 +119,32 @@ def test_zone_labels_of_volumes(labels: dict[str, str], node: dict[str, str], *,
 )
 def test_what_blocks_a_pod(held: Json, classes: tuple, why: str):
     (made,) = resolved(using(pod("web"), "data"), claims=(held,), volumes=(volume("v"),), classes=classes)
+    assert made.blocked_by == why
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"claims": (differing(claim("data"), UNREADABLE),)}, "claim default/data cannot be read"),
+        # One from a file may be without a namespace.
+        (
+            {"claims": (differing(claim("data"), UNREADABLE | {"metadata": {"namespace": None}}),)},
+            "claim default/data cannot be read",
+        ),
+        (
+            {"claims": (claim("data", "v"),), "volumes": (differing(volume("v"), UNREADABLE),)},
+            "claim default/data is bound to volume v, which cannot be read",
+        ),
+        (
+            {"claims": (claim("data"),), "storage_classes": (storage_class() | {"provisioner": 3},)},
+            "claim default/data is not bound yet: storage class waits cannot be read",
+        ),
+    ],
+)
+def test_what_is_there_but_cannot_be_read_is_not_told_to_be_missing(given: dict[str, Any], why: str):
+    stored = parse_objects(**given)
+    assert len(stored.problems) == 1
+    (made,) = resolve([parse_pod(using(pod("web"), "data"))], stored.volumes, stored.problems)
     assert made.blocked_by == why
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -44,6 +45,7 @@ def test_the_examples_as_json(capsys):
         "result",
         "requests",
         "placed",
+        "nominated",
         "unplaced",
         "removals",
         "cancelled",
@@ -267,6 +269,45 @@ def test_one_pod_that_is_placed_or_runs_explained(capsys, tmp_path):
     assert capsys.readouterr().out.endswith("It is no demand: it is on node roomy (Ready).\n")
 
 
+PREEMPTING = """
+kind: Node
+metadata: {name: full}
+status:
+  conditions: [{type: Ready, status: "True"}]
+  allocatable: {cpu: "4", memory: 8Gi, pods: "110"}
+---
+kind: Pod
+metadata: {name: low, namespace: media, deletionTimestamp: "2026-03-01T11:59:58Z"}
+spec: {nodeName: full, containers: [{name: main, resources: {requests: {cpu: "4"}}}]}
+status: {phase: Running}
+---
+kind: Pod
+metadata: {name: high, namespace: media}
+spec: {priority: 100, containers: [{name: main, resources: {requests: {cpu: "3"}}}]}
+status:
+  phase: Pending
+  nominatedNodeName: full
+  conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]
+"""
+
+
+def test_a_pod_that_waits_for_a_node_where_others_are_preempted(capsys, tmp_path):
+    path = written(tmp_path, PREEMPTING)
+    assert plan(file=(POOL, path), now=NOW, explain="media/high") == 0
+    out = capsys.readouterr().out
+    assert "It is no demand: it waits for node full, where the scheduler makes room for it by preemption.\n" in out
+    assert "1 node:\n  1 x Insufficient cpu: 3 requested, 0 free: full\n" in out
+    told = planned(capsys, POOL, path, explain="media/high")
+    assert (told["pod"], told["node"], told["reasons"]) == ("media/high", "full", [])
+    told = planned(capsys, POOL, path)
+    assert (told["result"], told["requests"]) == ("NoDemands", [])
+    assert told["nominated"] == [{"pod": "media/high", "node": "full"}]
+    assert plan(file=(POOL, path), now=NOW) == 0
+    out = capsys.readouterr().out
+    assert "On their way to nodes that the scheduler keeps for them" in out
+    assert re.search(r"node +full +media/high", out)
+
+
 @pytest.mark.parametrize(
     ("name", "line"),
     [
@@ -305,8 +346,8 @@ POOL_HEAD = "apiVersion: growth.dev/v1alpha1\nkind: NodePool\nmetadata: {name: x
             "FILE: NodePool x: spec.prewarm: no such field",
         ),
         (
-            POOL_HEAD.replace("growth.dev/", "growth/") + "{serverTypes: [{name: a, max: 1}]}",
-            "FILE: NodePool x: apiVersion: must be 'growth.dev/v1alpha1', not 'growth/v1alpha1'",
+            POOL_HEAD.replace("v1alpha1", "v1beta1") + "{serverTypes: [{name: a, max: 1}]}",
+            "FILE: NodePool x: apiVersion: must be 'growth.dev/v1alpha1', not 'growth.dev/v1beta1'",
         ),
         (
             POOL_HEAD.replace("NodePool", "KwokNodeClass")

@@ -35,12 +35,42 @@ def test_lists_of_all_shapes_hold_objects():
 def test_what_no_plan_needs_is_counted_once_for_all_files():
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "x"}}
     policy = {"kind": "NetworkPolicy", "metadata": {"name": "x"}}
-    other = {"apiVersion": "example.com/v1", "kind": "Node", "metadata": {"name": "x"}}
-    objects = taken([budget] * 1200, [budget, policy, policy, other, {"kind": "Ingress"}, {"kind": "Ingress"}])
+    objects = taken([budget] * 1200, [budget, policy, policy, {"kind": "Ingress"}, {"kind": "Ingress"}])
     assert objects.notes() == [
-        "passed over, as no plan needs them: 2 Ingresses, 2 NetworkPolicies, 1 Node, 1,201 PodDisruptionBudgets"
+        "passed over, as no plan needs them: 2 Ingresses, 2 NetworkPolicies, 1,201 PodDisruptionBudgets"
     ]
+
+
+def test_kinds_of_others_that_have_the_same_name_are_passed_over():
+    pools = [
+        {"apiVersion": version, "kind": "NodePool", "metadata": {"name": "default"}}
+        for version in ("karpenter.sh/v1", "karpenter.sh/v1", "growth.dev/v1alpha1", "growth/v1alpha1")
+    ]
+    typed = {"apiVersion": "karpenter.sh/v1", "kind": "NodePoolList", "items": [{"metadata": {"name": "default"}}]}
+    other = {"apiVersion": "example.com/v1", "kind": "Node", "metadata": {"name": "x"}}
+    objects = taken(pools, typed, other)
+    (line,) = objects.notes()
+    assert line == (
+        "passed over, as no plan needs them: "
+        "1 Node of example.com/v1, 1 NodePool of growth/v1alpha1, 3 NodePools of karpenter.sh/v1"
+    )
     assert objects.of("Node") == []
+    assert [pool["apiVersion"] for pool in objects.of("NodePool")] == ["growth.dev/v1alpha1"]
+
+
+@pytest.mark.parametrize("version", ["growth.dev/v1beta1", "growth.dev/v1", None, 3])
+def test_a_wrong_version_of_an_own_kind_is_not_passed_over(version):
+    objects = taken({"apiVersion": version, "kind": "NodePool", "metadata": {"name": "a"}})
+    assert len(objects.of("NodePool")) == 1
+    assert objects.notes() == []
+
+
+def test_a_list_of_nothing_is_empty():
+    objects = taken({"apiVersion": "v1", "kind": "PodList", "items": None}, {"kind": "List", "items": None})
+    assert objects.of("Pod") == objects.notes() == []
+    assert taken({"kind": "AllowList", "metadata": {"name": "x"}}).notes() == [
+        "passed over, as no plan needs them: 1 AllowList"
+    ]
 
 
 @pytest.mark.parametrize(

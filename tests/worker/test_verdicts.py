@@ -1,6 +1,6 @@
 """Where a pod could go and where not: every node and offering, in groups of the same reason."""
 
-from tests.planner.scenes import Scene, node, node_class, pod, pool, server_type
+from tests.planner.scenes import Scene, before, node, node_class, pod, pool, server_type
 from tests.worker.looking import sight
 from worker.verdicts import FITS, Group, verdicts
 
@@ -27,6 +27,17 @@ def test_nodes_by_reason_what_fits_first():
         Group("Insufficient cpu", "1.5 requested, 0.9 free", ("a-full", "b-full")),
         Group("the node had untolerated taint gpu=yes:NoSchedule", "", ("d-tainted",)),
     )
+
+
+def test_nodes_that_the_plan_does_not_count_on():
+    nodes = [node("a-down"), node("b-going")]
+    nodes[0]["status"]["conditions"][0]["status"] = "Unknown"
+    nodes[1]["metadata"]["deletionTimestamp"] = before(minutes=1)
+    found = judged("web", pods=[pod("web")], nodes=nodes)
+    assert [(group.reason, group.members) for group in found.nodes] == [
+        ("the node is being deleted", ("b-going",)),
+        ("the node is not Ready", ("a-down",)),
+    ]
 
 
 def test_the_pod_itself_takes_no_room_where_it_is():

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from planner.constraints import FIELD_NAME
@@ -9,7 +10,7 @@ from planner.judge.judge import Judge
 from planner.judge.site import Site, sites_of
 from planner.model import Plan, Snapshot
 from planner.objects import Pod
-from planner.offers import pool_offers
+from planner.offers import daemons_on, pool_offers
 from planner.volumes import resolve
 from tests.planner.scenes import Scene
 
@@ -40,7 +41,7 @@ def not_landed(scene: Scene, made: Plan) -> list[str]:
 def _left(scene: Scene, made: Plan, order: Callable[[Pod], Any]) -> list[str]:
     snapshot = scene.snapshot()
     pods = {pod.key: pod for pod in resolve(snapshot.pods, snapshot.volumes)}
-    sites = {site.name: site for site in sites_of(snapshot.nodes, pods.values())}
+    sites = {site.name: with_daemons(site, snapshot) for site in sites_of(snapshot.nodes, pods.values())}
     waiting: list[tuple[Pod, str]] = [(pods[p.pod], p.node) for p in made.placed if p.node]
     for k, bought in enumerate(made.requests):
         name = f"bought-{k}"
@@ -65,6 +66,13 @@ def _left(scene: Scene, made: Plan, order: Callable[[Pod], Any]) -> list[str]:
         judge.seat(item[0], sites[item[1]])
         waiting.remove(item)
     return [f"{pod.key} on {name}: {judge.verdict(pod, sites[name])}" for pod, name in waiting]
+
+
+def with_daemons(site: Site, snapshot: Snapshot) -> Site:
+    """Return the node with the DaemonSet pods that are still missing on it."""
+    present = {pod.owner.uid for pod in site.pods if pod.owner is not None}
+    missing = [each for each in snapshot.daemon_sets if each.uid not in present]
+    return replace(site, pods=(*site.pods, *daemons_on({**site.labels, FIELD_NAME: site.name}, site.taints, missing)))
 
 
 def machine(snapshot: Snapshot, name: str, pool: str, server_type: str, location: str) -> Site:

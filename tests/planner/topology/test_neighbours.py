@@ -117,9 +117,3 @@ def test_chained_affinities_are_planned_in_one_round():
     made = planned(scene(*third, *second, *first))
     assert made.unplaced == ()
     assert len(by_zone(made)) == 1
-
-
-def test_beside_a_pod_that_has_no_machine_yet_waits():
-    made = planned(scene(*several(1, app="db"), *several(1, affinity=near(term(HOST, "db")))))
-    assert codes(made) == {"web-0": "WaitsForPods"}
-    assert "default/db-0" in made.unplaced[0].reasons[0].message
