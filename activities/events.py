@@ -16,6 +16,7 @@ from typing import Final
 from activities.cluster import (
     DAEMON_SETS,
     EVENTS,
+    NAMESPACES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -48,7 +49,7 @@ _NAMESPACE_OF_CLUSTER_SCOPED: Final = "default"
 
 _API_VERSIONS: Final = {
     resource.kind: resource.api_version
-    for resource in (PODS, NODES, DAEMON_SETS, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+    for resource in (PODS, NODES, NAMESPACES, DAEMON_SETS, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 }
 _ACTIONS: Final = {
     PODS.kind: "Place",
