@@ -8,7 +8,17 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from activities.errors import AlreadyExists, Conflict, Expired, Forbidden, GrowthError, NotFound, Rejected, Unreachable
+from activities.errors import (
+    AlreadyExists,
+    BudgetExhausted,
+    Conflict,
+    Expired,
+    Forbidden,
+    GrowthError,
+    NotFound,
+    Rejected,
+    Unreachable,
+)
 
 _RIGHTS: Final = "grant it (RBAC); deploy/kustomize/base has the roles that Growth needs"
 _CREDENTIALS: Final = "there were no credentials, or none that the API server knows: look at the user in the kubeconfig"
@@ -17,6 +27,9 @@ _ANONYMOUS: Final = "system:anonymous"
 _LACKING: Final = re.compile(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) resource "(?P<plural>[^"]*)" in API group "(?P<group>[^"]*)"'
 )
+_BUDGET_CAUSE: Final = "DisruptionBudget"
+"""Tells an eviction that a budget refuses from a server that is too busy: both are a 429."""
+_SEVERAL_BUDGETS: Final = "more than one PodDisruptionBudget"
 _STRICT: Final = "strict decoding error: "
 """Before the field that the API server does not know; what stands before it may be the whole object."""
 
@@ -53,6 +66,8 @@ def error_of(status: int, text: str, headers: Mapping[str, str], *, what: str) -
                 f"{what}: {message.partition(_STRICT)[2]}: are Growth's definitions of an older version? "
                 "`growth crds | kubectl apply --server-side -f -` brings them up to date"
             )
+        case 429 | 500 if (budget := _budget_of(body)) is not None:
+            return BudgetExhausted(f"{what}: {budget}")
         case _ if status in {408, 429} or status >= 500:  # noqa: PLR2004 - HTTP status codes
             return Unreachable(message, _retry_after_seconds(body, headers))
         case _:
@@ -81,6 +96,18 @@ def is_failed_patch(text: str) -> bool:
     a path that is missing; only an invalid result names its causes.
     """
     return not (_status_object(text).get("details") or {}).get("causes")
+
+
+def _budget_of(body: Mapping[str, Any]) -> str | None:
+    """Return what the API server says of the budget that refuses an eviction, None if none does.
+
+    Of a pod in several budgets it knows no answer, which it calls an error of its own.
+    """
+    for cause in (body.get("details") or {}).get("causes") or ():
+        if cause.get("reason") == _BUDGET_CAUSE:
+            return str(cause.get("message") or body.get("message"))
+    message = str(body.get("message") or "")
+    return message if _SEVERAL_BUDGETS in message else None
 
 
 def _status_object(text: str) -> dict[str, Any]:

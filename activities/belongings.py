@@ -69,6 +69,7 @@ def removal_timings(pool: NodePool | None) -> RemovalTimings:
     wish = pool.spec.scale_down
     return RemovalTimings(
         soft_grace=wish.soft_grace,
+        hard_grace=wish.hard_grace,
         max_attempts=wish.removal.max_attempts,
         retry=wish.removal.retry,
         parked_retry=wish.removal.parked_retry,

@@ -150,3 +150,13 @@ class Cluster(Protocol):
             Conflict: uid or resource_version differ.
         """
         ...
+
+    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Ask for the end of a pod by the eviction API, which deletes it with its own grace if its budgets allow that.
+
+        Raises:
+            NotFound: it does not exist.
+            Conflict: another pod has its name.
+            BudgetExhausted: a PodDisruptionBudget does not let it go now; the message names the budget.
+        """
+        ...

@@ -1,4 +1,4 @@
-"""Ends cool-offs whose machine is wanted again, as one order of events with the removal's own workflow."""
+"""Ends cool-offs and drains whose machine is wanted again, as one order of events with the removal's own workflow."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ async def cancel(cluster: Cluster, removal: Object, reason: str, now: datetime) 
         Conflict: it is past its point of no return, cancelled already, or being deleted.
     """
     if not can_cancel(removal):
-        raise Conflict(f"removal {removal['metadata']['name']} is not in a cool-off that can be cancelled")
+        raise Conflict(f"removal {removal['metadata']['name']} is not in a cool-off or drain that can be cancelled")
     record = CancelRecord(at=now, by="Planner", reason=reason[:_REASON_CHARACTERS]).to_json()
 
     def operations(read: Object) -> Sequence[PatchOp]:
@@ -34,10 +34,10 @@ async def cancel(cluster: Cluster, removal: Object, reason: str, now: datetime) 
 
 
 def can_cancel(removal: Object) -> bool:
-    """Return whether the removal is in a cool-off that nobody has cancelled."""
+    """Return whether the removal is in a cool-off or drain that nobody has cancelled."""
     status = removal.get("status", {})
     return (
-        status.get("phase", RemovalPhase.PENDING) == RemovalPhase.PENDING
+        RemovalPhase(status.get("phase", RemovalPhase.PENDING)).is_reversible
         and "cancel" not in status
         and "deletionTimestamp" not in removal["metadata"]
         and not removal.get("spec", {}).get("immediate", False)

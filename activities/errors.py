@@ -7,6 +7,7 @@
     ├── Rejected                    the API server refuses for good: invalid
     │   └── Forbidden               these credentials lack a right
     ├── Unreadable                  a field of an object cannot be read: a person must mend it
+    ├── BudgetExhausted             a PodDisruptionBudget does not let this pod go now
     ├── Expired                     a watch's resourceVersion is too old: list again
     ├── Unreachable                 no answer, a 5xx or a 429: unknown outcome
     └── ProviderError
@@ -80,6 +81,13 @@ class Unreadable(GrowthError):
     """A field of an object cannot be read: a person must mend it."""
 
     reason: ClassVar[str] = "Unreadable"
+
+
+class BudgetExhausted(GrowthError):
+    """A PodDisruptionBudget does not let this pod go now: ask again later."""
+
+    reason: ClassVar[str] = "BudgetExhausted"
+    retryable: ClassVar[bool] = True
 
 
 class Expired(GrowthError):

@@ -20,7 +20,7 @@ from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, Configuration
 
 from activities.answers import error_of, is_failed_patch
-from activities.cluster import Object, ObjectList, PatchOp, Resource, WatchEvent
+from activities.cluster import PODS, Object, ObjectList, PatchOp, Resource, WatchEvent
 from activities.errors import Conflict, Expired, GrowthError, Rejected, Unreachable
 from activities.kubeconfig import DEFAULT_PATH, Access, any_exists, client_complaints, read_kubeconfig
 from activities.outage import unreachable
@@ -211,6 +211,17 @@ class KubeCluster:
         }
         what = f"delete {resource.plural} {name}"
         (await self._send("DELETE", _path(resource, namespace, name), what=what, body=options)).object()
+
+    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Ask for the end of a pod if its budgets allow that: `Cluster.evict`."""
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = _path(PODS, namespace, name, "eviction")
+        (await self._send("POST", path, what=f"evict pod {namespace}/{name}", body=eviction)).object()
 
     async def _pages(self, resource: Resource, namespace: str | None, query: Mapping[str, str]) -> ObjectList:
         """Return all pages of a list; they are all of the version of the first."""

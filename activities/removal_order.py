@@ -41,7 +41,7 @@ async def is_ordered(ports: Ports, request: NodeRequest) -> bool:
     removal = await _find(ports, request.metadata.name)
     if removal is None or _is_of_earlier(removal, request):
         return False
-    return removal.model.spec.immediate or removal.model.status.phase is not RemovalPhase.PENDING
+    return removal.model.spec.immediate or not removal.model.status.phase.is_reversible
 
 
 async def _find(ports: Ports, name: str) -> Record[NodeRemovalRequest] | None:
@@ -74,7 +74,7 @@ async def _make_certain(ports: Ports, removal: Record[NodeRemovalRequest], reque
         raise Conflict(
             f"NodeRemovalRequest {name} does not know when its server was asked for: wait until the answer is certain"
         )
-    if model.spec.immediate or model.status.phase is not RemovalPhase.PENDING:
+    if model.spec.immediate or not model.status.phase.is_reversible:
         return
     wanted = decision_on(model.metadata.annotations)
     is_unwanted = wanted is not None and wanted.kind is DecisionKind.CANCEL

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from temporalio import activity
 
-from activities import removals_cool_off, removals_end, removals_server
+from activities import removals_cool_off, removals_drain, removals_end, removals_server
 from activities.decisions import answer_decision
 from activities.driven import note_driver
 from activities.effects import CLOCKS_DIFFER_BY, act_of, carry_out
@@ -70,6 +70,27 @@ class RemovalActivities:
     async def untaint_node(self, given: EffectInput) -> RemovalSeen:
         """Give a cancelled Node back to the scheduler."""
         return await self._run(given, lambda sight, _: removals_cool_off.untaint_node(self._ports, sight))
+
+    @activity.defn(name=RemovalEffect.DRAIN.value)
+    async def begin_drain(self, given: EffectInput) -> RemovalSeen:
+        """Let the Node be drained."""
+        return await self._run(
+            given, lambda sight, act: removals_drain.begin_drain(self._ports, self._recorder, sight, act)
+        )
+
+    @activity.defn(name=RemovalEffect.TELL_BLOCKERS.value)
+    async def tell_blockers(self, given: EffectInput) -> RemovalSeen:
+        """Write and tell which pods block the drain."""
+        return await self._run(
+            given, lambda sight, act: removals_drain.tell_blockers(self._ports, self._recorder, sight, act)
+        )
+
+    @activity.defn(name=RemovalEffect.EVICT.value)
+    async def evict_pods(self, given: EffectInput) -> RemovalSeen:
+        """Ask pods to leave."""
+        return await self._run(
+            given, lambda sight, act: removals_drain.evict_pods(self._ports, self._recorder, sight, act)
+        )
 
     @activity.defn(name=RemovalEffect.COMMIT.value)
     async def commit_removal(self, given: EffectInput) -> RemovalSeen:

@@ -12,6 +12,7 @@ from activities.nodes import change_node, has_taint, scale_down, taints_of
 from activities.ports import Ports
 from activities.removals_look import RemovalSight
 from activities.status import conditions_with, hold, still_as_read, write_status, write_step
+from api.conditions import set_condition
 from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
 from api.timestamp import format_timestamp
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
@@ -58,7 +59,7 @@ async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalSight, act:
         conditions=conditions_with(record, "Tainted", status=True, reason=act.reason, message=act.message, now=now),
     )
     ends_at = record.model.status.scale_down_at
-    told = act.message if ends_at is None else f"{act.message} by {ends_at:%H:%M:%S} UTC"
+    told = act.message if ends_at is None or ends_at <= now else f"{act.message} by {ends_at:%H:%M:%S} UTC"
     await tell(recorder, record, act.reason, told)
     if sight.node is not None:
         await tell_on(recorder, NODES, sight.node, act.reason, told)
@@ -111,12 +112,11 @@ async def commit(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
     record = await hold(ports.cluster, sight.record)
     # Of an immediate removal nobody has looked for pods.
     is_empty = None if record.model.spec.immediate else True
-    await write_step(
-        ports.cluster,
-        record,
-        act,
-        now=now,
-        phase=RemovalPhase.DEPROVISIONING,
-        conditions=conditions_with(record, "Empty", status=is_empty, reason=act.reason, message=act.message, now=now),
-    )
+    conditions = conditions_with(record, "Empty", status=is_empty, reason=act.reason, message=act.message, now=now)
+    if record.model.status.phase is RemovalPhase.DRAINING:
+        generation = record.model.metadata.generation
+        conditions = set_condition(
+            conditions, "Drained", status=True, reason=act.reason, message=act.message, now=now, generation=generation
+        )
+    await write_step(ports.cluster, record, act, now=now, phase=RemovalPhase.DEPROVISIONING, conditions=conditions)
     await tell(recorder, sight.record, "Deprovisioning", act.message)

@@ -1,10 +1,11 @@
 """The ways out of a removal's life: done, cancelled, skipped or abandoned by a person, or forgotten."""
 
 import logging
+from contextlib import suppress
 
 from activities.cluster import NODE_REQUESTS, NODES
 from activities.effects import tell, tell_on
-from activities.errors import Conflict, GrowthError, NotFound
+from activities.errors import Conflict, GrowthError, NotFound, ProviderError
 from activities.events import Recorder
 from activities.nodes import change_node, taints_of
 from activities.ports import Ports
@@ -46,10 +47,15 @@ async def tell_late_deletion(recorder: Recorder, sight: RemovalSight) -> None:
 async def skip(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
     """Treat the server as gone, as a person wishes: delete its Node and end.
 
+    One that still exists is left to its people, so that no sweep takes it for an orphan; as far as its
+    provider answers, for a provider that does not may be why it is skipped.
+
     Raises:
         Conflict: the removal or the Node have changed since they were read, or the machine's record still ends.
     """
     await _end_record(ports, sight.record.model)
+    with suppress(ProviderError):
+        await _mark_server(ports, recorder, sight)
     message = f"By {act.by or 'Person'}: {act.message}"
     log.warning("server %s is treated as gone: %s", sight.record.model.spec.server_name, message)
     await tell(recorder, sight.record, act.reason, message, warning=True)

@@ -7,14 +7,18 @@ from activities.belongings import find_pool, removal_timings, see_server
 from activities.cluster import Object
 from activities.definitions import are_going
 from activities.nodes import get_node, is_of, request_of, see_node
-from activities.pods import occupants_of
+from activities.occupants import occupant
+from activities.pods import awaited_on, key_of, pods_on
 from activities.ports import Ports
 from activities.providers.base import Server
 from activities.status import Record, read_removal
 from api.keys import ANNOTATION_DECISION, LABEL_CLUSTER, LABEL_REQUEST_UID
+from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from planner.idle import FOUND_EMPTY
 from planner.lifecycle.decision import decision_on
-from planner.lifecycle.seen import NodeSeen, RemovalSeen, ServerSeen
+from planner.lifecycle.drain import see_drain
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalSeen, ServerSeen
 
 _NAMED: Final = 5
 """Occupants that are told by name; the rest only counts."""
@@ -27,6 +31,8 @@ class RemovalSight:
     record: Record[NodeRemovalRequest]
     seen: RemovalSeen
     node: Object | None = None
+    pods: tuple[Object, ...] = ()
+    """Those on the Node that count."""
 
 
 async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | None:
@@ -52,26 +58,47 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
     )
     if record.is_deleting and await are_going(ports):
         return RemovalSight(record, seen.model_copy(update={"crds_going": True}))
-    timings = removal_timings(await find_pool(ports, spec.pool))
+    pool = await find_pool(ports, spec.pool)
     node = await _find_node(ports, record.model)
     server = ServerSeen.UNKNOWN
+    pods: tuple[Object, ...] = ()
     occupants: list[str] = []
-    if status.phase is not RemovalPhase.PENDING:
+    if not status.phase.is_reversible:
         server = await see_server(
             ports, spec.class_ref.kind, spec.server_name, lambda found: is_ours(ports, record.model, found)
         )
     elif node is not None and not spec.immediate:
-        occupants = await occupants_of(ports.cluster, node["metadata"]["name"])
+        node_name = node["metadata"]["name"]
+        # In this order: one that is bound in between is seen at least once.
+        awaited = await awaited_on(ports.cluster, node_name)
+        pods = tuple(await pods_on(ports.cluster, node_name))
+        occupants = list(dict.fromkeys((*map(key_of, pods), *awaited)))
+    drain = DrainSeen()
+    if status.phase is RemovalPhase.DRAINING:
+        now = ports.now()
+        drain = see_drain([occupant(pod, now) for pod in pods], status)
     seen = seen.model_copy(
         update={
-            "timings": timings,
+            "timings": removal_timings(pool),
             "server": server,
             "node": None if node is None else _seen_node(node, record.model),
             "occupants": tuple(occupants[:_NAMED]),
             "occupant_count": len(occupants),
+            "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
+            "drain": drain,
         }
     )
-    return RemovalSight(record, seen, node)
+    return RemovalSight(record, seen, node, pods)
+
+
+def may_drain(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:
+    """Return whether pods on the node are asked to leave: as the pool says, or in a drain that outlives its pool.
+
+    A node that a round found empty is not drained: the pods that have come since need it.
+    """
+    if removal.spec.reason == FOUND_EMPTY:
+        return False
+    return removal.status.phase is RemovalPhase.DRAINING if pool is None else pool.spec.scale_down.mode == "drain"
 
 
 async def _find_node(ports: Ports, removal: NodeRemovalRequest) -> Object | None:

@@ -101,7 +101,7 @@ async def write_status(
     record: Record[Kind],
     *,
     now: datetime,
-    event: str,
+    event: str | None,
     because: str,
     **changes: Any,
 ) -> Record[Kind]:
@@ -111,7 +111,7 @@ async def write_status(
         cluster: where the object lives.
         record: the object as it was read.
         now: the time of the event.
-        event: name of the event, one CamelCase word.
+        event: name of the event, one CamelCase word; None for what is only repeated, which adds none.
         because: why, a sentence.
         changes: new values of status fields.
 
@@ -120,7 +120,8 @@ async def write_status(
         NotFound: it does not exist any more.
     """
     before = record.model.status
-    status = before.model_copy(update={**changes, "events": add_event(before.events, event, because, now)})
+    events = before.events if event is None else add_event(before.events, event, because, now)
+    status = before.model_copy(update={**changes, "events": events})
     operations = guarded(record.object, [{"op": "add", "path": "/status", "value": status.to_json()}])
     written = await cluster.patch(record.resource, record.name, operations, subresource="status")
     return as_record(record.resource, type(record.model), written)

@@ -103,6 +103,7 @@ DEFINITIONS: Final = (
             Column("Removal At", ".status.scaleDownAt"),
             Column("Phase", ".status.phase"),
             _AGE,
+            Column("Reason", ".status.reason", wide=True),
             Column("Node", ".spec.nodeName", wide=True),
             Column("Provider ID", ".spec.providerID", wide=True),
             Column("Attempts", ".status.removalAttempts", "integer", wide=True),

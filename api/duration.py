@@ -7,6 +7,7 @@ those below a millisecond are left out.
 import re
 from datetime import timedelta
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
@@ -34,9 +35,16 @@ def parse_duration(text: object) -> timedelta:
     """
     if isinstance(text, timedelta):
         return text
-    if not isinstance(text, str) or not re.fullmatch(PATTERN, text):
-        msg = f"{text!r} must be {_FORM}"
-        raise ValueError(msg)
+    if not isinstance(text, str):
+        raise _refusal(text)
+    return _parsed(text)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> timedelta:
+    """Return the duration; kept, as each look of a lifecycle reads the same dozen texts of its pool."""
+    if not re.fullmatch(PATTERN, text):
+        raise _refusal(text)
     # Fractions, as a float would turn 0.003h into less than it says.
     total = sum((Fraction(number) * _MILLISECONDS[unit] for number, unit in _PART.findall(text)), Fraction(0))
     duration = timedelta(milliseconds=int(total))
@@ -44,6 +52,10 @@ def parse_duration(text: object) -> timedelta:
         msg = f"{text!r} is too long: at most ten years (87600h)"
         raise ValueError(msg)
     return duration
+
+
+def _refusal(text: object) -> ValueError:
+    return ValueError(f"{text!r} must be {_FORM}")
 
 
 def format_duration(duration: timedelta) -> str:

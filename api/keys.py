@@ -32,7 +32,7 @@ TAINT_SCALE_DOWN: Final = "growth.dev/scale-down"
 """NoSchedule, value = unix seconds of tainting: the node is in its cool-off."""
 
 ANNOTATION_DO_NOT_REMOVE: Final = "growth.dev/do-not-remove"
-"""Any non-empty value keeps the node."""
+"""Any non-empty value keeps the node; on a pod, it keeps the pod where it is."""
 ANNOTATION_IDLE_SINCE: Final = "growth.dev/idle-since"
 ANNOTATION_DELETE_MACHINES: Final = "growth.dev/delete-machines"
 """On a NodePool that is being deleted: its Ready machines are removed too."""

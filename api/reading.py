@@ -40,6 +40,7 @@ _SENTENCES: Final = {
     "value_error": "{error}",
 }
 """By pydantic's type of error; another type speaks with pydantic's own words."""
+_SCALARS: Final = frozenset({str, int, float, bool})
 _LONGEST_INPUT: Final = 60
 """A quoted input is cut here, so that the line stays one line."""
 
@@ -76,8 +77,15 @@ def read(model: type[ModelT], given: object) -> ModelT:
 
 
 def _without_nulls(value: object) -> object:
+    # Most values are scalars, and the test for any mapping is slow.
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Mapping):
-        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+        return {
+            key: part if type(part) in _SCALARS else _without_nulls(part)
+            for key, part in value.items()
+            if part is not None
+        }
     return [_without_nulls(part) for part in value] if isinstance(value, list) else value
 
 

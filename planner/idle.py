@@ -1,10 +1,11 @@
-"""Empty nodes: since when each is idle, and which cool-offs begin now (mode `empty`)."""
+"""Empty nodes: since when each is idle, and which cool-offs begin now, whatever the mode but none."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE, ANNOTATION_IDLE_SINCE, LABEL_REQUEST
 from api.timestamp import format_timestamp
@@ -12,6 +13,9 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.fleet import Machine
 from planner.model import PlannedRemoval, Snapshot
 from planner.objects import Node, Pod
+
+FOUND_EMPTY: Final = "Empty"
+"""Why a machine goes that a round found without pods: such a node is not drained for pods that have come since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ def idle_nodes(
     pools = {
         pool.metadata.name: pool
         for pool in snapshot.pools
-        if pool.spec.scale_down.mode == "empty" and pool.metadata.deletion_timestamp is None
+        if pool.spec.scale_down.mode != "none" and pool.metadata.deletion_timestamp is None
     }
     idle_since: dict[str, datetime | None] = {}
     ripe: list[_Idle] = []
@@ -149,7 +153,7 @@ def _allowed(
             server_type=idle.machine.server_type,
             location=idle.machine.location,
             class_ref=idle.class_ref,
-            reason="Empty",
+            reason=FOUND_EMPTY,
             why=f"Without pods since {format_timestamp(idle.since.replace(microsecond=0))}",
             at=now + idle.pool.spec.scale_down.soft_grace,
         )

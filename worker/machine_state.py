@@ -19,7 +19,12 @@ def is_ours(machine: Machine) -> bool:
 
 def own_pods(machine: Machine) -> list[Pod]:
     """Return the pods on the machine that are not part of it: DaemonSet and mirror pods left out."""
-    return [pod for pod in machine.residents if not (pod.is_daemon or pod.is_mirror)]
+    return [pod for pod in machine.residents if pod.node_name and not (pod.is_daemon or pod.is_mirror)]
+
+
+def awaited_pods(machine: Machine) -> list[Pod]:
+    """Return the pods that the scheduler keeps the machine for: DaemonSet and mirror pods left out."""
+    return [pod for pod in machine.residents if not (pod.node_name or pod.is_daemon or pod.is_mirror)]
 
 
 def idle_since(node: Node) -> datetime | None:
@@ -51,6 +56,8 @@ def _under_removal(removal: NodeRemovalRequest, now: datetime) -> str:
         return f"could not be deleted: parked{at}"
     if status.cancel is not None:
         return f"stays: its removal was cancelled by {status.cancel.by}"
+    if status.phase is RemovalPhase.DRAINING:
+        return f"is drained ({status.reason or RemovalPhase.DRAINING}), then goes"
     if removal.spec.immediate:
         return "its server is to be deleted"
     at = "" if status.scale_down_at is None else f" until {clock(status.scale_down_at, now)}"

@@ -11,13 +11,15 @@ from typing import Final
 from activities.belongings import removal_timings, request_timings
 from activities.cluster import Object
 from activities.nodes import is_of, request_of, see_node
+from activities.removals_look import may_drain
 from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle import removal as removals
 from planner.lifecycle import request as requests
 from planner.lifecycle.decision import decision_on
-from planner.lifecycle.seen import NodeSeen, RemovalSeen, RequestSeen
+from planner.lifecycle.drain import SYSTEM_CRITICAL_FROM, Occupant, see_drain
+from planner.lifecycle.seen import Blocker, DrainSeen, NodeSeen, RemovalSeen, RequestSeen
 from planner.lifecycle.step import Act, DecisionKind, Done, Step, Wait
 from planner.lifecycle.unavailable import unavailable_until
 from planner.objects import Pod
@@ -69,7 +71,8 @@ def removal_step(removal: NodeRemovalRequest, sight: Sight) -> Step:
     spec = removal.spec
     raw = sight.nodes.get(spec.node_name or spec.server_name) or sight.nodes.get(spec.server_name)
     node = None if raw is None else _node_of_removal(raw, removal)
-    occupants = () if node is None else _occupants(sight, node.name)
+    pool = sight.pool(spec.pool)
+    occupants = () if node is None else (*_occupants(sight, node.name), *_awaited(sight, node.name))
     seen = RemovalSeen(
         deleting=removal.metadata.deletion_timestamp is not None,
         pool=spec.pool,
@@ -80,7 +83,9 @@ def removal_step(removal: NodeRemovalRequest, sight: Sight) -> Step:
         node=node,
         occupants=tuple(pod.key for pod in occupants[:5]),
         occupant_count=len(occupants),
-        timings=removal_timings(sight.pool(spec.pool)),
+        may_drain=may_drain(pool, removal),
+        drain=_drain(removal, sight, node),
+        timings=removal_timings(pool),
     )
     return removals.next_step(seen, None, sight.snapshot.now)
 
@@ -112,7 +117,7 @@ def removal_decisions(removal: NodeRemovalRequest) -> tuple[DecisionKind, ...]:
     status = removal.status
     if status.phase is RemovalPhase.COULD_NOT_REMOVE:
         return (DecisionKind.RETRY, DecisionKind.SKIP, DecisionKind.ABANDON)
-    cancellable = status.phase is RemovalPhase.PENDING and status.cancel is None and not removal.spec.immediate
+    cancellable = status.phase.is_reversible and status.cancel is None and not removal.spec.immediate
     return (DecisionKind.CANCEL,) if cancellable else ()
 
 
@@ -173,6 +178,23 @@ def _occupants(sight: Sight, node: str) -> list[Pod]:
         for pod in sight.snapshot.pods
         if pod.node_name == node and not pod.is_finished and not (pod.is_daemon or pod.is_mirror)
     ]
+
+
+def _awaited(sight: Sight, node: str) -> list[Pod]:
+    return [pod for pod in sight.snapshot.pods if pod.nominated_node == node and not (pod.is_daemon or pod.is_mirror)]
+
+
+def _drain(removal: NodeRemovalRequest, sight: Sight, node: NodeSeen | None) -> DrainSeen:
+    """Return how far a drain is; what blocks it as its removal tells, as pods are not looked at so closely here."""
+    status = removal.status
+    pods = [] if node is None else _occupants(sight, node.name)
+    seen = see_drain(
+        [Occupant(pod.key, pod.priority >= SYSTEM_CRITICAL_FROM, is_terminating=pod.is_terminating) for pod in pods],
+        status,
+    )
+    if status.reason not in set(Blocker):
+        return seen
+    return seen.model_copy(update={"blocker": Blocker(status.reason), "blockers": (), "is_told": True})
 
 
 def _is_served(pod: Pod) -> bool:

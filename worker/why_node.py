@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_POOL
+from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.fleet import Machine
 from planner.objects import Node
-from worker.machine_state import idle_since, is_ours, own_pods, state
+from worker.machine_state import awaited_pods, idle_since, is_ours, own_pods, state
 from worker.moments import since, until
 from worker.next_steps import deadline, removal_commands, removal_step, request_step, sentence
 from worker.sight import Sight
@@ -17,10 +18,13 @@ def why_node(node: Node, sight: Sight) -> list[str]:
     machine = sight.fleet[node.name]
     lines = [_whose(machine, node, sight), f"State: {state(machine, sight.snapshot.now)}."]
     pods = [pod.key for pod in own_pods(machine)]
-    daemons = len(machine.residents) - len(pods)
+    awaited = [pod.key for pod in awaited_pods(machine)]
+    daemons = len(machine.residents) - len(pods) - len(awaited)
     on_it = f"{count(len(pods), 'pod')} on it: {names(pods)}" if pods else "No pod on it"
     beside = f", beside {count(daemons, 'DaemonSet or mirror pod')}" if daemons else ""
     lines.append(f"{on_it}{beside}.")
+    if awaited:
+        lines.append(f"The scheduler keeps it for {count(len(awaited), 'pod')}: {names(awaited)}.")
     planned = [placed.pod for placed in sight.plan.placed if node.name in (placed.node, placed.request)]
     if planned:
         lines.append(f"{count(len(planned), 'waiting pod')} planned onto it: {names(planned)}.")
@@ -57,6 +61,8 @@ def _leaving(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
         moment = deadline(step)
         when = "" if moment is None else f" until {until(moment, sight.snapshot.now)}"
         yield f"It is under removal{when}: {sentence(step)}."
+        if removal.status.phase is RemovalPhase.DRAINING:
+            yield f"{removal.status.reason}: {removal.status.message}."
         for command in removal_commands(removal):
             yield f"You may: `{command.replace('NAME', removal.metadata.name)}`."
         return
@@ -82,6 +88,8 @@ def _keeping(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
         yield f"pool {machine.pool} says scaleDown.mode: none"
     if own_pods(machine):
         yield "pods are on it"
+    if awaited_pods(machine):
+        yield "the scheduler keeps it for pods"
     if any(node.name in (placed.node, placed.request) for placed in sight.plan.placed):
         yield "waiting pods are planned onto it"
     if machine.has_open_request:

@@ -59,6 +59,9 @@ _API_SERVER: Final = Policy(timedelta(seconds=30), _TRANSIENT, ASK_AGAIN_AFTER)
 _PROVIDER: Final = Policy(timedelta(seconds=40), _TRANSIENT, ASK_AGAIN_AFTER)
 """One call of the cloud with an HTTP time-out of 20 s, and the writes around it."""
 
+_EVICTIONS: Final = Policy(timedelta(seconds=100), _TRANSIENT, ASK_AGAIN_AFTER)
+"""One call for each pod of a node, eight at a time, each with a time-out of its own of a few seconds."""
+
 PLAN: Final = Policy(timedelta(seconds=45), RetryPolicy(maximum_attempts=1))
 """Never retried: the fence's 10 s are measured by the attempt itself, and the next round has another number.
 
@@ -69,6 +72,7 @@ _BY_EFFECT: Final = {
     RequestEffect.CREATE_SERVER: _PROVIDER,
     RemovalEffect.DELETE_SERVER: _PROVIDER,
     RemovalEffect.ABANDON: _PROVIDER,
+    RemovalEffect.EVICT: _EVICTIONS,
 }
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.decision import refusal
+from planner.lifecycle.drain import hard_deadline
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalSeen, ServerSeen
 from planner.lifecycle.step import Act, DecisionKind, Done
@@ -61,14 +62,18 @@ def facts(seen: RemovalSeen) -> Iterator[str]:
         yield f"Why: {status.message or status.reason}"
     if status.cancel is not None:
         yield f"Cancelled at {moment(status.cancel.at)} {_by(status.cancel)}"
-    if status.phase is not RemovalPhase.PENDING:
+    if not status.phase.is_reversible:
         yield f"Server: {_SERVER[seen.server]}"
     if status.remove_attempted_at is not None:
         calls = f"{status.removal_attempts} of {seen.timings.max_attempts}"
         yield f"Delete calls: {calls}, the last at {moment(status.remove_attempted_at)}"
     yield f"Node: {_node(seen)}"
-    if status.phase is RemovalPhase.PENDING and seen.node is not None and not seen.immediate:
-        yield f"Pods on it: {_occupants(seen)}"
+    if status.phase is RemovalPhase.DRAINING and status.drain_started_at is not None:
+        end = hard_deadline(seen)
+        then = "" if end is None else f"; from {moment(end)} on pods are deleted whatever keeps them"
+        yield f"Drained since {moment(status.drain_started_at)}{then}"
+    if status.phase.is_reversible and seen.node is not None and not seen.immediate:
+        yield f"Pods on it or on their way to it: {_occupants(seen)}"
 
 
 def ending(act: Act, before: RemovalSeen) -> Done | None:

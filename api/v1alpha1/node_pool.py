@@ -169,12 +169,14 @@ class ScaleDown(Model):
 
     model_config = rules(further=OF_SCALE_DOWN)
 
-    mode: Literal["empty", "none"] = "empty"
-    """What may be removed: with empty, nodes without pods; with none, nothing."""
+    mode: Literal["empty", "drain", "none"] = "empty"
+    """With empty, nodes without pods go; with drain, removals by hand also evict pods; with none, nothing goes."""
     idle_after: Duration = timedelta(minutes=10)
     """How long a node must have been without pods before its cool-off begins."""
     soft_grace: Duration = timedelta(minutes=1)
     """How long the cool-off lasts, from the scale-down taint to the deletion; until then it can be cancelled."""
+    hard_grace: PositiveDuration | None = None
+    """How long a drain lasts until it deletes pods whatever keeps them: budget, wish or data. Without it, never."""
     removal: Removal = Removal()
     """How a deletion that does not succeed is repeated."""
 

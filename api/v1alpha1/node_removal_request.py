@@ -21,8 +21,14 @@ class RemovalPhase(StrEnum):
     """Where a removal stands. No phase is terminal: the last step deletes the object."""
 
     PENDING = "Pending"
+    DRAINING = "Draining"
     DEPROVISIONING = "Deprovisioning"
     COULD_NOT_REMOVE = "CouldNotRemove"
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether the point of no return is ahead."""
+        return self in (RemovalPhase.PENDING, RemovalPhase.DRAINING)
 
 
 _REASON: Final = Text(
@@ -80,7 +86,7 @@ class NodeRemovalRequestStatus(Payload):
     """How far it has come. Together with the spec it holds the whole state of the removal."""
 
     phase: RemovalPhase = RemovalPhase.PENDING
-    """Where it stands: Pending (cool-off), Deprovisioning or CouldNotRemove (parked; a person may decide)."""
+    """Where it stands: Pending (cool-off), Draining, Deprovisioning or CouldNotRemove (parked; a person may decide)."""
     reason: str = ""
     """Why it stands there, one CamelCase word for programs."""
     message: str = Field(default="", max_length=1024)
@@ -91,6 +97,12 @@ class NodeRemovalRequestStatus(Payload):
     """When the scale-down taint was set."""
     scale_down_at: Timestamp | None = None
     """When the cool-off ends; until then the removal can be cancelled."""
+    drain_started_at: Timestamp | None = None
+    """When draining began; hardGrace counts from here. Until the last pod has left, the removal can be cancelled."""
+    evict_attempts: int = 0
+    """How many times in a row pods were asked to leave and none was let go. The pause doubles each time, up to 5m."""
+    evict_attempted_at: Timestamp | None = None
+    """When pods were last asked to leave, written before the calls."""
     cancel: CancelRecord | None = None
     """Who cancelled the removal, when and why; without it, nobody did in time."""
     removal_attempts: int = 0
@@ -102,7 +114,7 @@ class NodeRemovalRequestStatus(Payload):
     retry_at: Timestamp | None = None
     """When a parked removal tries again by itself."""
     conditions: Conditions = ()
-    """Conditions of the removal: Tainted, Empty and Removed."""
+    """Conditions of the removal: Tainted, Drained, Empty and Removed."""
     events: tuple[LifecycleEvent, ...] = ()
     """The last 20 things that happened to it, the oldest first."""
 
@@ -110,7 +122,8 @@ class NodeRemovalRequestStatus(Payload):
 class NodeRemovalRequest(Model):
     """One machine that shall go. It exists exactly as long as its workflow runs.
 
-    In Pending, the annotation `growth.dev/decision=cancel` keeps the machine; in CouldNotRemove: retry, skip, abandon.
+    In Pending and Draining, the annotation `growth.dev/decision=cancel` keeps the machine; in CouldNotRemove: retry,
+    skip, abandon.
     """
 
     model_config = rules(_NAMED_AFTER_SERVER)

@@ -28,7 +28,6 @@ OF_SCALE_UP: Final = unsupported(
 OF_SCALE_DOWN: Final = unsupported(
     group=PART,
     node=PART,
-    hardGrace=VALUE,
     drainTimeout=VALUE,
     cooldownAfterScaleUp=VALUE,
     cooldownAfterScaleDown=VALUE,

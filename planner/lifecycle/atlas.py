@@ -18,9 +18,10 @@ from api.duration import format_duration
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle import removal, request
+from planner.lifecycle.drain import Refusal
 from planner.lifecycle.exploration import NOW, World, explore
 from planner.lifecycle.outcome import REMOVAL_OUTCOMES, REQUEST_OUTCOMES, Outcome
-from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalSeen, RequestSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Step, Wait
@@ -200,6 +201,6 @@ REMOVAL: Final = Lifecycle(
         "decision.by": (),
         "decision.word": tuple(DecisionKind),
         "status.cancel.by": (removal.NOT_EMPTY, removal.NOT_OURS),
-        "status.reason": (removal.DELETE_FAILED, removal.RETRIED),
+        "status.reason": (removal.DELETE_FAILED, removal.RETRIED, *Refusal),
     },
 )

@@ -46,7 +46,7 @@ def refusal(seen: RemovalSeen, kind: DecisionKind) -> str | None:
             "cannot cancel: the removal is immediate, as its machine was given up before pods could use it; "
             "pods that need one get another"
         )
-    if seen.status.cancel is not None or phase is RemovalPhase.PENDING:
+    if seen.status.cancel is not None or phase.is_reversible:
         return None
     if phase is RemovalPhase.COULD_NOT_REMOVE:
         return "too late to cancel: the server could not be deleted; abandon it to keep it, or retry or skip"
@@ -106,4 +106,5 @@ def _not_parked(seen: RemovalSeen, kind: DecisionKind) -> str:
         )
     if seen.immediate or seen.status.cancel is not None:
         return f"cannot {kind}: the removal is not parked, it goes on by itself"
-    return f"cannot {kind}: the removal is not parked, it cools off; cancel it to keep the machine"
+    does = "drains its node" if seen.status.phase is RemovalPhase.DRAINING else "cools off"
+    return f"cannot {kind}: the removal is not parked, it {does}; cancel it to keep the machine"

@@ -19,6 +19,8 @@ NOW: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """The time at which every run decides."""
 _MOMENTS: Final = (timedelta(days=-30), timedelta(seconds=-1), timedelta(days=30))
 """Long ago, just now and late: what is added to a past moment is over for one of them and ahead for another."""
+_SOME_TIME: Final = timedelta(minutes=7)
+"""A duration that has no default."""
 _MANY: Final = 1000
 """More than any limit that a count is compared with."""
 
@@ -122,8 +124,9 @@ class World:
             return [(symbol,)] if parts[0] is str else [()]
         if annotation is datetime:
             return [NOW + moment + timedelta(milliseconds=place) for moment in _MOMENTS]
-        if annotation is timedelta and isinstance(default, timedelta):
-            return [default + timedelta(microseconds=place)]
+        if annotation is timedelta:
+            known = default if isinstance(default, timedelta) else _SOME_TIME
+            return [known + timedelta(microseconds=place)]
         if annotation is bool:
             return [False, True] if default is False else [True, False]
         if annotation is int:

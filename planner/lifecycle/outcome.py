@@ -10,7 +10,8 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
-from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.drain import Refusal
+from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import NAME_TAKEN, RequestEffect
 
 GONE: Final = "gone"
@@ -87,6 +88,13 @@ REMOVAL_OUTCOMES: Final[Mapping[RemovalEffect, tuple[Outcome, ...]]] = {
     RemovalEffect.ANSWER: _STAYS,
     RemovalEffect.CANCEL: _STAYS,
     RemovalEffect.UNTAINT_NODE: _STAYS,
+    RemovalEffect.DRAIN: (Outcome(RemovalPhase.DRAINING),),
+    RemovalEffect.TELL_BLOCKERS: _STAYS,
+    RemovalEffect.EVICT: (
+        *_STAYS,
+        Outcome(STAYS, Refusal.BUDGET, "A PodDisruptionBudget does not let a pod go now; the message names both."),
+        Outcome(STAYS, Refusal.SERVER, "The API server refuses an eviction; the message has its answer."),
+    ),
     RemovalEffect.COMMIT: (Outcome(RemovalPhase.DEPROVISIONING),),
     RemovalEffect.DELETE_SERVER: (
         *_STAYS,

@@ -1,15 +1,16 @@
-"""The next step of a NodeRemovalRequest: cool-off, proof of emptiness, point of no return, deletion.
+"""The next step of a NodeRemovalRequest: cool-off, drain, proof of emptiness, point of no return, deletion.
 
 Pure: everything that was seen comes in, `now` is an argument. Each branch is one row of the table
 in `tests/planner/lifecycle/test_removal.py`.
 """
 
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import RETRIED, annotated, answer
+from planner.lifecycle.drain import pods_leave
+from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalSeen, ServerSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shortened
@@ -35,25 +36,6 @@ DELETE_FAILED: Final = "DeleteFailed"
 """Reason of a removal whose provider refused a delete call; its message tells the answer."""
 
 
-class RemovalEffect(StrEnum):
-    """The activities of a removal's life."""
-
-    LOOK = "look_removal"
-    TAINT_NODE = "taint_node"
-    ANSWER = "answer_decision"
-    CANCEL = "cancel_removal"
-    UNTAINT_NODE = "untaint_node"
-    COMMIT = "commit_removal"
-    DELETE_SERVER = "delete_server"
-    DELETE_NODE = "delete_node"
-    PARK = "park_removal"
-    RESUME = "resume_removal"
-    ABANDON = "abandon_server"
-    SKIP = "skip_server"
-    FINISH = "finish_removal"
-    FORGET = "forget_removal"
-
-
 def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
     """Return what to do next for this removal.
 
@@ -75,14 +57,17 @@ def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> St
     decision = annotated(seen) or decision
     match seen.status.phase:
         case RemovalPhase.PENDING:
-            return _pending(seen, decision, now)
+            return _turned_back(seen, decision) or _pending(seen, now)
+        case RemovalPhase.DRAINING:
+            return _turned_back(seen, decision) or _draining(seen, now)
         case RemovalPhase.DEPROVISIONING:
             return _deprovisioning(seen, now)
         case RemovalPhase.COULD_NOT_REMOVE:
             return _parked(seen, decision, now)
 
 
-def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
+def _turned_back(seen: RemovalSeen, decision: Decision | None) -> Step | None:
+    """Return what ends the removal before its point of no return or takes it past that at once, if anything does."""
     status = seen.status
     node = seen.node
     if seen.immediate:
@@ -102,7 +87,12 @@ def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Ste
         return _cancel(NOT_OURS, f"Node {node.name} is not the machine that this removal names: nothing is removed")
     if node.keep:
         return _cancel("Person", "The node was annotated do-not-remove")
-    if status.scale_down_at is None or status.tainted_at is None or not node.scale_down:
+    return None
+
+
+def _pending(seen: RemovalSeen, now: datetime) -> Step:
+    status = seen.status
+    if status.scale_down_at is None or status.tainted_at is None or not _is_tainted(seen):
         return Act(
             effect=RemovalEffect.TAINT_NODE,
             reason="CoolOff",
@@ -111,16 +101,47 @@ def _pending(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Ste
         )
     verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER)
     if now < verify_at:
+        then = "is drained and goes" if seen.may_drain else "goes if it is empty"
         return Wait(
             reason="CoolOff",
-            message="Cool-off: at the deadline the node goes if it is empty; cancel it until then",
+            message=f"Cool-off: at the deadline the node {then}; cancel it until then",
             until=verify_at,
             look_every=LOOK_AT_COOL_OFF_EVERY,
         )
-    if seen.occupant_count:
-        names = ", ".join(seen.occupants)
-        return _cancel(NOT_EMPTY, f"{seen.occupant_count} pods are on the node: {names}")
-    return _commit("Empty", "The node is empty after its cool-off: delete it")
+    if not seen.occupant_count:
+        return _commit("Empty", "The node is empty after its cool-off: delete it")
+    if not seen.may_drain:
+        return _not_empty(seen)
+    return Act(
+        effect=RemovalEffect.DRAIN,
+        reason="Draining",
+        message=f"{seen.occupant_count} pods are on the node or on their way to it: they are asked to leave",
+    )
+
+
+def _draining(seen: RemovalSeen, now: datetime) -> Step:
+    if _is_tainted(seen) and seen.occupant_count:
+        return pods_leave(seen, now) if seen.may_drain else _not_empty(seen)
+    tainted_at = seen.status.tainted_at
+    if tainted_at is None or not _is_tainted(seen):
+        return Act(
+            effect=RemovalEffect.TAINT_NODE,
+            reason="TaintLost",
+            message="The node has lost its taint: set it again, so that no new pods come",
+        )
+    settled_at = tainted_at + TAINT_SETTLES_AFTER
+    if now < settled_at:
+        return Wait(
+            reason="TaintSettles",
+            message="No pod is on the node; at the deadline none can come any more, and the node goes",
+            until=settled_at,
+        )
+    return _commit("Drained", "The node is empty after its pods have left: delete it")
+
+
+def _not_empty(seen: RemovalSeen) -> Act:
+    names = ", ".join(seen.occupants)
+    return _cancel(NOT_EMPTY, f"{seen.occupant_count} pods are on the node or on their way to it: {names}")
 
 
 def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:

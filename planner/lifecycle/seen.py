@@ -89,6 +89,8 @@ class RemovalTimings(Payload):
     """Durations of the pool, or the defaults when the pool is gone."""
 
     soft_grace: Duration = timedelta(minutes=1)
+    hard_grace: Duration | None = None
+    """From the beginning of a drain; None is never."""
     max_attempts: int = 5
     retry: Duration = timedelta(seconds=30)
     parked_retry: Duration = timedelta(hours=4)
@@ -109,6 +111,34 @@ class DecisionSeen(Payload):
         """The decision that the word means, None if it means none."""
         word = self.word.lower()
         return DecisionKind(word) if word in set(DecisionKind) else None
+
+
+class Blocker(StrEnum):
+    """What keeps a pod where it is: reason of the removal meanwhile. The first one of them is told."""
+
+    ANNOTATION = "BlockedByAnnotation"
+    """A person annotated it do-not-remove."""
+    BARE_POD = "BlockedByBarePod"
+    """No controller would start it again elsewhere."""
+    LOCAL_STORAGE = "BlockedByLocalStorage"
+    """What it keeps on the node would be lost."""
+    TERMINATING = "BlockedByTerminating"
+    """It has been asked to end, its time is over, and it is still there."""
+
+
+class DrainSeen(Payload):
+    """The pods on a node that is drained."""
+
+    in_turn: int = 0
+    """Pods that shall leave now, system-critical ones once all others are gone."""
+    terminating: int = 0
+    """Pods that leave."""
+    blocker: Blocker | None = None
+    """What blocks the drain."""
+    blockers: tuple[str, ...] = Field(default=(), max_length=6)
+    """Pods that block it, each with its reason; the first five, then how many more."""
+    is_told: bool = False
+    """The removal says so already."""
 
 
 class RemovalSeen(Payload):
@@ -133,7 +163,11 @@ class RemovalSeen(Payload):
     server: ServerSeen = ServerSeen.UNKNOWN
     node: NodeSeen | None = None
     occupants: tuple[str, ...] = Field(default=(), max_length=5)
-    """Pods on the node that count, as namespace/name; the first five."""
+    """Pods on the node that count, or on their way to it by nomination, as namespace/name; the first five."""
     occupant_count: int = 0
     """How many there are."""
+    may_drain: bool = False
+    """Pods that are on the node after the cool-off are asked to leave. Else the node stays for them."""
+    drain: DrainSeen = DrainSeen()
+    """Those pods, once the node is drained."""
     timings: RemovalTimings = RemovalTimings()

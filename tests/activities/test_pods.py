@@ -6,7 +6,7 @@ import pytest
 
 from activities.cluster import PODS
 from activities.errors import Conflict, Rejected
-from activities.pods import is_occupant, occupants_of, see_seats, tolerate, tolerates
+from activities.pods import awaited_on, is_occupant, occupants_of, see_seats, tolerate, tolerates
 from api.v1alpha1.node_request import Seat
 from simulator.cluster import MemoryCluster
 
@@ -73,6 +73,21 @@ async def test_occupants_are_those_of_the_node(cluster):
     await add(cluster, "c", nodeName="n", owner="DaemonSet")
     await add(cluster, "d")
     assert await occupants_of(cluster, "n") == ["shop/a"]
+
+
+async def test_a_node_is_kept_for_pods_that_wait_for_it(cluster):
+    async def keep(name, node="n", phase="Pending", **fields):
+        await add(cluster, name, **fields)
+        said = [{"op": "replace", "path": "/status", "value": {"phase": phase, "nominatedNodeName": node}}]
+        await cluster.patch(PODS, name, said, namespace="shop", subresource="status")
+
+    await keep("a")
+    await keep("elsewhere", node="m")
+    await keep("bound-elsewhere", nodeName="m")
+    await keep("ended", phase="Failed")
+    await keep("daemon", owner="DaemonSet")
+    await add(cluster, "undecided")
+    assert await awaited_on(cluster, "n") == ["shop/a"]
 
 
 @pytest.mark.parametrize(

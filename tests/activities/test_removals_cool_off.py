@@ -184,11 +184,20 @@ async def test_an_empty_node_passes_the_point_of_no_return(life):
 
 @pytest.mark.parametrize(
     ("who", "stays"),
-    [("a pod", True), ("a terminating pod", True), ("a DaemonSet's", False), ("a finished one", False)],
+    [
+        ("a pod", True),
+        ("a terminating pod", True),
+        ("one on its way", True),
+        ("a DaemonSet's", False),
+        ("a finished one", False),
+    ],
 )
 async def test_the_pods_are_listed_at_the_commit(life, who, stays):
     await with_node(life, OVER, tainted(-60))
-    await life.add_pod("web-1", bound=True)
+    await life.add_pod("web-1", bound=who != "one on its way")
+    if who == "one on its way":
+        kept = [{"op": "add", "path": "/status/nominatedNodeName", "value": NAME}]
+        await MemoryCluster.patch(life.cluster, PODS, "web-1", kept, namespace="shop", subresource="status")
     if who == "a terminating pod":
         await MemoryCluster.delete(life.cluster, PODS, "web-1", namespace="shop")
     if who == "a DaemonSet's":
@@ -201,7 +210,10 @@ async def test_the_pods_are_listed_at_the_commit(life, who, stays):
     assert seen.status.phase == ("Pending" if stays else "Deprovisioning")
     if stays:
         seen = await life.do("cancel_removal")
-        assert (seen.status.cancel.by, seen.status.cancel.reason) == ("NotEmpty", "1 pods are on the node: shop/web-1")
+        assert (seen.status.cancel.by, seen.status.cancel.reason) == (
+            "NotEmpty",
+            "1 pods are on the node or on their way to it: shop/web-1",
+        )
         conditions = {c["type"]: c["status"] for c in (await life.removal())["status"]["conditions"]}
         assert conditions["Empty"] == "False"
 

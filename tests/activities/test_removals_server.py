@@ -291,6 +291,21 @@ async def test_a_skipped_server_is_treated_as_gone(life):
     assert not (await life.do("skip_server", act)).exists
 
 
+async def test_a_skipped_server_is_spared_by_sweeps_if_its_provider_answers(life):
+    await with_server(life, PARKED)
+    act = Act(effect="skip_server", reason="Skipped", by="Ada")
+    assert not (await life.do("skip_server", act)).exists
+    assert life.cloud.servers[NAME].labels["growth.dev/abandoned"] == "true"
+
+
+async def test_a_silent_provider_does_not_hold_a_skip_up(life):
+    await with_server(life, PARKED)
+    life.cloud.fail["label"] = UnknownOutcome("time-out")
+    act = Act(effect="skip_server", reason="Skipped", by="Ada")
+    assert not (await life.do("skip_server", act)).exists
+    assert (await life.node(), await life.removal()) == (None, None)
+
+
 async def test_the_record_of_a_skipped_machine_goes_before_its_node(life):
     """Else its workflow would see a server without a Node, and order another removal."""
     await life.add_request({"phase": "Ready"})

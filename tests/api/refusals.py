@@ -138,10 +138,20 @@ REFUSALS = {
         "base is longer than max",
     ),
     "mode that does not exist": Refusal(
-        pool(scaleDown={"mode": "drain"}),
-        "spec.scaleDown.mode: must be 'empty' or 'none', not 'drain'",
-        'supported values: "empty", "none"',
+        pool(scaleDown={"mode": "evict"}),
+        "spec.scaleDown.mode: must be 'empty', 'drain' or 'none', not 'evict'",
+        'supported values: "empty", "drain", "none"',
         by_rule=False,
+    ),
+    "a deadline for drains without unit": Refusal(
+        pool(scaleDown={"mode": "drain", "hardGrace": "30"}),
+        f"spec.scaleDown.hardGrace: '30' {_DURATION}",
+        f"{_DURATION}, longer than zero",
+    ),
+    "no time at all for drains": Refusal(
+        pool(scaleDown={"mode": "drain", "hardGrace": "0s"}),
+        "spec.scaleDown.hardGrace: must be longer than zero",
+        "longer than zero",
     ),
     "truth as text": Refusal(
         _scale_up(reserve="yes"),

@@ -33,7 +33,7 @@ from planner.round import (
     removal_workflow_id,
     request_workflow_id,
 )
-from tests.workflows.scripts import NAME, booting, leaving, machine, stubborn
+from tests.workflows.scripts import NAME, booting, crowded, guarded, leaving, machine, stubborn
 from tests.workflows.world import QUEUE, Script, clock, register, running
 from workflows.messages import Asked, PlannerState
 
@@ -54,6 +54,12 @@ async def cancelled(env: WorkflowEnvironment, handle: WorkflowHandle) -> None:
 
 async def cancelled_by_update(env: WorkflowEnvironment, handle: WorkflowHandle) -> None:
     await env.sleep(20)
+    await handle.execute_update("cancel", Asked(by="Ann"))
+    await handle.result()
+
+
+async def blocked_and_cancelled(env: WorkflowEnvironment, handle: WorkflowHandle) -> None:
+    await env.sleep(100)
     await handle.execute_update("cancel", Asked(by="Ann"))
     await handle.result()
 
@@ -145,6 +151,8 @@ LIVES: dict[str, tuple[str, Callable[[], Script], Course]] = {
     "removal-goes": ("NodeRemoval", leaving, to_the_end),
     "removal-cancelled": ("NodeRemoval", leaving, cancelled),
     "removal-cancelled-by-update": ("NodeRemoval", leaving, cancelled_by_update),
+    "removal-drained": ("NodeRemoval", crowded, to_the_end),
+    "removal-blocked-and-cancelled": ("NodeRemoval", guarded, blocked_and_cancelled),
     "removal-parked-and-retried": ("NodeRemoval", stubborn_once, retried_when_parked),
 }
 

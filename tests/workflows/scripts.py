@@ -6,7 +6,7 @@ from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import NodeSeen, RemovalSeen, RequestSeen, ServerSeen
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalSeen, RequestSeen, ServerSeen
 from tests.workflows.world import Script, clock
 
 NAME = "default-1a2b"
@@ -120,4 +120,35 @@ def stubborn() -> Script:
     script.on(RemovalEffect.RESUME, resume)
     script.on(RemovalEffect.SKIP, lambda _: script.see(exists=False))
     script.on(RemovalEffect.ABANDON, lambda _: script.see(exists=False))
+    return script
+
+
+def crowded() -> Script:
+    """A Node with two pods in a pool of mode drain; both leave when they are asked."""
+    script = leaving()
+    script.see(occupants=("shop/db", "shop/web"), occupant_count=2, may_drain=True)
+
+    def begin(_):
+        script.status(phase=RemovalPhase.DRAINING, reason="Draining", drain_started_at=clock())
+        script.see(drain=DrainSeen(in_turn=2))
+
+    def evict(_):
+        script.status(reason="Evicting", evict_attempts=0, evict_attempted_at=clock())
+        script.see(occupants=(), occupant_count=0, drain=DrainSeen())
+
+    script.on(RemovalEffect.DRAIN, begin)
+    script.on(RemovalEffect.EVICT, evict)
+    return script
+
+
+def guarded() -> Script:
+    """A Node with pods that their budget never lets go."""
+    script = crowded()
+
+    def evict(_):
+        attempts = script.seen.status.evict_attempts + 1
+        told = {"reason": "BlockedByBudget", "message": "The disruption budget web needs 1 healthy pods"}
+        script.status(evict_attempts=attempts, evict_attempted_at=clock(), **told)
+
+    script.on(RemovalEffect.EVICT, evict)
     return script

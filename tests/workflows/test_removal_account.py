@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -21,6 +21,7 @@ def seen(phase=RemovalPhase.PENDING, status=None, **fields):
 COOLS_OFF = seen()
 CANCELLED = seen(status={"cancel": CANCEL})
 IMMEDIATE = seen(immediate=True)
+DRAINING = seen(RemovalPhase.DRAINING, {"drain_started_at": AT}, occupants=("shop/a",), occupant_count=1)
 DELETING = seen(RemovalPhase.DEPROVISIONING)
 PARKED = seen(RemovalPhase.COULD_NOT_REMOVE)
 GONE = RemovalSeen(exists=False)
@@ -32,12 +33,13 @@ GONE = RemovalSeen(exists=False)
         (COOLS_OFF, ["cancel"]),
         (CANCELLED, []),
         (IMMEDIATE, []),
+        (DRAINING, ["cancel"]),
         (DELETING, []),
         (PARKED, ["retry", "skip", "abandon"]),
         (GONE, []),
         (PARKED.model_copy(update={"crds_going": True}), []),
     ],
-    ids=["cools off", "cancelled", "immediate", "deleting", "parked", "gone", "definitions going"],
+    ids=["cools off", "cancelled", "immediate", "draining", "deleting", "parked", "gone", "definitions going"],
 )
 def test_only_what_would_be_accepted_now_is_offered(given, words):
     offered = choices(given)
@@ -67,9 +69,20 @@ def test_why_there_is_nothing_to_decide_is_told(given, why):
 def test_a_cool_off_tells_of_the_pods_that_would_keep_the_machine():
     assert list(facts(seen(occupants=("shop/a", "shop/b"), occupant_count=7))) == [
         "Node: m-1, Ready, takes no new pods",
-        "Pods on it: shop/a, shop/b and 5 more",
+        "Pods on it or on their way to it: shop/a, shop/b and 5 more",
     ]
-    assert "Pods on it: none" in facts(COOLS_OFF)
+    assert "Pods on it or on their way to it: none" in facts(COOLS_OFF)
+
+
+def test_a_drain_tells_since_when_and_until_when_pods_may_stay():
+    assert list(facts(DRAINING)) == [
+        "Node: m-1, Ready, takes no new pods",
+        "Drained since 2026-11-01 12:00:00 UTC",
+        "Pods on it or on their way to it: shop/a",
+    ]
+    ends = DRAINING.model_copy(update={"timings": RemovalTimings(hard_grace=timedelta(minutes=30))})
+    told = "Drained since 2026-11-01 12:00:00 UTC; from 2026-11-01 12:30:00 UTC on pods are deleted whatever keeps them"
+    assert told in facts(ends)
 
 
 def test_a_parked_removal_tells_why_and_what_was_tried():

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
-from planner.lifecycle.seen import NodeSeen, RemovalSeen, RemovalTimings, ServerSeen
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalSeen, RemovalTimings, ServerSeen
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 TIMINGS = RemovalTimings(
@@ -41,6 +41,25 @@ def cooling(status=None, **fields):
 def over(status=None, **fields):
     """One whose cool-off has ended."""
     return cooling({"scale_down_at": NOW, "tainted_at": ago(40)} | (status or {}), **fields)
+
+
+def draining(status=None, *, drain=None, hard_grace=None, **fields):
+    """One that has been drained for 30 s, with two pods whose turn it is."""
+    times = {"scale_down_at": ago(30), "tainted_at": ago(70), "drain_started_at": ago(30)}
+    grace = None if hard_grace is None else timedelta(seconds=hard_grace)
+    made = seen(
+        RemovalPhase.DRAINING,
+        times | (status or {}),
+        **{
+            "node": node(),
+            "may_drain": True,
+            "occupant_count": 2,
+            "occupants": ("shop/a", "shop/b"),
+            "drain": DrainSeen(**({"in_turn": 2} | (drain or {}))),
+        }
+        | fields,
+    )
+    return made.model_copy(update={"timings": TIMINGS.model_copy(update={"hard_grace": grace})})
 
 
 def leaving(status=None, **fields):

@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 import pytest
 from hypothesis import given, settings
 
-from planner.lifecycle import decision, removal, request
+from planner.lifecycle import decision, drain, removal, request
 from planner.lifecycle.atlas import ANY_PHASE, REMOVAL, REQUEST, lines_of
 from planner.lifecycle.exploration import NOW, explore
 from planner.lifecycle.seen import RemovalSeen
@@ -50,7 +50,15 @@ def codes(module, *, without=()):
     [
         (REQUEST, [*codes(request)]),
         # `refusal` and `decision_on` are for others too: their callers in the steps have asked part of it before.
-        (REMOVAL, [*codes(removal), *codes(decision, without=("refusal", "decision_on"))]),
+        (
+            REMOVAL,
+            [
+                *codes(removal),
+                *codes(decision, without=("refusal", "decision_on")),
+                # The rest is for the look, which sorts pods.
+                *codes(drain, without=("in_turn", "see_drain", "_more", "_order")),
+            ],
+        ),
     ],
     ids=["request", "removal"],
 )
@@ -90,7 +98,7 @@ def literals(module):
 
 
 @pytest.mark.parametrize(
-    ("lifecycle", "modules"), [(REQUEST, [request]), (REMOVAL, [removal, decision])], ids=["request", "removal"]
+    ("lifecycle", "modules"), [(REQUEST, [request]), (REMOVAL, [removal, decision, drain])], ids=["request", "removal"]
 )
 def test_every_reason_in_the_source_is_there(lifecycle, modules):
     words = set().union(*map(literals, modules))
@@ -145,12 +153,18 @@ def test_waits_tell_until_when_and_what_comes_then():
     assert set(node.then) == {"JoinTimeout", "PodsBound", "NotReady"}
     cool_off = line(REMOVAL, "Pending", "CoolOff")
     assert set(cool_off.deadlines) == {"`scaleDownAt`", "5s after `taintedAt`"}
-    assert set(cool_off.then) == {"Empty", "NotEmpty"}
+    assert set(cool_off.then) == {"Empty", "NotEmpty", "Draining"}
     deletion = line(REMOVAL, "Deprovisioning", "ServerDeletion")
     assert deletion.deadlines == ("`retry` after `removeAttemptedAt`",)
     assert set(deletion.then) == {"DeleteServer", "RemovalFailed"}
     answer = line(REQUEST, "Ready", "ServerAnswer")
     assert (answer.deadlines, answer.then) == ((), ())
+    bare = line(REMOVAL, "Draining", "BlockedByBarePod")
+    assert bare.deadlines == ("`hardGrace` after `drainStartedAt`",)
+    assert "HardGrace" in bare.then
+    budget = line(REMOVAL, "Draining", "BlockedByBudget")
+    assert {"10s after `evictAttemptedAt`", "5m after `evictAttemptedAt`"} <= set(budget.deadlines)
+    assert set(budget.then) == {"Evicting", "HardGrace"}
 
 
 def test_effects_tell_the_deadline_that_they_set():
@@ -168,7 +182,7 @@ def test_sentences_read_for_all_cases():
         "<awaited> of <seats> planned pods are not bound; then the node opens for all",
     )
     assert line(REMOVAL, "Pending", "NotEmpty", "cancel_removal").messages == (
-        "<occupant count> pods are on the node: <occupants>",
+        "<occupant count> pods are on the node or on their way to it: <occupants>",
     )
     assert not [message for one in lines_of(REQUEST) for message in one.messages if re.search("[0-9]", message)]
 

@@ -7,7 +7,7 @@ from planner.lifecycle.decision import annotated, answer, decision_on, refusal
 from planner.lifecycle.removal import next_step
 from planner.lifecycle.seen import DecisionSeen, RemovalSeen, ServerSeen
 from planner.lifecycle.step import Decision, DecisionKind
-from tests.planner.lifecycle.removals import NOW, cooling, leaving, new, over, parked
+from tests.planner.lifecycle.removals import NOW, cooling, draining, leaving, new, over, parked
 
 CANCELLED = {"cancel": CancelRecord(at=NOW, by="Planner")}
 ONLY_PARKED = ("retry", "skip", "abandon")
@@ -51,6 +51,15 @@ BEING_DELETED = (
                 cooling(),
                 kind,
                 f"cannot {kind}: the removal is not parked, it cools off; cancel it to keep the machine",
+            )
+            for kind in ONLY_PARKED
+        ),
+        (draining(), "cancel", None),
+        *(
+            (
+                draining(),
+                kind,
+                f"cannot {kind}: the removal is not parked, it drains its node; cancel it to keep the machine",
             )
             for kind in ONLY_PARKED
         ),
@@ -113,6 +122,7 @@ STEPS = {
     "cools off": (cooling(), "cancel", *CANCEL),
     "cool-off over": (over(), "cancel", *CANCEL),
     "in capitals": (over(), "Cancel", *CANCEL),
+    "drains": (draining(), "cancel", *CANCEL),
     "Node gone": (cooling(node=None), "cancel", *CANCEL),
     "deleted too": (cooling(deleting=True), "cancel", *CANCEL),
     "cancelled": (cooling(CANCELLED), "cancel", "untaint_node", "Cancelled", ""),
@@ -136,6 +146,7 @@ STEPS = {
     "parked, abandon": (parked(), "abandon", "abandon_server", "Abandoned", "kubectl"),
     "skip, cut off on its way": (parked(deleting=True), "skip", "skip_server", "Skipped", "kubectl"),
     "skip of a server that is gone": (parked(server=ServerSeen.ABSENT), "skip", "resume_removal", "Retry", "Provider"),
+    "retry of a drain": (draining(), "retry", *REFUSED),
     "nonsense, cools off": (cooling(), "rtry", *UNKNOWN),
     "nonsense at the end": (over(), "rtry", *UNKNOWN),
     "nonsense, handed over": (new(immediate=True), "rtry", *UNKNOWN),

@@ -8,10 +8,11 @@ from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.removal import RemovalEffect, next_step
 from planner.lifecycle.seen import DecisionSeen, RemovalSeen, RemovalTimings, ServerSeen
 from planner.lifecycle.step import Act, Decision, Done, Wait
+from tests.planner.lifecycle.drains import DRAINS
 from tests.planner.lifecycle.removals import NOW, ago, ahead, cooling, leaving, new, node, over, parked
 
 CANCELLED = CancelRecord(at=NOW, by="Planner", reason="default/web-1 wants the node")
-NOT_EMPTY = CancelRecord(at=NOW, by="NotEmpty", reason="1 pods are on the node: default/a")
+NOT_EMPTY = CancelRecord(at=NOW, by="NotEmpty", reason="1 pods are on the node or on their way to it: default/a")
 NOT_OURS = ("cancel_removal", "NotOurs", None, "NotOurs")
 
 
@@ -280,6 +281,9 @@ ROWS = {
 }
 
 
+ROWS |= DRAINS
+
+
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_next_step(row):
     given, decision, step, *words = row
@@ -299,7 +303,7 @@ def test_every_phase_has_a_row():
 
 def test_a_cancel_names_the_pods():
     step = next_step(over(occupant_count=2, occupants=("default/a", "default/b")), None, NOW)
-    assert step.message == "2 pods are on the node: default/a, default/b"
+    assert step.message == "2 pods are on the node or on their way to it: default/a, default/b"
 
 
 @pytest.mark.parametrize(

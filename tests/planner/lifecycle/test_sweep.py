@@ -14,7 +14,16 @@ from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle import removal, request
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import DecisionSeen, NodeSeen, RemovalSeen, RemovalTimings, RequestSeen, ServerSeen
+from planner.lifecycle.seen import (
+    Blocker,
+    DecisionSeen,
+    DrainSeen,
+    NodeSeen,
+    RemovalSeen,
+    RemovalTimings,
+    RequestSeen,
+    ServerSeen,
+)
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Wait
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
@@ -76,6 +85,20 @@ def check_removal(seen, decision):
         assert decision is not None or seen.decision is not None
     if effect == RemovalEffect.ANSWER:
         assert seen.decision is not None
+    if effect in {RemovalEffect.DRAIN, RemovalEffect.TELL_BLOCKERS, RemovalEffect.EVICT}:
+        assert seen.may_drain
+        assert not seen.status.cancel
+        assert not seen.deleting
+        assert seen.occupant_count
+        assert seen.node.scale_down
+        assert not seen.node.keep
+        assert not seen.node.foreign
+        assert decision is None or decision.kind is not DecisionKind.CANCEL
+    if effect == RemovalEffect.EVICT:
+        assert seen.status.phase is RemovalPhase.DRAINING
+        assert seen.drain.in_turn
+        assert seen.drain.blocker is None or _is_over(seen), "a pod that must stay would go"
+        assert (step.reason == "HardGrace") == _is_over(seen)
     if effect == RemovalEffect.COMMIT and not seen.immediate:
         assert not seen.status.cancel
         assert not seen.deleting
@@ -83,7 +106,7 @@ def check_removal(seen, decision):
         assert decision is None or decision.kind is not DecisionKind.CANCEL
         assert seen.node is None or (seen.node.scale_down and not seen.node.keep and not seen.occupant_count)
         assert seen.node is None or not seen.node.foreign
-    if effect == RemovalEffect.FINISH and seen.status.phase is RemovalPhase.PENDING:
+    if effect == RemovalEffect.FINISH and seen.status.phase.is_reversible:
         assert seen.status.cancel
         assert not _is_tainted(seen), "the node would stay tainted"
     if effect == RemovalEffect.FINISH and seen.server is ServerSeen.FOREIGN:
@@ -93,6 +116,11 @@ def check_removal(seen, decision):
         assert not seen.node.foreign, "somebody else's node would go"
     if seen.exists and seen.crds_going:
         assert effect == RemovalEffect.FORGET
+
+
+def _is_over(seen):
+    began, grace = seen.status.drain_started_at, seen.timings.hard_grace
+    return began is not None and grace is not None and began + grace <= NOW
 
 
 def _is_tainted(seen):
@@ -129,6 +157,34 @@ def test_all_observations_of_a_request():
                         bound=bound,
                     )
                 )
+
+
+def test_all_observations_of_a_drain():
+    drains = (
+        *(DrainSeen(in_turn=n, terminating=t) for n, t in product((0, 2), repeat=2)),
+        *(DrainSeen(in_turn=n, blocker=b, is_told=t) for n, b, t in product((0, 2), Blocker, (False, True))),
+    )
+    graces = (None, timedelta(seconds=90), timedelta(seconds=200))
+    for drain, began, asked, attempts, grace in product(drains, TIMES, TIMES, (0, 1, 5), graces):
+        for may_drain, occupants, cancel in product((False, True), (0, 2), (None, CancelRecord(at=NOW, by="Person"))):
+            status = NodeRemovalRequestStatus.model_construct(
+                phase=RemovalPhase.DRAINING,
+                cancel=cancel,
+                tainted_at=began,
+                scale_down_at=began,
+                drain_started_at=began,
+                evict_attempts=attempts,
+                evict_attempted_at=asked,
+            )
+            seen = RemovalSeen.model_construct(
+                status=status,
+                node=NODES[3].model_copy(update={"scale_down": True}),
+                occupant_count=occupants,
+                may_drain=may_drain,
+                drain=drain,
+                timings=RemovalTimings(hard_grace=grace),
+            )
+            check_removal(seen, None)
 
 
 def test_all_observations_of_a_removal():
@@ -227,11 +283,24 @@ removals = st.builds(
         removal_attempts=st.integers(0, 10),
         remove_attempted_at=times,
         retry_at=times,
+        drain_started_at=times,
+        evict_attempts=st.integers(0, 1000),
+        evict_attempted_at=times,
     ),
     server=st.sampled_from(ServerSeen),
     node=nodes,
     occupants=st.lists(st.text(max_size=320), max_size=5).map(tuple),
     occupant_count=counts,
+    may_drain=st.booleans(),
+    drain=st.builds(
+        DrainSeen,
+        in_turn=counts,
+        terminating=counts,
+        blocker=st.none() | st.sampled_from(Blocker),
+        blockers=st.lists(st.text(max_size=400), max_size=6).map(tuple),
+        is_told=st.booleans(),
+    ),
+    timings=st.builds(RemovalTimings, hard_grace=st.none() | st.integers(0, 4000).map(lambda s: timedelta(seconds=s))),
     decision=st.none() | st.builds(DecisionSeen, word=st.sampled_from([*DecisionKind, "rtry", ""])),
 )
 decisions = st.none() | st.builds(

@@ -1,0 +1,166 @@
+"""How pods leave a node that is drained: whose turn it is, what keeps some of them, when they are asked again.
+
+Pure: part of the step function of a removal (`planner.lifecycle.removal`). While a pod is there that must
+stay, none is evicted: a drain that cannot end would move the others for nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
+from planner.lifecycle.removal_effect import RemovalEffect
+from planner.lifecycle.seen import Blocker, DrainSeen, RemovalSeen
+from planner.lifecycle.step import Act, Step, Wait, shortened
+
+SYSTEM_CRITICAL_FROM: Final = 2_000_000_000
+"""Lowest priority of pods that the cluster itself needs. Source: Kubernetes docs, "Pod Priority and Preemption"."""
+ASK_AGAIN_AFTER: Final = timedelta(seconds=10)
+"""Between two rounds of evictions: a replacement needs some seconds until it counts for a budget."""
+LONGEST_PAUSE: Final = timedelta(minutes=5)
+"""The pause doubles with each round in which no pod was let go, up to this: a budget may never allow it."""
+LOOK_AT_PODS_EVERY: Final = timedelta(seconds=5)
+LOOK_AT_BLOCKED_EVERY: Final = timedelta(minutes=1)
+"""A pod that goes comes as a message, so this is the fallback."""
+STUCK_AFTER: Final = timedelta(seconds=30)
+"""Past the end of its grace, a pod that terminates is no longer on its way. Source: Cluster Autoscaler,
+simulator/drainability, rule LongTerminating."""
+NAMED: Final = 5
+"""Pods that a message tells by name; the rest only counts."""
+
+
+class Refusal(StrEnum):
+    """Why pods that may go do not: reason of the removal meanwhile."""
+
+    BUDGET = "BlockedByBudget"
+    SERVER = "EvictionRefused"
+    """The API server, or a webhook, refuses for another reason."""
+
+
+EVICTING: Final = "Evicting"
+HARD_GRACE: Final = "HardGrace"
+"""Reason from the pool's hardGrace on: pods are deleted, whatever keeps them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """A pod that keeps a node from being empty."""
+
+    key: str
+    """namespace/name."""
+    is_critical: bool = False
+    is_terminating: bool = False
+    blocker: Blocker | None = None
+    """What keeps it from being evicted, or from ending."""
+    why: str = ""
+    """The same as the rest of a sentence that begins with its key."""
+
+
+def in_turn(pods: Sequence[Occupant]) -> list[Occupant]:
+    """Return the pods that shall leave now: system-critical ones once all others are gone.
+
+    Source: Kubernetes docs, "Graceful node shutdown": critical pods are the last to go.
+    """
+    ordinary = [pod for pod in pods if not pod.is_critical]
+    return [pod for pod in ordinary or pods if not pod.is_terminating]
+
+
+def see_drain(pods: Sequence[Occupant], status: NodeRemovalRequestStatus) -> DrainSeen:
+    """Return what a step needs of the pods on a node that is drained."""
+    leaving = in_turn(pods)
+    stuck = [pod for pod in pods if pod.is_terminating and pod.blocker is not None]
+    kept = [pod for pod in pods if not pod.is_terminating and pod.blocker is not None]
+    blocking = sorted(kept or ([] if leaving else stuck), key=_order)
+    seen = DrainSeen(
+        in_turn=len(leaving),
+        terminating=sum(pod.is_terminating for pod in pods),
+        blocker=blocking[0].blocker if blocking else None,
+        blockers=(*(f"{pod.key} {pod.why}" for pod in blocking[:NAMED]), *_more(blocking)),
+    )
+    is_told = seen.blocker is not None and (status.reason, status.message) == (seen.blocker, blocked(seen))
+    return seen.model_copy(update={"is_told": is_told})
+
+
+def _more(blocking: Sequence[Occupant]) -> tuple[str, ...]:
+    rest = len(blocking) - NAMED
+    return (f"{rest} more",) if rest > 0 else ()
+
+
+def _order(pod: Occupant) -> tuple[int, str]:
+    kinds = list(Blocker)
+    return (len(kinds) if pod.blocker is None else kinds.index(pod.blocker), pod.key)
+
+
+def blocked(drain: DrainSeen) -> str:
+    """Return the sentence that tells what blocks a drain."""
+    told = f": {', '.join(drain.blockers)}" if drain.blockers else ""
+    if drain.blocker is Blocker.TERMINATING:
+        return shortened(f"Pods do not end{told}. See whether their node still runs, or delete them by force")
+    return shortened(f"No pod is evicted while one must stay{told}. Move or delete it, or cancel the removal")
+
+
+def hard_deadline(seen: RemovalSeen) -> datetime | None:
+    """Return from when on pods are deleted whatever keeps them, or None if never."""
+    began, grace = seen.status.drain_started_at, seen.timings.hard_grace
+    return None if began is None or grace is None else began + grace
+
+
+def pods_leave(seen: RemovalSeen, now: datetime) -> Step:
+    """Return what to do next for a drained node that still has pods."""
+    drain = seen.drain
+    if drain.blocker is Blocker.TERMINATING:
+        return _blocked(drain, drain.blocker, None)
+    deadline = hard_deadline(seen)
+    is_over = deadline is not None and now >= deadline
+    if drain.blocker is not None and not is_over:
+        return _blocked(drain, drain.blocker, deadline)
+    if not drain.in_turn:
+        return Wait(
+            reason="PodsLeave",
+            message=f"{seen.occupant_count} pods are still on the node or on their way to it, "
+            f"{drain.terminating} of them terminate",
+            until=None,
+            look_every=LOOK_AT_PODS_EVERY,
+        )
+    again_at = _again_at(seen.status, deadline)
+    if again_at is not None and now < again_at:
+        return _asked(seen.status, again_at)
+    if is_over:
+        message = f"hardGrace is over: delete {drain.in_turn} pods, whatever keeps them"
+        return Act(effect=RemovalEffect.EVICT, reason=HARD_GRACE, message=message)
+    return Act(
+        effect=RemovalEffect.EVICT,
+        reason=EVICTING,
+        message=f"Evict {drain.in_turn} pods; system-critical ones go last",
+    )
+
+
+def _blocked(drain: DrainSeen, blocker: Blocker, deadline: datetime | None) -> Step:
+    message = blocked(drain)
+    if not drain.is_told:
+        return Act(effect=RemovalEffect.TELL_BLOCKERS, reason=blocker, message=message)
+    then = "" if deadline is None else "; at the deadline it is deleted all the same"
+    return Wait(reason=blocker, message=shortened(f"{message}{then}"), until=deadline, look_every=LOOK_AT_BLOCKED_EVERY)
+
+
+def _asked(status: NodeRemovalRequestStatus, again_at: datetime) -> Wait:
+    if status.evict_attempts and status.reason == Refusal.BUDGET:
+        reason, message = Refusal.BUDGET.value, status.message
+    elif status.evict_attempts and status.reason == Refusal.SERVER:
+        reason, message = Refusal.SERVER.value, status.message
+    else:
+        reason, message = EVICTING, "Pods were asked to leave; those that are still there are asked again"
+    return Wait(reason=reason, message=message, until=again_at, look_every=LOOK_AT_BLOCKED_EVERY)
+
+
+def _again_at(status: NodeRemovalRequestStatus, deadline: datetime | None) -> datetime | None:
+    """Return when pods are asked to leave again, None if nobody has asked yet."""
+    asked_at = status.evict_attempted_at
+    if asked_at is None:
+        return None
+    pause = min(LONGEST_PAUSE, ASK_AGAIN_AFTER * 2 ** min(max(status.evict_attempts - 1, 0), 10))
+    again_at = asked_at + pause
+    # From the deadline on nobody is asked any more, so no pause for a budget holds.
+    return again_at if deadline is None or asked_at >= deadline else min(again_at, deadline)

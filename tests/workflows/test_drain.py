@@ -1,0 +1,111 @@
+"""The drain of a removal as a workflow: what is awaited, what a person sees and decides, how it survives a loss."""
+
+from datetime import timedelta
+
+import pytest
+from temporalio.client import WorkflowUpdateFailedError
+
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.seen import Blocker, DrainSeen, RemovalTimings
+from planner.round import ObjectId, removal_workflow_id
+from tests.workflows.scripts import NAME, crowded, guarded
+from tests.workflows.world import QUEUE, clock, running
+from workflows.messages import DEADLINE, PHASE, REASON, Asked, LifecycleReport
+
+SUBJECT = ObjectId(name=NAME, uid="u-2")
+ID = removal_workflow_id("test", SUBJECT)
+GOES = ["commit_removal", "delete_server", "delete_node", "finish_removal"]
+
+
+async def start(env):
+    return await env.client.start_workflow("NodeRemoval", SUBJECT, id=ID, task_queue=QUEUE)
+
+
+async def test_an_occupied_machine_is_drained_and_goes(skipping):
+    script = crowded()
+    async with running(skipping.client, script.activities()):
+        assert await (await start(skipping)).result() == "Removed: The server no longer exists"
+    assert script.deeds == ["taint_node", "begin_drain", "evict_pods", *GOES]
+
+
+async def test_a_budget_that_never_allows_it_is_seen_and_asked_rarely(skipping):
+    script = guarded()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(3600)
+        report = await handle.query("state", result_type=LifecycleReport)
+        found = (await handle.describe()).typed_search_attributes
+        await handle.execute_update("cancel", Asked(by="Ann"))
+        await handle.result()
+    assert (report.phase, report.reason, report.choices) == ("Draining", "BlockedByBudget", ("cancel",))
+    assert report.message == "The disruption budget web needs 1 healthy pods"
+    assert (found.get(PHASE), found.get(REASON)) == ("Draining", "BlockedByBudget")
+    assert found.get(DEADLINE) == report.until
+    # 10, 20, 40, 80, 160 s, then every 5 min: 16 rounds in an hour, of which the cool-off takes a minute.
+    assert 14 <= script.deeds.count("evict_pods") <= 16
+    assert script.deeds[-3:] == ["cancel_removal", "untaint_node", "finish_removal"]
+
+
+@pytest.mark.parametrize("way", ["update", "signal", "workflow"])
+async def test_every_way_of_cancelling_ends_a_drain(skipping, way):
+    script = guarded()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(100)
+        assert script.seen.status.phase == "Draining"
+        if way == "update":
+            assert await handle.execute_update("cancel", Asked(by="Ann")) == "cancelled; the machine stays"
+        elif way == "signal":
+            await handle.signal("cancel", Asked(by="Ann"))
+        else:
+            await handle.cancel()
+        assert (await handle.result()).startswith("Cancelled: by ")
+    assert script.deeds[-3:] == ["cancel_removal", "untaint_node", "finish_removal"]
+
+
+async def test_what_is_for_parked_removals_is_refused(skipping):
+    script = guarded()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(100)
+        with pytest.raises(WorkflowUpdateFailedError) as refused:
+            await handle.execute_update("skip", Asked(by="Ann"))
+        await handle.terminate()
+    assert "cannot skip: the removal is not parked, it drains its node" in str(refused.value.cause)
+
+
+async def test_pods_that_must_stay_block_until_hard_grace_is_over(skipping):
+    script = crowded()
+    script.see(timings=RemovalTimings(hard_grace=timedelta(hours=1)))
+
+    def begin(_):
+        script.status(phase="Draining", drain_started_at=clock())
+        script.see(drain=DrainSeen(in_turn=2, blocker=Blocker.BARE_POD, blockers=("shop/db has no controller",)))
+
+    def tell(asked):
+        script.status(reason=asked.act.reason, message=asked.act.message)
+        script.see(drain=script.seen.drain.model_copy(update={"is_told": True}))
+
+    script.on(RemovalEffect.DRAIN, begin)
+    script.on(RemovalEffect.TELL_BLOCKERS, tell)
+    before = await skipping.get_current_time()
+    async with running(skipping.client, script.activities()):
+        await (await start(skipping)).result()
+    assert script.deeds == ["taint_node", "begin_drain", "tell_blockers", "evict_pods", *GOES]
+    (evicted,) = [one.act for one in script.acts if one.act.effect == "evict_pods"]
+    assert evicted.reason == "HardGrace"
+    assert await skipping.get_current_time() - before >= timedelta(hours=1)
+
+
+async def test_a_drain_goes_on_from_its_object_when_its_workflow_was_lost(skipping):
+    script = guarded()
+    async with running(skipping.client, script.activities()):
+        lost = await start(skipping)
+        await skipping.sleep(100)
+        await lost.terminate()
+        asked_at = script.seen.status.evict_attempted_at
+        script.on(RemovalEffect.EVICT, lambda _: script.see(occupants=(), occupant_count=0, drain=DrainSeen()))
+        await (await start(skipping)).result()
+    assert script.deeds.count("begin_drain") == 1
+    assert script.seen.status.evict_attempted_at == asked_at
+    assert script.deeds[-5:] == ["evict_pods", *GOES]
