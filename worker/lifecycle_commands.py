@@ -1,31 +1,21 @@
 """`growth requests` and `growth removals`: what is under way, and what a person may ask of it."""
 
 import asyncio
-import getpass
-import os
-import sys
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from functools import wraps
-from typing import Final, ParamSpec
+from pathlib import Path
+from typing import Annotated, Literal, ParamSpec
 
-from cyclopts import App
+from cyclopts import App, Parameter
 from rich.console import Console
 from rich.table import Table
-from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.service import RPCError
 
 from planner.lifecycle.step import DecisionKind
+from worker.asking import ask, limit_of, tell_of_waiting
 from worker.command_error import AtOnce, CommandError
-from worker.under_way import UnderWay, Whereabouts, name_of, under_way
-from workflows.messages import DEADLINE, NODE_REMOVAL, NODE_REQUEST, PHASE, POOL, REASON, Asked
-
-ANSWERED_WITHIN: Final = timedelta(seconds=15)
-"""A busy worker may take a few seconds."""
-ANSWERED_BY_NOBODY: Final = timedelta(seconds=4)
-"""When no worker has asked for work lately: one may have started this moment."""
-PATIENCE_SECONDS: Final = 3.0
-"""After it, whoever waits is told what for."""
+from worker.under_way import CALL_LIMIT, ENDED_EARLY, Whereabouts, name_of, under_way
+from workflows.messages import DEADLINE, NODE_REMOVAL, NODE_REQUEST, PHASE, POOL, REASON
 
 requests = App(name="requests", help="Machines that shall come.")
 removals = App(name="removals", help="Machines that shall go.")
@@ -74,11 +64,18 @@ async def cancel_request(name: str, /, *, where: Whereabouts | None = None) -> N
     """
     there = await under_way(where)
     found = await there.one(NODE_REQUEST, name)
+    is_heard = await there.has_worker()
     try:
-        await there.client.get_workflow_handle(found.id).cancel()
+        await there.client.get_workflow_handle(found.id).cancel(rpc_timeout=CALL_LIMIT)
     except RPCError as error:
         raise there.failure(error) from error
-    print(f"{name}: cancelled")
+    # A workflow that a person has ended takes a cancel without a word.
+    state = await there.state_of(found.id)
+    if state in ENDED_EARLY:
+        raise CommandError(
+            f"{name}: its workflow was ended meanwhile ({state}); the worker starts it again within a minute: ask then"
+        )
+    print(f"{name}: {'cancelled' if is_heard else f'is cancelled when a worker of cluster {there.cluster} is up'}")
 
 
 @_command(removals, "cancel")
@@ -129,6 +126,50 @@ async def abandon_removal(name: str, /, *, reason: str = "", where: Whereabouts 
     await _ask(DecisionKind.ABANDON, name, reason, where)
 
 
+@_command(removals, "replay")
+async def replay_removals(
+    *names: Annotated[str, Parameter(name="NAME")],
+    node: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    pool: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    all_parked: Annotated[bool, Parameter(negative="")] = False,
+    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    reason: str = "",
+    output: Annotated[Literal["table", "json"], Parameter(name=["--output", "-o"])] = "table",
+    kubeconfig: Path | None = None,
+    context: str | None = None,
+    where: Whereabouts | None = None,
+) -> None:
+    """Try failed removals again: parked ones, and those whose workflow has ended before its work was done.
+
+    What is under way is left alone. The provider is asked first for each server.
+
+    Args:
+        names: names of NodeRemovalRequests.
+        node: the removal of this Node; may be repeated.
+        pool: all removals of this pool; may be repeated.
+        all_parked: all parked removals.
+        dry_run: only print what would be done.
+        reason: why; kept on the objects.
+        output: a table for people, or data.
+        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
+        context: context in the kubeconfig.
+        where: which cluster, and its Temporal.
+    """
+    # The other commands of this module do without a client of Kubernetes, which takes its time to load.
+    from worker.replay_command import replay  # noqa: PLC0415
+    from worker.replay_look import Selection  # noqa: PLC0415
+
+    await replay(
+        Selection(names=names, nodes=node, pools=pool, all_parked=all_parked),
+        reason=reason,
+        dry_run=dry_run,
+        output=output,
+        kubeconfig=kubeconfig,
+        context=context,
+        where=where,
+    )
+
+
 async def _list(kind: str, where: Whereabouts | None) -> None:
     there = await under_way(where)
     table = Table("NAME", "POOL", "PHASE", "WAITS FOR", "UNTIL (UTC)", box=None, pad_edge=False)
@@ -153,35 +194,10 @@ async def _list(kind: str, where: Whereabouts | None) -> None:
 async def _ask(kind: DecisionKind, name: str, reason: str, where: Whereabouts | None) -> None:
     there = await under_way(where)
     found = await there.one(NODE_REMOVAL, name)
-    limit = ANSWERED_WITHIN if await there.has_worker() else ANSWERED_BY_NOBODY
-    patience = asyncio.create_task(_tell_of_waiting(there))
+    limit = await limit_of(there)
+    patience = asyncio.create_task(tell_of_waiting(there))
     try:
-        answer: str = await there.client.get_workflow_handle(found.id).execute_update(
-            kind.value, Asked(by=_person(), reason=reason), result_type=str, rpc_timeout=limit
-        )
-    except WorkflowUpdateFailedError as error:
-        raise CommandError(str(error.cause or error)) from error
-    except WorkflowUpdateRPCTimeoutOrCancelledError as error:
-        raise CommandError(
-            f"{name}: no worker of cluster {there.cluster} has answered within {limit.seconds} s: is `growth run` up? "
-            "`growth removals list` tells whether it was done"
-        ) from error
-    except RPCError as error:
-        raise there.failure(error) from error
+        answer = await ask(there, found.id, kind, name, reason, limit=limit)
     finally:
         patience.cancel()
     print(f"{name}: {answer}")
-
-
-async def _tell_of_waiting(there: UnderWay) -> None:
-    await asyncio.sleep(PATIENCE_SECONDS)
-    print(f"growth: waiting for the worker of cluster {there.cluster}", file=sys.stderr)
-
-
-def _person() -> str:
-    """Return who asks, for the record."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # A container's user need not have a name.
-        return f"uid {os.getuid()}"

@@ -38,6 +38,23 @@ class LiveCluster:
         """Of objects that are named without one."""
         return self._access.namespace
 
+    @property
+    def ports(self) -> Ports:
+        """Of the cluster and its providers."""
+        return self._ports
+
+    async def objects(self, resource: Resource) -> list[Object]:
+        """Return all objects of a kind, read live.
+
+        Raises:
+            CommandError: they cannot be read.
+        """
+        try:
+            async with asyncio.timeout(_FIRST_SECONDS):
+                return (await self._ports.cluster.list(resource)).items
+        except (GrowthError, TimeoutError) as error:
+            raise await self._told(error) from error
+
     async def look(self) -> Sight:
         """Return what is there now, and what a round would decide.
 
@@ -50,8 +67,7 @@ class LiveCluster:
                 await self._ports.cluster.list(NODE_POOLS)
             seen = await self._observer.observe(PlannerMemory(), {})
         except (GrowthError, DefinitionsGoing, TimeoutError) as error:
-            hint = "" if self._access.context is None else "; --context chooses another"
-            raise CommandError(f"{await self._reason(error)} ({self._access.where}{hint})") from error
+            raise await self._told(error) from error
         return await self._ports.compute(lambda: sight_of(seen.snapshot, seen.nodes))
 
     async def events_about(self, kind: str, name: str, namespace: str) -> list[ToldEvent]:
@@ -64,6 +80,10 @@ class LiveCluster:
         about = [event for event in found if _is_about(event, kind, name)]
         told = [ToldEvent(str(e.get("eventTime", "")), str(e.get("reason", "")), str(e.get("note", ""))) for e in about]
         return sorted(told, key=lambda event: event.at)
+
+    async def _told(self, error: Exception) -> CommandError:
+        hint = "" if self._access.context is None else "; --context chooses another"
+        return CommandError(f"{await self._reason(error)} ({self._access.where}{hint})")
 
     async def _reason(self, error: Exception) -> str:
         """Return what is wrong with the cluster: of what is missing or forbidden, all of it at once."""
@@ -84,13 +104,20 @@ class LiveCluster:
 
 
 @asynccontextmanager
-async def live_cluster(kubeconfig: Path | None, context: str | None) -> AsyncIterator[LiveCluster]:
+async def live_cluster(
+    kubeconfig: Path | None, context: str | None, *, name: str | None = None
+) -> AsyncIterator[LiveCluster]:
     """Lend the cluster that the options name, else the settings, else the user's kubeconfig.
+
+    Args:
+        kubeconfig: kubeconfig file.
+        context: context in it.
+        name: of the cluster, as its servers bear it.
 
     Raises:
         CommandError: there is no usable kubeconfig or context.
     """
-    given = {"kubeconfig": kubeconfig, "context": context}
+    given = {"kubeconfig": kubeconfig, "context": context, "cluster": name}
     settings = load(**{name: value for name, value in given.items() if value is not None})
     cluster = await kube_cluster(settings, list_timeout_seconds=_LIST_SECONDS)
     ports = ports_on(

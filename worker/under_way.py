@@ -4,13 +4,20 @@ import difflib
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from cyclopts import Parameter
-from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.common.v1 import WorkflowExecution as ExecutionId
+from temporalio.api.enums.v1 import TaskQueueType, WorkflowExecutionStatus
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, ListNamespacesRequest
+from temporalio.api.workflowservice.v1 import (
+    DescribeTaskQueueRequest,
+    DescribeWorkflowExecutionRequest,
+    DescribeWorkflowExecutionResponse,
+    ListNamespacesRequest,
+)
 from temporalio.client import Client, WorkflowExecution
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -20,15 +27,36 @@ from worker.embedded import EmbeddedError, embedded_address
 from worker.settings import Settings, load, task_queue
 from worker.temporal import connect
 from worker.temporal_trouble import TemporalUnreachable, call_trouble
-from workflows.messages import PLANNER
+from workflows.messages import NODE, NODE_REMOVAL, PLANNER, short
 
 POLLED_WITHIN: Final = timedelta(seconds=90)
 """A worker that is up asks for tasks at least once a minute. Source: Temporal docs, long polls of a task queue."""
 CALL_LIMIT: Final = timedelta(seconds=4)
 _ALIKE: Final = 3
 """Names shown for one that does not exist."""
+_READABLE: Final = "'Running', 'Completed', 'Failed', 'Canceled', 'Terminated', 'ContinuedAsNew', 'TimedOut'"
+"""Of the states of a workflow, those that this SDK can read from a list: all but paused."""
 _SYSTEM: Final = "temporal-system"
 """Temporal's own namespace."""
+
+
+class WorkflowState(StrEnum):
+    """How a workflow stands; each but the first two is closed."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    TERMINATED = "terminated"
+    CONTINUED_AS_NEW = "continued as new"
+    TIMED_OUT = "timed out"
+    MISSING = "missing"
+    """Temporal knows none of that id: lost, or older than what it remembers."""
+
+
+ENDED_EARLY: Final = frozenset({WorkflowState.FAILED, WorkflowState.TERMINATED, WorkflowState.TIMED_OUT})
+"""Not by the lifecycle itself: its work may not be done."""
 
 
 @Parameter(name="*")
@@ -71,6 +99,14 @@ class UnderWay:
             await self._check_cluster()
         return found
 
+    async def everything(self) -> list[WorkflowExecution]:
+        """Return all that runs of the cluster, its planner included; nothing is no error.
+
+        Raises:
+            CommandError: it cannot be listed.
+        """
+        return await self._running(f"TaskQueue = '{task_queue(self.cluster)}'")
+
     async def one(self, kind: str, name: str) -> WorkflowExecution:
         """Return the running lifecycle of the object of that name.
 
@@ -83,6 +119,8 @@ class UnderWay:
                 return each
         alike = difflib.get_close_matches(name, [name_of(each) for each in there], n=_ALIKE)
         hint = f": did you mean {' or '.join(alike)}?" if alike else "; `list` tells what is"
+        if kind == NODE_REMOVAL and not alike:
+            hint += f", and `growth removals replay {name}` starts again what has an object"
         raise CommandError(f"{name}: no {kind} of that name is under way in cluster {self.cluster}{hint}")
 
     async def has_worker(self) -> bool:
@@ -103,13 +141,63 @@ class UnderWay:
         since = datetime.now(UTC) - POLLED_WITHIN
         return any(poller.last_access_time.ToDatetime(UTC) >= since for poller in told.pollers)
 
+    async def state_of(self, workflow_id: str) -> WorkflowState:
+        """Return how the workflow of that id stands, its last run if there were several.
+
+        The server is asked for this one, as its lists lag behind.
+
+        Raises:
+            CommandError: the server does not tell.
+        """
+        told = await self._described(workflow_id)
+        if told is None:
+            return WorkflowState.MISSING
+        name = WorkflowExecutionStatus.Name(told.workflow_execution_info.status)
+        return WorkflowState[name.removeprefix("WORKFLOW_EXECUTION_STATUS_")]
+
+    async def trouble_of(self, workflow_id: str) -> str:
+        """Return what fails in the workflow of that id just now, empty if nothing does.
+
+        Raises:
+            CommandError: the server does not tell.
+        """
+        told = await self._described(workflow_id)
+        failing = [one for one in (() if told is None else told.pending_activities) if one.last_failure.message]
+        return "; ".join(short(f"{one.activity_type.name}: {one.last_failure.message}") for one in failing)
+
+    async def last_of(self, kind: str, name: str) -> WorkflowState:
+        """Return how the last lifecycle of an object that was named so stands, as far as Temporal remembers.
+
+        Raises:
+            CommandError: they cannot be listed.
+        """
+        query = f"TaskQueue = '{task_queue(self.cluster)}' AND WorkflowType = '{kind}' AND {NODE.name} = '{name}'"
+        found = await self._listed(f"{query} AND ExecutionStatus IN ({_READABLE})")
+        last = max(found, key=lambda one: one.start_time, default=None)
+        return WorkflowState.MISSING if last is None or last.status is None else WorkflowState[last.status.name]
+
     def failure(self, error: RPCError) -> CommandError:
         """Return a failed call as what the person is told."""
         return CommandError(call_trouble(error, self._address))
 
+    async def _described(self, workflow_id: str) -> DescribeWorkflowExecutionResponse | None:
+        """Return what the server knows of the last run of a workflow, None if it knows none."""
+        request = DescribeWorkflowExecutionRequest(
+            namespace=self.client.namespace, execution=ExecutionId(workflow_id=workflow_id)
+        )
+        try:
+            return await self.client.workflow_service.describe_workflow_execution(request, timeout=CALL_LIMIT)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return None
+            raise self.failure(error) from error
+
     async def _running(self, query: str) -> list[WorkflowExecution]:
         # The status filter also keeps out paused runs, which this SDK cannot read.
-        pages = self.client.list_workflows(f"{query} AND ExecutionStatus = 'Running'", rpc_timeout=CALL_LIMIT)
+        return await self._listed(f"{query} AND ExecutionStatus = 'Running'")
+
+    async def _listed(self, query: str) -> list[WorkflowExecution]:
+        pages = self.client.list_workflows(query, rpc_timeout=CALL_LIMIT)
         try:
             return [one async for one in pages]
         except RPCError as error:

@@ -19,14 +19,22 @@ class TemporalServer:
     def __init__(self, folder: Path) -> None:
         port = free_ports(1)[0]
         self.address = f"127.0.0.1:{port}"
-        options = {"--ip": "127.0.0.1", "--port": port, "--db-filename": folder / "separate.db", "--log-level": "error"}
-        command = [Path(sys.prefix) / "bin" / "temporal", "server", "start-dev", "--headless"]
+        self._folder = folder
+        self._file = folder / "separate.db"
+        options = {"--ip": "127.0.0.1", "--port": port, "--db-filename": self._file, "--log-level": "error"}
+        self._command = [Path(sys.prefix) / "bin" / "temporal", "server", "start-dev", "--headless"]
         for option, value in options.items():
-            command += [option, str(value)]
-        self._process = Process("temporal", command, folder=folder)
+            self._command += [option, str(value)]
+        self._process = Process("temporal", self._command, folder=folder)
 
     def kill(self) -> None:
         self._process.kill()
+
+    def start_empty(self) -> None:
+        """Start it again at the same address, as one that remembers nothing."""
+        for file in self._folder.glob(f"{self._file.name}*"):
+            file.unlink()
+        self._process = Process("temporal", self._command, folder=self._folder)
 
 
 class GrowthProcess:

@@ -13,16 +13,23 @@ from tests.e2e.harness import ControlPlane
 
 @contextmanager
 def scene(
-    plane: ControlPlane, folder: Path, *, cluster: str, separate: bool = True, kubeconfig: Path | None = None
+    plane: ControlPlane,
+    folder: Path,
+    *,
+    cluster: str,
+    separate: bool = True,
+    temporal: TemporalServer | None = None,
+    kubeconfig: Path | None = None,
 ) -> Iterator[GrowthProcess]:
-    """Lend a worker that is not started yet, with a Temporal server apart from it or of its own.
+    """Lend a worker that is not started yet, with a Temporal server apart from it, perhaps a given one, or of its own.
 
     It is the admin's worker unless a kubeconfig is given. A failure prints the end of the worker's log.
     """
     plane.apply_definitions()
     for name in ("class.yaml", "pool.yaml"):
         plane.kubectl("apply", "-f", str(OBJECTS / name))
-    temporal = TemporalServer(folder) if separate else None
+    if separate and temporal is None:
+        temporal = TemporalServer(folder)
     address = None if temporal is None else temporal.address
     growth = GrowthProcess(plane, folder, cluster=cluster, address=address, kubeconfig=kubeconfig)
     try:

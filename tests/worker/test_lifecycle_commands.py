@@ -8,6 +8,7 @@ from planner.lifecycle.seen import RemovalTimings, RequestTimings
 from planner.round import ObjectId, removal_workflow_id, request_workflow_id
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
+from worker import asking
 from worker import lifecycle_commands as commands
 from worker.command_error import CommandError
 
@@ -98,8 +99,8 @@ async def test_a_name_that_is_not_under_way_is_told(client, capsys):
 
 
 async def test_a_wish_that_nobody_hears_is_told_in_time(client, capsys, monkeypatch):
-    monkeypatch.setattr(commands, "ANSWERED_BY_NOBODY", timedelta(seconds=1))
-    monkeypatch.setattr(commands, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(asking, "ANSWERED_BY_NOBODY", timedelta(seconds=1))
+    monkeypatch.setattr(asking, "PATIENCE_SECONDS", 0.1)
     monkeypatch.setenv("GROWTH_CLUSTER", "deserted")
     handle = await client.start_workflow(
         "NodeRemoval", SUBJECT, id=removal_workflow_id("deserted", SUBJECT), task_queue="growth-deserted"
@@ -117,6 +118,6 @@ def test_whoever_has_no_name_is_known_by_number(monkeypatch):
     def nameless():
         raise KeyError("getpwuid(): uid not found: 65532")
 
-    monkeypatch.setattr(commands.getpass, "getuser", nameless)
-    monkeypatch.setattr(commands.os, "getuid", lambda: 65532)
-    assert commands._person() == "uid 65532"
+    monkeypatch.setattr(asking.getpass, "getuser", nameless)
+    monkeypatch.setattr(asking.os, "getuid", lambda: 65532)
+    assert asking.person() == "uid 65532"

@@ -84,8 +84,11 @@ def test_the_arrows_of_a_removal(page):
     """Source: design §3, phases, and §5, Removal."""
     assert {path: set(words) for path, words in arrows(diagrams(page)[1]).items()} == {
         ("[*]", "Pending"): set(),
+        ("Pending", "Draining"): {"Draining"},
         ("Pending", "Deprovisioning"): {"Empty", "NodeGone", "HandOver"},
         ("Pending", "gone"): {"Cancelled", "NotEmpty", "NotOurs"},
+        ("Draining", "Deprovisioning"): {"Drained", "NodeGone", "HandOver"},
+        ("Draining", "gone"): {"Cancelled", "NotEmpty", "NotOurs"},
         ("Deprovisioning", "CouldNotRemove"): {"RemovalFailed"},
         ("Deprovisioning", "gone"): {"Removed", "NotOurs"},
         ("CouldNotRemove", "Deprovisioning"): {"Retry"},

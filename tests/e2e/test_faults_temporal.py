@@ -1,0 +1,85 @@
+"""Temporal's database deleted under two working workers: machines in every state end right, and nothing comes twice."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.commands import Commands
+from tests.e2e.faults import Machines
+from tests.e2e.growth_process import GrowthProcess, TemporalServer
+from tests.e2e.harness import ControlPlane
+from tests.e2e.scene import scene
+
+CLUSTER = "forgetful"
+HEALED_SECONDS = 120
+"""A keeper looks every 30 s; a Temporal server that was made anew needs some seconds more until it lists what runs."""
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+
+def test_temporals_database_is_deleted_in_the_middle_of_everything(control_plane: ControlPlane, tmp_path: Path):
+    plane = control_plane
+    commands = Commands(plane, tmp_path)
+    temporal = TemporalServer(tmp_path)
+    where = {"GROWTH_CLUSTER": CLUSTER, "GROWTH_TEMPORAL_ADDRESS": temporal.address}
+    with scene(plane, tmp_path, cluster=CLUSTER, temporal=temporal) as growth:
+        (tmp_path / "other").mkdir()
+        other = GrowthProcess(plane, tmp_path / "other", cluster=CLUSTER, address=temporal.address)
+        machines = Machines(plane)
+        try:
+            machines.set_up(large_boots_within="25s")
+            machines.pod("small", "1500m")
+            growth.start()
+            other.start()
+            plane.wait_for(lambda: "small" in machines.nodes_of_pods(), "the small pod runs")
+            kept = machines.nodes_of_pods()["small"]
+            parked = machines.parked("second")
+            cooling = machines.cooling("third", cool_off="30s")
+            machines.pod("large", "3500m")
+            plane.wait_for(lambda: len(machines.view.servers()) == 4, "the server of the large pod boots")
+            (booting,) = machines.view.servers() - {kept, parked, cooling}
+
+            temporal.kill()
+            _without_temporal(commands, where, parked)
+            temporal.start_empty()
+            plane.wait_for(lambda: "large" in machines.nodes_of_pods(), "the large pod runs", HEALED_SECONDS)
+            assert machines.nodes_of_pods() == {"small": kept, "large": booting}
+            plane.wait_for(lambda: parked in _listed(commands, where), "the parked one is found again", HEALED_SECONDS)
+
+            other.kill()
+            machines.obey()
+            done = commands.run("removals", "replay", "--all-parked", **where)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert parked in done.stdout
+            gone = {parked, cooling}
+            plane.wait_for(lambda: not gone & machines.view.servers(), "both machines are gone", HEALED_SECONDS)
+            plane.wait_for(lambda: not machines.view.items("noderemovalrequests"), "all removals have ended")
+            machines.view.look()
+            assert machines.view.servers() == set(machines.view.nodes()) == {kept, booting}
+            assert machines.view.servers_ever == {kept, booting}
+        finally:
+            machines.let_go()
+            other.kill()
+
+
+def _without_temporal(commands: Commands, where: dict[str, str], parked: str) -> None:
+    """Give commands while Temporal is away: those that need it say so, those that only look do not."""
+    for words in (
+        ("requests", "list"),
+        ("requests", "cancel", "m-1"),
+        ("removals", "list"),
+        ("removals", "cancel", parked),
+        ("removals", "retry", parked),
+        ("removals", "skip", parked),
+        ("removals", "abandon", parked),
+        ("removals", "replay", "--all-parked"),
+    ):
+        line = commands.refused(*words, **where)
+        assert line.startswith(f"Temporal at {where['GROWTH_TEMPORAL_ADDRESS']} cannot be used: connection refused")
+    assert "2 going" in commands.told("status")
+    assert "could not be deleted: parked" in commands.told("why", "removal", parked)
+
+
+def _listed(commands: Commands, where: dict[str, str]) -> str:
+    """Return the removals that Temporal lists; while it begins anew it may say instead what it lacks."""
+    return commands.run("removals", "list", **where).stdout
