@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Final
 
-from activities.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Cluster, Object
+from activities.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Cluster, Object
 from activities.errors import AlreadyExists, Conflict, NotFound
 from activities.round_writes import RoundWrites
 from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
@@ -76,7 +76,15 @@ async def create_removal(cluster: Cluster, planned: PlannedRemoval, node: Object
 
     It learns from the `node` which request made the machine: names are given again, uids are not,
     and the server of a later machine must not go in its stead.
+
+    Raises:
+        NotFound: the node is gone or another one of that name: the cache is behind. Without this look, rounds
+            would order the removal again and again until it has caught up.
     """
+    if node is not None:
+        live = await cluster.get(NODES, planned.node)
+        if live["metadata"]["uid"] != node["metadata"]["uid"]:
+            raise NotFound(f"Node {planned.node} is another one than the one that is to be removed")
     labels = {} if node is None else node["metadata"].get("labels") or {}
     made_by = {key: labels[key] for key in (LABEL_REQUEST_UID,) if labels.get(key)}
     spec = NodeRemovalRequestSpec(

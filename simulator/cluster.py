@@ -13,11 +13,12 @@ from typing import Final, Literal
 
 from activities.cluster import CRDS, PODS, Object, ObjectList, PatchOp, Resource, WatchEvent
 from activities.errors import AlreadyExists, Conflict, NotFound, Rejected
+from simulator.budgets import POD_DISRUPTION_BUDGETS, check_budgets
 from simulator.copying import checked_json, copy_json
 from simulator.kinds import first_status, has_generation, has_status
 from simulator.patching import drop_empty_metadata, patched
 from simulator.selectors import field_selector, label_selector
-from simulator.store import DEFINITION_FINALIZER, Key, Store
+from simulator.store import DEFINITION_FINALIZER, Key, Observer, Store
 
 _HISTORY: Final = 20_000
 """Changes kept per resource: two for each pod of the largest simulation, so that a slow watcher keeps up."""
@@ -43,6 +44,11 @@ class MemoryCluster:
         self._store = Store(now, history)
         self._uids = 0
 
+    def peek(self, resource: Resource) -> list[Object]:
+        """Return the stored objects themselves in the order of `list`, for readers that change nothing."""
+        items = self._store.shelf(resource).items
+        return [items[key] for key in sorted(items, key="/".join)]
+
     async def list(
         self, resource: Resource, *, namespace: str | None = None, labels: str = "", fields: str = ""
     ) -> ObjectList:
@@ -55,6 +61,10 @@ class MemoryCluster:
             if (namespace is None or key[0] == namespace) and has_labels(items[key]) and has_fields(items[key])
         ]
         return ObjectList(found, str(self._store.version))
+
+    def observe(self, observer: Observer) -> None:
+        """Call `observer` within every write from now on, before anybody else can act on it."""
+        self._store.observe(observer)
 
     async def watch(self, resource: Resource, *, resource_version: str, labels: str = "") -> AsyncIterator[WatchEvent]:
         """Yield changes after `resource_version`, without end while the resource exists: `Cluster.watch`."""
@@ -109,6 +119,20 @@ class MemoryCluster:
                 raise Conflict(f"{resource.plural} {name!r}: {field} is {metadata[field]}, not {wanted}")
         self._store.delete(resource, key)
 
+    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Ask for the end of a pod if its budgets allow that: `Cluster.evict`."""
+        key = (namespace, name)
+        pod = self._store.find(PODS, key)
+        if pod["metadata"]["uid"] != uid:
+            raise Conflict(f"pods {name!r}: uid is {pod['metadata']['uid']}, not {uid}")
+        pods, budgets = (self._store.shelf(resource).items for resource in (PODS, POD_DISRUPTION_BUDGETS))
+        check_budgets(
+            pod,
+            [budget for (place, _), budget in budgets.items() if place == namespace],
+            [other for (place, _), other in pods.items() if place == namespace],
+        )
+        self._store.delete(PODS, key)
+
     def install_definitions(self, definitions: Iterable[Object]) -> None:
         """Create CustomResourceDefinitions, as `kubectl apply` of deploy/crds does; existing ones stay as they are."""
         known = self._store.shelf(CRDS).items
@@ -116,15 +140,17 @@ class MemoryCluster:
             if ("", definition["metadata"]["name"]) not in known:
                 self._create(CRDS, definition, None)
 
-    def bind(self, namespace: str, name: str, node: str) -> Object:
+    def bind(self, namespace: str, name: str, node: str, *, uid: str | None = None) -> Object:
         """Assign a pod to a node, as a scheduler does through the pod's binding, and return the pod.
 
         Raises:
             NotFound: there is no such pod.
-            Conflict: it has a node already, or is being deleted.
+            Conflict: it has a node already, is being deleted, or has another uid than the one given.
         """
         key = (namespace, name)
         stored = self._store.find(PODS, key)
+        if uid is not None and uid != stored["metadata"]["uid"]:
+            raise Conflict(f"pod {namespace}/{name} is another one than the one to be bound")
         if stored.get("spec", {}).get("nodeName") or "deletionTimestamp" in stored["metadata"]:
             raise Conflict(f"pod {namespace}/{name} is assigned to a node already or is being deleted")
         pod = copy_json(stored)

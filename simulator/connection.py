@@ -2,12 +2,14 @@
 
 Time passes before and after the effect of each call, in lengths that a seed decides. So calls of
 several clients interleave in ever different orders, and a client that is cut dies before a call,
-or after its effect and before its answer, as a killed process does.
+or after its effect and before its answer, as a killed process does. Its watches may stand still for
+a while, so that what it knows from them is old.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, Literal, NoReturn, TypeVar
 
@@ -26,21 +28,39 @@ _LATEST_EFFECT_SECONDS: Final = 5.0
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a client's way to the API server fares."""
+
+    losses: float = 0.0
+    """Share of calls that get no answer. A third of them never take effect, a third do, and a third do later,
+    perhaps when the client has given up long ago."""
+    stalls: float = 0.0
+    """Share of watch events before which the stream stands still."""
+    longest_stall_seconds: float = 0.0
+    dies_after: int | None = None
+    """The client is cut right after the effect of this one of its writes, counted from 1: nothing records it."""
+
+
 class Connection:
     """The `Cluster` port of one client.
 
     Args:
         cluster: the API server.
         seed: decides how long each way takes, and which calls are lost.
-        losses: share of calls that get no answer. A third of them never take effect, a third do, and a third
-            do later, perhaps when the client has given up long ago.
+        health: how it fares.
+        died: called when the client is cut by its own `health`.
     """
 
-    def __init__(self, cluster: Cluster, *, seed: str, losses: float = 0.0) -> None:
+    def __init__(
+        self, cluster: Cluster, *, seed: str, health: Health | None = None, died: Callable[[], None] = lambda: None
+    ) -> None:
         self._cluster = cluster
-        self._losses = losses
+        self._health = health or Health()
+        self._died = died
         self._random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
         self._is_cut = False
+        self._writes = 0
         self._on_the_way: set[asyncio.Task[None]] = set()
 
     def cut(self) -> None:
@@ -57,6 +77,8 @@ class Connection:
         """Yield changes after `resource_version`: `Cluster.watch`."""
         async for event in self._cluster.watch(resource, resource_version=resource_version, labels=labels):
             await self._way()
+            if self._health.stalls and self._random.random() < self._health.stalls:
+                await asyncio.sleep(self._random.uniform(0, self._health.longest_stall_seconds))
             yield event
 
     async def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Object:
@@ -65,7 +87,7 @@ class Connection:
 
     async def create(self, resource: Resource, body: Object, *, namespace: str | None = None) -> Object:
         """Create the object: `Cluster.create`."""
-        return await self._call(lambda: self._cluster.create(resource, body, namespace=namespace))
+        return await self._call(self._write(lambda: self._cluster.create(resource, body, namespace=namespace)))
 
     async def patch(
         self,
@@ -78,7 +100,9 @@ class Connection:
     ) -> Object:
         """Apply a JSON patch: `Cluster.patch`."""
         return await self._call(
-            lambda: self._cluster.patch(resource, name, operations, namespace=namespace, subresource=subresource)
+            self._write(
+                lambda: self._cluster.patch(resource, name, operations, namespace=namespace, subresource=subresource)
+            )
         )
 
     async def delete(
@@ -92,24 +116,41 @@ class Connection:
     ) -> None:
         """Delete the object: `Cluster.delete`."""
         await self._call(
-            lambda: self._cluster.delete(
-                resource, name, namespace=namespace, uid=uid, resource_version=resource_version
+            self._write(
+                lambda: self._cluster.delete(
+                    resource, name, namespace=namespace, uid=uid, resource_version=resource_version
+                )
             )
         )
+
+    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Ask for the end of a pod: `Cluster.evict`."""
+        await self._call(self._write(lambda: self._cluster.evict(name, namespace=namespace, uid=uid)))
+
+    def _write(self, call: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
+        async def write() -> T:
+            answer = await call()
+            self._writes += 1
+            if self._writes == self._health.dies_after and not self._is_cut:
+                self.cut()
+                self._died()
+            return answer
+
+        return write
 
     async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
         luck = self._random.random() * 3
         await self._way()
-        if luck < self._losses:
+        if luck < self._health.losses:
             raise Unreachable("simulated: the call was lost")
-        if luck < 2 * self._losses:
+        if luck < 2 * self._health.losses:
             await self._call_late(call)
         try:
             answer = await call()
         finally:
             # A refusal takes its time too.
             await self._way()
-        if luck < 3 * self._losses:
+        if luck < 3 * self._health.losses:
             raise Unreachable("simulated: the answer was lost")
         return answer
 

@@ -8,11 +8,14 @@ the next one goes on from the objects.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from activities.cache import Cache
 from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS, Object, Resource, WatchEvent
 from activities.errors import GrowthError, Unreachable
+from activities.events import Recorder
+from activities.garbage import Healer
 from activities.ports import Ports
 from activities.registry import all_activities
 from api.v1alpha1.node_request import RequestPhase
@@ -32,6 +35,14 @@ _SWEEP_SECONDS: Final = 45.0
 _LOST: Final = (RequestPhase.UNMET, RequestPhase.FAILED, RequestPhase.DEPROVISIONING)
 
 
+@dataclass(slots=True)
+class Memory:
+    """What the planner workflow carries from round to round, in Temporal's database."""
+
+    backoff: PlannerMemory = field(default_factory=PlannerMemory)
+    versions: dict[str, str] = field(default_factory=dict)
+
+
 class Driver:
     """One incarnation of the worker.
 
@@ -40,14 +51,25 @@ class Driver:
         cache: not running yet; `ports.reader` may be this one.
         run: tells this incarnation from others, as the run id of the planner workflow does.
         tell: takes what happens, for the log.
+        memory: what an incarnation before this one knew; without it, as after the loss of Temporal's database.
     """
 
-    def __init__(self, ports: Ports, cache: Cache, *, run: str, tell: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        ports: Ports,
+        cache: Cache,
+        *,
+        run: str,
+        tell: Callable[[str, str], None],
+        memory: Memory | None = None,
+    ) -> None:
+        self.memory = memory or Memory()
         self._ports = ports
         self._cache = cache
         self._run = run
         self._tell = tell
         self._activities: dict[str, Activity] = {a.__name__: a for a in all_activities(ports)}
+        self._healer = Healer(ports, Recorder(ports))
         self._courses: dict[str, Course[Any]] = {}
         self._nudged = asyncio.Event()
 
@@ -72,20 +94,24 @@ class Driver:
                 return
         raise LookupError(f"no removal {removal} is driven")
 
+    def driven(self) -> frozenset[str]:
+        """Return the uids of the objects whose life is driven."""
+        return frozenset(self._courses)
+
     async def _rounds(self, group: asyncio.TaskGroup) -> None:
         number = 0
-        memory, versions = PlannerMemory(), dict[str, str]()
+        memory = self.memory
         while True:
             number += 1
             self._nudged.clear()
-            asked = RoundInput(run=self._run, round=number, memory=memory, versions=versions)
+            asked = RoundInput(run=self._run, round=number, memory=memory.backoff, versions=memory.versions)
             try:
                 done: RoundResult = await self._activities["plan_round"](asked)
             except GrowthError as error:
                 self._tell("planner", f"round {number} failed: {error.reason}")
                 await asyncio.sleep(_AFTER_FAILURE_SECONDS)
                 continue
-            memory, versions = done.memory, done.versions
+            memory.backoff, memory.versions = done.memory, done.versions
             self._tell("planner", done.summary)
             for subject in done.requests:
                 self._start(group, RequestCourse, subject)
@@ -105,14 +131,20 @@ class Driver:
                 await asyncio.sleep(_BATCH_SECONDS)
 
     async def _sweep(self, group: asyncio.TaskGroup) -> None:
-        """Start a life for every object that has none."""
+        """Heal garbage, start a life for every object that has none, and wake those whose object is gone."""
         while True:
+            # What gets no answer now is swept the next time.
+            with suppress(GrowthError):
+                for found in await self._healer.heal():
+                    self._tell("sweep", f"{found.kind} {found.name}: {found.why}")
             for resource, course in ((NODE_REQUESTS, RequestCourse), (NODE_REMOVAL_REQUESTS, RemovalCourse)):
-                # What gets no answer now is swept the next time.
                 with suppress(Unreachable):
-                    for item in (await self._ports.cluster.list(resource)).items:
-                        metadata = item["metadata"]
-                        self._start(group, course, ObjectId(name=metadata["name"], uid=metadata["uid"]))
+                    there = {item["metadata"]["uid"]: item for item in (await self._ports.cluster.list(resource)).items}
+                    for uid, item in there.items():
+                        self._start(group, course, ObjectId(name=item["metadata"]["name"], uid=uid))
+                    for one in self._courses.values():
+                        if isinstance(one, course) and one.subject.uid not in there:
+                            one.wake()
             await asyncio.sleep(_SWEEP_SECONDS)
 
     def _start(

@@ -32,9 +32,9 @@ class Kubelet:
 
     async def step(self) -> bool:
         """Look at every node and pod once and return whether anything changed."""
-        nodes = {n["metadata"]["name"]: n for n in (await self._cluster.list(NODES)).items}
+        nodes = {n["metadata"]["name"]: n for n in self._cluster.peek(NODES)}
         changes = [await self._keep_node(node) for node in nodes.values()]
-        bound = [pod for pod in (await self._cluster.list(PODS)).items if pod["spec"].get("nodeName")]
+        bound = [pod for pod in self._cluster.peek(PODS) if pod["spec"].get("nodeName")]
         changes += [await self._keep_pod(pod, nodes.get(pod["spec"]["nodeName"])) for pod in bound]
         return any(changes)
 

@@ -6,6 +6,7 @@ pod that does not land where it was planned.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from activities.cluster import Object
@@ -17,9 +18,7 @@ Amounts = dict[str, int]
 
 def amounts(quantities: Mapping[str, Any] | None) -> Amounts:
     """Return a map of quantities as integers."""
-    return {
-        name: parse_millis(text) if name == "cpu" else parse_units(text) for name, text in (quantities or {}).items()
-    }
+    return {name: _amount(name, text) for name, text in (quantities or {}).items()}
 
 
 def pod_request(pod: Object) -> Amounts:
@@ -65,6 +64,12 @@ def occupied(pods: Iterable[Object]) -> Amounts:
             _add(total, pod_request(pod))
             total["pods"] += 1
     return total
+
+
+@lru_cache(maxsize=10_000)
+def _amount(name: str, text: object) -> int:
+    """Return the quantity as an integer; kept, as a scheduler reads the same few texts for every pod and node."""
+    return parse_millis(text) if name == "cpu" else parse_units(text)
 
 
 def _container_request(container: Mapping[str, Any]) -> Amounts:

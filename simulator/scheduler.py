@@ -6,47 +6,92 @@ default profile's strategy); ties are broken at random there and from the seed h
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from datetime import datetime
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from random import Random
 from typing import Final
 
 from activities.cluster import NODES, PODS, Object
+from activities.errors import Conflict, NotFound
 from simulator.cluster import MemoryCluster
 from simulator.conditions import with_condition
 from simulator.fit import Host, misfit, not_simulated
 from simulator.pod_request import pod_request
 
+_AT_ONCE: Final = timedelta()
 _SCORED: Final = ("cpu", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class _Assumed:
+    """A pod whose node is chosen and whose binding is on its way."""
+
+    pod: Object
+    node: str
+    due: datetime
 
 
 class Scheduler:
     """Binds pending pods, the most important and oldest first.
 
     A step is atomic, because no call to the cluster in memory waits: nothing changes between its look and its write.
+
+    Args:
+        cluster: where pods and nodes are.
+        now: the time, UTC.
+        seed: decides ties, and how long each binding takes.
+        longest_binding: a binding takes up to this, and whatever happens to the node meanwhile does not stop it, as
+            it is with a scheduler whose cache is old or that binds volumes first.
     """
 
-    def __init__(self, cluster: MemoryCluster, *, now: Callable[[], datetime], seed: int) -> None:
+    def __init__(
+        self, cluster: MemoryCluster, *, now: Callable[[], datetime], seed: int, longest_binding: timedelta = _AT_ONCE
+    ) -> None:
         self._cluster = cluster
         self._now = now
+        self._longest_binding = longest_binding
+        self._assumed: dict[str, _Assumed] = {}
         self._random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
+
+    def next_binding_at(self) -> datetime | None:
+        """Return when the next binding takes effect; None when none is on its way."""
+        return min((assumed.due for assumed in self._assumed.values()), default=None)
 
     async def step(self) -> bool:
         """Try every pending pod once and return whether one of them was bound."""
-        pods = (await self._cluster.list(PODS)).items
+        is_changed = self._bind_due()
+        pods = self._cluster.peek(PODS)
         pending = [p for p in pods if _is_pending(p)]
+        self._forget({p["metadata"]["uid"] for p in pending})
         if not pending:
-            return False
-        hosts = await self._hosts(pods)
-        bound = [await self._schedule(pod, hosts) for pod in sorted(pending, key=_turn)]
-        return any(bound)
+            return is_changed
+        hosts = self._hosts(pods)
+        waiting = [p for p in pending if p["metadata"]["uid"] not in self._assumed]
+        bound = [await self._schedule(pod, hosts) for pod in sorted(waiting, key=_turn)]
+        return any(bound) or is_changed
 
-    async def _hosts(self, pods: list[Object]) -> list[Host]:
+    def _bind_due(self) -> bool:
+        due = [uid for uid, assumed in self._assumed.items() if assumed.due <= self._now()]
+        for uid in due:
+            assumed = self._assumed.pop(uid)
+            metadata = assumed.pod["metadata"]
+            # The pod may be gone meanwhile, or be another one of that name.
+            with suppress(NotFound, Conflict):
+                self._cluster.bind(metadata["namespace"], metadata["name"], assumed.node, uid=uid)
+        return bool(due)
+
+    def _forget(self, pending: set[str]) -> None:
+        self._assumed = {uid: assumed for uid, assumed in self._assumed.items() if uid in pending}
+
+    def _hosts(self, pods: list[Object]) -> list[Host]:
         bound: defaultdict[str, list[Object]] = defaultdict(list)
         for pod in pods:
             if node_name := pod["spec"].get("nodeName"):
                 bound[node_name].append(pod)
-        nodes = (await self._cluster.list(NODES)).items
-        return sorted((Host(n, bound[n["metadata"]["name"]]) for n in nodes), key=lambda host: host.name)
+        for assumed in self._assumed.values():
+            bound[assumed.node].append(assumed.pod)
+        return [Host(node, bound[node["metadata"]["name"]]) for node in self._cluster.peek(NODES)]
 
     async def _schedule(self, pod: Object, hosts: list[Host]) -> bool:
         if unknown := not_simulated(pod):
@@ -61,9 +106,13 @@ class Scheduler:
             return False
         best = max(_score(pod, host) for host in feasible)
         choice = self._random.choice([host for host in feasible if _score(pod, host) == best])
-        self._cluster.bind(pod["metadata"]["namespace"], pod["metadata"]["name"], choice.name)
         choice.place(pod)
-        return True
+        if not self._longest_binding:
+            self._cluster.bind(pod["metadata"]["namespace"], pod["metadata"]["name"], choice.name)
+            return True
+        takes = self._longest_binding * self._random.random()
+        self._assumed[pod["metadata"]["uid"]] = _Assumed(pod, choice.name, self._now() + takes)
+        return False
 
     async def _refuse(self, pod: Object, message: str) -> None:
         patch = with_condition(pod, "PodScheduled", "False", reason="Unschedulable", message=message, now=self._now())

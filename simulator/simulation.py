@@ -1,31 +1,29 @@
 """A history from a seed: a world and a driver in virtual time, a story that happens to them, and a log."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-from activities.cache import Cache
 from activities.cluster import (
     CONFIG_MAPS,
-    KWOK_NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
     PODS,
     Object,
     WatchEvent,
 )
-from activities.observe import SURROUNDINGS
+from activities.ports import Ports
 from planner.lifecycle.step import Decision
 from simulator.changes import follow
 from simulator.clock import VirtualClock, run
-from simulator.connection import Connection
-from simulator.drive import Driver
+from simulator.connection import Health
+from simulator.drive import Memory
+from simulator.incarnation import Incarnation
 from simulator.oracle import Oracle
 from simulator.view import View, look
 from simulator.world import World
 
-_CACHED: Final = (*SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+_AT_ONCE: Final = timedelta()
 _LOOK_SECONDS: Final = 0.25
 _LOG_TOLD: Final = 40
 """Last lines of the log in the message of a story that waits in vain."""
@@ -43,21 +41,33 @@ class Simulation:
         clock: virtual time.
         group: where the tasks of the simulation run.
         most_servers: bound for the oracle.
-        losses: share of the worker's calls to the API server that get no answer.
+        losses: share of the worker's calls to the API server that get no answer, unless a start says otherwise.
+        longest_binding: how long the scheduler may take for one.
     """
 
     def __init__(
-        self, seed: int, *, clock: VirtualClock, group: asyncio.TaskGroup, most_servers: int, losses: float
+        self,
+        seed: int,
+        *,
+        clock: VirtualClock,
+        group: asyncio.TaskGroup,
+        most_servers: int,
+        losses: float,
+        longest_binding: timedelta,
     ) -> None:
         self._losses = losses
         self._seed = seed
         self._clock = clock
-        self._group = group
         self._lives = 0
-        self._life: tuple[Driver, Connection, asyncio.Task[None]] | None = None
         self._servers_changed = asyncio.Event()
         self._told: dict[str, str] = {}
-        self.world = World(now=clock.now, seed=seed)
+        self._group = group
+        self._spawned: set[asyncio.Task[None]] = set()
+        self.equip: Callable[[Ports], Ports] = lambda ports: ports
+        """Changes the ports of every incarnation from now on."""
+        self.alive: list[Incarnation] = []
+        """Workers that live, the oldest first."""
+        self.world = World(now=clock.now, seed=seed, longest_binding=longest_binding)
         self.oracle = Oracle(most_servers)
         self.log: list[str] = []
 
@@ -72,26 +82,49 @@ class Simulation:
         )
         return [self._group.create_task(watch) for watch in watches]
 
-    def start(self) -> None:
-        """Begin a new incarnation of the worker."""
+    def start(self, health: Health | None = None, *, memory: Memory | None = None) -> Incarnation:
+        """Begin a new incarnation of the worker, beside those that live, and return it."""
         self._lives += 1
-        name = f"{self._seed}-{self._lives}"
-        connection = Connection(self.world.cluster, seed=name, losses=self._losses)
-        cache = Cache(connection, _CACHED, sleep=_pause)
-        driver = Driver(self.world.ports(connection, cache), cache, run=name, tell=self.tell)
-        self._life = (driver, connection, self._group.create_task(driver.run()))
+        life = Incarnation(
+            self._lives,
+            self.world,
+            seed=self._seed,
+            health=health or Health(losses=self._losses),
+            equip=self.equip,
+            now=self._clock.now,
+            tell=self.tell,
+            memory=memory,
+        )
+        life.task = self._group.create_task(life.driver.run())
+        self.alive.append(life)
         self.tell("worker", f"incarnation {self._lives} begins")
+        return life
 
-    async def crash(self) -> None:
-        """Kill the worker as SIGKILL does: nothing that it still does has an effect. Without a worker, nothing."""
-        if self._life is None:
+    async def crash(self, life: Incarnation | None = None) -> None:
+        """Kill a worker as SIGKILL does: nothing that it still does has an effect.
+
+        Args:
+            life: which one; without it the oldest, and nothing when none lives.
+        """
+        victim = life or next(iter(self.alive), None)
+        if victim is None or victim not in self.alive:
             return
-        _, connection, task = self._life
-        self._life = None
-        connection.cut()
-        task.cancel()
-        await asyncio.wait([task])
+        self.alive.remove(victim)
+        await victim.end()
         self.tell("worker", "is dead")
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let `work` run beside the story, until the story ends."""
+        task = self._group.create_task(work)
+        self._spawned.add(task)
+        task.add_done_callback(self._spawned.discard)
+
+    async def end(self) -> None:
+        """Kill all workers, and stop what was spawned."""
+        for task in list(self._spawned):
+            task.cancel()
+        while self.alive:
+            await self.crash()
 
     def ask(self, removal: str, decision: Decision) -> None:
         """Send a person's message to a removal.
@@ -99,9 +132,9 @@ class Simulation:
         Raises:
             LookupError: no worker is alive, or it drives no such removal.
         """
-        if self._life is None:
+        if not self.alive:
             raise LookupError("no worker is alive")
-        self._life[0].ask(removal, decision)
+        self.alive[0].driver.ask(removal, decision)
 
     def scale(self, name: str, replicas: int) -> None:
         """Change how many pods of a workload are wanted."""
@@ -111,6 +144,14 @@ class Simulation:
     def tell(self, who: str, what: str) -> None:
         """Put a line into the log."""
         self.log.append(f"{self._clock.seconds():10.3f} {who}: {what}")
+
+    def now(self) -> datetime:
+        """Return the true time."""
+        return self._clock.now()
+
+    def seconds(self) -> float:
+        """Return the seconds since the start."""
+        return self._clock.seconds()
 
     async def look(self) -> View:
         """Return what there is now."""
@@ -159,20 +200,22 @@ class Simulation:
             known = set(servers)
 
 
-async def _pause(_wanted: float) -> None:
-    """Replace the cache's random pauses, which no seed decides."""
-    await asyncio.sleep(1)
-
-
 Story = Callable[[Simulation], Awaitable[None]]
 
 
 def simulate(
-    seed: int, story: Story, *, objects: Sequence[Object], most_servers: int = 100, losses: float = 0.0
+    seed: int,
+    story: Story,
+    *,
+    objects: Sequence[Object],
+    most_servers: int = 100,
+    losses: float = 0.0,
+    longest_binding: timedelta = _AT_ONCE,
+    has_worker: bool = True,
 ) -> Simulation:
     """Let `story` happen to a world that holds `objects`, and return the simulation with its log.
 
-    The same seed and story give the same log, in any process.
+    The same seed and story give the same log, in any process. Without `has_worker`, the story starts the first one.
 
     Raises:
         ExceptionGroup: the story, the driver or a controller failed; it holds the cause.
@@ -181,12 +224,20 @@ def simulate(
 
     async def main() -> Simulation:
         async with asyncio.TaskGroup() as group:
-            simulation = Simulation(seed, clock=clock, group=group, most_servers=most_servers, losses=losses)
+            simulation = Simulation(
+                seed,
+                clock=clock,
+                group=group,
+                most_servers=most_servers,
+                losses=losses,
+                longest_binding=longest_binding,
+            )
             await simulation.world.apply(*objects)
             tasks = simulation.begin()
-            simulation.start()
+            if has_worker:
+                simulation.start()
             await story(simulation)
-            await simulation.crash()
+            await simulation.end()
             for task in tasks:
                 task.cancel()
         return simulation

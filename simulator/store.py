@@ -21,6 +21,9 @@ Key = tuple[str, str]
 Place = tuple[str, str]
 """Group and plural of a resource."""
 
+Observer = Callable[[Resource, Change], None]
+"""Told of each write in its place, with no delay; it must be quick, and write nothing."""
+
 DEFINITION_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 """Holds a definition until its instances are gone."""
 
@@ -50,6 +53,11 @@ class Store:
         self._dependents: defaultdict[str, set[tuple[Resource, Key]]] = defaultdict(set)
         self._gone_uids: set[str] = set()
         self._undefined: set[Place] = set()
+        self._observers: list[Observer] = []
+
+    def observe(self, observer: Observer) -> None:
+        """Call `observer` within every write from now on; the objects of a change are the stored ones."""
+        self._observers.append(observer)
 
     def shelf(self, resource: Resource) -> Shelf:
         """Return where the objects of the resource are.
@@ -136,7 +144,10 @@ class Store:
     def _append(self, shelf: Shelf, kind: Kind, item: Object, before: Object | None) -> None:
         self.version += 1
         item["metadata"]["resourceVersion"] = str(self.version)
-        shelf.history.append(Change(self.version, kind, item, before))
+        change = Change(self.version, kind, item, before)
+        shelf.history.append(change)
+        for observer in self._observers:
+            observer(shelf.resource, change)
 
     def _index_owners(self, resource: Resource, key: Key, before: Object | None, after: Object | None) -> None:
         was, owners = _owner_uids(before), _owner_uids(after)

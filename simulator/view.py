@@ -10,7 +10,7 @@ from simulator.world import CLUSTER_NAME, World
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Objects by name; pods that have finished are left out."""
+    """Objects by name, as they are stored: nobody may change them. Pods that have finished are left out."""
 
     pods: dict[str, Object]
     """By namespace/name."""
@@ -44,12 +44,12 @@ class View:
 async def look(world: World) -> View:
     """Return what there is now."""
     cluster = world.cluster
-    pods = (await cluster.list(PODS)).items
+    pods = cluster.peek(PODS)
     return View(
         pods={f"{p['metadata']['namespace']}/{p['metadata']['name']}": p for p in pods if occupies(p)},
-        nodes=_by_name((await cluster.list(NODES)).items),
-        requests=_by_name((await cluster.list(NODE_REQUESTS)).items),
-        removals=_by_name((await cluster.list(NODE_REMOVAL_REQUESTS)).items),
+        nodes=_by_name(cluster.peek(NODES)),
+        requests=_by_name(cluster.peek(NODE_REQUESTS)),
+        removals=_by_name(cluster.peek(NODE_REMOVAL_REQUESTS)),
         servers={s.name: s for s in await world.provider.list(CLUSTER_NAME)},
     )
 

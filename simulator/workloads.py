@@ -75,7 +75,7 @@ class Workloads:
         """Compare each workload with its pods once and return whether pods were created or deleted."""
         if not self._workloads:
             return False
-        pods = (await self._cluster.list(PODS)).items
+        pods = self._cluster.peek(PODS)
         owned: dict[str, list[Object]] = {w.uid: [] for w in self._workloads.values()}
         for pod in pods:
             owner = _controller(pod)
@@ -121,11 +121,10 @@ class Daemons:
         Source: Kubernetes docs, "DaemonSet": pods are bound by the scheduler, held to their node by a
         required affinity on its name; a NoSchedule taint keeps new pods away and leaves running ones.
         """
-        sets = (await self._cluster.list(DAEMON_SETS)).items
+        sets = self._cluster.peek(DAEMON_SETS)
         if not sets:
             return False
-        nodes = (await self._cluster.list(NODES)).items
-        pods = (await self._cluster.list(PODS)).items
+        nodes, pods = self._cluster.peek(NODES), self._cluster.peek(PODS)
         changes = [await self._keep(daemon_set, nodes, pods) for daemon_set in sets]
         return any(changes)
 

@@ -6,7 +6,7 @@ It runs on any event loop: in virtual time for tests, on the wall clock for the 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from activities.cluster import (
@@ -21,12 +21,11 @@ from activities.cluster import (
     Cluster,
     Object,
     Resource,
-    WatchEvent,
 )
 from activities.ports import Ports, Reader, in_place
 from activities.providers.kwok import KwokProvider
-from simulator.changes import follow
 from simulator.cluster import MemoryCluster
+from simulator.history import Change
 from simulator.kubelet import Kubelet
 from simulator.scheduler import Scheduler
 from simulator.workloads import Daemons, Workloads
@@ -34,6 +33,9 @@ from simulator.workloads import Daemons, Workloads
 NAMESPACE: Final = "growth-system"
 CLUSTER_NAME: Final = "simulated"
 _OURS: Final = (NODE_POOLS, KWOK_NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+_MOVING: Final = (PODS, NODES, DAEMON_SETS, CONFIG_MAPS, KWOK_NODE_CLASSES)
+"""What controllers react to."""
+_AT_ONCE: Final = timedelta()
 _REACTS_AFTER_SECONDS: Final = 0.02
 """Controllers see changes a little later and several at once, as through their watches."""
 _PASSES: Final = 1000
@@ -50,9 +52,10 @@ class World:
     Args:
         now: the time, UTC.
         seed: decides the scheduler's ties.
+        longest_binding: how long the scheduler may take from its choice to the binding.
     """
 
-    def __init__(self, *, now: Callable[[], datetime], seed: int) -> None:
+    def __init__(self, *, now: Callable[[], datetime], seed: int, longest_binding: timedelta = _AT_ONCE) -> None:
         self._now = now
         self.cluster = MemoryCluster(now)
         self.cluster.install_definitions(_definition(resource) for resource in _OURS)
@@ -60,7 +63,7 @@ class World:
         self.workloads = Workloads(self.cluster)
         self._daemons = Daemons(self.cluster)
         self._kubelet = Kubelet(self.cluster, now=now)
-        self._scheduler = Scheduler(self.cluster, now=now, seed=seed)
+        self._scheduler = Scheduler(self.cluster, now=now, seed=seed, longest_binding=longest_binding)
         self._changed = asyncio.Event()
         self._boot_ends_at: datetime | None = None
 
@@ -115,26 +118,23 @@ class World:
 
     async def run(self) -> None:
         """Keep the world moving until cancelled."""
+        self.cluster.observe(self._note)
+        while True:
+            self._changed.clear()
+            await self.settle()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._rests_for()):
+                    await self._changed.wait()
+            await asyncio.sleep(_REACTS_AFTER_SECONDS)
 
-        def note(_event: WatchEvent) -> None:
+    def _note(self, resource: Resource, _change: Change) -> None:
+        if resource in _MOVING:
             self.wake()
 
-        async with asyncio.TaskGroup() as group:
-            for resource in (PODS, NODES, DAEMON_SETS, CONFIG_MAPS, KWOK_NODE_CLASSES):
-                group.create_task(follow(self.cluster, resource, note))
-            while True:
-                self._changed.clear()
-                await self.settle()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._boot_takes()):
-                        await self._changed.wait()
-                await asyncio.sleep(_REACTS_AFTER_SECONDS)
-
-    def _boot_takes(self) -> float | None:
-        """Return the seconds until the next boot ends, which no change to an object tells."""
-        if self._boot_ends_at is None:
-            return None
-        return max(0.0, (self._boot_ends_at - self._now()).total_seconds())
+    def _rests_for(self) -> float | None:
+        """Return the seconds until the next boot or binding ends, which no change to an object tells."""
+        ends = [at for at in (self._boot_ends_at, self._scheduler.next_binding_at()) if at is not None]
+        return max(0.0, (min(ends) - self._now()).total_seconds()) if ends else None
 
 
 def _definition(resource: Resource) -> Object:

@@ -151,3 +151,19 @@ async def test_a_watch_waits_without_running_and_all_watches_wake(cluster):
     await asyncio.sleep(0)
     await cluster.create(CONFIG_MAPS, config_map("a"), namespace="default")
     assert [event.type for event in await asyncio.gather(*watches)] == ["ADDED"] * 3
+
+
+async def test_an_observer_sees_each_write_in_its_place_before_anybody_else_acts(cluster):
+    seen = []
+    cluster.observe(lambda resource, change: seen.append((resource.kind, change.kind, change.version)))
+    await cluster.create(CONFIG_MAPS, {"metadata": {"name": "a"}}, namespace="n")
+    assert seen == [("ConfigMap", "ADDED", 2)]
+    await cluster.delete(CONFIG_MAPS, "a", namespace="n")
+    assert seen[1:] == [("ConfigMap", "DELETED", 3)]
+
+
+async def test_a_peek_shows_the_stored_objects_in_the_order_of_a_list(cluster):
+    for name in ("b", "a"):
+        await cluster.create(CONFIG_MAPS, {"metadata": {"name": name}}, namespace="n")
+    assert cluster.peek(CONFIG_MAPS) == (await cluster.list(CONFIG_MAPS)).items
+    assert cluster.peek(CONFIG_MAPS)[0] is cluster.peek(CONFIG_MAPS)[0]

@@ -7,7 +7,7 @@ from activities.errors import AlreadyExists, NotFound, Unreachable
 from simulator.changes import follow
 from simulator.clock import VirtualClock, run
 from simulator.cluster import MemoryCluster
-from simulator.connection import Connection
+from simulator.connection import Connection, Health
 
 
 def config_map(name):
@@ -92,7 +92,7 @@ def test_lost_calls_never_take_effect_or_do_or_do_later():
 
         async def main():
             cluster = MemoryCluster(clock.now)
-            connection = Connection(cluster, seed=str(seed), losses=1.0)
+            connection = Connection(cluster, seed=str(seed), health=Health(losses=1.0))
             with pytest.raises(Unreachable):
                 await connection.create(CONFIG_MAPS, config_map("a"), namespace="n")
             at_once = await names(cluster)
@@ -129,3 +129,50 @@ def test_following_tells_what_is_there_and_what_changes_also_after_a_watch_expir
 
     run(main, clock)
     assert {name for _, name in seen[2:]} == set("bcdef")
+
+
+def test_a_client_may_die_right_after_the_effect_of_one_of_its_writes():
+    clock = VirtualClock()
+    deaths = []
+
+    async def main():
+        cluster = MemoryCluster(clock.now)
+        health = Health(dies_after=2)
+        connection = Connection(cluster, seed="1", health=health, died=lambda: deaths.append(clock.seconds()))
+        await connection.create(CONFIG_MAPS, config_map("a"), namespace="n")
+        await connection.list(CONFIG_MAPS)
+        with pytest.raises(asyncio.CancelledError):
+            await connection.create(CONFIG_MAPS, config_map("b"), namespace="n")
+        with pytest.raises(asyncio.CancelledError):
+            await connection.create(CONFIG_MAPS, config_map("c"), namespace="n")
+        return await names(cluster)
+
+    assert run(main, clock) == ["a", "b"]
+    assert len(deaths) == 1
+
+
+def test_a_stalled_watch_tells_late_and_in_order():
+    def told(health):
+        clock = VirtualClock()
+        seen = []
+
+        async def main():
+            cluster = MemoryCluster(clock.now)
+            connection = Connection(cluster, seed="1", health=health)
+            task = asyncio.create_task(
+                follow(connection, CONFIG_MAPS, lambda e: seen.append((e.object["metadata"]["name"], clock.seconds())))
+            )
+            await asyncio.sleep(1)
+            for name in "abc":
+                await cluster.create(CONFIG_MAPS, config_map(name), namespace="n")
+            await asyncio.sleep(60)
+            task.cancel()
+
+        run(main, clock)
+        return seen
+
+    assert [name for name, _ in told(Health())] == ["a", "b", "c"]
+    assert told(Health())[-1][1] < 1.1
+    stalled = told(Health(stalls=1.0, longest_stall_seconds=10.0))
+    assert [name for name, _ in stalled] == ["a", "b", "c"]
+    assert 3 < stalled[-1][1] < 31.1

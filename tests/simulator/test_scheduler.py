@@ -1,5 +1,5 @@
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from activities.cluster import NODES, PODS
 from simulator.cluster import MemoryCluster
@@ -123,3 +123,42 @@ async def test_ties_are_broken_by_the_seed_alone():
 
     assert await run(1) == await run(1)
     assert len({tuple((await run(seed)).values()) for seed in range(5)}) > 1
+
+
+async def test_a_slow_binding_holds_its_room_and_takes_effect_whatever_has_become_of_the_node():
+    moment = NOW
+    cluster = MemoryCluster(lambda: moment)
+    scheduler = Scheduler(cluster, now=lambda: moment, seed=1, longest_binding=timedelta(seconds=10))
+    await add_node(cluster, "a", cpu="1")
+    await add_pod(cluster, "first")
+    assert await scheduler.step() is False
+    due = scheduler.next_binding_at()
+    assert due is not None
+    assert NOW < due <= NOW + timedelta(seconds=10)
+    await add_pod(cluster, "second")
+    taint = [{"op": "add", "path": "/spec/taints", "value": [{"key": "k", "effect": "NoSchedule"}]}]
+    await cluster.patch(NODES, "a", taint)
+    await scheduler.step()
+    assert await placement(cluster) == {"first": None, "second": None}
+    moment = due
+    assert await scheduler.step() is True
+    assert await placement(cluster) == {"first": "a", "second": None}
+    assert scheduler.next_binding_at() is None
+
+
+async def test_a_pod_that_is_gone_before_its_binding_is_forgotten():
+    moment = NOW
+    cluster = MemoryCluster(lambda: moment)
+    scheduler = Scheduler(cluster, now=lambda: moment, seed=1, longest_binding=timedelta(seconds=10))
+    await add_node(cluster, "a", cpu="1")
+    await add_pod(cluster, "p")
+    await scheduler.step()
+    await cluster.delete(PODS, "p", namespace="default")
+    await add_pod(cluster, "p")
+    moment = NOW + timedelta(seconds=11)
+    await scheduler.step()
+    # The new pod of that name waits for a binding of its own.
+    assert await placement(cluster) == {"p": None}
+    moment = NOW + timedelta(seconds=22)
+    await scheduler.step()
+    assert await placement(cluster) == {"p": "a"}

@@ -1,0 +1,113 @@
+"""Many histories in a row, on several processes, and what came of them."""
+
+import multiprocessing
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from simulator.campaign.history import play
+from simulator.campaign.mutations import MUTATIONS, Mutation, planted
+
+_AT_ONCE: Final = 4
+"""Seeds that a process is handed at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a process tells of one history: its log stays where it is, for the seed brings it back."""
+
+    seed: int
+    wrong: tuple[str, ...]
+    counts: Counter[str]
+    seconds: float
+
+
+def judge(seed: int) -> Verdict:
+    """Play one history and return what came of it; what breaks it is wrong with it."""
+    try:
+        outcome = play(seed)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is this seed's finding
+        return Verdict(seed, tuple(traceback.format_exception_only(_cause(error))), Counter(), 0.0)
+    return Verdict(seed, outcome.wrong, outcome.counts, outcome.seconds)
+
+
+def _cause(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def run(seeds: range, *, jobs: int) -> Iterator[Verdict]:
+    """Yield the verdict on every seed, in the order of seeds."""
+    if jobs == 1:
+        yield from map(judge, seeds)
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        yield from pool.imap(judge, seeds, chunksize=_AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Catch:
+    """Whether histories found a planted fault."""
+
+    mutation: Mutation
+    seeds: int
+    """Played until one found it, or in vain."""
+    found: str
+    """What was wrong in that history; empty if none found it."""
+
+
+def catch(mutation: Mutation, first: int = 0) -> Catch:
+    """Plant the fault and play histories until one goes wrong, or `mutation.within` are played."""
+    with planted(mutation):
+        for number in range(mutation.within):
+            verdict = judge(first + number)
+            if verdict.wrong:
+                return Catch(mutation, number + 1, verdict.wrong[0])
+    return Catch(mutation, mutation.within, "")
+
+
+def catches(*, jobs: int, first: int = 0) -> Iterator[Catch]:
+    """Yield what came of each planted fault, in the order of `MUTATIONS`."""
+    if jobs == 1:
+        yield from (_catch_at(first, index) for index in range(len(MUTATIONS)))
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        yield from pool.imap(partial(_catch_at, first), range(len(MUTATIONS)))
+
+
+def _catch_at(first: int, index: int) -> Catch:
+    return catch(MUTATIONS[index], first)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened in all histories together."""
+
+    seeds: int = 0
+    seconds: float = 0.0
+    """Virtual ones."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """How often what happened."""
+    histories: Counter[str] = field(default_factory=Counter)
+    """In how many histories it happened."""
+    failed: list[Verdict] = field(default_factory=list)
+
+    def add(self, verdict: Verdict) -> None:
+        """Take one verdict."""
+        self.seeds += 1
+        self.seconds += verdict.seconds
+        self.counts += verdict.counts
+        self.histories.update(what for what, number in verdict.counts.items() if number)
+        if verdict.wrong:
+            self.failed.append(verdict)
+
+    def table(self) -> str:
+        """Return how often what happened, for people."""
+        width = max(map(len, self.counts), default=0)
+        rows = [f"{'what':<{width}} {'times':>8} {'in histories':>12}"]
+        rows += [f"{what:<{width}} {n:>8} {self.histories[what]:>12}" for what, n in sorted(self.counts.items())]
+        return "\n".join(rows)

@@ -1,0 +1,264 @@
+"""Faults planted in the code, to show that histories find such faults: each is a change that a person might make."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import import_module
+from typing import Any, Final
+
+from activities import (
+    fence,
+    removals_cool_off,
+    removals_end,
+    removals_look,
+    removals_server,
+    requests_create,
+    requests_end,
+    requests_node,
+    status,
+)
+from activities import unavailable as notes
+from activities.errors import GrowthError
+from planner import fleet, supply
+from planner import plan as decisions
+from planner.lifecycle import removal, request, unavailable
+from planner.lifecycle.seen import RemovalSeen
+
+Change = tuple[Any, str, Any]
+"""A module or class, the name of what is replaced in it, and what takes its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One planted fault."""
+
+    name: str
+    changes: Callable[[], list[Change]]
+    within: int = 10
+    """Seeds among which at least one finds it."""
+
+
+@contextmanager
+def planted(mutation: Mutation) -> Iterator[None]:
+    """Let the code be wrong for the block."""
+    with ExitStack() as stack:
+        for owner, name, value in mutation.changes():
+            stack.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, value)
+        yield
+
+
+async def _nothing(*_args: Any, **_more: Any) -> None:
+    """Do nothing, where something should be done."""
+
+
+async def _as_it_is(_cluster: Any, node: Any, *_args: Any, **_more: Any) -> Any:
+    """Return the Node without changing it."""
+    return node
+
+
+def _absence_believed_at_once() -> list[Change]:
+    return [(removal, "BELIEVE_ABSENCE_AFTER", timedelta()), (request, "BELIEVE_ABSENCE_AFTER", timedelta())]
+
+
+def _emptiness_not_proved() -> list[Change]:
+    real = removal.next_step
+
+    def next_step(seen: RemovalSeen, decision: Any, now: Any) -> Any:
+        return real(seen.model_copy(update={"occupant_count": 0, "occupants": ()}), decision, now)
+
+    return _steps("removals", removal, next_step)
+
+
+def _taint_does_not_settle() -> list[Change]:
+    return [(removal, "TAINT_SETTLES_AFTER", timedelta(seconds=-60))]
+
+
+def _fence_always_granted() -> list[Change]:
+    return [(fence.Fence, "_is_free", lambda _self, _lease: True)]
+
+
+def _commit_without_condition() -> list[Change]:
+    """Pass the point of no return whatever has been written on the removal since it was read."""
+    real = removals_cool_off.write_step
+
+    async def write_step(cluster: Any, record: Any, act: Any, **more: Any) -> Any:
+        fresh = await cluster.get(record.resource, record.name)
+        return await real(cluster, status.as_record(record.resource, type(record.model), fresh), act, **more)
+
+    return [(removals_cool_off, "write_step", write_step)]
+
+
+def _commit_not_recorded() -> list[Change]:
+    """Delete the server as soon as the Node seems empty, and write the point of no return afterwards."""
+    real = removals_cool_off.commit
+
+    async def commit(ports: Any, recorder: Any, sight: Any, act: Any) -> None:
+        provider = ports.providers[sight.record.model.spec.class_ref.kind]
+        await provider.delete(sight.record.model.spec.server_name)
+        await real(ports, recorder, sight, act)
+
+    return [(removals_cool_off, "commit", commit)]
+
+
+def _others_server_deleted() -> list[Change]:
+    def is_ours(*_args: Any) -> bool:
+        return True
+
+    return [
+        (requests_create, "is_server_of", lambda _server, _uid: True),
+        (removals_look, "is_ours", is_ours),
+        (removals_server, "is_ours", is_ours),
+    ]
+
+
+def _limits_without_those_in_flight() -> list[Change]:
+    def counts(self: fleet.Machine) -> bool:
+        return self.node is not None or self.removal is not None
+
+    return [(fleet.Machine, "counts", property(counts))]
+
+
+def _reservation_never_released() -> list[Change]:
+    return [(requests_node, "lift_taint", _as_it_is)]
+
+
+def _release_ends_no_reservation() -> list[Change]:
+    return [(requests_node, "_end_reservation", _nothing)]
+
+
+def _seats_not_counted() -> list[Change]:
+    """Plan as if no pod had a seat on a coming machine: each round buys for it again."""
+    real = supply.places
+
+    def nothing(snapshot: Any, machines: Any, seating: Any) -> Any:
+        return tuple(p for p in real(snapshot, machines, seating) if p.rank is not supply.Rank.IN_FLIGHT)
+
+    def unseated(*_args: Any) -> Any:
+        return decisions.Seating({}, {}, {})
+
+    return [(decisions, "places", nothing), (decisions, "settle_seats", unseated)]
+
+
+def _shortage_not_remembered() -> list[Change]:
+    async def at_once(ports: Any, *_args: Any) -> Any:
+        return ports.now()
+
+    return [(requests_create, "note_miss", at_once), (requests_end, "note_miss", _nothing)]
+
+
+def _taint_not_lifted_on_cancel() -> list[Change]:
+    return [(removals_cool_off, "change_node", _tainting_only(removals_cool_off.change_node))]
+
+
+def _tainting_only(real: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    async def change_node(cluster: Any, node: Any, *, taints: Any = None, **more: Any) -> Any:
+        before = node.get("spec", {}).get("taints") or []
+        kept = taints if taints is not None and len(taints) > len(before) else before
+        return await real(cluster, node, taints=kept, **more)
+
+    return change_node
+
+
+def _request_ends_before_its_removal_exists() -> list[Change]:
+    return [(requests_end, "order_removal", _nothing)]
+
+
+def _finalizer_dropped_on_sight() -> list[Change]:
+    """End a deleted request at once, whatever has become of its server."""
+    real = request.next_step
+
+    def next_step(seen: Any, now: Any) -> Any:
+        if seen.exists and seen.deleting:
+            return request._finish(request.DELETED, "Deleted")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        return real(seen, now)
+
+    return _steps("requests", request, next_step)
+
+
+def _cool_off_ignored() -> list[Change]:
+    """Begin to delete as soon as the Node is tainted."""
+    real = removal.next_step
+
+    def next_step(seen: RemovalSeen, decision: Any, now: Any) -> Any:
+        if seen.exists and seen.status.tainted_at is not None:
+            past = seen.status.model_copy(update={"scale_down_at": seen.status.tainted_at})
+            seen = seen.model_copy(update={"status": past})
+        return real(seen, decision, now + removal.TAINT_SETTLES_AFTER)
+
+    return _steps("removals", removal, next_step)
+
+
+def _steps(activities: str, home: Any, next_step: Any) -> list[Change]:
+    """Return the changes that put `next_step` in the place of a lifecycle's, where it is defined and used."""
+    return [(home, "next_step", next_step), (import_module(f"activities.{activities}"), "next_step", next_step)]
+
+
+def _delete_believed() -> list[Change]:
+    """Take a delete call's yes for the end of the server."""
+    real = removals_server.delete_server
+
+    async def delete_server(ports: Any, recorder: Any, sight: Any) -> None:
+        await real(ports, recorder, sight)
+        await removals_end.let_go(ports.cluster, await _fresh(ports, sight.record))
+
+    return [(removals_server, "delete_server", delete_server)]
+
+
+async def _fresh(ports: Any, record: Any) -> Any:
+    found = await ports.cluster.get(record.resource, record.name)
+    return status.as_record(record.resource, type(record.model), found)
+
+
+def _unknown_taken_for_refusal() -> list[Change]:
+    """Take a create call without an answer for one that created nothing."""
+
+    async def unknown(self: Any, record: Any, error: GrowthError) -> None:
+        until = self._ports.now() + timedelta(seconds=10)
+        changes = self._parked(record, requests_create.RequestPhase.UNMET, error.reason, str(error), until)
+        await self._settle(record, error.reason, str(error), lambda _: changes)
+
+    return [(requests_create.Outcome, "unknown", unknown)]
+
+
+def _planner_buys_without_bounds() -> list[Change]:
+    return [(decisions, "room_left", _unbounded(decisions.room_left))]
+
+
+def _unbounded(real: Callable[..., Any]) -> Callable[..., Any]:
+    def room_left(machines: Any, offers: Any) -> Any:
+        return real([m for m in machines if m.removal is None], offers)
+
+    return room_left
+
+
+def _misses_never_grow() -> list[Change]:
+    return [
+        (unavailable, "with_miss", lambda entries, *_a, **_m: entries),
+        (notes, "with_miss", lambda e, *_a, **_m: e),
+    ]
+
+
+MUTATIONS: Final = (
+    Mutation("absence is believed at once", _absence_believed_at_once, within=200),
+    Mutation("emptiness is not proved", _emptiness_not_proved),
+    Mutation("the taint gets no time to settle", _taint_does_not_settle, within=60),
+    Mutation("the fence is always granted", _fence_always_granted, within=80),
+    Mutation("the point of no return is not conditional", _commit_without_condition, within=60),
+    Mutation("the server is deleted before the point of no return is written", _commit_not_recorded),
+    Mutation("another's server is adopted and deleted", _others_server_deleted, within=80),
+    Mutation("bounds leave out machines in flight", _limits_without_those_in_flight, within=40),
+    Mutation("bounds leave out machines under removal", _planner_buys_without_bounds, within=60),
+    Mutation("the reservation's taint is never lifted", _reservation_never_released),
+    Mutation("the end of a reservation is not written", _release_ends_no_reservation),
+    Mutation("reservations and machines in flight are ignored", _seats_not_counted),
+    Mutation("shortages are not remembered", _shortage_not_remembered, within=60),
+    Mutation("a cancel leaves the taint", _taint_not_lifted_on_cancel),
+    Mutation("the request ends before its removal exists", _request_ends_before_its_removal_exists),
+    Mutation("the finalizer is dropped on sight", _finalizer_dropped_on_sight),
+    Mutation("the cool-off is ignored", _cool_off_ignored),
+    Mutation("a delete call's yes is believed", _delete_believed),
+    Mutation("no answer is taken for a refusal", _unknown_taken_for_refusal),
+    Mutation("misses are not counted", _misses_never_grow, within=60),
+)

@@ -1,0 +1,208 @@
+"""The course of a history: deeds at random moments, then calm, then an end without load."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from random import Random
+from typing import Final
+
+from activities.cluster import NODE_POOLS, NODES
+from activities.errors import NotFound
+from api.keys import LABEL_ABANDONED
+from simulator.campaign.cloud import Cloud, Trouble
+from simulator.campaign.end import End
+from simulator.campaign.operators import Operators
+from simulator.campaign.people import People
+from simulator.campaign.rules import Rules
+from simulator.campaign.scenario import Scenario
+from simulator.campaign.weather import Weather
+from simulator.campaign.witness import Witness, labels_of
+from simulator.campaign.workers import Workers
+from simulator.history import Change
+from simulator.simulation import Simulation
+
+_LOOK_SECONDS: Final = 2.0
+_TROUBLE_WITH_LOAD: Final = 0.8
+_IMPATIENT: Final = 0.5
+_TWO_AT_FIRST: Final = 0.3
+"""Share of histories that begin with two workers."""
+_TROUBLE_AT_FIRST: Final = 0.5
+_AT_FIRST: Final = (
+    Trouble.SOLD_OUT,
+    Trouble.CREATE_LATE,
+    Trouble.CREATE_LOST,
+    Trouble.CREATE_REPLY_LOST,
+    Trouble.NAME_TAKEN,
+)
+"""What meets the first machines."""
+_SERVED_WITHIN_SECONDS: Final = 600.0
+_SETTLED_WITHIN_SECONDS: Final = 1500.0
+"""All time-outs and pauses of the scenario, and ten minutes until a server may count as an orphan, are over then."""
+_REST_SECONDS: Final = 20.0
+"""What is true shall stay true: two rounds."""
+
+Deed = Callable[[], Awaitable[object]]
+Holds = Callable[[], list[str]]
+"""Returns what is wrong, nothing when all is right."""
+
+
+class Unsettled(Exception):
+    """When all was quiet, something stayed wrong for longer than it may."""
+
+
+class Story:
+    """One history.
+
+    Args:
+        sim: the simulation.
+        scenario: its world.
+        random: decides what happens when.
+    """
+
+    def __init__(self, sim: Simulation, scenario: Scenario, random: Random) -> None:
+        self._sim = sim
+        self._scenario = scenario
+        self._random = random
+        self.cloud = Cloud(sim.world, random=random, seconds=sim.seconds, spawn=sim.spawn)
+        self.witness = Witness(sim.seconds)
+        self.rules = Rules(
+            self.witness,
+            self.cloud,
+            tell=lambda what: sim.tell("rules", what),
+            now=sim.now,
+            may_leap=lambda: any(life.ahead for life in sim.alive),
+        )
+        self._operators = Operators(sim, witness=self.witness, scenario=scenario, random=random)
+        self._people = People(
+            sim,
+            cloud=self.cloud,
+            witness=self.witness,
+            operators=self._operators,
+            scenario=scenario,
+            random=random,
+        )
+        self._weather = Weather(sim, cloud=self.cloud, random=random)
+        self._workers = Workers(sim, scenario=scenario, random=random)
+        for observer in (self.rules.note, self.witness.note, self._people.note):
+            sim.world.cluster.observe(observer)
+        for pool in sim.world.cluster.peek(NODE_POOLS):
+            self.witness.note(NODE_POOLS, Change(0, "ADDED", pool, None))
+        self._end = End(sim, self.witness, self.cloud.foreign)
+
+    async def run(self) -> None:
+        """Let it happen.
+
+        Raises:
+            Unsettled: it never comes to rest, or in a wrong state.
+        """
+        deeds = self._deeds()
+        for workload in self._scenario.workloads:
+            self._sim.world.workloads.add(workload)
+        self._sim.world.wake()
+        for _ in range(1 if self._random.random() >= _TWO_AT_FIRST else 2):
+            self._workers.start()
+        if self._random.random() < _TROUBLE_AT_FIRST:
+            self._weather.trouble(_AT_FIRST)
+            await self._lose_patience()
+        for _ in range(self._random.randint(4, 10)):
+            await asyncio.sleep(self._random.choice([self._random.uniform(0, 4), self._random.uniform(0, 25)]))
+            deed = self._random.choices(list(deeds), weights=[weight for weight, _ in deeds.values()])[0]
+            self.witness.counts[f"deed: {deed}"] += 1
+            await deeds[deed][1]()
+        await self._calm_down()
+        await self._until(self._end.unserved, "every pod that can be is served", within=_SERVED_WITHIN_SECONDS)
+        self._sim.world.workloads.scale_all(0)
+        self._sim.world.wake()
+        await self._until(self._settled, "all has settled without load", within=_SETTLED_WITHIN_SECONDS)
+
+    def _deeds(self) -> dict[str, tuple[int, Deed]]:
+        people, operators, weather, workers = self._people, self._operators, self._weather, self._workers
+        return {
+            "scale": (8, people.scale),
+            "evict a pod": (3, people.evict),
+            "delete a request": (3, people.delete_request),
+            "delete a removal": (2, people.delete_removal),
+            "delete a node": (2, people.delete_node),
+            "delete a server": (2, people.delete_server),
+            "decide by annotation": (3, operators.annotate_removal),
+            "decide by message": (2, operators.ask_removal),
+            "keep a node": (1, operators.keep_node),
+            "edit a pool": (2, operators.edit_pool),
+            "delete a pool": (1, operators.delete_pool),
+            "trouble in the cloud": (9, self._trouble),
+            "no boot": (2, weather.stop_boots),
+            "change of stock": (1, weather.change_stock),
+            "watches expire": (1, weather.expire_watches),
+            "others have a server": (1, weather.plant_server),
+            "worker dies": (4, workers.crash),
+            "worker dies after a write": (4, workers.doom),
+            "second worker": (3, workers.double),
+            "second worker ends": (1, workers.single),
+            "clock jumps": (2, workers.leap),
+        }
+
+    async def _trouble(self) -> None:
+        """Let the cloud fail when it is needed: mostly together with a change of load."""
+        trouble = self._weather.trouble()
+        if self._random.random() >= _TROUBLE_WITH_LOAD:
+            return
+        if trouble.startswith("delete"):
+            self._sim.world.workloads.scale_all(0)
+            self._sim.world.wake()
+            # Until machines are idle, cool off, and the first delete calls have failed.
+            await asyncio.sleep(self._random.uniform(0, 40))
+            return
+        await self._people.scale_up()
+        await self._lose_patience()
+
+    async def _lose_patience(self) -> None:
+        if self._random.random() < _IMPATIENT:
+            await asyncio.sleep(self._random.uniform(1, 10))
+            await self._people.delete_unanswered()
+
+    async def _calm_down(self) -> None:
+        self._sim.tell("story", "calms down")
+        self._workers.calm()
+        self._people.is_calm = True
+        await self._weather.calm()
+        while not await self._operators.restore():  # noqa: ASYNC110 - a pool goes when a round lets it go, which tells nobody
+            await asyncio.sleep(_LOOK_SECONDS)
+        for life in self._sim.alive:
+            self._sim.tell("story", f"incarnation {life.number} is alive")
+
+    def _settled(self) -> list[str]:
+        least = {name: pool["spec"]["limits"].get("min", 0) for name, pool in self._scenario.pools.items()}
+        return [*self._end.unsettled(), *self._end.surplus(least)]
+
+    async def _until(self, wrong: Holds, what: str, *, within: float) -> None:
+        deadline = self._sim.seconds() + within
+        right_since: float | None = None
+        while True:
+            await self._tidy()
+            found = wrong()
+            now = self._sim.seconds()
+            if found:
+                right_since = None
+            elif right_since is None:
+                right_since = now
+            elif now - right_since >= _REST_SECONDS:
+                self._sim.tell("story", f"{what}")
+                return
+            if now >= deadline and found:
+                raise Unsettled(f"not within {within:.0f} s: {what}: {'; '.join(found)}")
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _tidy(self) -> None:
+        """Let people do what only they can: end what they abandoned, and several orphans at once."""
+        for name, record in sorted(self.witness.servers.items()):
+            if LABEL_ABANDONED in labels_of(record):
+                self.witness.counts["abandoned servers"] += 1
+                await self.cloud.lose(name)
+                with suppress(NotFound):
+                    await self._sim.world.cluster.delete(NODES, name)
+        orphans = self._end.orphans()
+        # A sweep does not believe in several orphans at once, and asks people to order their removal.
+        if len(orphans) > 1:
+            for name in orphans:
+                self.witness.counts["orphans removed by hand"] += 1
+                await self._operators.order_removal(name)

@@ -1,0 +1,81 @@
+"""Random histories with faults of every kind; `make simulate` plays a thousand, here is a sample."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from simulator.campaign import __main__ as command
+from simulator.campaign.campaign import Tally, Verdict, judge
+from simulator.campaign.history import play
+
+BLOCK = 5
+"""Seeds of one test: few enough for its time-out, enough not to be all overhead."""
+
+
+@pytest.mark.parametrize("first", range(0, 100, BLOCK))
+def test_whatever_happens_nothing_is_lost_and_nothing_comes_twice(first):
+    verdicts = [judge(seed) for seed in range(first, first + BLOCK)]
+    wrong = {verdict.seed: verdict.wrong for verdict in verdicts if verdict.wrong}
+    assert wrong == {}, f"repeat one: python -m simulator.campaign --seeds 1 --first {min(wrong)}"
+
+
+def test_the_history_of_a_seed_is_the_same_in_every_process():
+    program = "import test_campaign as t; print(t.digest(7))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": ".:tests/simulator"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert found == {digest(7)}
+
+
+def digest(seed):
+    return hashlib.sha256("\n".join(play(seed).log).encode()).hexdigest()
+
+
+def test_one_seed_prints_its_log(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["campaign", "--seeds", "1", "--first", "3"])
+    assert command.main() == 0
+    told = capsys.readouterr().out
+    assert "incarnation 1 begins" in told
+    assert "story: all has settled without load" in told
+    assert told.endswith("nothing was wrong\n")
+
+
+def test_a_wrong_history_is_told_with_the_command_that_repeats_it(monkeypatch, capsys):
+    def told_of(seed):
+        wrong = ("server a was made 3 times",) if seed == 6 else ()
+        return Verdict(seed, wrong, Counter({"servers bought": 2}), 60.0)
+
+    monkeypatch.setattr("simulator.campaign.campaign.judge", told_of)
+    monkeypatch.setattr(sys, "argv", ["campaign", "--seeds", "3", "--first", "5", "--jobs", "1"])
+    assert command.main() == 1
+    told = capsys.readouterr().out
+    assert "seed 6: server a was made 3 times" in told
+    assert "repeat it: python -m simulator.campaign --seeds 1 --first 6" in told
+    assert "3 histories" in told
+    assert "1 wrong" in told
+
+
+def test_a_history_that_breaks_is_wrong(monkeypatch):
+    def broken(_seed):
+        raise ExceptionGroup("tasks", [ExceptionGroup("more", [KeyError("spec")])])
+
+    monkeypatch.setattr("simulator.campaign.campaign.play", broken)
+    assert judge(4).wrong == ("KeyError: 'spec'\n",)
+
+
+def test_the_table_tells_how_often_what_happened_and_in_how_many_histories():
+    tally = Tally()
+    for seed, number in enumerate((3, 0, 2)):
+        tally.add(Verdict(seed, (), Counter({"servers bought": number}), 60.0))
+    assert tally.table().splitlines()[1].split() == ["servers", "bought", "5", "2"]
