@@ -7,7 +7,7 @@ are conditional on the version that was read.
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from typing import Final
 
 from activities.cluster import Cluster, Object, ObjectList, Resource, WatchEvent
@@ -82,9 +82,9 @@ class Cache:
             raise Unreachable(f"list {resource.plural}: the cache has none yet")
         return ObjectList(list(store.items.values()), store.version)
 
-    def synced(self) -> bool:
-        """Return whether every resource has been listed."""
-        return all(store.version for store in self._stores.values())
+    def synced(self, but: Container[Resource] = ()) -> bool:
+        """Return whether every resource has been listed, some left out."""
+        return all(store.version for resource, store in self._stores.items() if resource not in but)
 
     async def wait_until_synced(self) -> None:
         """Wait until every resource has been listed."""

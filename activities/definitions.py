@@ -4,7 +4,7 @@ Deleting a CustomResourceDefinition marks all its objects as deleted, which must
 to delete the machines: then nothing is decided and no cloud is called. Source: design §3, Deleting.
 """
 
-from activities.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Resource
+from activities.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource
 from activities.errors import NotFound
 from activities.ports import Ports
 from api.keys import GROUP, VERSION
@@ -21,12 +21,30 @@ async def are_going(ports: Ports) -> bool:
     Raises:
         Unreachable: the API server does not answer.
     """
+    found = await _found(ports)
+    return None in found or any(_is_deleted(one) for one in found)
+
+
+async def are_being_deleted(ports: Ports) -> bool:
+    """Return whether the definition of one of our kinds is being deleted and still there, read live.
+
+    Raises:
+        Unreachable: the API server does not answer.
+    """
+    return any(_is_deleted(one) for one in await _found(ports))
+
+
+async def _found(ports: Ports) -> list[Object | None]:
+    """Return the definitions of our kinds, None for one that does not exist."""
     ours = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, *(class_resource(kind) for kind in ports.providers))
+    found: list[Object | None] = []
     for resource in ours:
         try:
-            definition = await ports.cluster.get(CRDS, f"{resource.plural}.{resource.group}")
+            found.append(await ports.cluster.get(CRDS, f"{resource.plural}.{resource.group}"))
         except NotFound:
-            return True
-        if "deletionTimestamp" in definition["metadata"]:
-            return True
-    return False
+            found.append(None)
+    return found
+
+
+def _is_deleted(definition: Object | None) -> bool:
+    return definition is not None and "deletionTimestamp" in definition["metadata"]

@@ -1,7 +1,7 @@
 """Puts ports, activities and workflows together. Any ports will do: the real cluster's, or the simulator's."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
@@ -11,12 +11,16 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.cache import Cache
-from activities.errors import GrowthError
+from activities.cluster import Resource
+from activities.definitions import are_being_deleted
+from activities.errors import GrowthError, NotFound
 from activities.ports import Ports
 from activities.providers.kwok import KwokProvider
 from activities.registry import all_activities
+from api.keys import GROUP
 from worker.interceptor import ActivityInterceptor
 from worker.keeper import PERIOD, Keeper
+from worker.polling import polling
 from worker.repeated import Repeated
 from worker.sandbox import WORKFLOWS, workflow_runner
 from worker.settings import task_queue
@@ -81,15 +85,21 @@ async def at_work(
         loops = [group.create_task(cache.run(), name="cache")]
         try:
             waiting_for(FIRST_LIST)
-            await _synced(cache, waiting_for)
+            await _synced(ports, cache, waiting_for)
             kwok = [one for one in ports.providers.values() if isinstance(one, KwokProvider)]
             loops += [group.create_task(_boot(one)) for one in kwok]
-            waiting_for(OWN_NAMESPACES)
-            await keeper.prepare(lambda reason: waiting_for(f"{OWN_NAMESPACES}: {reason}"))
-            loops.append(group.create_task(keeper.run(), name="keeper"))
-            async with temporal_worker(client, ports):
+
+            async def prepare() -> None:
+                waiting_for(OWN_NAMESPACES)
+                await keeper.prepare(lambda reason: waiting_for(f"{OWN_NAMESPACES}: {reason}"))
+
+            def begins() -> None:
                 waiting_for("")
                 watches.nudge("worker started")
+
+            await prepare()
+            loops.append(group.create_task(keeper.run(), name="keeper"))
+            async with polling(lambda: temporal_worker(client, ports), prepare, begins):
                 yield
                 # From here on the worker takes no new task; what has begun may still need the loops.
                 waiting_for("nothing: the worker stops")
@@ -99,17 +109,36 @@ async def at_work(
                 loop.cancel()
 
 
-async def _synced(cache: Cache, waiting_for: Callable[[str], None]) -> None:
+async def _synced(ports: Ports, cache: Cache, waiting_for: Callable[[str], None]) -> None:
     """Wait until everything is listed, and tell why it is not: a worker may be there before kinds and rights are."""
     told = Repeated(log)
     while True:
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_SECONDS):
                 return await cache.wait_until_synced()
-        reason = trouble(cache.failures())
+        failures = cache.failures()
+        if await _are_kinds_going(ports, cache, failures):
+            log.warning("Growth's kinds are being removed: what is left of them is let go")
+            return None
+        reason = trouble(failures)
         waiting_for(f"{FIRST_LIST}: {reason}" if reason else FIRST_LIST)
         if reason:
             told.warn(f"waiting for {FIRST_LIST}: {reason}")
+
+
+async def _are_kinds_going(ports: Ports, cache: Cache, failures: Mapping[Resource, GrowthError]) -> bool:
+    """Return whether only such kinds are missing as are being removed.
+
+    Those that still have objects cannot go before a worker has taken its finalizers off.
+    """
+    are_ours = all(resource.group == GROUP and isinstance(error, NotFound) for resource, error in failures.items())
+    if not failures or not are_ours or not cache.synced(failures):
+        return False
+    try:
+        return await are_being_deleted(ports)
+    except GrowthError as error:
+        log.debug("cannot look at Growth's definitions", error=str(error))
+        return False
 
 
 async def _boot(provider: KwokProvider) -> None:

@@ -1,0 +1,46 @@
+"""The worker dies before and after every effect of every activity, and the world is right in the end."""
+
+from random import Random
+
+import pytest
+
+from activities.registry import all_activities
+from tests.activities.lives import Life
+from tests.chaos.play import all_of, kill_at
+from tests.chaos.points import BESIDE
+from tests.chaos.stories import STORIES
+from tests.chaos.table import by, keep, rows
+
+SEED = 6
+SAMPLE = 20
+BY_NAME = {story.name: story for story in STORIES}
+
+
+def each_once(points):
+    """Return every point once, in a story drawn by the seed from those that meet it."""
+    pairs = [(name, point) for name in sorted(points) for point in sorted(points[name])]
+    Random(SEED).shuffle(pairs)
+    return list({point: (BY_NAME[name], point) for name, point in pairs}.values())
+
+
+@pytest.mark.timeout(240)
+async def test_each_activity_is_met_and_a_worker_may_die_at_sampled_points(service, points):
+    met = {point.activity for of in points.values() for point in of}
+    names = {one.__name__ for one in all_activities(Life().ports)}
+    assert met >= names, f"no story meets {sorted(names - met)}: add one to tests/chaos/stories.py"
+    assert met - names == {BESIDE}
+    sample = Random(SEED).sample(each_once(points), SAMPLE)
+    ends = await all_of(sample, lambda pair: kill_at(service, *pair))
+    assert not [str(end) for end in ends if end.wrong]
+    assert sum(end.met and end.lives > 1 for end in ends) >= SAMPLE - 2
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(3600)
+async def test_a_worker_killed_at_any_point_leaves_the_right_world(service, points):
+    pairs = each_once(points)
+    ends = await all_of(pairs, lambda pair: kill_at(service, *pair))
+    named = [(point.activity, end) for (_, point), end in zip(pairs, ends, strict=True)]
+    keep("kill points", rows(by(named), ("Activity", "Kill points", "Outcome")))
+    assert not [str(end) for end in ends if end.wrong]
+    assert sum(end.met and end.lives > 1 for end in ends) >= 0.97 * len(ends)
