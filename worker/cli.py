@@ -135,3 +135,4 @@ app.command(
 )
 app.command("worker.lifecycle_commands:requests", name="requests", help="Machines that shall come.")
 app.command("worker.lifecycle_commands:removals", name="removals", help="Machines that shall go.")
+app.command("worker.purge_command:purge", name="purge", help="Everything of a cluster: shown, then removed.")

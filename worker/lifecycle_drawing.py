@@ -58,8 +58,9 @@ NodeRemovalRequest deletes the server for certain.
     "NodeRemovalRequest": """\
 ## NodeRemovalRequest: a machine that shall go
 
-*Pending* is the cool-off, which can be cancelled; the arrow to *Deprovisioning* is the point of no return. A machine
-that the provider does not delete parks in *CouldNotRemove*, and waits for a person or for its next try.
+*Pending* is the cool-off, which can be cancelled; so can *Draining*, in which pods are asked to leave, in pools of mode
+`drain`. The arrow to *Deprovisioning* is the point of no return. A machine that the provider does not delete parks in
+*CouldNotRemove*, and waits for a person or for its next try.
 
 `kubectl get noderemovalrequests` shows under WHY the reason of the removal as a whole: `Empty` (a round found the
 machine idle), `PoolDeleted`, `Requested` (made by hand), or that for which its request gave the machine up.

@@ -84,13 +84,27 @@ class Watches:
     def _pod(self, before: Object | None, after: Object | None) -> None:
         if before is not None and not _has_ended(before) and (after is None or _has_ended(after)):
             self._calm.add(self._planner, "pod ended")
+        if before is not None:
+            self._pod_of_removal(before, after)
         if after is None:
             return
-        if _is_unschedulable(after) and not (before is not None and _is_unschedulable(before)):
-            self.nudge("pod unschedulable")
+        if _is_unschedulable(after):
+            if before is None or not _is_unschedulable(before):
+                self.nudge("pod unschedulable")
+            elif _nominated_node(before) and not _nominated_node(after):
+                self.nudge("nomination ended")
         node = _node_of(after)
         if node in self._requests and not (before is not None and _node_of(before)):
             self._wake(request_workflow_id(self._name, self._requests[node]), "pod bound")
+
+    def _pod_of_removal(self, before: Object, after: Object | None) -> None:
+        """Wake the removal of a pod's node when the pod keeps it no more, or its people wish something else."""
+        node = _node_of(before)
+        if node not in self._removals:
+            return
+        ends = not _has_ended(before) and (after is None or _has_ended(after))
+        if ends or (after is not None and _kept(before) != _kept(after)):
+            self._wake(removal_workflow_id(self._name, self._removals[node]), "pod ended, kept or freed")
 
     def _node(self, name: str, before: Object | None, after: Object | None) -> None:
         if after is None:
@@ -168,6 +182,10 @@ def _node_of(pod: Object) -> str:
     return pod.get("spec", {}).get("nodeName") or ""
 
 
+def _nominated_node(pod: Object) -> str:
+    return pod.get("status", {}).get("nominatedNodeName") or ""
+
+
 def _is_bound(claim: Object) -> bool:
     """Whether the scheduler takes the claim for bound."""
     return _BIND_COMPLETED in (claim["metadata"].get("annotations") or {})
@@ -181,7 +199,12 @@ def _supply(node: Object) -> tuple[bool, bool]:
 
 def _standing(node: Object) -> tuple[bool, str]:
     """Return what else a lifecycle asks of its Node: that it goes, that a person keeps it."""
-    return _is_going(node), (node["metadata"].get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE, "")
+    return _is_going(node), _kept(node)
+
+
+def _kept(item: Object) -> str:
+    """Return why a person wants this Node or pod to stay; empty if nobody does."""
+    return (item["metadata"].get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE, "")
 
 
 def _wish(item: Object) -> tuple[bool, bool, int, dict[str, str]]:

@@ -26,6 +26,7 @@ from api.v1alpha1.kwok_node_class import KwokNodeClass
 from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps
 from planner.lifecycle.step import Act, EffectInput
+from simulator.budgets import POD_DISRUPTION_BUDGETS
 from simulator.cluster import MemoryCluster
 from tests.activities import bodies
 from tests.activities.rounds import FlakyCluster
@@ -199,6 +200,30 @@ class Life:
         body = bodies.pod(name, node_name=NAME if bound else None, **fields)
         created = await MemoryCluster.create(self.cluster, PODS, body, namespace="shop")
         return {"namespace": "shop", "name": name, "uid": created["metadata"]["uid"]}
+
+    async def run_pod(self, name="web-1", *, owner="web", labels=None, annotations=None, **fields):
+        """A healthy pod on the Node, of a controller unless `owner` is None."""
+        await self.add_pod(name, bound=True, owner=owner, **fields)
+        pod = await self.find(PODS, name, "shop")
+        metadata = {"labels": labels or {"app": "web"}, "annotations": annotations or {}}
+        change = [operation for key, of in metadata.items() for operation in set_field(pod, ("metadata", key), of)]
+        if owner is None:
+            change += set_field(pod, ("metadata", "ownerReferences"), None)
+        await MemoryCluster.patch(self.cluster, PODS, name, change, namespace="shop")
+        healthy = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        await self.set_pod_status(healthy, name)
+
+    async def set_pod_status(self, status, name="web-1"):
+        change = [{"op": "add", "path": "/status", "value": status}]
+        await MemoryCluster.patch(self.cluster, PODS, name, change, namespace="shop", subresource="status")
+
+    async def add_budget(self, name="web", **spec):
+        """A PodDisruptionBudget over the pods of the app web; without a spec it never allows one to go."""
+        body = {
+            "metadata": {"name": name},
+            "spec": {"selector": {"matchLabels": {"app": "web"}}} | (spec or {"maxUnavailable": 0}),
+        }
+        await MemoryCluster.create(self.cluster, POD_DISRUPTION_BUDGETS, body, namespace="shop")
 
     async def request(self):
         return await self.find(NODE_REQUESTS)

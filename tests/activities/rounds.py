@@ -71,6 +71,11 @@ class FlakyCluster(MemoryCluster):
         await super().delete(resource, name, namespace=namespace, uid=uid, resource_version=resource_version)
         self._after()
 
+    async def evict(self, name, *, namespace, uid):
+        self._before("evict", PODS, name)
+        await super().evict(name, namespace=namespace, uid=uid)
+        self._after()
+
     def _before(self, verb, resource, name):
         self.writes.append(f"{verb} {resource.plural}/{name}")
         if self.crash_at == len(self.writes):

@@ -36,6 +36,7 @@ COOLED = {"phase": "Pending", "scaleDownAt": START, "taintedAt": ASKED}
 CANCELLED = COOLED | {"cancel": {"at": "2026-11-01T12:00:00Z", "by": "Ada"}}
 LEAVING = {"phase": "Deprovisioning"}
 USED_UP = LEAVING | {"removalAttempts": 5, "removeAttemptedAt": ASKED}
+DRAINING = COOLED | {"phase": "Draining", "drainStartedAt": START}
 PARKED = USED_UP | {"phase": "CouldNotRemove", "retryAt": LATER}
 
 
@@ -91,6 +92,27 @@ async def others_wait(life):
     await machine(READY, RESERVED, ready=True, planned="bound")(life)
     seat = {"namespace": "shop", "name": "web-2", "uid": "2"}
     await life.cluster.create(NODE_REQUESTS, bodies.request("default-b2", seats=[seat]))
+
+
+def drained(status, *, budget=False, refuse=False, **fields):
+    """A removal whose Node has a pod on it, in a pool of mode drain."""
+
+    async def arrange(life):
+        await going(status)(life)
+        change = [{"op": "add", "path": "/spec/scaleDown", "value": {"mode": "drain"}}]
+        await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+        await life.run_pod(**fields)
+        if budget:
+            await life.add_budget()
+        if refuse:
+            life.cluster.refuse = refuse_evictions
+
+    return arrange
+
+
+def refuse_evictions(verb, resource, _):
+    if verb == "evict":
+        raise Rejected(f"{resource.plural} may not be evicted today")
 
 
 def undefined(arrange, resource):
@@ -155,6 +177,11 @@ REMOVALS = [
     (going(annotations={"growth.dev/decision": "retry"}), None, "answer_decision", STAYS, ""),
     (going(COOLED), "cancel", "cancel_removal", STAYS, ""),
     (going(CANCELLED), None, "untaint_node", STAYS, ""),
+    (drained(COOLED), None, "begin_drain", "Draining", ""),
+    (drained(DRAINING, volumes=[{"name": "data", "emptyDir": {}}]), None, "tell_blockers", STAYS, ""),
+    (drained(DRAINING), None, "evict_pods", STAYS, ""),
+    (drained(DRAINING, budget=True), None, "evict_pods", STAYS, "BlockedByBudget"),
+    (drained(DRAINING, refuse=True), None, "evict_pods", STAYS, "EvictionRefused"),
     (going(COOLED), None, "commit_removal", "Deprovisioning", ""),
     (going(immediate=True), None, "commit_removal", "Deprovisioning", ""),
     (going(LEAVING), None, "delete_server", STAYS, ""),

@@ -53,6 +53,11 @@ class Cluster:
         statuses = {item["metadata"]["name"]: item.get("status", {}) for item in found}
         return sorted(n for n, s in statuses.items() if s.get("phase") == phase and "taintedAt" in s)
 
+    def reason(self, name: str) -> str:
+        """Return why the removal of this name stands where it does; empty if there is none."""
+        found = {item["metadata"]["name"]: item.get("status", {}) for item in self.view.items("noderemovalrequests")}
+        return found.get(name, {}).get("reason", "")
+
     def joining(self, before: set[str]) -> list[str]:
         """Return the names of requests, others than those `before`, whose server runs and whose Node shall join."""
         found = {item["metadata"]["name"]: item.get("status", {}) for item in self.view.items("noderequests")}

@@ -13,7 +13,7 @@ import yaml
 from tests.e2e.cluster_view import NAMESPACE, ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import account_kubeconfig, scene
-from tests.e2e.workloads import single_pod
+from tests.e2e.workloads import deployment, removal, single_pod
 from tests.project.deploy_base import ROOT, one, rendered_base
 
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:growth"
@@ -28,7 +28,7 @@ POOL = {
         "serverTypes": [{"name": "cx22"}, {"name": "cx32"}],
         "limits": {"max": 5},
         "scaleUp": {"unavailableTTL": "5m", "recordTTL": "1s"},
-        "scaleDown": {"idleAfter": "1s", "softGrace": "3s"},
+        "scaleDown": {"mode": "drain", "idleAfter": "1s", "softGrace": "3s", "hardGrace": "5s"},
     },
 }
 SOLD_OUT = [{"serverType": "cx22", "call": "create", "error": "capacity"}]
@@ -38,7 +38,6 @@ DENIED = [
     ("get", "", "configmaps", "kube-system"),
     ("update", "coordination.k8s.io", "leases", "kube-system"),
     ("create", "", "pods", "default"),
-    ("delete", "", "pods", "default"),
     ("create", "", "pods/exec", "default"),
     ("patch", "", "pods/status", "default"),
     ("create", "", "serviceaccounts/token", NAMESPACE),
@@ -145,6 +144,7 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
         try:
             _cancelled_by_hand(plane, view)
             _there_and_back(plane, view)
+            _drained_by_hand(plane, view)
             plane.kubectl("delete", "nodepools.growth.dev", "default", "--timeout=30s")
         except BaseException:
             # A missing right shows first as something that does not happen.
@@ -166,6 +166,21 @@ def _there_and_back(plane: ControlPlane, view: ClusterView) -> None:
     plane.kubectl("delete", "pod", "first", "-n", "default", "--grace-period=0", "--force")
     plane.wait_for(lambda: not view.nodes() and not view.servers(), "the machine is gone")
     # That a server does not exist is believed a minute after it was asked for, and no sooner.
+    plane.wait_for(lambda: not view.items("noderemovalrequests"), "all removals have ended", 90)
+
+
+def _drained_by_hand(plane: ControlPlane, view: ClusterView) -> None:
+    """A pod of a controller is evicted, one without is deleted when the pool's hardGrace is over."""
+    for body in (deployment("web", 1, "100m", "64Mi"), single_pod("bare", "500m")):
+        plane.kubectl("create", "-f", "-", stdin=json.dumps(body))
+        plane.wait_for(lambda: view.running() == len(view.pods()) == len(view.nodes()), "the pod runs")
+        (name,) = view.nodes()
+        plane.kubectl("create", "-f", "-", stdin=json.dumps(removal(view.nodes()[name])))
+        plane.wait_for(
+            lambda name=name: name not in {*view.nodes(), *view.servers()}, "its machine is drained and goes"
+        )
+        plane.kubectl("delete", "deployments", "--all", "-n", "default", "--wait=true")
+        plane.wait_for(lambda: not view.pods() and not view.nodes(), "the machine of its successor goes too")
     plane.wait_for(lambda: not view.items("noderemovalrequests"), "all removals have ended", 90)
 
 

@@ -17,7 +17,7 @@ from tests.e2e.walk import NO_KUBELET, Walk
 from tests.e2e.workloads import single_pod
 from tests.project.documents import ROOT, objects
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
 
 DOCUMENT = "docs/operations.md"
 POOL_FILE = ROOT / "deploy" / "examples" / "pool.yaml"
@@ -30,6 +30,7 @@ def beginning(plane: ControlPlane, folder: Path) -> Iterator[Cluster]:
     """Lend a cluster as it is before the first command, and leave an empty one behind."""
     walk = Walk(DOCUMENT, plane, folder, cluster="operations")
     # A node that another test left, or that is still on its way out, would take pods that shall get machines.
+    plane.apply_definitions()
     clear_rest(plane)
     plane.kubectl("apply", "-f", str(OBJECTS / "home.yaml"))
     try:
@@ -57,13 +58,17 @@ def test_every_command_does_what_it_says(control_plane: ControlPlane, tmp_path: 
         seen(cluster)
         cancelled(cluster)
         decided(cluster)
+        replayed(cluster)
         kept(cluster)
+        drained(cluster)
         bought(cluster)
         explained(cluster)
         stopped(cluster)
         lost(cluster, tmp_path)
         watched(cluster)
-        ended(cluster)
+        upgraded(cluster)
+        purged(cluster)
+        ended(cluster, tmp_path)
         cluster.walk.finish()
 
 
@@ -140,6 +145,25 @@ def decided(cluster: Cluster) -> None:
     assert not cluster.taints(abandoned)
 
 
+def replayed(cluster: Cluster) -> None:
+    walk, view = cluster.walk, cluster.view
+    cluster.faults(STUBBORN)
+    # One pod fits on the machine that was abandoned.
+    cluster.web(3)
+    cluster.until(lambda: len(cluster.running()) == 3 and cluster.is_open(), "all pods run")
+    cluster.web(0)
+    cluster.until(lambda: len(cluster.removals("CouldNotRemove")) == 2, "two removals are parked")
+    here, gone = cluster.removals("CouldNotRemove")
+    cluster.plane.kubectl("delete", "configmap", gone, "-n", NAMESPACE)
+    walk.next("growth removals replay --all-parked --dry-run")
+    assert cluster.removals("CouldNotRemove") == [here, gone]
+    cluster.faults([])
+    walk.next("growth removals replay", NAME=here, NODE=gone)
+    cluster.until(lambda: not view.items("noderemovalrequests"), "both removals have ended")
+    assert not {here, gone} & (view.servers() | set(view.nodes()))
+    assert json.loads(walk.next("growth removals replay --pool default")) == {"dryRun": False, "removals": []}
+
+
 def kept(cluster: Cluster) -> None:
     walk, view = cluster.walk, cluster.view
     (abandoned,) = view.nodes()
@@ -155,6 +179,31 @@ def kept(cluster: Cluster) -> None:
     walk.next("kubectl apply -f removal.yaml", NAME=name)
     cluster.until(lambda: cluster.removals("Pending") == [name], "its cool-off has begun")
     walk.next("growth why removal", NAME=name)
+
+
+def drained(cluster: Cluster) -> None:
+    walk = cluster.walk
+    closed = set(cluster.removals("Pending"))
+    cluster.pool(scaleDown={"softGrace": "0s"})
+
+    def movable() -> dict[str, str]:
+        """Return the machine of each running pod, but of machines that go or that a person keeps."""
+        nodes = cluster.view.nodes().items()
+        kept = {n for n, node in nodes if node["metadata"]["annotations"].get("growth.dev/do-not-remove")}
+        return {pod: n for pod, n in cluster.running().items() if n not in closed | kept and not cluster.taints(n)}
+
+    cluster.until(lambda: len(cluster.running()) == 2 and len(movable()) == 1, "a pod runs that can be moved")
+    ((pod, name),) = movable().items()
+    walk.next("kubectl patch nodepools.growth.dev default")
+    walk.next("kubectl annotate pod", POD=pod, NAMESPACE="default")
+    walk.next("kubectl apply -f removal.yaml", NAME=name)
+    cluster.until(lambda: cluster.reason(name) == "BlockedByAnnotation", "the pod blocks the drain")
+    walk.next("growth why removal", NAME=name)
+    assert cluster.running()[pod] == name
+    walk.next("kubectl annotate pod", POD=pod, NAMESPACE="default")
+    walk.next("kubectl wait noderemovalrequest", NAME=name)
+    assert name not in {*cluster.view.nodes(), *cluster.view.servers()}
+    cluster.until(lambda: len(cluster.running()) == 2, "the pod runs elsewhere")
 
 
 def bought(cluster: Cluster) -> None:
@@ -188,6 +237,7 @@ def explained(cluster: Cluster) -> None:
     cluster.until(lambda: name not in cluster.names("noderequests") | view.servers(), "request and server have gone")
     assert name in cluster.names("noderemovalrequests")
     cluster.faults([])
+    walk.next("kubectl get events --all-namespaces --field-selector reason=Orphan")
 
 
 def stopped(cluster: Cluster) -> None:
@@ -233,10 +283,33 @@ def watched(cluster: Cluster) -> None:
     assert "temporal_workflow_completed" in walk.next("curl")
 
 
-def ended(cluster: Cluster) -> None:
-    walk, view = cluster.walk, cluster.view
+def upgraded(cluster: Cluster) -> None:
+    walk = cluster.walk
     walk.next("kubectl apply --server-side -k my-cluster")
     walk.next("kubectl -n growth-system rollout status")
+
+
+def purged(cluster: Cluster) -> None:
+    walk, view, plane = cluster.walk, cluster.view, cluster.plane
+    cluster.pool(limits={"min": 2})
+    cluster.until(lambda: len(view.nodes()) == 2 and cluster.is_open(), "machines have come")
+    walk.next("growth purge", CLUSTER="operations")
+    assert len(view.nodes()) == 2
+    walk.next("kubectl -n growth-system scale deployment/growth --replicas=0")
+    walk.kill_worker()
+    walk.next("growth purge", CLUSTER="operations")
+    # Of two machines one was abandoned, and another server was skipped: they are people's.
+    (abandoned,) = view.nodes()
+    assert abandoned in view.servers()
+    assert len(view.servers()) == 2
+    assert plane.kubectl("get", "nodepools.growth.dev,kwoknodeclasses,noderequests", "-o", "name") == ""
+
+
+def ended(cluster: Cluster, folder: Path) -> None:
+    walk, view, plane = cluster.walk, cluster.view, cluster.plane
+    plane.kubectl("apply", "-f", str(POOL_FILE))
+    cluster.boot_at_once()
+    walk.start_worker(kubeconfig=folder / "account.kubeconfig")
     cluster.pool(limits={"min": 2})
     cluster.until(lambda: len(view.nodes()) == 2, "machines have come")
     machines, servers = set(view.nodes()), view.servers()

@@ -37,6 +37,7 @@ def test_every_command_works(control_plane: ControlPlane, tmp_path: Path):
         walk.next("kubectl get nodepools.growth.dev,noderequests,noderemovalrequests")
         assert name in walk.next("growth removals list")
         walk.next("growth removals cancel", NAME=name)
+        assert walk.next("growth removals replay") == "none\n"
         walk.finish()
     except BaseException:
         print(walk.tail())

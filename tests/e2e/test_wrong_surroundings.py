@@ -128,7 +128,10 @@ def test_another_cluster_namespace_or_name_is_told_with_those_there_are(
             assert line.endswith(": name one with --cluster (GROWTH_CLUSTER); there are mine")
         assert growth.told("removals", "list", *here, "--cluster", "mine") == "none\n"
         line = growth.refused("removals", "skip", "m", *here, "--cluster", "mine")
-        assert line == "m: no NodeRemoval of that name is under way in cluster mine; `list` tells what is"
+        assert line == (
+            "m: no NodeRemoval of that name is under way in cluster mine; `list` tells what is, and "
+            "`growth removals replay m` starts again what has an object"
+        )
         line = growth.refused("requests", "list", *here, "--temporal-namespace", "nope")
         assert line.endswith("(GROWTH_TEMPORAL_NAMESPACE); it has default, growth")
         worker.kill()

@@ -59,3 +59,20 @@ def single_pod(name: str, cpu: str) -> dict[str, Any]:
             ],
         },
     }
+
+
+def removal(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the removal that a person makes for a machine."""
+    labels, name = node["metadata"]["labels"], node["metadata"]["name"]
+    return {
+        "apiVersion": "growth.dev/v1alpha1",
+        "kind": "NodeRemovalRequest",
+        "metadata": {"name": name},
+        "spec": {
+            "serverName": name,
+            "pool": labels["growth.dev/pool"],
+            "serverType": labels["growth.dev/server-type"],
+            "location": labels["topology.kubernetes.io/region"],
+            "classRef": {"kind": "KwokNodeClass", "name": "default"},
+        },
+    }

@@ -26,7 +26,7 @@ ELSEWHERE: Final = MappingProxyType(
 """Commands that no test of the documents runs as they stand, by how they begin, each with the reason."""
 
 _ON_A_CLUSTER: Final = re.compile(
-    r"\b(kubectl|curl)\b(?! kustomize)|\bgrowth (run|status|why|requests|removals)\b", re.ASCII
+    r"\b(kubectl|curl)\b(?! kustomize)|\bgrowth (run|status|why|requests|removals|purge)\b", re.ASCII
 )
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)

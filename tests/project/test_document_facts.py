@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from activities import garbage
 from api import keys
 from api.duration import format_duration
 from api.reading import read
@@ -14,7 +15,10 @@ from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.garbage import Garbage, Guards
 from planner.lifecycle import removal, request, unavailable
+from planner.lifecycle.drain import Refusal
+from planner.lifecycle.seen import Blocker
 from planner.lifecycle.step import DecisionKind
 from planner.topology.tally import APART, NEAR, SPREAD
 from planner.topology.told import WAITS
@@ -80,6 +84,22 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
     reasons = set(re.findall(r"Reason\(\s*\"([A-Z]\w+)\"", code))
     assert len(reasons) >= 10
     assert set(rows(OPERATIONS, r"[A-Z][a-z]\w+")) == {*reasons, SPREAD, APART, NEAR, WAITS}
+
+
+def test_everything_that_blocks_a_drain_is_told():
+    (table,) = re.findall(r"\| what blocks \|.*?\n\n", OPERATIONS, re.DOTALL)
+    assert set(re.findall(r"`([A-Z]\w+)`", table)) >= {*Blocker, *Refusal}
+
+
+def test_every_kind_of_garbage_and_how_careful_sweeps_are_is_told():
+    (table,) = re.findall(r"\| what is found \|.*?\n\n", OPERATIONS, re.DOTALL)
+    assert set(re.findall(r"`([A-Z]\w+)`", table)) == set(Garbage)
+    assert all(f"`{reason}`" in OPERATIONS for reason in (garbage.KEPT, garbage.UNSEEN))
+    guards = Guards()
+    assert f"at least {seconds(guards.apart)} apart" in OPERATIONS
+    assert f"older than {guards.oldest_young // timedelta(minutes=1)} minutes" in table
+    assert f"more than {guards.percent} % of all" in OPERATIONS
+    assert f"Every {keeper.PERIOD.seconds} seconds the worker looks for" in OPERATIONS
 
 
 def seconds(time: timedelta) -> str:

@@ -67,7 +67,7 @@ def test_the_definitions_of_all_kinds_are_printed():
 def test_every_command_has_a_line_of_help():
     done = run("--help")
     assert done.returncode == 0
-    for command in ("run", "plan", "demo", "crds", "requests", "removals"):
+    for command in ("run", "plan", "demo", "crds", "requests", "removals", "purge"):
         assert any(line.split()[1:2] == [command] and len(line.split()) > 4 for line in done.stdout.splitlines())
 
 

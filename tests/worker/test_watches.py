@@ -71,12 +71,16 @@ def meta(name: str, uid: str, **more) -> dict:
     return {"name": name, "uid": uid, "resourceVersion": "1", **more}
 
 
-def pod(*, node: str = "", unschedulable: bool = False, phase: str = "Pending") -> dict:
+def pod(*, node: str = "", unschedulable: bool = False, phase: str = "Pending", nominated: str = "") -> dict:
     reason = {"reason": "Unschedulable"} if unschedulable else {}
     return {
         "metadata": meta("web", "p-1", namespace="default"),
         "spec": {"nodeName": node} if node else {},
-        "status": {"phase": phase, "conditions": [{"type": "PodScheduled", "status": "False", **reason}]},
+        "status": {
+            "phase": phase,
+            "conditions": [{"type": "PodScheduled", "status": "False", **reason}],
+            "nominatedNodeName": nominated,
+        },
     }
 
 
@@ -130,6 +134,9 @@ def change(watches: Watches, resource, before: dict | None, after: dict | None) 
         (PODS, (pod(), pod(unschedulable=True)), True),
         (PODS, (None, pod()), False),
         (PODS, (pod(unschedulable=True), pod(unschedulable=True)), False),
+        (PODS, (pod(unschedulable=True), pod(unschedulable=True, nominated="m-9")), False),
+        (PODS, (pod(unschedulable=True, nominated="m-9"), pod(unschedulable=True)), True),
+        (PODS, (pod(unschedulable=True, nominated="m-9"), pod(node="m-9")), False),
         (PODS, (pod(unschedulable=True), pod(node="m-9")), False),
         (PODS, (pod(node="m-9"), None), True),
         (PODS, (pod(node="m-9"), pod(node="m-9", phase="Succeeded")), True),
@@ -186,6 +193,21 @@ async def test_a_node_wakes_its_request_and_its_removal(client, watches, before,
     change(watches, NODES, before, after)
     woken = [one for one in await told(client) if one[1] == "wake"]
     assert woken == ([(REMOVAL, "wake"), (REQUEST, "wake")] if wakes else [])
+
+
+async def test_a_pod_that_ends_wakes_the_removal_of_its_node(client, watches):
+    change(watches, NODE_REMOVAL_REQUESTS, None, removal())
+    change(watches, PODS, pod(node="m-1"), pod(node="m-1", phase="Running"))
+    change(watches, PODS, pod(node="m-2", phase="Running"), None)
+    assert (REMOVAL, "wake") not in await told(client)
+    change(watches, PODS, pod(node="m-1", phase="Running"), pod(node="m-1", phase="Succeeded"))
+    assert (REMOVAL, "wake") in await told(client)
+    change(watches, PODS, pod(node="m-1", phase="Running"), None)
+    assert (REMOVAL, "wake") in await told(client)
+    kept = pod(node="m-1", phase="Running")
+    kept["metadata"]["annotations"] = {"growth.dev/do-not-remove": "busy"}
+    change(watches, PODS, kept, pod(node="m-1", phase="Running"))
+    assert await told(client) == [(REMOVAL, "wake")]
 
 
 async def test_a_pod_that_is_bound_wakes_the_request_of_its_node(client, watches):

@@ -102,6 +102,8 @@ def _state(server: Server, node: Object | None, view: View) -> str:
         return "parked"
     if phase == RemovalPhase.DEPROVISIONING:
         return "goes"
+    if phase == RemovalPhase.DRAINING:
+        return "drains"
     if node is None:
         return "boots"
     taints = {taint["key"] for taint in node["spec"].get("taints") or ()}
