@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, Literal, NoReturn, TypeVar
 
-from activities.cluster import Cluster, Object, ObjectList, PatchOp, Resource, WatchEvent
+from activities.cluster import PODS, Cluster, Object, ObjectList, PatchOp, Resource, WatchEvent
 from activities.errors import GrowthError, Unreachable
 
 _FASTEST_SECONDS: Final = 0.0005
@@ -26,6 +26,9 @@ _LATEST_EFFECT_SECONDS: Final = 5.0
 """A call that its client has given up may still be on its way through a proxy or a queue."""
 
 T = TypeVar("T")
+
+PodEnds = Callable[[Literal["evict", "delete"], str, str], None]
+"""Takes the verb by which a client lets a pod end, its namespace and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +53,22 @@ class Connection:
         seed: decides how long each way takes, and which calls are lost.
         health: how it fares.
         died: called when the client is cut by its own `health`.
+        pod_ends: called in the very moment in which an eviction or deletion of a pod takes effect, or is refused.
     """
 
     def __init__(
-        self, cluster: Cluster, *, seed: str, health: Health | None = None, died: Callable[[], None] = lambda: None
+        self,
+        cluster: Cluster,
+        *,
+        seed: str,
+        health: Health | None = None,
+        died: Callable[[], None] = lambda: None,
+        pod_ends: PodEnds = lambda _verb, _namespace, _name: None,
     ) -> None:
         self._cluster = cluster
         self._health = health or Health()
         self._died = died
+        self._pod_ends = pod_ends
         self._random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
         self._is_cut = False
         self._writes = 0
@@ -115,17 +126,22 @@ class Connection:
         resource_version: str | None = None,
     ) -> None:
         """Delete the object: `Cluster.delete`."""
-        await self._call(
-            self._write(
-                lambda: self._cluster.delete(
-                    resource, name, namespace=namespace, uid=uid, resource_version=resource_version
-                )
-            )
-        )
+
+        async def delete() -> None:
+            if resource == PODS:
+                self._pod_ends("delete", namespace or "", name)
+            await self._cluster.delete(resource, name, namespace=namespace, uid=uid, resource_version=resource_version)
+
+        await self._call(self._write(delete))
 
     async def evict(self, name: str, *, namespace: str, uid: str) -> None:
         """Ask for the end of a pod: `Cluster.evict`."""
-        await self._call(self._write(lambda: self._cluster.evict(name, namespace=namespace, uid=uid)))
+
+        async def evict() -> None:
+            self._pod_ends("evict", namespace, name)
+            await self._cluster.evict(name, namespace=namespace, uid=uid)
+
+        await self._call(self._write(evict))
 
     def _write(self, call: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
         async def write() -> T:

@@ -10,7 +10,7 @@ from activities.cache import Cache
 from activities.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.observe import SURROUNDINGS
 from activities.ports import Ports
-from simulator.connection import Connection, Health
+from simulator.connection import Connection, Health, PodEnds
 from simulator.drive import Driver, Memory
 from simulator.world import World
 
@@ -29,6 +29,7 @@ class Incarnation:
         now: the true time.
         tell: takes what happens, for the log.
         memory: what the planner of an earlier incarnation knew.
+        pod_ends: sees each pod that it lets end.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Incarnation:
         now: Callable[[], datetime],
         tell: Callable[[str, str], None],
         memory: Memory | None,
+        pod_ends: PodEnds,
     ) -> None:
         name = f"{seed}-{number}"
         self._now = now
@@ -50,7 +52,7 @@ class Incarnation:
         """How much its clock is ahead of the true time; behind it, if negative."""
         self.has_died = asyncio.Event()
         """Set when its `health` has killed it: who started it has to clear it away."""
-        self.connection = Connection(world.cluster, seed=name, health=health, died=self.has_died.set)
+        self.connection = Connection(world.cluster, seed=name, health=health, died=self.has_died.set, pod_ends=pod_ends)
         cache = Cache(self.connection, _CACHED, sleep=_pause)
         ports = equip(replace(world.ports(self.connection, cache), now=self.now))
         self.driver = Driver(ports, cache, run=name, tell=tell, memory=memory)

@@ -16,7 +16,7 @@ from activities.ports import Ports
 from planner.lifecycle.step import Decision
 from simulator.changes import follow
 from simulator.clock import VirtualClock, run
-from simulator.connection import Health
+from simulator.connection import Health, PodEnds
 from simulator.drive import Memory
 from simulator.incarnation import Incarnation
 from simulator.oracle import Oracle
@@ -65,6 +65,8 @@ class Simulation:
         self._spawned: set[asyncio.Task[None]] = set()
         self.equip: Callable[[Ports], Ports] = lambda ports: ports
         """Changes the ports of every incarnation from now on."""
+        self.pod_ends: PodEnds = lambda _verb, _namespace, _name: None
+        """Sees each pod that a worker lets end, of every incarnation from now on."""
         self.alive: list[Incarnation] = []
         """Workers that live, the oldest first."""
         self.world = World(now=clock.now, seed=seed, longest_binding=longest_binding)
@@ -94,6 +96,7 @@ class Simulation:
             now=self._clock.now,
             tell=self.tell,
             memory=memory,
+            pod_ends=self.pod_ends,
         )
         life.task = self._group.create_task(life.driver.run())
         self.alive.append(life)

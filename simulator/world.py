@@ -87,6 +87,7 @@ class World:
             now=self._now,
             cluster_name=CLUSTER_NAME,
             namespace=NAMESPACE,
+            elapsed=lambda: asyncio.get_running_loop().time(),
             compute=in_place,
         )
 

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from activities.cluster import NODE_POOLS, NODES, PODS, Object
+from activities.errors import BudgetExhausted
 from api.keys import LABEL_ABANDONED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from simulator.budgets import POD_DISRUPTION_BUDGETS, check_budgets
+from simulator.campaign.leaving import Leaving, must_stay
 from simulator.campaign.witness import Witness, is_ours, labels_of, phase_of
 from simulator.fit import Host, misfit
 from simulator.pod_request import occupies
@@ -68,6 +71,30 @@ class End:
             f"the server {name} of another cluster is gone" for name in sorted(self._foreign - set(witness.servers))
         ]
         return wrong
+
+    def drains(self, leaving: Leaving, *, with_blocked: bool) -> list[str]:
+        """Return which removals are left in Draining, without or with those that pods or budgets still block."""
+        draining = [(n, r) for n, r in self._witness.removals.items() if phase_of(r) == "Draining"]
+        if not draining:
+            return []
+        pods = [pod for pod in self._sim.world.cluster.peek(PODS) if occupies(pod)]
+        return [
+            f"removal {name} is left in phase Draining"
+            for name, removal in draining
+            if with_blocked or leaving.may_be_forced(removal) or not self._is_blocked(name, pods)
+        ]
+
+    def _is_blocked(self, node: str, pods: list[Object]) -> bool:
+        budgets = self._sim.world.cluster.peek(POD_DISRUPTION_BUDGETS)
+        for pod in pods:
+            if pod["spec"].get("nodeName") == node:
+                if must_stay(pod):
+                    return True
+                try:
+                    check_budgets(pod, budgets, pods)
+                except BudgetExhausted:
+                    return True
+        return False
 
     def orphans(self) -> list[str]:
         """Return the servers that nothing in the cluster is about."""

@@ -35,13 +35,14 @@ class Outcome:
 def play(seed: int) -> Outcome:
     """Play the history of this seed and return what came of it. The same seed gives the same log in any process."""
     random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
-    scenario = draw(random)
+    scenario = draw(random, Random(f"drains of {seed}"))  # noqa: S311 - as above
     told: list[Story] = []
     wrong: list[str] = []
 
     async def story(sim: Simulation) -> None:
         history = Story(sim, scenario, random)
         told.append(history)
+        sim.pod_ends = history.pod_ends
         sim.equip = lambda ports: _equipped(ports, history)
         try:
             await history.run()
@@ -65,7 +66,7 @@ def play(seed: int) -> Outcome:
         gc.collect()
     (history,) = told
     counts = _counts(history)
-    wrong += [*history.rules.violations, *history.rules.garbage(sim.log), *_excess(counts)]
+    wrong += [*history.rules.violations, *history.leaving.violations, *history.rules.garbage(sim.log), *_excess(counts)]
     return Outcome(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import import_module
 from typing import Any, Final
@@ -10,6 +10,7 @@ from typing import Any, Final
 from activities import (
     fence,
     removals_cool_off,
+    removals_drain,
     removals_end,
     removals_look,
     removals_server,
@@ -233,6 +234,48 @@ def _unbounded(real: Callable[..., Any]) -> Callable[..., Any]:
     return room_left
 
 
+def _budgets_passed_by() -> list[Change]:
+    """Delete the pods of a drained machine from the first moment on."""
+    real = removals_drain.ask_to_leave
+
+    async def ask_to_leave(cluster: Any, pods: Any, **_more: Any) -> Any:
+        return await real(cluster, pods, whatever_keeps_them=True)
+
+    return [(removals_drain, "ask_to_leave", ask_to_leave)]
+
+
+def _blockers_ignored() -> list[Change]:
+    real = removals_look.see_drain
+
+    def see_drain(pods: Any, status: Any) -> Any:
+        return real([replace(pod, blocker=None) for pod in pods], status)
+
+    return [(removals_look, "see_drain", see_drain)]
+
+
+def _drain_cancelled_without_untainting() -> list[Change]:
+    """End a removal that is taken back in the middle of its drain as if its Node had no taint."""
+    real = removal._is_tainted  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+    def is_tainted(seen: RemovalSeen) -> bool:
+        is_back = seen.status.cancel is not None and seen.status.drain_started_at is not None
+        return not is_back and real(seen)
+
+    return [(removal, "_is_tainted", is_tainted)]
+
+
+def _drained_before_empty() -> list[Change]:
+    """Take a pod that was asked to leave, or terminates, for gone."""
+    real = removal.next_step
+
+    def next_step(seen: RemovalSeen, decision: Any, now: Any) -> Any:
+        if seen.exists and seen.status.evict_attempted_at is not None:
+            seen = seen.model_copy(update={"occupant_count": 0, "occupants": ()})
+        return real(seen, decision, now)
+
+    return _steps("removals", removal, next_step)
+
+
 def _misses_never_grow() -> list[Change]:
     return [
         (unavailable, "with_miss", lambda entries, *_a, **_m: entries),
@@ -261,4 +304,8 @@ MUTATIONS: Final = (
     Mutation("a delete call's yes is believed", _delete_believed),
     Mutation("no answer is taken for a refusal", _unknown_taken_for_refusal),
     Mutation("misses are not counted", _misses_never_grow, within=60),
+    Mutation("a drain passes budgets by", _budgets_passed_by),
+    Mutation("a drain ignores pods that must stay", _blockers_ignored),
+    Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=60),
+    Mutation("an eviction is taken for the end of its pod", _drained_before_empty),
 )

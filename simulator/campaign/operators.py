@@ -12,7 +12,7 @@ from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.campaign.scenario import Scenario
-from simulator.campaign.witness import Witness, labels_of, phase_of
+from simulator.campaign.witness import BY_HAND, Witness, labels_of, phase_of
 from simulator.simulation import Simulation
 
 _BLAMED: Final = "simulated person"
@@ -70,7 +70,7 @@ class Operators:
             server_type=record["data"]["serverType"],
             location=record["data"]["location"],
             class_ref=ClassRef(),
-            reason="ByHand",
+            reason=BY_HAND,
         )
         await self._cluster.create(NODE_REMOVAL_REQUESTS, {"metadata": {"name": name}, "spec": spec.to_json()})
 

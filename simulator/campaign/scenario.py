@@ -21,6 +21,11 @@ _TIMINGS: Final = {
 """Short, so that a history holds many lives; a record outlives the longest stall of a watch, as in production."""
 _REMOVAL: Final = {"maxAttempts": 2, "retry": "5s", "parkedRetry": "30s"}
 _LONGEST_STALL_SECONDS: Final = 12.0
+_DRAINS: Final = 0.4
+"""Share of histories."""
+_POOLS_WITH_DRAIN: Final = 0.85
+HARD_GRACES: Final = ("10s", "45s")
+"""Shorter and longer than what keeps pods mostly lasts."""
 SPECIAL: Final = "special"
 """The second pool, for pods that select it."""
 
@@ -36,6 +41,8 @@ class Scenario:
     longest_binding: timedelta
     losses: float
     stalls: float
+    has_drains: bool
+    """Whether people drain machines, and keep pods where they are."""
 
     def health(self, dies_after: int | None = None) -> Health:
         """Return how a worker's way to the API server fares."""
@@ -47,8 +54,12 @@ class Scenario:
         )
 
 
-def draw(random: Random) -> Scenario:
-    """Return a scenario."""
+def draw(random: Random, drains: Random) -> Scenario:
+    """Return a scenario.
+
+    What is about drains is drawn from a stream of its own, so that the other histories do not change with it.
+    """
+    has_drains = drains.random() < _DRAINS
     boot = random.choice(["1s", "4s", "12s"])
     slow = random.choice(["4s", "12s", "45s"])
     stock = random.choice([None, None, 1, 2])
@@ -60,13 +71,13 @@ def draw(random: Random) -> Scenario:
             machine("big", cpu=8, memory=16, price="0.045", boot_time=slow),
         ]
     )
-    pools = {"default": _pool("default", random)}
+    pools = {"default": _pool("default", random, _mode(drains) if has_drains else {})}
     workloads = [
         Workload("web", random.randint(0, 5), {"cpu": "900m", "memory": "1Gi"}),
         Workload("batch", random.randint(0, 3), {"cpu": "1700m", "memory": "2Gi"}),
     ]
     if random.random() < 0.4:  # noqa: PLR2004 - a share
-        pools[SPECIAL] = _pool(SPECIAL, random)
+        pools[SPECIAL] = _pool(SPECIAL, random, _mode(drains) if has_drains else {})
         spec = {"nodeSelector": {"growth.dev/pool": SPECIAL}}
         workloads.append(Workload("picky", random.randint(0, 3), {"cpu": "1500m", "memory": "1Gi"}, spec=spec))
     return Scenario(
@@ -76,10 +87,19 @@ def draw(random: Random) -> Scenario:
         longest_binding=timedelta(seconds=random.choice([0.0, 0.5, 3.0, 3.0])),
         losses=random.choice([0.0, 0.0, 0.01, 0.03]),
         stalls=random.choice([0.0, 0.0, 0.02, 0.1]),
+        has_drains=has_drains,
     )
 
 
-def _pool(name: str, random: Random) -> Object:
+def _mode(drains: Random) -> dict[str, Any]:
+    """Return how the machines of a pool are drained: mostly at all, with hardGrace or without."""
+    if drains.random() >= _POOLS_WITH_DRAIN:
+        return {}
+    grace = drains.choice([None, None, *HARD_GRACES])
+    return {"mode": "drain"} if grace is None else {"mode": "drain", "hardGrace": grace}
+
+
+def _pool(name: str, random: Random, mode: dict[str, Any]) -> Object:
     types: list[dict[str, Any]] = [{"name": "small"}, {"name": "medium"}, {"name": "big"}]
     most = random.choice([None, 2, 3])
     if most is not None:
@@ -89,5 +109,5 @@ def _pool(name: str, random: Random) -> Object:
         types,
         limits={"max": random.randint(4, 8), "min": random.choice([0, 0, 0, 1])},
         scaleUp={**_TIMINGS, "reserve": random.random() < 0.85},  # noqa: PLR2004 - a share
-        scaleDown={"idleAfter": "5s", "softGrace": random.choice(["0s", "1s", "8s"]), "removal": _REMOVAL},
+        scaleDown={"idleAfter": "5s", "softGrace": random.choice(["0s", "1s", "8s"]), "removal": _REMOVAL, **mode},
     )

@@ -1,16 +1,18 @@
 """The course of a history: deeds at random moments, then calm, then an end without load."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 from activities.cluster import NODE_POOLS, NODES
 from activities.errors import NotFound
 from api.keys import LABEL_ABANDONED
 from simulator.campaign.cloud import Cloud, Trouble
+from simulator.campaign.drains import Deed, Drains
 from simulator.campaign.end import End
+from simulator.campaign.leaving import Leaving
 from simulator.campaign.operators import Operators
 from simulator.campaign.people import People
 from simulator.campaign.rules import Rules
@@ -41,7 +43,6 @@ _SETTLED_WITHIN_SECONDS: Final = 1500.0
 _REST_SECONDS: Final = 20.0
 """What is true shall stay true: two rounds."""
 
-Deed = Callable[[], Awaitable[object]]
 Holds = Callable[[], list[str]]
 """Returns what is wrong, nothing when all is right."""
 
@@ -83,11 +84,34 @@ class Story:
         )
         self._weather = Weather(sim, cloud=self.cloud, random=random)
         self._workers = Workers(sim, scenario=scenario, random=random)
-        for observer in (self.rules.note, self.witness.note, self._people.note):
+        self.leaving = Leaving(
+            sim.world.cluster,
+            self.witness,
+            tell=lambda what: sim.tell("rules", what),
+            now=sim.now,
+            may_leap=lambda: any(life.ahead for life in sim.alive),
+            has_losses=bool(scenario.losses),
+        )
+        self._drains = Drains(
+            sim,
+            witness=self.witness,
+            operators=self._operators,
+            workers=self._workers,
+            scenario=scenario,
+            random=random,
+        )
+        observers = (self.rules.note, self.leaving.note, self.witness.note, self._people.note, self._drains.note)
+        for observer in observers:
             sim.world.cluster.observe(observer)
         for pool in sim.world.cluster.peek(NODE_POOLS):
-            self.witness.note(NODE_POOLS, Change(0, "ADDED", pool, None))
+            for note in (self.witness.note, self.leaving.note):
+                note(NODE_POOLS, Change(0, "ADDED", pool, None))
         self._end = End(sim, self.witness, self.cloud.foreign)
+
+    def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
+        """Judge a worker that lets a pod end, and perhaps kill it before it has written that."""
+        self.leaving.judge(verb, namespace, name)
+        self._drains.note_eviction()
 
     async def run(self) -> None:
         """Let it happen.
@@ -110,7 +134,11 @@ class Story:
             self.witness.counts[f"deed: {deed}"] += 1
             await deeds[deed][1]()
         await self._calm_down()
-        await self._until(self._end.unserved, "every pod that can be is served", within=_SERVED_WITHIN_SECONDS)
+        await self._until(self._at_rest, "every pod that can be is served", within=_SERVED_WITHIN_SECONDS)
+        await self._drains.take_back()
+        if blocked := self._end.drains(self.leaving, with_blocked=True):
+            self.witness.counts["drains blocked until people let them go"] += len(blocked)
+            await self._until(self._drained, "nothing blocks, and every drain has ended", within=_SERVED_WITHIN_SECONDS)
         self._sim.world.workloads.scale_all(0)
         self._sim.world.wake()
         await self._until(self._settled, "all has settled without load", within=_SETTLED_WITHIN_SECONDS)
@@ -139,6 +167,7 @@ class Story:
             "second worker": (3, workers.double),
             "second worker ends": (1, workers.single),
             "clock jumps": (2, workers.leap),
+            **(self._drains.deeds() if self._scenario.has_drains else {}),
         }
 
     async def _trouble(self) -> None:
@@ -163,12 +192,18 @@ class Story:
     async def _calm_down(self) -> None:
         self._sim.tell("story", "calms down")
         self._workers.calm()
-        self._people.is_calm = True
+        self._people.is_calm = self._drains.is_calm = True
         await self._weather.calm()
         while not await self._operators.restore():  # noqa: ASYNC110 - a pool goes when a round lets it go, which tells nobody
             await asyncio.sleep(_LOOK_SECONDS)
         for life in self._sim.alive:
             self._sim.tell("story", f"incarnation {life.number} is alive")
+
+    def _at_rest(self) -> list[str]:
+        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=False)]
+
+    def _drained(self) -> list[str]:
+        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=True)]
 
     def _settled(self) -> list[str]:
         least = {name: pool["spec"]["limits"].get("min", 0) for name, pool in self._scenario.pools.items()}

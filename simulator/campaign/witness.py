@@ -19,6 +19,8 @@ from simulator.history import Change
 from simulator.pod_request import occupies
 from simulator.world import CLUSTER_NAME
 
+BY_HAND: Final = "ByHand"
+"""Reason of the removals that people order here."""
 Bounds = tuple[int, dict[str, int]]
 """Most machines of a pool, and of each of its types."""
 
@@ -50,7 +52,8 @@ class Witness:
         self.bereft: set[str] = set()
         """Machines whose Node somebody else deleted, or whose removal a person skipped."""
         self.taken_back: set[str] = set()
-        """Requests whose machine came at the last moment, when its pods had perhaps got another place."""
+        """Requests whose machine came at the last moment, when its pods had perhaps got another place, or whose
+        machine a person wants to go before its pods are on it: they get another place."""
         self.created: Counter[str] = Counter()
         """Servers that came to be, by uid of their request."""
         self.counts: Counter[str] = Counter()
@@ -73,6 +76,8 @@ class Witness:
         elif resource == NODE_REQUESTS:
             self._note_request(name, change, is_gone=is_gone)
         elif resource == NODE_REMOVAL_REQUESTS:
+            if change.before is None and name in self.requests and item["spec"]["reason"] == BY_HAND:
+                self.taken_back.add(name)
             _put(self.removals, name, item, is_gone=is_gone)
             if phase_of(item) in _PASSED:
                 self.condemned[item["spec"]["serverName"]].add(labels_of(item).get(LABEL_REQUEST_UID, ""))

@@ -23,19 +23,21 @@ def test_whatever_happens_nothing_is_lost_and_nothing_comes_twice(first):
     assert wrong == {}, f"repeat one: python -m simulator.campaign --seeds 1 --first {min(wrong)}"
 
 
-def test_the_history_of_a_seed_is_the_same_in_every_process():
-    program = "import test_campaign as t; print(t.digest(7))"
+@pytest.mark.parametrize("seed", [7, 2], ids=["without drains", "with drains"])
+def test_the_history_of_a_seed_is_the_same_in_every_process(seed):
+    assert any("drains: " in line for line in play(seed).log) is (seed == 2)
+    program = f"import test_campaign as t; print(t.digest({seed}))"
     found = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": ".:tests/simulator"},
+            env=os.environ | {"PYTHONHASHSEED": hashing, "PYTHONPATH": ".:tests/simulator"},
             capture_output=True,
             text=True,
             check=True,
         ).stdout.strip()
-        for seed in ("1", "2")
+        for hashing in ("1", "2")
     }
-    assert found == {digest(7)}
+    assert found == {digest(seed)}
 
 
 def digest(seed):

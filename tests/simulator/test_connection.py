@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS
+from activities.cluster import CONFIG_MAPS, PODS
 from activities.errors import AlreadyExists, NotFound, Unreachable
 from simulator.changes import follow
 from simulator.clock import VirtualClock, run
@@ -84,6 +84,28 @@ def test_a_cut_client_dies_before_its_call_or_between_effect_and_answer():
     assert seen[0] == nothing_done
     assert done_and_unanswered in seen
     assert seen[-1] == answered
+
+
+def test_ends_of_pods_are_told_in_the_moment_in_which_they_take_effect():
+    clock = VirtualClock()
+    told = []
+
+    async def main():
+        cluster = MemoryCluster(clock.now)
+        for name in "ab":
+            await cluster.create(PODS, {"metadata": {"name": name}, "spec": {}}, namespace="n")
+        await cluster.create(CONFIG_MAPS, config_map("a"), namespace="n")
+
+        def tell(verb, namespace, name):
+            told.append((verb, namespace, name, [pod["metadata"]["name"] for pod in cluster.peek(PODS)]))
+
+        connection = Connection(cluster, seed="1", pod_ends=tell)
+        await connection.evict("a", namespace="n", uid=cluster.peek(PODS)[0]["metadata"]["uid"])
+        await connection.delete(PODS, "b", namespace="n")
+        await connection.delete(CONFIG_MAPS, "a", namespace="n")
+
+    run(main, clock)
+    assert told == [("evict", "n", "a", ["a", "b"]), ("delete", "n", "b", ["b"])]
 
 
 def test_lost_calls_never_take_effect_or_do_or_do_later():
