@@ -3,7 +3,9 @@
 A workflow id does not fence an activity. A round therefore takes a Lease object by conditional
 write and writes only within a shorter time, measured from before the take, so that its last call
 has ended before anyone else may take over. Who finds the Lease held waits until it has not changed
-for its whole duration by the waiter's own clock; the holder's clock plays no part.
+for its whole duration by the waiter's own clocks; the holder's play no part. A wall clock may be set,
+and one that nobody sets may stand still while the machine sleeps: the holder believes the one by
+which more time has passed, the waiter the other.
 Source: design §4.
 """
 
@@ -40,18 +42,30 @@ class Fenced(GrowthError):
 
 
 @dataclass(frozen=True, slots=True)
+class _Moment:
+    """Now, by both clocks."""
+
+    wall: datetime
+    steady: float
+
+    def passed_until(self, later: "_Moment") -> tuple[timedelta, timedelta]:
+        """Return the time that passed until then, by each clock."""
+        return later.wall - self.wall, timedelta(seconds=later.steady - self.steady)
+
+
+@dataclass(frozen=True, slots=True)
 class _Sighting:
     """A Lease as it was first seen at this version."""
 
     version: tuple[str, str]
     """Uid and resourceVersion."""
-    at: datetime
+    at: _Moment
 
 
 class Hold:
     """The fence, held."""
 
-    def __init__(self, ports: Ports, lease: Object, identity: str, asked_at: datetime) -> None:
+    def __init__(self, ports: Ports, lease: Object, identity: str, asked_at: _Moment) -> None:
         self._ports = ports
         self._lease = lease
         self._identity = identity
@@ -61,8 +75,8 @@ class Hold:
 
     def time_left(self) -> timedelta:
         """Return how long writes may still begin; never negative, zero after a clock that went back."""
-        passed = self._ports.now() - self._asked_at
-        return max(WRITES_WITHIN - passed, timedelta()) if passed >= timedelta() else timedelta()
+        passed = self._asked_at.passed_until(_now(self._ports))
+        return max(WRITES_WITHIN - max(passed), timedelta()) if min(passed) >= timedelta() else timedelta()
 
     def can_write(self) -> bool:
         """Return whether a write may begin now."""
@@ -82,7 +96,7 @@ class Hold:
             Fenced: another round took it meanwhile.
             Unreachable: unknown outcome; what is held stays held, the time does not begin anew.
         """
-        asked_at = self._ports.now()
+        asked_at = _now(self._ports)
         try:
             self._lease = await _take(self._ports, self._lease, self._identity, asked_at)
         except (Conflict, NotFound) as error:
@@ -149,7 +163,7 @@ class Fence:
 
     async def _try(self, identity: str) -> Hold | None:
         cluster, namespace = self._ports.cluster, self._ports.namespace
-        asked_at = self._ports.now()
+        asked_at = _now(self._ports)
         try:
             lease = await cluster.get(LEASES, NAME, namespace=namespace)
         except NotFound:
@@ -166,7 +180,7 @@ class Fence:
             return Hold(self._ports, lease, identity, asked_at)
         if not self._is_free(lease):
             return None
-        asked_at = self._ports.now()
+        asked_at = _now(self._ports)
         try:
             lease = await _take(self._ports, lease, identity, asked_at)
         except (Conflict, NotFound):
@@ -176,14 +190,18 @@ class Fence:
     def _is_free(self, lease: Object) -> bool:
         if not lease.get("spec", {}).get("holderIdentity"):
             return True
-        now = self._ports.now()
+        now = _now(self._ports)
         version = (lease["metadata"]["uid"], lease["metadata"]["resourceVersion"])
-        if self._seen is None or self._seen.version != version or now < self._seen.at:
+        if self._seen is None or self._seen.version != version or now.wall < self._seen.at.wall:
             self._seen = _Sighting(version, now)
-        return now - self._seen.at >= HELD_FOR
+        return min(self._seen.at.passed_until(now)) >= HELD_FOR
 
 
-async def _take(ports: Ports, lease: Object, identity: str, now: datetime) -> Object:
+def _now(ports: Ports) -> _Moment:
+    return _Moment(ports.now(), ports.elapsed())
+
+
+async def _take(ports: Ports, lease: Object, identity: str, now: _Moment) -> Object:
     return await ports.cluster.patch(
         LEASES,
         NAME,
@@ -192,8 +210,8 @@ async def _take(ports: Ports, lease: Object, identity: str, now: datetime) -> Ob
     )
 
 
-def _spec(identity: str, now: datetime) -> Object:
-    moment = now.isoformat(timespec="microseconds").replace("+00:00", "Z")
+def _spec(identity: str, now: _Moment) -> Object:
+    moment = now.wall.isoformat(timespec="microseconds").replace("+00:00", "Z")
     return {
         "holderIdentity": identity,
         "leaseDurationSeconds": int(HELD_FOR.total_seconds()),

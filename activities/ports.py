@@ -1,6 +1,7 @@
 """Everything an activity may reach, handed in from outside: the worker and the simulator fill it differently."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,5 +51,7 @@ class Ports:
     """Where Growth keeps its own objects: the fence's Lease, KWOK's server records."""
     own_pods: frozenset[str] = frozenset()
     """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
+    elapsed: Callable[[], float] = time.monotonic
+    """Seconds since some moment, by a clock that nobody sets. It may stand still while the machine sleeps."""
     compute: Compute = asyncio.to_thread
     """Off the event loop, so that a big round does not keep other activities from their heartbeats."""

@@ -126,6 +126,7 @@ class World:
 
     def __init__(self, **ports):
         self._now = START
+        self.leaps = timedelta()
         self.cluster = FlakyCluster(self.now)
         self.provider = Provider()
         self.ports = Ports(
@@ -135,6 +136,7 @@ class World:
             now=self.now,
             cluster_name="test",
             namespace="growth-system",
+            elapsed=lambda: (self._now - START).total_seconds() - self.leaps.total_seconds(),
             compute=in_place,
         )
         self.ports = replace(self.ports, **ports)
@@ -148,6 +150,11 @@ class World:
 
     def pass_time(self, time):
         self._now += time
+
+    def leap(self, time):
+        """Set the clock, while no time passes."""
+        self._now += time
+        self.leaps += time
 
     async def sleep(self, seconds):
         self._now += timedelta(seconds=seconds)

@@ -64,6 +64,22 @@ async def test_a_clock_that_went_back_ends_the_writing(world):
         assert not hold.can_write()
 
 
+async def test_a_waiter_whose_clock_leaps_does_not_overtake(world):
+    async with world.fence().held("alive") as alive:
+        fence = world.fence()
+        assert await fence._try("waiting") is None
+        world.leap(timedelta(minutes=1))
+        assert await fence._try("waiting") is None
+        # The holder on the same machine cannot know whether it slept for that minute.
+        assert not alive.can_write()
+
+
+async def test_a_holder_whose_steady_clock_stood_still_while_it_slept_writes_no_more(world):
+    async with world.fence().held("a") as hold:
+        world.leap(WRITES_WITHIN)
+        assert not hold.can_write()
+
+
 def test_the_last_call_ends_before_anyone_else_may_take_over():
     # Source: design §4; the client's time-out is 4 s.
     assert WRITES_WITHIN + timedelta(seconds=4) < HELD_FOR
