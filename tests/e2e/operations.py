@@ -68,9 +68,9 @@ class Cluster:
         return {taint["key"] for taint in node["spec"].get("taints", [])}
 
     def is_open(self) -> bool:
-        """Return whether all machines are Ready and kept for nobody."""
+        """Return whether all machines are Ready and kept for nobody; one that a person drained stays cordoned."""
         return all(phase == "Ready" for phase in self.view.phases("noderequests")) and not any(
-            self.taints(name) for name in self.view.nodes()
+            self.taints(name) - {"node.kubernetes.io/unschedulable"} for name in self.view.nodes()
         )
 
     def running(self) -> dict[str, str]:

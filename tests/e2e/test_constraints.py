@@ -29,6 +29,12 @@ CLASS = {
                 "pricePerHour": "0.0100",
                 "locations": [{"name": zone, "bootTime": "500ms"} for zone in ZONES],
             },
+            {
+                "name": "eight",
+                "capacity": {"cpu": "8", "memory": "16Gi"},
+                "pricePerHour": "0.0250",
+                "locations": [{"name": "fsn1", "bootTime": "500ms"}],
+            },
         ],
     },
 }
@@ -162,6 +168,32 @@ def test_pods_that_spread_over_zones_get_a_machine_in_each(plane):
     place = zones(view)
     assert Counter(place[node] for node in nodes.values()) == dict.fromkeys(ZONES, 2)
     assert len(set(nodes.values())) == len(ZONES)
+
+
+def test_pods_that_wait_for_another_pod_get_one_machine_together_with_it(plane):
+    view = ClusterView(plane)
+    company = pool("company")
+    company["spec"]["serverTypes"] = [{"name": "four", "max": 5}, {"name": "eight", "max": 5}]
+    beside = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "company-db"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [beside]}}
+    apply(plane, company, workload("company-web", "company", 2, affinity=affinity))
+    plane.wait_for(
+        lambda: all("AffinityUnsatisfiable" in told(plane, web) for web in waiting(view, "company-web", 2)),
+        "both are told that nothing is there for them to be beside",
+    )
+    # Alone, the db would get the cheaper machine, which has room for one of them only.
+    apply(plane, workload("company-db", "company", 1))
+    nodes = landed(plane, view, "company", 3)
+    assert len(set(nodes.values())) == 1
+    labels = view.nodes()[nodes.popitem()[1]]["metadata"]["labels"]
+    assert labels["growth.dev/server-type"] == "eight"
+    assert len([r for r in view.items("noderequests") if r["spec"]["pool"] == "company"]) == 1
+
+
+def waiting(view: ClusterView, name: str, count: int) -> list[str]:
+    """Return so many names of pods that begin so; a placeholder for each that is not there yet."""
+    found = [pod["metadata"]["name"] for pod in view.pods() if pod["metadata"]["name"].startswith(name)]
+    return [*found, *[""] * (count - len(found))]
 
 
 def test_a_pod_with_a_bound_volume_gets_its_machine_in_the_volumes_zone(plane):
