@@ -6,6 +6,7 @@ from collections.abc import Callable
 from activities.cluster import NODE_POOLS, Object
 from activities.definitions import class_resource
 from activities.errors import GrowthError, NotFound, Unreadable
+from activities.lookup import find_object
 from activities.ports import Ports
 from activities.providers.base import Server
 from api.reading import UnreadableError, read
@@ -42,10 +43,7 @@ async def find_pool(ports: Ports, name: str) -> NodePool | None:
 
 async def find_class(ports: Ports, ref: ClassRef) -> Object | None:
     """Return the node class, read live, or None if it is gone."""
-    try:
-        return await ports.cluster.get(class_resource(ref.kind), ref.name)
-    except NotFound:
-        return None
+    return await find_object(ports.cluster, class_resource(ref.kind), ref.name)
 
 
 def request_timings(pool: NodePool | None) -> RequestTimings:

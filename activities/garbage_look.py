@@ -11,9 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object, Resource
+from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object
 from activities.definitions import class_resource
 from activities.errors import GrowthError, NotFound
+from activities.lookup import find_object
 from activities.nodes import is_ready, taints_of
 from activities.pods import occupants_of
 from activities.ports import Ports, Reader
@@ -115,11 +116,13 @@ async def look_again(
     servers = None if seen.servers is None else [s for s in seen.servers if s.name == name]
     if servers is not None:
         servers = [one for one in servers if await _is_still(providers[one.class_kind], one)]
-    node = await _get(ports, NODES, name)
+    node = await find_object(ports.cluster, NODES, name)
     facts = () if node is None else (node_fact(node),)
     wanted = {name, *(value for fact in facts for value in fact.reserved)}
-    requests = [item for each in sorted(wanted) if (item := await _get(ports, NODE_REQUESTS, each)) is not None]
-    removal = await _get(ports, NODE_REMOVAL_REQUESTS, name)
+    requests = [
+        item for each in sorted(wanted) if (item := await find_object(ports.cluster, NODE_REQUESTS, each)) is not None
+    ]
+    removal = await find_object(ports.cluster, NODE_REMOVAL_REQUESTS, name)
     others = [one for one in seen.removals if one.name != name]
     again = GarbageSeen(
         now=ports.now(),
@@ -241,10 +244,3 @@ async def _is_still(provider: Provider, listed: ServerFact) -> bool:
         return server_fact(listed.class_kind, await provider.get(listed.name)) == listed
     except NotFound:
         return False
-
-
-async def _get(ports: Ports, resource: Resource, name: str) -> Object | None:
-    try:
-        return await ports.cluster.get(resource, name)
-    except NotFound:
-        return None

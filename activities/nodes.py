@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from activities.cluster import NODES, Cluster, Object, PatchOp
-from activities.errors import NotFound
+from activities.lookup import find_object
 from activities.writes import escape, guarded, set_field
 from api.keys import (
     ANNOTATION_DO_NOT_REMOVE,
@@ -81,10 +81,7 @@ async def find_node(cluster: Cluster, name: str, *, request_uid: str | None, pro
 
 async def get_node(cluster: Cluster, name: str) -> Object | None:
     """Return the Node of this name, whose ever it is, or None if there is none."""
-    try:
-        return await cluster.get(NODES, name)
-    except NotFound:
-        return None
+    return await find_object(cluster, NODES, name)
 
 
 def is_of(node: Object, *, request_uid: str | None, provider_id: str | None) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from activities.cluster import PODS, Cluster, Object
 from activities.errors import Conflict, NotFound, Rejected
+from activities.lookup import find_object
 from activities.writes import guarded, set_field
 from api.keys import TAINT_RESERVED
 from api.v1alpha1.node_request import Seat
@@ -92,11 +93,8 @@ async def see_seats(cluster: Cluster, seats: Sequence[Seat], request: str) -> Se
 
     async def pod_of(seat: Seat) -> Object | None:
         async with gate:
-            try:
-                pod = await cluster.get(PODS, seat.name, namespace=seat.namespace)
-            except NotFound:
-                return None
-        return pod if pod["metadata"]["uid"] == seat.uid else None
+            pod = await find_object(cluster, PODS, seat.name, namespace=seat.namespace)
+        return pod if pod is not None and pod["metadata"]["uid"] == seat.uid else None
 
     pods = await asyncio.gather(*(pod_of(seat) for seat in seats))
     return Seated(
@@ -152,11 +150,8 @@ async def _tolerate(cluster: Cluster, pod: Object, request: str) -> None:
         except Conflict:
             if tries >= _TRIES:
                 raise
-            try:
-                live = await cluster.get(PODS, name, namespace=namespace)
-            except NotFound:
-                return
-            if live["metadata"]["uid"] != pod["metadata"]["uid"]:
+            live = await find_object(cluster, PODS, name, namespace=namespace)
+            if live is None or live["metadata"]["uid"] != pod["metadata"]["uid"]:
                 return
             pod = live
         else:

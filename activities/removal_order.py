@@ -4,7 +4,8 @@ The removal outlives the request and is the server's sole deleter. Source: desig
 """
 
 from activities.cluster import NODE_REMOVAL_REQUESTS, Object
-from activities.errors import AlreadyExists, Conflict, NotFound
+from activities.errors import AlreadyExists, Conflict
+from activities.lookup import find_object
 from activities.ports import Ports
 from activities.status import Record, as_record, write_status
 from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
@@ -45,11 +46,8 @@ async def is_ordered(ports: Ports, request: NodeRequest) -> bool:
 
 
 async def _find(ports: Ports, name: str) -> Record[NodeRemovalRequest] | None:
-    try:
-        found = await ports.cluster.get(NODE_REMOVAL_REQUESTS, name)
-    except NotFound:
-        return None
-    return as_record(NODE_REMOVAL_REQUESTS, NodeRemovalRequest, found)
+    found = await find_object(ports.cluster, NODE_REMOVAL_REQUESTS, name)
+    return None if found is None else as_record(NODE_REMOVAL_REQUESTS, NodeRemovalRequest, found)
 
 
 def _is_of_earlier(removal: Record[NodeRemovalRequest], request: NodeRequest) -> bool:

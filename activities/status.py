@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Cluster, Object, Resource
 from activities.errors import NotFound, Unreadable
+from activities.lookup import find_object
 from activities.writes import guarded, set_field
 from api.conditions import Condition, set_condition
 from api.keys import FINALIZER
@@ -71,9 +72,8 @@ async def read_removal(cluster: Cluster, name: str, uid: str) -> Record[NodeRemo
 
 
 async def _read(cluster: Cluster, resource: Resource, kind: type[Kind], name: str, uid: str) -> Record[Kind] | None:
-    try:
-        found = await cluster.get(resource, name)
-    except NotFound:
+    found = await find_object(cluster, resource, name)
+    if found is None:
         return None
     metadata = found["metadata"]
     if metadata["uid"] != uid:

@@ -24,6 +24,7 @@ from activities.definitions import class_resource
 from activities.errors import InvalidConfiguration, NotFound
 from activities.fence import NAME as FENCE
 from activities.garbage_look import node_fact, server_fact
+from activities.lookup import find_object
 from activities.ports import Ports
 from activities.providers.kwok_faults import NAME as FAULTS
 from api.keys import LABEL_CLUSTER
@@ -109,8 +110,8 @@ async def look(ports: Ports, *, abandoned: bool) -> Found:
     nodes, others = await _nodes(ports, servers)
     workflows = [(item.get("status") or {}).get("workflowId") or "" for _, item in objects]
     others |= {cluster_of(one) for one in workflows if one.count(":") > 1}
-    lease = await _get(ports, LEASES, FENCE)
-    faults = await _get(ports, CONFIG_MAPS, FAULTS)
+    lease = await find_object(ports.cluster, LEASES, FENCE, namespace=ports.namespace)
+    faults = await find_object(ports.cluster, CONFIG_MAPS, FAULTS, namespace=ports.namespace)
     renewed = ((lease or {}).get("spec") or {}).get("renewTime")
     asked = [at for _, item in objects if (at := _create_attempt(item)) is not None]
     return Found(
@@ -208,13 +209,6 @@ async def _owner(ports: Ports, name: str) -> str | None:
         except NotFound:
             continue
     return None
-
-
-async def _get(ports: Ports, resource: Resource, name: str) -> Object | None:
-    try:
-        return await ports.cluster.get(resource, name, namespace=ports.namespace)
-    except NotFound:
-        return None
 
 
 def _create_attempt(item: Object) -> datetime | None:
