@@ -9,7 +9,7 @@ from planner.model import Problem
 from planner.nominations import heeded
 from planner.objects import DaemonSet, Node, Pod, Taint
 from planner.parse_pod import pod_from
-from planner.parse_remains import node_remains, pod_remains
+from planner.parse_remains import node_remains, pod_remains, text_in
 from planner.parse_volumes import claim_from, csi_node_from, storage_class_from, volume_from
 from planner.storage import Claim, CsiNode, StorageClass, Volume, Volumes
 from planner.volumes import with_drivers
@@ -173,21 +173,15 @@ def _named(
         return read(root)
     except FieldError as error:
         raise UnreadableObject(
-            Problem(kind=kind, name=_name(item), message=str(error), uid=_metadata_text(item, "uid")), remains(item)
+            Problem(kind=kind, name=_name(item), message=str(error), uid=text_in(item, "metadata", "uid")),
+            remains(item),
         ) from None
 
 
 def _name(item: object) -> str:
-    name = _metadata_text(item, "name") or "without a name"
-    namespace = _metadata_text(item, "namespace")
+    name = text_in(item, "metadata", "name") or "without a name"
+    namespace = text_in(item, "metadata", "namespace")
     return f"{namespace}/{name}" if namespace else name
-
-
-def _metadata_text(item: object, key: str) -> str:
-    # This names an object that is broken somewhere, perhaps right here.
-    metadata = item.get("metadata") if isinstance(item, Mapping) else None
-    value = metadata.get(key) if isinstance(metadata, Mapping) else None
-    return value if isinstance(value, str) else ""
 
 
 def _namespace(root: Part) -> Namespace:

@@ -13,18 +13,18 @@ from planner.objects import Node, Pod
 
 def pod_remains(pod: object) -> Pod | None:
     """Return the pod as far as its place goes; None where it has no name, or is on no node."""
-    metadata, name, namespace = _metadata(pod), _text(pod, "metadata", "name"), _text(pod, "metadata", "namespace")
-    node = _text(pod, "spec", "nodeName")
+    metadata, name, namespace = _metadata(pod), text_in(pod, "metadata", "name"), text_in(pod, "metadata", "namespace")
+    node = text_in(pod, "spec", "nodeName")
     if not name or not node:
         return None
     return Pod(
         namespace=namespace or "default",
         name=name,
-        uid=_text(pod, "metadata", "uid") or f"{namespace}/{name}",
+        uid=text_in(pod, "metadata", "uid") or f"{namespace}/{name}",
         requests={},
         labels=_texts(metadata.get("labels")),
         node_name=node,
-        phase=_text(pod, "status", "phase") or "Running",
+        phase=text_in(pod, "status", "phase") or "Running",
         is_terminating="deletionTimestamp" in metadata,
         is_unreadable=True,
     )
@@ -32,18 +32,18 @@ def pod_remains(pod: object) -> Pod | None:
 
 def node_remains(node: object) -> Node | None:
     """Return the node as a cordoned one without room: it takes no pods, and stays; None where it has no name."""
-    metadata, name = _metadata(node), _text(node, "metadata", "name")
+    metadata, name = _metadata(node), text_in(node, "metadata", "name")
     if not name:
         return None
     return Node(
         name=name,
-        uid=_text(node, "metadata", "uid") or name,
+        uid=text_in(node, "metadata", "uid") or name,
         allocatable={},
         labels=_texts(metadata.get("labels")),
         annotations=_texts(metadata.get("annotations")),
         is_cordoned=True,
         is_terminating="deletionTimestamp" in metadata,
-        provider_id=_text(node, "spec", "providerID"),
+        provider_id=text_in(node, "spec", "providerID"),
     )
 
 
@@ -52,7 +52,8 @@ def _metadata(item: object) -> Mapping[str, Any]:
     return metadata if isinstance(metadata, Mapping) else {}
 
 
-def _text(item: object, part: str, key: str) -> str:
+def text_in(item: object, part: str, key: str) -> str:
+    """Return a text in a part of an object that is broken somewhere, perhaps right here; empty if it is none."""
     found = item.get(part) if isinstance(item, Mapping) else None
     value = found.get(key) if isinstance(found, Mapping) else None
     return value if isinstance(value, str) else ""
