@@ -2,18 +2,15 @@
 
 import asyncio
 from contextlib import suppress
-from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from temporalio import workflow
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from planner.round import ObjectId
 from simulator.catalogue import machine
 from simulator.workloads import Workload
 from tests.chaos.acts import ASKED, bound
@@ -21,6 +18,7 @@ from tests.chaos.scenarios import BOTH, GOES
 from tests.chaos.stage import NAMESPACE_OF_TEMPORAL
 from tests.chaos.stories import Story
 from tests.chaos.temporal_server import TemporalServer
+from tests.replay.careless import Careless
 from worker import wiring
 from worker.sandbox import WORKFLOWS
 from workflows import planner
@@ -96,21 +94,7 @@ async def test_activities_that_a_person_fails(service, judged):
     assert failed
 
 
-@workflow.defn(name="NodeRequest")
-class Changed(NodeRequestWorkflow):
-    """A careless version: one more timer at the start."""
-
-    @workflow.init
-    def __init__(self, subject: ObjectId) -> None:
-        super().__init__(subject)
-
-    @workflow.run
-    async def run(self, _subject: ObjectId) -> str:
-        await workflow.sleep(timedelta(seconds=0.01))
-        return await self.drive()
-
-
-CARELESS = tuple(Changed if one is NodeRequestWorkflow else one for one in WORKFLOWS)
+CARELESS = tuple(Careless if one is NodeRequestWorkflow else one for one in WORKFLOWS)
 
 
 SLOW_BOOT = machine("slow", cpu=2, memory=4, price="0.010", boot_time="5s")

@@ -1,5 +1,4 @@
 import json
-from datetime import timedelta
 
 import pytest
 from temporalio import workflow
@@ -7,10 +6,9 @@ from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
-from planner.round import ObjectId
+from tests.replay.careless import Careless
 from tests.replay.record import HISTORIES, LIVES, path_of
 from worker.sandbox import WORKFLOWS, workflow_runner
-from workflows.node_request import NodeRequestWorkflow
 
 IDS = {"request": "node-request:test:m:u", "removal": "node-removal:test:m:u", "planner": "planner:test"}
 
@@ -33,23 +31,9 @@ def test_every_life_is_recorded():
     assert {one.stem for one in HISTORIES.glob("*.json")} >= {*LIVES, "planner"}
 
 
-@workflow.defn(name="NodeRequest")
-class Changed(NodeRequestWorkflow):
-    """A careless change: one more timer at the start."""
-
-    @workflow.init
-    def __init__(self, subject: ObjectId) -> None:
-        super().__init__(subject)
-
-    @workflow.run
-    async def run(self, _subject: ObjectId) -> str:
-        await workflow.sleep(timedelta(seconds=1))
-        return await self.drive()
-
-
 async def test_a_change_that_does_not_fit_is_caught():
     with pytest.raises(workflow.NondeterminismError):
-        await replayer(Changed).replay_workflow(history("request-comes"))
+        await replayer(Careless).replay_workflow(history("request-comes"))
 
 
 def test_no_history_tells_of_the_machine_that_recorded_it():
