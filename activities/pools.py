@@ -121,6 +121,8 @@ class Closing:
     """Removals to cancel."""
     removals: tuple[PlannedRemoval, ...]
     """Removals of Ready machines to create."""
+    awaited: tuple[str, ...]
+    """Machines that shall go and whose last removal, a cancelled one, has to end before they can have another."""
 
 
 def closing(pool: Object, observed: Observation, fleet: Iterable[Machine]) -> Closing:
@@ -138,8 +140,9 @@ def closing(pool: Object, observed: Observation, fleet: Iterable[Machine]) -> Cl
     ]
     if not pool["metadata"].get("annotations", {}).get(ANNOTATION_DELETE_MACHINES):
         removals = (observed.removals[machine.name] for machine in own if machine.removal is not None)
-        return Closing(pool, tuple(unready), tuple(removal for removal in removals if can_cancel(removal)), ())
+        return Closing(pool, tuple(unready), tuple(removal for removal in removals if can_cancel(removal)), (), ())
     class_ref = ClassRef.model_validate(pool.get("spec", {}).get("template", {}).get("classRef", {}))
+    unwanted = [machine for machine in own if _is_there(machine) and not _is_protected(machine, observed)]
     return Closing(
         pool,
         tuple(unready),
@@ -157,9 +160,10 @@ def closing(pool: Object, observed: Observation, fleet: Iterable[Machine]) -> Cl
                 why=f"Pool {name} was deleted with its machines",
                 at=observed.snapshot.now,
             )
-            for machine in own
-            if machine.removal is None and _is_there(machine) and not _is_protected(machine, observed)
+            for machine in unwanted
+            if machine.removal is None
         ),
+        tuple(machine.name for machine in unwanted if machine.removal is not None and not machine.is_leaving),
     )
 
 
@@ -208,7 +212,7 @@ async def close_pool(
         lambda planned: create_removal(cluster, planned, nodes.get(planned.node)),
     )
     is_done = len(lifted) == len(asked.cool_offs) and len(created) == len(asked.removals)
-    if is_done and all(_name(request) in cancelled for request in asked.requests):
+    if is_done and not asked.awaited and all(_name(request) in cancelled for request in asked.requests):
         await writes.attempt(f"end of the deleted pool {name}", lambda: release_pool(cluster, asked.pool))
     return created
 

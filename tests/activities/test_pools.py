@@ -190,6 +190,26 @@ async def test_with_the_annotation_all_machines_of_the_pool_are_removed_before_i
     assert await world.names(NODE_POOLS) == []
 
 
+async def test_a_pool_waits_for_a_cancelled_cool_off_before_it_goes_with_its_machines(world):
+    await machines_in_all_phases(world)
+    await world.set_status(
+        NODE_REMOVAL_REQUESTS,
+        "default-cooling",
+        cancel={"by": "Operator", "at": "2026-01-01T00:00:00Z", "reason": "a test"},
+    )
+    await annotate(world, NODE_POOLS, "default", delete_machines="yes")
+    await world.cluster.delete(NODE_POOLS, "default")
+    await world.carry_out(nothing(None))
+    assert await world.names(NODE_POOLS) == ["default"]
+    ended = [{"op": "remove", "path": "/metadata/finalizers"}]
+    await world.cluster.patch(NODE_REMOVAL_REQUESTS, "default-cooling", ended)
+    await world.cluster.delete(NODE_REMOVAL_REQUESTS, "default-cooling")
+    await world.carry_out(nothing(None))
+    assert await world.names(NODE_POOLS) == []
+    removals = {r["metadata"]["name"]: r["spec"]["reason"] for r in await world.items(NODE_REMOVAL_REQUESTS)}
+    assert removals == dict.fromkeys(("default-cooling", "default-old", "default-ready"), "PoolDeleted")
+
+
 async def test_a_node_that_growth_did_not_buy_outlives_the_pool_it_is_labelled_with(world):
     await world.add_node("bare-metal", labels={"growth.dev/pool": "default"})
     await annotate(world, NODE_POOLS, "default", delete_machines="yes")

@@ -44,6 +44,10 @@ class Cluster:
     def until(self, holds: Callable[[], bool], what: str) -> None:
         self.plane.wait_for(holds, what)
 
+    def until_seen(self) -> None:
+        """Wait for the first round with the pool: one that is deleted before goes without a finalizer, and at once."""
+        self.until(lambda: "True" in self.plane.kubectl("get", POOL), "a round has seen the pool")
+
     def names(self, kind: str) -> set[str]:
         return {item["metadata"]["name"] for item in self.view.items(kind)}
 

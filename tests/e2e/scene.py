@@ -56,10 +56,11 @@ def clear_with_worker(plane: ControlPlane) -> None:
 
 
 def clear_rest(plane: ControlPlane) -> None:
-    """Delete machines and classes, which no worker is needed for."""
+    """Delete machines and classes, which no worker is needed for, and what was told of objects of the same names."""
     plane.kubectl("delete", "nodes", "--all")
     plane.kubectl("delete", "configmaps", "-n", NAMESPACE, "-l", "growth.dev/request")
     plane.kubectl("delete", "kwoknodeclasses", "--all")
+    plane.kubectl("delete", "events", "--all", "-n", "default")
 
 
 def account_kubeconfig(plane: ControlPlane, folder: Path) -> Path:

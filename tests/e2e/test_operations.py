@@ -11,7 +11,7 @@ import yaml
 
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS
 from tests.e2e.harness import ControlPlane
-from tests.e2e.operations import POOL, Cluster
+from tests.e2e.operations import Cluster
 from tests.e2e.scene import account_kubeconfig, clear_rest, clear_with_worker
 from tests.e2e.walk import NO_KUBELET, Walk
 from tests.e2e.workloads import single_pod
@@ -81,7 +81,7 @@ def installed(cluster: Cluster, folder: Path) -> None:
     walk.next("kubectl apply -f deploy/examples/pool.yaml")
     cluster.pool(serverTypes=[{"name": "cx22"}, {"name": "cx32"}], scaleDown={"idleAfter": "1s", "softGrace": "5m"})
     cluster.boot_at_once()
-    cluster.until(lambda: "True" in plane.kubectl("get", POOL), "a round has seen the pool")
+    cluster.until_seen()
     walk.next("kubectl get nodepools.growth.dev")
     walk.next("kubectl -n growth-system exec", fails=NO_KUBELET)
 
@@ -247,6 +247,7 @@ def stopped(cluster: Cluster) -> None:
     assert set(view.nodes()) == machines
     cluster.until(lambda: not cluster.removals("Pending"), "all cool-offs are cancelled")
     plane.kubectl("apply", "-f", str(POOL_FILE))
+    cluster.until_seen()
     walk.next("kubectl annotate nodepools.growth.dev default")
     walk.next("kubectl delete nodepools.growth.dev default")
     # The machine that was abandoned is kept by its annotation.
