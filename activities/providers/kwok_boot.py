@@ -57,17 +57,17 @@ class KwokBoot:
                 due.append(record.runs_at)
                 continue
             try:
-                if not await faults.stop(record):
-                    await self._join(record)
+                if not await faults.hold(record, "boot", "join"):
+                    await self._join(record, is_played=not await faults.hold(record, "ready"))
             except GrowthError as error:
                 log.warning("server %s does not join yet: %s", record.name, error)
                 due.append(now + _AGAIN_AFTER)
         return min(due, default=None)
 
-    async def _join(self, record: KwokRecord) -> None:
+    async def _join(self, record: KwokRecord, *, is_played: bool) -> None:
         made: Object | None = None
         try:
-            made = await self._cluster.create(NODES, self._node(record))
+            made = await self._cluster.create(NODES, _node(record, is_played=is_played))
         except AlreadyExists:
             log.info("Node %s exists already", record.name)
         try:
@@ -87,33 +87,36 @@ class KwokBoot:
             if not fresh.is_joined and fresh.object["metadata"]["uid"] == record.object["metadata"]["uid"]:
                 await self._records.mark_joined(fresh)
 
-    def _node(self, record: KwokRecord) -> Object:
-        template = record.node
-        return {
-            "apiVersion": NODES.api_version,
-            "kind": NODES.kind,
-            "metadata": {"name": record.name, "labels": template["labels"], "annotations": dict(_FAKE)},
-            "spec": {"providerID": record.provider_id, "taints": template["taints"]},
-            "status": {"capacity": template["capacity"], "allocatable": template["allocatable"]},
-        }
+
+def _node(record: KwokRecord, *, is_played: bool) -> Object:
+    """Return the Node of the server; KWOK makes it Ready if it is to play it."""
+    template = record.node
+    annotations = dict(_FAKE) if is_played else {}
+    return {
+        "apiVersion": NODES.api_version,
+        "kind": NODES.kind,
+        "metadata": {"name": record.name, "labels": template["labels"], "annotations": annotations},
+        "spec": {"providerID": record.provider_id, "taints": template["taints"]},
+        "status": {"capacity": template["capacity"], "allocatable": template["allocatable"]},
+    }
 
 
 class _Faults:
-    """The boot and join faults of the classes, each class read once per pass."""
+    """The faults of the classes that a booting server may meet, each class read once per pass."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._known: dict[str, tuple[KwokFault, ...]] = {}
 
-    async def stop(self, record: KwokRecord) -> bool:
-        """Return whether the server does not boot, or boots and does not join."""
+    async def hold(self, record: KwokRecord, *calls: str) -> bool:
+        """Return whether one of these fails for the server."""
         faults = self._known.get(record.class_name)
         if faults is None:
             faults = self._known[record.class_name] = await self._of(record.class_name)
         return any(
             holds(fault, call, server_type=record.server_type, location=record.location)
             for fault in faults
-            for call in ("boot", "join")
+            for call in calls
         )
 
     async def _of(self, class_name: str) -> tuple[KwokFault, ...]:

@@ -89,8 +89,8 @@ class KwokFault(Model):
     """The server type that fails. Without it, every one."""
     location: LabelValue | None = None
     """The location where it fails. Without it, every one."""
-    call: Literal["create", "delete", "boot", "join"]
-    """What fails: create or delete (the call), boot (the server never runs) or join (it runs, and no Node appears)."""
+    call: Literal["create", "delete", "boot", "join", "ready"]
+    """What fails: create, delete (the call), boot (never runs), join (no Node) or ready (its Node is never Ready)."""
     error: Literal["capacity", "quota", "transient", "configuration", "authentication"] = "transient"
     """The error that a failing call answers with; after transient, it is unknown whether the call took effect."""
     lost_reply: StrictBool = False

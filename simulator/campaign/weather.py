@@ -55,9 +55,12 @@ class Weather:
         return kind
 
     async def stop_boots(self) -> None:
-        """Let servers of one type not boot, or boot and not join, for a while; those that still exist then do."""
+        """Let servers of one type not boot, not join or not turn Ready, for a while.
+
+        Those that still exist then boot and join; a Node that was not to be Ready stays so.
+        """
         fault: dict[str, Any] = {
-            "call": self._random.choice(["boot", "join"]),
+            "call": self._random.choice(["boot", "join", "ready"]),
             "serverType": self._random.choice(["small", "medium", "big"]),
         }
         seconds = self._random.uniform(10, 80)

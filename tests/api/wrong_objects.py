@@ -158,8 +158,8 @@ _FURTHER = {
     ),
     "fault of an unknown call": Refusal(
         node_class(faults=[{"call": "reboot"}]),
-        "spec.faults[0].call: must be 'create', 'delete', 'boot' or 'join', not 'reboot'",
-        'supported values: "create", "delete", "boot", "join"',
+        "spec.faults[0].call: must be 'create', 'delete', 'boot', 'join' or 'ready', not 'reboot'",
+        'supported values: "create", "delete", "boot", "join", "ready"',
         by_rule=False,
     ),
     # requests and removals

@@ -248,6 +248,17 @@ PROVIDER: Final = (
         also=no_more(2),
     ),
     Scenario(
+        "Node that joins and never turns Ready",
+        replace(
+            STAYS,
+            machines=(LONELY, SMALL),
+            faults=({"serverType": "lonely", "call": "ready"},),
+            scale_up={"joinTimeout": "3s"},
+        ),
+        is_met=lambda stage: stage.named.total() == 2,
+        also=no_more(2),
+    ),
+    Scenario(
         "server that boots after its time-out",
         replace(STAYS, machines=(LATE, SMALL), scale_up={"provisioningTimeout": "3s"}),
         also=no_more(2),

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final
 
@@ -88,6 +88,8 @@ class Stage:
         """Servers that ever existed, by the uid of the request that they were made for."""
         self.named: Counter[str] = Counter()
         """The same by name."""
+        self.excused: Collection[str] = ()
+        """Ids of runs whose failure is what the story is about."""
         self.tap: Tap | None = None
         self._second: Tap | None = None
 
@@ -210,8 +212,12 @@ class Stage:
         return {one.id async for one in self.running() if one.workflow_type != PLANNER}
 
     async def ended(self, *statuses: str) -> list[str]:
-        """Return the ids of runs that ended so, such as Failed or Terminated."""
+        """Return the id of the workflow of each run that ended so, such as Failed or Terminated."""
         return [one.id async for one in self._with(*statuses)]
+
+    async def failed(self) -> list[str]:
+        """Return the ids of workflows that failed and must not have."""
+        return [one.id async for one in self._with("Failed", "TimedOut") if one.run_id not in self.excused]
 
     def _with(self, *statuses: str) -> AsyncIterator[WorkflowExecution]:
         quoted = ", ".join(f"'{one}'" for one in statuses)

@@ -38,12 +38,12 @@ def by(outcomes: Iterable[tuple[str, Outcome]]) -> dict[str, list[Outcome]]:
     return dict(grouped)
 
 
-def keep(name: str, table: str) -> None:
-    """Print a table, and write it into the document between its marks if one is named."""
+def keep(name: str, table: str, *, kept_in: str = KEPT_IN) -> None:
+    """Print a table, and write it into the document between its marks if the variable `kept_in` names one."""
     print(f"\n{table}")
-    if KEPT_IN not in os.environ:
+    if kept_in not in os.environ:
         return
-    document = Path(os.environ[KEPT_IN])
+    document = Path(os.environ[kept_in])
     text = document.read_text()
     begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
     before, after = text.split(begin)[0], text.split(end)[1]

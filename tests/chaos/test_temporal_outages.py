@@ -12,9 +12,12 @@ from tests.chaos.temporal_server import TemporalServer
 
 SHORT_SECONDS = 6
 """A minute at the pace of these tests."""
-LONG_SECONDS = 30
-"""Longer than every time-out and deadline of the story and of Growth, at the pace of these tests."""
-HASTY = replace(BOTH, scale_up={"provisioningTimeout": "5s", "joinTimeout": "5s"})
+LONG_SECONDS = 60
+"""A whole minute, longer than every time-out, deadline and TTL of the story and of Growth."""
+HASTY = replace(
+    BOTH,
+    scale_up={"provisioningTimeout": "5s", "joinTimeout": "5s", "unavailableTTL": "12s", "failedTTL": "30s"},
+)
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -19,6 +19,7 @@ from tests.chaos.stage import NAMESPACE_OF_TEMPORAL
 from tests.chaos.stories import Story
 from tests.chaos.temporal_server import TemporalServer
 from tests.replay.careless import Careless
+from tests.replay.failing import FAILED, Failing
 from worker import wiring
 from worker.sandbox import WORKFLOWS
 from workflows import planner
@@ -95,7 +96,7 @@ async def test_activities_that_a_person_fails(service, judged):
 
 
 CARELESS = tuple(Careless if one is NodeRequestWorkflow else one for one in WORKFLOWS)
-
+FAILING = tuple(Failing if one is NodeRequestWorkflow else one for one in WORKFLOWS)
 
 SLOW_BOOT = machine("slow", cpu=2, memory=4, price="0.010", boot_time="5s")
 
@@ -130,6 +131,24 @@ async def test_a_version_that_does_not_fit(service, judged, monkeypatch):
 
     await judged(service, SLOWLY, "a version that does not fit", beside=deploy)
     assert all(one.startswith("node-request:") for one in ended)
+
+
+async def test_workflows_that_have_failed(service, judged, monkeypatch):
+    """Each that fails is started again from its object, until a version comes that can carry it out."""
+
+    async def deploy_and_roll_back(stage):
+        stage.excused = FAILED
+        await stage.until(lambda v: v.servers, "a machine that boots")
+        monkeypatch.setattr(wiring, "WORKFLOWS", FAILING)
+        stage.kill()
+        async with asyncio.timeout(60):
+            # Twice: one that had failed was started once more.
+            while len(await stage.ended("Failed")) < 2:
+                await asyncio.sleep(0.2)
+        monkeypatch.setattr(wiring, "WORKFLOWS", WORKFLOWS)
+        stage.kill()
+
+    await judged(service, SLOWLY, "a version whose workflows fail", beside=deploy_and_roll_back)
 
 
 async def test_two_versions_at_work_at_the_same_time(service, judged, monkeypatch):

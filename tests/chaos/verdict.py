@@ -54,5 +54,5 @@ async def _wrong(stage: Stage, *, servers: int, tainted: bool) -> list[str]:
     running = await stage.workflows()
     if running != stage.ids(end):
         wrong.append(f"workflows {sorted(running)} do not fit objects {sorted(stage.ids(end))}")
-    wrong += [f"workflow {one} failed" for one in await stage.ended("Failed", "TimedOut")]
+    wrong += [f"workflow {one} failed" for one in await stage.failed()]
     return wrong

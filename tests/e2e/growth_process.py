@@ -59,13 +59,24 @@ class GrowthProcess:
             "GROWTH_CLUSTER": cluster,
             "GROWTH_KUBECONFIG": str(kubeconfig or plane.kubeconfig),
             "GROWTH_HTTP_ADDRESS": f"127.0.0.1:{self._port}",
-            "GROWTH_DATA_DIR": str(folder / "data"),
+            "GROWTH_DATA_DIR": str(self.data_dir),
         }
         if address is None:
             self._environment["GROWTH_EMBEDDED_TEMPORAL"] = "true"
         else:
             self._environment["GROWTH_TEMPORAL_ADDRESS"] = address
         self._process: Process | None = None
+
+    @property
+    def pid(self) -> int:
+        """Number of the running process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def data_dir(self) -> Path:
+        """Where a worker with a Temporal server of its own keeps it."""
+        return self._folder / "data"
 
     def launch(self) -> None:
         """Start the worker."""

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.e2e.harness_build import STAGES, binaries
 from tests.e2e.harness_files import (
@@ -31,14 +32,18 @@ _STARTS = 3
 class ControlPlane:
     """A running control plane.
 
+    Args:
+        flags: further flags by process; one that is set here already is overridden.
+
     Attributes:
         url: of the API server.
         kubeconfig: of the admin.
         folder: where data, logs and kubeconfigs are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, flags: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
         self.url = ""
+        self._flags = flags
         self.folder = Path(tempfile.mkdtemp(prefix="growth-e2e-"))
         self._binaries = binaries()
         self._processes: dict[str, Process] = {}
@@ -192,6 +197,8 @@ class ControlPlane:
                 "--node-lease-duration-seconds=40",
             ],
         }
+        for name, further in self._flags.items():
+            self._commands[name] += further
 
     def _start_all(self) -> None:
         self.start("etcd")

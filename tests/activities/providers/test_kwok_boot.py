@@ -161,6 +161,17 @@ async def test_a_server_that_does_not_come_up(cloud, call, state):
     assert await cloud.nodes() == [NAME]
 
 
+async def test_a_node_that_never_turns_ready_is_not_played_by_kwok(cloud):
+    await cloud.install({"call": "ready", "serverType": "small"})
+    await cloud.create()
+    cloud.pass_time(10)
+    assert await cloud.provider.boot() is None
+    node = await cloud.cluster.get(NODES, NAME)
+    assert not node["metadata"].get("annotations")
+    # KWOK docs, "Manage nodes with annotation": it is not the one that makes this Node Ready.
+    assert "conditions" not in node["status"]
+
+
 @pytest.mark.parametrize("data", [{}, {"runsAt": "soon"}, {"node": "{"}])
 async def test_a_record_that_a_person_broke_is_told_and_stops_no_other(cloud, data):
     await cloud.create()

@@ -1,0 +1,94 @@
+"""Thousands of objects, made and deleted through the API as quickly as it takes them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar
+
+from activities.cluster import PODS, Object, Resource
+from activities.kube import KubeCluster
+from tests.e2e.harness import ControlPlane
+from tests.e2e.workloads import NAMESPACE
+
+AT_ONCE: Final = 16
+"""Calls at the same time: more of them only wait in the API server on two cores."""
+_CALL_SECONDS: Final = 60.0
+"""A test waits where a worker would not: an API server under load may take its time."""
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def connected(plane: ControlPlane) -> AsyncIterator[KubeCluster]:
+    """Lend a patient connection of the test itself."""
+    cluster = await KubeCluster.connect(str(plane.kubeconfig), timeout_seconds=_CALL_SECONDS)
+    try:
+        yield cluster
+    finally:
+        await cluster.close()
+
+
+async def each(items: Iterable[T], call: Callable[[T], Awaitable[object]]) -> None:
+    """Make one call for each item, many at the same time."""
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(item: T) -> None:
+        async with gate:
+            await call(item)
+
+    async with asyncio.TaskGroup() as group:
+        for item in items:
+            group.create_task(one(item))
+
+
+async def create(cluster: KubeCluster, resource: Resource, bodies: Iterable[Object]) -> None:
+    """Create the objects."""
+    await each(bodies, lambda body: cluster.create(resource, body))
+
+
+async def delete_pods(cluster: KubeCluster, names: Iterable[str]) -> None:
+    """Delete pods, which are gone at once: their grace is zero."""
+    await each(names, lambda name: cluster.delete(PODS, name, namespace=NAMESPACE))
+
+
+def pod(name: str, pool: str, cpu: str, memory: str) -> dict[str, Any]:
+    """Return a pod for a pool."""
+    return {
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "terminationGracePeriodSeconds": 0,
+            "nodeSelector": {"growth.dev/pool": pool},
+            "containers": [
+                {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
+            ],
+        },
+    }
+
+
+def pool(name: str, *server_types: str, most: int, idle_after: str, soft_grace: str) -> dict[str, Any]:
+    """Return a pool of the class `load`."""
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "serverTypes": [{"name": each} for each in server_types],
+            "limits": {"max": most},
+            "template": {"classRef": {"kind": "KwokNodeClass", "name": "load"}},
+            "scaleDown": {"idleAfter": idle_after, "softGrace": soft_grace},
+        },
+    }
+
+
+def server_type(name: str, cpu: int, memory_gib: int, price: str, boot_time: str) -> dict[str, Any]:
+    """Return a server type whose machines keep 100m of cpu and 256Mi of memory for themselves."""
+    return {
+        "name": name,
+        "capacity": {"cpu": str(cpu), "memory": f"{memory_gib}Gi"},
+        "overhead": {"cpu": "100m", "memory": "256Mi"},
+        "pricePerHour": price,
+        "locations": [{"name": "fsn1", "bootTime": boot_time}],
+    }
+
+
+def node_class(*server_types: dict[str, Any]) -> dict[str, Any]:
+    """Return the class `load`."""
+    return {"metadata": {"name": "load"}, "spec": {"currency": "EUR", "serverTypes": list(server_types)}}
