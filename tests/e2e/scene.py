@@ -60,7 +60,8 @@ def clear_rest(plane: ControlPlane) -> None:
     plane.kubectl("delete", "nodes", "--all")
     plane.kubectl("delete", "configmaps", "-n", NAMESPACE, "-l", "growth.dev/request")
     plane.kubectl("delete", "kwoknodeclasses", "--all")
-    plane.kubectl("delete", "events", "--all", "-n", "default")
+    # In one call: there may be thousands, and kubectl would delete them one by one.
+    plane.kubectl("delete", "--raw", "/api/v1/namespaces/default/events")
 
 
 def account_kubeconfig(plane: ControlPlane, folder: Path) -> Path:
