@@ -6,7 +6,7 @@ UV_COMPILE := $(BIN)/uv pip compile -q --generate-hashes --universal --python-ve
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help sync check format test simulate e2e chaos demo bench crds drawings pictures lock clean
+.PHONY: help sync check format test simulate e2e chaos load demo bench crds drawings pictures lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,7 +28,7 @@ format: .venv/dev.stamp ## format the code and mend what the linter can mend
 	$(BIN)/ruff check -q --fix .
 
 test: .venv/dev.stamp ## unit, property, golden, workflow, replay and simulation tests, and a sample of chaos
-	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e and not chaos"
+	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e and not chaos and not load"
 
 simulate: .venv/run.stamp ## 1,000 random histories with faults of every kind, then faults planted in the code
 	$(BIN)/python -m simulator.campaign --seeds 1000
@@ -41,6 +41,10 @@ e2e: .venv/dev.stamp ## the whole way on a real control plane (needs Go >= 1.26,
 chaos: .venv/dev.stamp ## kill and fail everything on a real Temporal server; writes docs/reliability.md's tables
 	$(BIN)/python -m tests.e2e.harness_build
 	GROWTH_CHAOS_TABLES=docs/reliability.md $(PYTEST) -q -s -m chaos tests/chaos
+
+load: .venv/dev.stamp ## thousands of pods and Nodes on a real control plane; writes docs/performance.md's tables
+	$(BIN)/python -m tests.e2e.harness_build
+	GROWTH_LOAD_TABLE=docs/performance.md $(PYTEST) -q -s -m load tests/load
 
 demo: .venv/run.stamp ## pods to machines and back in a simulated cluster, with a real Temporal server
 	$(BIN)/growth demo

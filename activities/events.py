@@ -38,7 +38,7 @@ ROUND_BUDGET: Final = 50
 SUMMED: Final = "MoreEvents"
 """Reason of the event that sums up what went beyond a round's budget."""
 _REMEMBERED: Final = 10_000
-"""(object, reason) pairs kept; the longest unused are forgotten, at worst one event is told twice."""
+"""(object, reason) pairs kept at most, each for `QUIET_FOR`; beyond that, at worst one event is told twice."""
 _AT_ONCE: Final = 8
 """Concurrent calls: a full budget shall not delay a round by fifty round trips."""
 _NOTE_BYTES: Final = 1024
@@ -110,7 +110,7 @@ class Recorder:
         # Remembered before the call, or a concurrent telling would not see this one.
         self._told[key] = now
         self._told.move_to_end(key)
-        while len(self._told) > _REMEMBERED:
+        while len(self._told) > _REMEMBERED or now - next(iter(self._told.values())) >= QUIET_FOR:
             self._told.popitem(last=False)
         body = _body(event, now, self._ports.cluster_name)
         try:

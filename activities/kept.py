@@ -6,6 +6,7 @@ from typing import Any, Final
 from activities.cluster import (
     CSI_NODES,
     NAMESPACES,
+    NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
@@ -29,10 +30,13 @@ def kept(resource: Resource, item: Object) -> Object:
     """Return the object without what no decision reads.
 
     Who wrote which field goes, of every kind: it is up to half of an object. So does, of the kinds that nothing
-    but a plan looks at, what `kubectl apply` has noted, which is the object once more.
+    but a plan looks at, what `kubectl apply` has noted, which is the object once more; and of Nodes the list of
+    their container images, which is most of a Node.
     """
     metadata: dict[str, Any] = item["metadata"]
     metadata.pop("managedFields", None)
+    if resource == NODES:
+        item.get("status", {}).pop("images", None)
     fields = _FIELDS.get(resource)
     if fields is None:
         return item

@@ -95,7 +95,7 @@ async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
     seated = Seated(sight.seen.awaited, ())
     bound = 0
     if node is not None and status.released_at is None and status.phase in _WITH_SERVER:
-        seated = await see_seats(ports.cluster, request.spec.reserved_for, name)
+        seated = await see_seats(ports.cluster, ports.reader, request.spec.reserved_for, name)
     if node is not None and status.phase is RequestPhase.PROVISIONING:
         bound = len(await occupants_of(ports.cluster, name))
     unsettled = 0

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from temporalio import workflow
+from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError
 from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
@@ -40,6 +41,8 @@ OPEN_PERIOD: Final = timedelta(seconds=10)
 """While anything is open, in case a message was lost."""
 QUIET_PERIOD: Final = timedelta(seconds=60)
 SHORTEST_WAIT: Final = timedelta(seconds=1)
+AHEAD: Final = Priority(priority_key=1)
+"""Rounds share the worker with the lives: behind hundreds of them, a pod would wait for its round."""
 FAILURES_TOLD: Final = 3
 """An API server that is restarted costs a round or two."""
 LONGEST_BACKOFF: Final = timedelta(seconds=30)
@@ -112,6 +115,7 @@ class PlannerWorkflow:
                 start_to_close_timeout=PLAN.start_to_close,
                 heartbeat_timeout=HEARTBEAT,
                 retry_policy=PLAN.retry,
+                priority=AHEAD,
                 summary=short(f"Round {self._state.round}: {', '.join(asked) or 'timer'}"),
             )
         except ActivityError as error:

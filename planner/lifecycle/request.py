@@ -24,6 +24,9 @@ LONGEST_LOOK: Final = timedelta(seconds=30)
 """What has taken minutes is not looked at each few seconds: every look is ten events of the workflow's history."""
 PATIENCE: Final = 10
 """A look comes at the latest when the wait so far has grown by this part of it."""
+SETTLE_QUICKLY: Final = 20
+"""Machines of a pool that settle together and each look every few seconds for the last of them. Where more are awaited
+each looks the more seldom, so that all together look no more often."""
 LOOK_AT_RECORD_EVERY: Final = timedelta(minutes=1)
 """The end of a machine or of its record comes by a message; this is the fallback."""
 
@@ -271,7 +274,7 @@ def _settled(seen: RequestSeen, now: datetime) -> Step:
         reason="OthersSettle",
         message=f"Kept until the pods of {seen.unsettled} other machines are bound; then the node opens for all",
         until=release_by,
-        look_every=LOOK_EVERY,
+        look_every=LOOK_EVERY * max(1.0, seen.unsettled / SETTLE_QUICKLY),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from activities import events
 from activities.cluster import EVENTS
 from activities.errors import Rejected, Unreachable
-from activities.events import ROUND_BUDGET, Recorder
+from activities.events import QUIET_FOR, ROUND_BUDGET, Recorder
 from api.v1alpha1.node_pool import NodePool
 from planner.model import PlannedEvent
 from tests.activities.bodies import pool
@@ -128,6 +128,17 @@ async def test_memory_is_bounded_and_forgets_what_was_told_longest_ago(world, re
     world.pass_time(timedelta(seconds=1))
     await recorder.tell(many(4)[0])
     assert len(await told(world)) == 5
+
+
+async def test_what_is_no_news_any_more_is_not_kept(world, recorder):
+    for event in many(100):
+        await recorder.tell(event)
+    world.pass_time(QUIET_FOR - timedelta(seconds=1))
+    await recorder.tell(many(102)[100])
+    assert len(recorder._told) == 101
+    world.pass_time(timedelta(seconds=1))
+    await recorder.tell(many(102)[101])
+    assert len(recorder._told) == 2
 
 
 async def test_a_round_tells_fifty_and_sums_the_rest_up_on_the_pool_that_takes_unselected_pods(world, recorder):

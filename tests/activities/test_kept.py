@@ -5,6 +5,7 @@ import pytest
 from activities.cluster import (
     CSI_NODES,
     NAMESPACES,
+    NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     PODS,
@@ -45,3 +46,9 @@ def test_of_a_pod_everything_but_who_wrote_it():
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
     item = {"metadata": {"managedFields": [{}], "annotations": annotations}, "spec": {}, "status": {}, "other": 1}
     assert kept(PODS, item) == {"metadata": {"annotations": annotations}, "spec": {}, "status": {}, "other": 1}
+
+
+def test_of_a_node_everything_but_its_images():
+    item = {"metadata": {"name": "a"}, "spec": {}, "status": {"images": [{"names": ["b"]}], "capacity": {"cpu": "2"}}}
+    assert kept(NODES, item) == {"metadata": {"name": "a"}, "spec": {}, "status": {"capacity": {"cpu": "2"}}}
+    assert kept(NODES, {"metadata": {"name": "a"}}) == {"metadata": {"name": "a"}}

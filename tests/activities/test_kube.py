@@ -5,6 +5,7 @@ All else about `activities.kube` is shown by the conformance suite on a real API
 
 import asyncio
 import json
+import os
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import unquote
@@ -262,6 +263,27 @@ async def test_without_arguments_the_users_kubeconfig_is_taken(server, tmp_path,
     await cluster.get(NODES, "n")
     await cluster.close()
     assert server.requests[0][1]["authorization"] == "Bearer secret"
+
+
+async def test_a_proxy_of_the_environment_is_used(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    async with connected(tmp_path, "http://kubernetes.invalid") as cluster:
+        server.answers = [answer(200, POD)]
+        await cluster.get(NODES, "n")
+    assert server.requests[0][0].startswith("GET http://kubernetes.invalid/api/v1/nodes/n")
+
+
+async def test_without_a_proxy_nothing_is_read_at_each_call(server, tmp_path, monkeypatch):
+    for name in {name for name in os.environ if name.lower().endswith("_proxy")}:
+        monkeypatch.delenv(name)
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login other password secret")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    read = []
+    monkeypatch.setattr("aiohttp.client.netrc_from_env", lambda: read.append(1))
+    async with connected(tmp_path, server.url) as cluster:
+        server.answers = [answer(200, POD)]
+        await cluster.get(NODES, "n")
+    assert read == []
 
 
 async def test_an_unusable_kubeconfig_is_named(tmp_path):

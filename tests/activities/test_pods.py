@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from activities.cluster import PODS
-from activities.errors import Conflict, Rejected
+from activities.cluster import PODS, ObjectList
+from activities.errors import Conflict, Rejected, Unreachable
 from activities.pods import awaited_on, is_occupant, occupants_of, see_seats, tolerate, tolerates
 from api.v1alpha1.node_request import Seat
 from simulator.cluster import MemoryCluster
@@ -20,6 +20,11 @@ class Cluster(MemoryCluster):
     def __init__(self):
         super().__init__(lambda: datetime(2026, 11, 1, tzinfo=UTC))
         self.before_patch = None
+        self.read = []
+
+    async def get(self, resource, name, *, namespace=None):
+        self.read.append(name)
+        return await super().get(resource, name, namespace=namespace)
 
     async def patch(self, resource, name, operations, *, namespace=None, subresource=None):
         if self.before_patch is not None:
@@ -187,11 +192,49 @@ async def test_seats_are_awaited_until_their_pods_are_bound_or_over(cluster):
     await cluster.patch(PODS, over["metadata"]["name"], done, namespace="shop", subresource="status")
     gone = Seat(namespace="shop", name="gone", uid="g")
     replaced = waiting.model_copy(update={"uid": "earlier"})
-    seated = await see_seats(cluster, [bound, waiting, tolerating, finished, gone, replaced], "r")
+    seated = await see_seats(cluster, cluster, [bound, waiting, tolerating, finished, gone, replaced], "r")
     assert seated.awaited == 4
     assert [p["metadata"]["name"] for p in seated.untolerated] == ["waiting"]
 
 
 async def test_no_seats_are_not_awaited(cluster):
-    seated = await see_seats(cluster, [], "r")
+    seated = await see_seats(cluster, cluster, [], "r")
     assert (seated.awaited, seated.untolerated) == (0, ())
+
+
+async def test_of_many_pods_only_those_that_are_neither_there_nor_known_to_come_are_read(cluster):
+    seats = [(await add(cluster, f"bound-{i}", nodeName="r"))[1] for i in range(20)]
+    seats += [(await add(cluster, f"let-in-{i}", tolerations=[OWN]))[1] for i in range(20)]
+    seats += [(await add(cluster, "elsewhere", nodeName="n"))[1], (await add(cluster, "late"))[1]]
+    seated = await see_seats(cluster, cluster, seats, "r")
+    assert seated.awaited == 21
+    assert [pod["metadata"]["name"] for pod in seated.untolerated] == ["late"]
+    assert sorted(cluster.read) == ["elsewhere", "late"]
+
+
+async def test_a_cache_that_lags_behind_keeps_the_machine_a_moment_longer_and_no_pod_out(cluster):
+    seats = [(await add(cluster, name, tolerations=[OWN]))[1] for name in ("bound", "gone", "moved")]
+    lagging = ObjectList((await cluster.list(PODS)).items, "1")
+    for name, node in (("bound", "r"), ("moved", "n")):
+        cluster.bind("shop", name, node)
+    await cluster.delete(PODS, "gone", namespace="shop")
+    seats.append((await add(cluster, "new"))[1])
+
+    class Lagging:
+        async def list(self, _):
+            return lagging
+
+    seated = await see_seats(cluster, Lagging(), seats, "r")
+    assert seated.awaited == 3
+    assert [pod["metadata"]["name"] for pod in seated.untolerated] == ["new"]
+
+
+async def test_without_a_cache_all_is_read(cluster):
+    seats = [(await add(cluster, name, tolerations=[OWN]))[1] for name in ("a", "b")]
+
+    class Empty:
+        async def list(self, _):
+            raise Unreachable("the cache has none yet")
+
+    assert (await see_seats(cluster, Empty(), seats, "r")).awaited == 2
+    assert sorted(cluster.read) == ["a", "b"]

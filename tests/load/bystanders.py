@@ -22,6 +22,9 @@ Source: KubeletConfiguration v1beta1, nodeStatusReportFrequency.
 """
 IMAGES: Final = 50
 """A kubelet reports so many. Source: KubeletConfiguration v1beta1, nodeStatusMaxImages."""
+WELCOMED_SECONDS: Final = 60
+_OTHERS: Final = {"key": "example.com/others", "effect": "NoSchedule"}
+"""Keeps the pods of a test away."""
 _CONDITIONS: Final = {
     "MemoryPressure": ("False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     "DiskPressure": ("False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -44,7 +47,7 @@ def bystander(name: str) -> dict[str, Any]:
                 "topology.kubernetes.io/zone": "elsewhere-1",
             },
         },
-        "spec": {"taints": [{"key": "example.com/others", "effect": "NoSchedule"}]},
+        "spec": {"taints": [_OTHERS]},
         "status": {
             "capacity": amounts,
             "allocatable": amounts,
@@ -62,10 +65,13 @@ def bystander(name: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def bystanders(cluster: KubeCluster, count: int) -> AsyncIterator[None]:
+async def reporting(cluster: KubeCluster, count: int) -> AsyncIterator[None]:
     """Make so many and let them report for as long as the block lasts."""
     names = [f"bystander-{i}" for i in range(count)]
     await create(cluster, NODES, map(bystander, names))
+    async with asyncio.timeout(WELCOMED_SECONDS):
+        while await _welcomed(cluster) < count:
+            await asyncio.sleep(1)
     reports = asyncio.create_task(_report(cluster, names))
     try:
         yield
@@ -75,6 +81,12 @@ async def bystanders(cluster: KubeCluster, count: int) -> AsyncIterator[None]:
         reports.cancel()
         with suppress(asyncio.CancelledError):
             await reports
+
+
+async def _welcomed(cluster: KubeCluster) -> int:
+    """Return how many Nodes the controller manager has taken the taint of new ones off."""
+    nodes = (await cluster.list(NODES)).items
+    return sum(all(taint["key"] == _OTHERS["key"] for taint in node["spec"].get("taints", ())) for node in nodes)
 
 
 async def _report(cluster: KubeCluster, names: Sequence[str]) -> None:

@@ -38,6 +38,10 @@ class Census:
         self.cache = Cache(cluster, (PODS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, CONFIG_MAPS))
         self.cache.subscribe(self._note)
         self.forget()
+        self.bound: dict[str, str] = {}
+        """Node by name of a pod that exists."""
+        self.running: dict[str, datetime] = {}
+        """Since when, by name of a pod that exists."""
         self._coming: set[str] = set()
         self._going: set[str] = set()
         self.servers_ever: dict[str, set[str]] = {}
@@ -53,12 +57,14 @@ class Census:
         self.ended: list[datetime] = []
         """When lifecycles ended: a request is Ready, a removal is gone."""
         self.unschedulable: dict[str, datetime] = {}
-        self.running: dict[str, datetime] = {}
         """By pod."""
+        self._created: list[datetime] = []
         self.ordered: dict[str, datetime] = {}
         """When a server was asked for, as the worker wrote it down, by name of the request."""
-        self.bound: dict[str, str] = {}
-        """Node by pod that exists."""
+
+    def up(self, workload: str) -> int:
+        """Return how many pods of a workload exist and run."""
+        return sum(name in self.running for name in self.bound if name.startswith(f"{workload}-"))
 
     async def until(self, holds: Callable[[], bool], what: str, seconds: float) -> None:
         """Wait until `holds` returns true; fail when a process dies or the time is over."""
@@ -69,16 +75,22 @@ class Census:
                 raise AssertionError(f"{what}: not within {seconds:g} s; {self}")
             await asyncio.sleep(0.1)
 
+    def created_within(self) -> float:
+        """Return the seconds between the first and the last pod, as this process learned of them."""
+        return (max(self._created) - min(self._created)).total_seconds()
+
     def __str__(self) -> str:
         return (
             f"{len(self._coming)} requests and {len(self._going)} removals in flight, "
             f"{len(self.unschedulable)} pods were unschedulable, {len(self.running)} run"
         )
 
-    def _note(self, resource: Resource, event: WatchEvent, _before: Object | None) -> None:
+    def _note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
         item, is_gone = event.object, event.type == "DELETED"
         if resource == PODS:
             if item["metadata"]["namespace"] == NAMESPACE:
+                if before is None:
+                    self._created.append(datetime.now(UTC))
                 self._pod(item, is_gone=is_gone)
         elif resource == CONFIG_MAPS:
             if LABEL_REQUEST in (item["metadata"].get("labels") or {}):
@@ -92,6 +104,7 @@ class Census:
         name, now = pod["metadata"]["name"], datetime.now(UTC)
         if is_gone:
             self.bound.pop(name, None)
+            self.running.pop(name, None)
             return
         if any(one.get("reason") == "Unschedulable" for one in pod["status"].get("conditions", ())):
             self.unschedulable.setdefault(name, now)
@@ -123,8 +136,13 @@ class Census:
             self._going.add(name)
         self._compare()
 
+    @property
+    def now(self) -> InFlight:
+        """What is in flight at this moment."""
+        return InFlight(len(self._coming), len(self._going))
+
     def _compare(self) -> None:
-        now = InFlight(len(self._coming), len(self._going))
+        now = self.now
         if (now.both, now.requests + now.removals) > (self.most.both, self.most.requests + self.most.removals):
             self.most = now
 

@@ -5,11 +5,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
-from activities.cluster import PODS, Object, Resource
+from activities.cluster import Object, Resource
 from activities.kube import KubeCluster
 from tests.e2e.harness import ControlPlane
 from tests.e2e.workloads import NAMESPACE
+from tests.e2e.workloads import deployment as workload
 
+DEPLOYMENTS: Final = Resource("apps", "v1", "Deployment", "deployments", namespaced=True)
 AT_ONCE: Final = 16
 """Calls at the same time: more of them only wait in the API server on two cores."""
 _CALL_SECONDS: Final = 60.0
@@ -46,23 +48,21 @@ async def create(cluster: KubeCluster, resource: Resource, bodies: Iterable[Obje
     await each(bodies, lambda body: cluster.create(resource, body))
 
 
-async def delete_pods(cluster: KubeCluster, names: Iterable[str]) -> None:
-    """Delete pods, which are gone at once: their grace is zero."""
-    await each(names, lambda name: cluster.delete(PODS, name, namespace=NAMESPACE))
+async def scale(cluster: KubeCluster, name: str, replicas: int) -> None:
+    """Let a Deployment have so many pods; those that go are gone at once, for their grace is zero."""
+    wanted = {"op": "add", "path": "/spec/replicas", "value": replicas}
+    await cluster.patch(DEPLOYMENTS, name, [wanted], namespace=NAMESPACE)
 
 
-def pod(name: str, pool: str, cpu: str, memory: str) -> dict[str, Any]:
-    """Return a pod for a pool."""
-    return {
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "terminationGracePeriodSeconds": 0,
-            "nodeSelector": {"growth.dev/pool": pool},
-            "containers": [
-                {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
-            ],
-        },
-    }
+def deployment(name: str, pool: str, replicas: int, cpu: str, memory: str) -> dict[str, Any]:
+    """Return a Deployment of pods for a pool.
+
+    Its controller matters: where the controller manager is late, its eviction by taints may still take a pod off a
+    machine that was opened a moment before.
+    """
+    made = workload(name, replicas, cpu, memory)
+    made["spec"]["template"]["spec"]["nodeSelector"] = {"growth.dev/pool": pool}
+    return made
 
 
 def pool(name: str, *server_types: str, most: int, idle_after: str, soft_grace: str) -> dict[str, Any]:

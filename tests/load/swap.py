@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from temporalio.client import Client
+
 from activities.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
-from activities.cluster import PODS as POD_KIND
 from activities.kube import KubeCluster
 from api.keys import GROUP, LABEL_POOL, LABEL_REQUEST
-from temporalio.client import Client
 from tests.load.census import Census, InFlight
 from tests.load.histories import running
-from tests.load.masses import create, delete_pods, node_class, pod, pool, server_type
+from tests.load.masses import DEPLOYMENTS, create, deployment, node_class, pool, scale, server_type
 from workflows.messages import NODE_REMOVAL, NODE_REQUEST, PLANNER
 
 LEAVING, COMING = "leaving", "coming"
@@ -58,7 +58,9 @@ class Swapped:
     most: InFlight
     """Counted from the objects."""
     workflows: Mapping[str, int]
-    """That ran at the moment at which both kinds of objects were all there, by type."""
+    """That ran, by type, when each removal had one or the last request was Ready."""
+    then: InFlight
+    """At that moment."""
     both: Ended
     """Requests that became Ready and removals whose machine was gone, together."""
 
@@ -75,37 +77,36 @@ async def swap(cluster: KubeCluster, census: Census, temporal: Client, count: in
             pool(COMING, "slow", most=count, idle_after="1h", soft_grace="1h"),
         ],
     )
-    leaving = [f"{LEAVING}-{i}" for i in range(count)]
-    await create(cluster, POD_KIND, [pod(name, LEAVING, _CPU, _MEMORY) for name in leaving])
-    await census.until(lambda: len(census.running) == count, "the first pods run", times.patience)
+    await create(cluster, DEPLOYMENTS, [deployment(LEAVING, LEAVING, count, _CPU, _MEMORY)])
+    await census.until(lambda: census.up(LEAVING) == count, "the first pods run", times.patience)
     await census.until(lambda: len(census.ended) == count, "the first requests are Ready", times.patience)
     up = Ended.of(census.ended)
 
     census.forget()
-    coming = [f"{COMING}-{i}" for i in range(count)]
-    await asyncio.gather(
-        delete_pods(cluster, leaving),
-        create(cluster, POD_KIND, [pod(name, COMING, _CPU, _MEMORY) for name in coming]),
-    )
+    await scale(cluster, LEAVING, 0)
+    await create(cluster, DEPLOYMENTS, [deployment(COMING, COMING, count, _CPU, _MEMORY)])
     await census.until(lambda: census.most.both == count, "all are in flight at the same time", times.patience)
     workflows = await running(temporal)
-    await census.until(lambda: len(census.running) == count, "the new pods run", times.patience)
+    while workflows[NODE_REMOVAL] < count and census.now.requests:
+        await asyncio.sleep(1)
+        workflows = await running(temporal)
+    then = census.now
+    await census.until(lambda: census.up(COMING) == count, "the new pods run", times.patience)
     await census.until(lambda: len(census.ended) == 2 * count, "all removals have ended", times.patience)
     both = Ended.of(census.ended)
-    await check_end(cluster, census, temporal, pods=set(coming), patience=times.patience)
+    await check_end(cluster, census, temporal, pods=count, patience=times.patience)
     assert len(census.requests_ever) == 2 * count
-    return Swapped(up, census.most, workflows, both)
+    return Swapped(up, census.most, workflows, then, both)
 
 
-async def check_end(
-    cluster: KubeCluster, census: Census, temporal: Client, *, pods: set[str], patience: float
-) -> None:
+async def check_end(cluster: KubeCluster, census: Census, temporal: Client, *, pods: int, patience: float) -> None:
     """Fail unless the machines are exactly those that the pods were planned on, and nothing else is left.
 
     What follows a lifecycle's last step takes a moment: its workflow ends after its object has gone.
     """
-    assert set(census.bound) == pods
-    assert census.bound == {name: census.seats[name] for name in pods}, "pods run where they were planned"
+    elsewhere = {name: node for name, node in census.bound.items() if census.seats.get(name) != node}
+    assert not elsewhere, "pods run where they were planned"
+    assert len(census.bound) == pods
     wanted = set(census.bound.values())
     twice = {name: uids for name, uids in census.servers_ever.items() if len(uids) > 1}
     assert not twice, "no server was made twice"

@@ -6,15 +6,18 @@ Everything is timed by the hour; durations of pools are those that users get who
 import asyncio
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 from activities.cluster import (
+    CONFIG_MAPS,
     EVENTS,
     KWOK_NODE_CLASSES,
+    LEASES,
+    NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
     NODES,
     PODS,
-    Resource,
 )
 from activities.errors import NotFound
 from activities.writes import set_field
@@ -30,37 +33,55 @@ HOUR_SECONDS = 3600
 EVENTS_LIVE = timedelta(hours=1)
 """Source: kube-apiserver's --event-ttl; the API server in memory forgets nothing by itself."""
 LOG_KEPT = 100
+_CHANGING = (
+    PODS,
+    NODES,
+    EVENTS,
+    LEASES,
+    CONFIG_MAPS,
+    NODE_POOLS,
+    KWOK_NODE_CLASSES,
+    NODE_REQUESTS,
+    NODE_REMOVAL_REQUESTS,
+)
 FEWEST = 1
 """Machines of the pool that has a minimum."""
 
-DRAIN_BEGINS, DRAIN_ENDS = 3 * 24 + 9, 5 * 24 + 9
-"""Hours in which a drain is blocked and a pod waits that no machine can take."""
-STUBBORN_FROM, STUBBORN_TO = 2 * 24, 5 * 24 + 12
+DRAIN_BEGINS, DRAIN_ENDS = 3 * 24 + 13, 3 * 24 + 20
+"""Hours in which a drain is blocked and a pod waits that no machine can take: rounds come every ten seconds then."""
+STUBBORN_FROM, STUBBORN_TO = 3 * 24, 5 * 24 + 12
 """Hours in which the cloud deletes no machine of one type."""
 RESTARTS = (12, 24 + 12, 2 * 24 + 12)
 """Hours in which the worker is killed; the last time, Temporal's memory is lost with it. Then one worker lives on for
 more than four days, in which what a worker gathers would show."""
 
+_TAINTED = {"taints": [{"key": "dedicated", "effect": "NoSchedule"}]}
 OBJECTS = [
     node_class(
         [
             machine("bargain", cpu=2, memory=4, price="0.005", locations=[{"name": "fsn1", "stock": 0}]),
             machine("small", cpu=2, memory=4, price="0.010"),
-            machine("medium", cpu=4, memory=8, price="0.021", locations=["fsn1", "nbg1"]),
             machine("gpu", cpu=8, memory=16, price="0.500"),
         ]
     ),
-    node_pool(
-        "default", [{"name": "bargain"}, {"name": "small"}, {"name": "medium"}], limits={"max": 20, "min": FEWEST}
-    ),
-    node_pool("stateful", [{"name": "small"}], limits={"max": 3}, scaleDown={"mode": "drain"}),
-    node_pool("special", [{"name": "gpu"}], limits={"max": 3}),
+    node_pool("default", [{"name": "bargain"}, {"name": "small"}], limits={"max": 20, "min": FEWEST}),
+    node_pool("stateful", [{"name": "small"}], limits={"max": 3}, scaleDown={"mode": "drain"}, template=_TAINTED),
+    node_pool("special", [{"name": "gpu"}], limits={"max": 3}, template=_TAINTED),
 ]
+
+
+def _in_pool(name: str) -> dict[str, Any]:
+    return {
+        "nodeSelector": {"growth.dev/pool": name},
+        "tolerations": [{"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}],
+    }
+
+
 WORKLOADS = [
     Workload("web", 3, {"cpu": "900m", "memory": "1Gi"}),
     Workload("jobs", 0, {"cpu": "1700m", "memory": "2Gi"}),
-    Workload("db", 2, {"cpu": "900m", "memory": "1Gi"}, spec={"nodeSelector": {"growth.dev/pool": "stateful"}}),
-    Workload("train", 0, {"cpu": "6", "memory": "8Gi"}, spec={"nodeSelector": {"growth.dev/pool": "special"}}),
+    Workload("db", 2, {"cpu": "900m", "memory": "1Gi"}, spec=_in_pool("stateful")),
+    Workload("train", 0, {"cpu": "6", "memory": "8Gi"}, spec=_in_pool("special")),
     Workload("huge", 0, {"cpu": "64", "memory": "1Gi"}),
 ]
 
@@ -72,7 +93,7 @@ def load(hour: int) -> dict[str, int]:
     return {
         "web": web,
         "jobs": 5 if of_day == 2 else 0,
-        "train": int(day in (0, 2, 6) and 9 <= of_day < 12),
+        "train": int(day in (0, 1, 3, 6) and 9 <= of_day < 12),
         "huge": int(DRAIN_BEGINS <= hour < DRAIN_ENDS),
     }
 
@@ -87,7 +108,6 @@ class Week:
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
         self._cluster = sim.world.cluster
-        self._drained = ""
         self._kept = ""
 
     def begin(self) -> None:
@@ -108,11 +128,11 @@ class Week:
         if hour == STUBBORN_TO:
             await self._set_faults([])
             for name in self.parked():
-                self._sim.ask(name, Decision(kind=DecisionKind.RETRY, by="Ann", reason="the cloud is mended"))
+                self._sim.ask(name, Decision(kind=DecisionKind.RETRY, reason="the cloud is mended"))
         if hour == DRAIN_BEGINS:
             await self._block_a_drain()
         if hour == DRAIN_ENDS:
-            await self._annotate(PODS, self._kept, None, namespace="default")
+            await self._keep(None)
         await self._forget()
         await asyncio.sleep(HOUR_SECONDS / 2)
         await self._evict_one()
@@ -149,18 +169,18 @@ class Week:
     async def _block_a_drain(self) -> None:
         """Order the removal of a machine on which a pod must stay."""
         pod = next(pod for pod in self._cluster.peek(PODS) if pod["metadata"]["labels"]["app"] == "db")
-        self._kept, self._drained = pod["metadata"]["name"], pod["spec"]["nodeName"]
-        await self._annotate(PODS, self._kept, "it migrates its data", namespace="default")
-        labels = (await self._cluster.get(NODES, self._drained))["metadata"]["labels"]
+        self._kept, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
+        await self._keep("it migrates its data")
+        labels = (await self._cluster.get(NODES, node))["metadata"]["labels"]
         spec = {
-            "serverName": self._drained,
-            "nodeName": self._drained,
+            "serverName": node,
+            "nodeName": node,
             "pool": labels["growth.dev/pool"],
             "serverType": labels["growth.dev/server-type"],
             "location": labels["topology.kubernetes.io/region"],
             "classRef": {"kind": KWOK_NODE_CLASSES.kind, "name": "default"},
         }
-        await self._cluster.create(NODE_REMOVAL_REQUESTS, {"metadata": {"name": self._drained}, "spec": spec})
+        await self._cluster.create(NODE_REMOVAL_REQUESTS, {"metadata": {"name": node}, "spec": spec})
 
     async def _evict_one(self) -> None:
         """Let a pod be replaced by another, as a roll-out or a crash does."""
@@ -173,10 +193,11 @@ class Week:
         operations = [{"op": "add", "path": "/spec/faults", "value": faults}]
         await self._cluster.patch(KWOK_NODE_CLASSES, "default", operations)
 
-    async def _annotate(self, resource: Resource, name: str, value: str | None, *, namespace: str) -> None:
-        found = await self._cluster.get(resource, name, namespace=namespace)
-        operations = set_field(found, ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE), value)
-        await self._cluster.patch(resource, name, operations, namespace=namespace)
+    async def _keep(self, why: str | None) -> None:
+        """Say why the pod must stay, or that it need not any more."""
+        found = await self._cluster.get(PODS, self._kept, namespace="default")
+        operations = set_field(found, ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE), why)
+        await self._cluster.patch(PODS, self._kept, operations, namespace="default")
 
     async def _forget(self) -> None:
         """Let go what an API server lets go, and what only the simulation gathers."""
@@ -187,6 +208,6 @@ class Week:
                     await self._cluster.delete(
                         EVENTS, event["metadata"]["name"], namespace=event["metadata"]["namespace"]
                     )
-        for resource in (PODS, NODES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, EVENTS):
+        for resource in _CHANGING:
             self._cluster.forget_history(resource)
         del self._sim.log[:-LOG_KEPT]

@@ -116,6 +116,16 @@ async def test_a_nudge_brings_a_round_at_once(skipping):
     assert rounds.gaps == [0]
 
 
+async def test_a_round_goes_ahead_of_what_lives_do(skipping):
+    rounds = Rounds(lambda _: QUIET)
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await rounds.ran(1)
+        history = await handle.fetch_history()
+    asked = [e for e in history.events if e.HasField("activity_task_scheduled_event_attributes")]
+    assert [e.activity_task_scheduled_event_attributes.priority.priority_key for e in asked] == [1]
+
+
 async def test_nudges_during_a_round_are_answered_by_one_more(skipping):
     begun, go_on = asyncio.Event(), asyncio.Event()
     numbers: list[int] = []

@@ -6,7 +6,7 @@ import pytest
 
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.request import next_step
-from planner.lifecycle.seen import RequestSeen, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RequestSeen, ServerSeen
 from planner.lifecycle.step import Wait
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
@@ -47,3 +47,20 @@ def test_a_boot_of_forty_minutes_takes_about_a_hundred_looks():
         looks += 1
     # One each 5 s for 50 s, then each a tenth of the wait later up to 300 s, then each 30 s; every 5 s would be 480.
     assert 95 <= looks <= 105
+
+
+@pytest.mark.parametrize(("others", "look_every"), [(1, 5), (20, 5), (40, 10), (499, 124.75)])
+def test_the_more_machines_settle_together_the_rarer_each_is_looked_at(others, look_every):
+    status = {"settled_at": NOW, "release_by": LATER, "create_attempt_at": NOW}
+    seen = RequestSeen(
+        status=NodeRequestStatus(phase=RequestPhase.READY, **status),
+        server=ServerSeen.RUNNING,
+        node=NodeSeen(name="n", ready=True, reserved=True),
+        seats=1,
+        unsettled=others,
+    )
+    step = next_step(seen, NOW)
+    assert isinstance(step, Wait)
+    assert (step.reason, step.look_every) == ("OthersSettle", timedelta(seconds=look_every))
+    # All together: four looks a second, however many they are.
+    assert (others + 1) / step.look_every.total_seconds() <= 4.3

@@ -1,0 +1,161 @@
+"""Workflows that go on and on: how much Temporal keeps of each stays bounded, run after run.
+
+Times are the server's, which skips what nobody waits for.
+"""
+
+from datetime import timedelta
+
+import pytest
+from temporalio.client import WorkflowExecutionStatus
+
+from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.request import RequestEffect
+from planner.model import PlannerMemory
+from planner.round import STARTS_PER_ROUND, ObjectId, removal_workflow_id, request_workflow_id
+from tests.workflows.longest import busiest_round
+from tests.workflows.runs import (
+    EVENTS_SUGGESTED,
+    EVENTS_WARNED,
+    FOUND_BY_BYTES,
+    HISTORY_BYTES_WARNED,
+    PAYLOAD_BYTES_WARNED,
+    SHOWN_BYTES,
+    found_by_bytes,
+    runs,
+    shown_bytes,
+)
+from tests.workflows.scripts import NAME, guarded, machine, stubborn
+from tests.workflows.test_planner import QUIET, Rounds
+from tests.workflows.test_planner import start as start_planner
+from tests.workflows.world import QUEUE, clock, running
+from workflows.planner import QUIET_PERIOD, ROUNDS_PER_RUN
+
+SUBJECT = ObjectId(name=NAME, uid="u-2")
+HOUR_SECONDS = 3600
+HALF_A_DAY, WEEK = 12, 7 * 24
+"""Hours."""
+ONE_STEP = 40
+"""Events that a lifecycle may add to a run after a new one was suggested: a step, its looks and its messages."""
+LIFECYCLE_BYTES = 2 * 1024 * 1024
+"""A fifth of what Temporal warns of, in a run of as many events as it suggests."""
+LIFECYCLE_PAYLOAD = 4 * 1024
+EVENTS_PER_ROUND = 11
+"""The task that begins it 3, the activity 3, the task that takes its result 3, the timer 2."""
+BUSY_ROUNDS = 25
+PLANNER_BYTES = 1024 * 1024
+
+
+async def live_on(env, handle, *, hours):
+    """Let so many hours pass, with a message in each, and return all runs."""
+    first = (await handle.describe()).run_id
+    latest = env.client.get_workflow_handle(handle.id)
+    for _ in range(hours):
+        await env.sleep(HOUR_SECONDS)
+        await latest.signal("wake", "its Node changed")
+    shown = await latest.describe()
+    assert shown.status == WorkflowExecutionStatus.RUNNING
+    assert await shown_bytes(latest) <= SHOWN_BYTES
+    assert found_by_bytes(shown) <= FOUND_BY_BYTES
+    assert not shown.raw_description.workflow_execution_info.memo.fields
+    return await runs(env.client, handle.id, first)
+
+
+def assert_bounded(found, *, at_least):
+    """Assert that the workflow has gone on in new runs, none of which is long."""
+    assert len(found) >= at_least
+    assert {run.next_run_id != "" for run in found[:-1]} == {True}
+    assert max(run.events for run in found) <= EVENTS_SUGGESTED + ONE_STEP
+    # All runs are alike: none begins with what the one before has gathered.
+    ended = [run.events for run in found[:-1]]
+    assert min(ended) >= EVENTS_SUGGESTED
+    assert max(run.bytes for run in found) <= LIFECYCLE_BYTES
+    assert max(run.payload_bytes for run in found) <= LIFECYCLE_PAYLOAD
+
+
+async def test_a_parked_removal_for_a_week(skipping):
+    script = stubborn()
+    park = script._does[RemovalEffect.PARK]
+
+    def park_for_longer(asked):
+        park(asked)
+        script.status(times_parked=script.seen.status.times_parked + 1)
+
+    script.on(RemovalEffect.PARK, park_for_longer)
+    async with running(skipping.client, script.activities()):
+        handle = await skipping.client.start_workflow(
+            "NodeRemoval", SUBJECT, id=removal_workflow_id("test", SUBJECT), task_queue=QUEUE
+        )
+        found = await live_on(skipping, handle, hours=WEEK)
+    assert_bounded(found, at_least=3)
+    assert script.seen.status.phase is RemovalPhase.COULD_NOT_REMOVE
+    # It tried again by itself after 4, 8, 16 hours and then each day.
+    assert script.deeds.count("resume_removal") == 8
+
+
+async def test_a_drain_that_is_blocked_for_half_a_day(skipping):
+    script = guarded()
+    async with running(skipping.client, script.activities()):
+        handle = await skipping.client.start_workflow(
+            "NodeRemoval", SUBJECT, id=removal_workflow_id("test", SUBJECT), task_queue=QUEUE
+        )
+        found = await live_on(skipping, handle, hours=HALF_A_DAY)
+    assert_bounded(found, at_least=3)
+    assert script.seen.status.phase is RemovalPhase.DRAINING
+
+
+async def test_a_ready_request_whose_record_is_kept_for_half_a_day(skipping):
+    script = machine()
+    ready = script._does[RequestEffect.MARK_READY]
+
+    def keep(asked):
+        ready(asked)
+        script.status(expires_at=clock() + timedelta(days=30))
+
+    script.on(RequestEffect.MARK_READY, keep)
+    async with running(skipping.client, script.activities()):
+        handle = await skipping.client.start_workflow(
+            "NodeRequest", SUBJECT, id=request_workflow_id("test", SUBJECT), task_queue=QUEUE
+        )
+        found = await live_on(skipping, handle, hours=HALF_A_DAY)
+    assert_bounded(found, at_least=2)
+    assert script.deeds[-1] == "release_node"
+
+
+async def test_quiet_rounds_for_half_a_day(skipping):
+    memory = PlannerMemory(supply="abc")
+    rounds = Rounds(lambda _: QUIET.model_copy(update={"memory": memory, "versions": {"pods": "17"}}))
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start_planner(skipping.client)
+        first = (await handle.describe()).run_id
+        await skipping.sleep(HALF_A_DAY * HOUR_SECONDS)
+        latest = skipping.client.get_workflow_handle(handle.id)
+        shown = await latest.describe()
+        assert await shown_bytes(latest) <= SHOWN_BYTES
+        found = await runs(skipping.client, handle.id, first)
+    assert shown.status == WorkflowExecutionStatus.RUNNING
+    quiet_rounds = HALF_A_DAY * HOUR_SECONDS // QUIET_PERIOD.total_seconds()
+    assert len(rounds.asked) == pytest.approx(quiet_rounds, abs=2)
+    assert [one.round for one in rounds.asked] == list(range(1, len(rounds.asked) + 1))
+    assert len(found) == -(-len(rounds.asked) // ROUNDS_PER_RUN)
+    assert max(run.events for run in found) <= ROUNDS_PER_RUN * EVENTS_PER_ROUND + ONE_STEP
+    assert max(run.bytes for run in found) <= PLANNER_BYTES
+    assert max(run.payload_bytes for run in found) <= LIFECYCLE_PAYLOAD
+
+
+async def test_round_after_round_that_starts_as_much_as_it_may(skipping):
+    """The planner goes on in a new run long before Temporal warns of its history."""
+    script = stubborn()
+    busiest = busiest_round().model_copy(update={"is_partial": True})
+    rounds = Rounds(lambda _: busiest)
+    async with running(skipping.client, [rounds.activity(), *script.activities(), *machine().activities()]):
+        handle = await start_planner(skipping.client)
+        first = (await handle.describe()).run_id
+        await rounds.ran(BUSY_ROUNDS)
+        await skipping.client.get_workflow_handle(handle.id).terminate()
+        found = await runs(skipping.client, handle.id, first)
+    assert len(found) >= 2
+    assert max(run.events for run in found) <= EVENTS_SUGGESTED + STARTS_PER_ROUND * 5
+    assert max(run.events for run in found) < EVENTS_WARNED
+    assert max(run.bytes for run in found) < HISTORY_BYTES_WARNED
+    assert max(run.payload_bytes for run in found) < PAYLOAD_BYTES_WARNED
