@@ -55,11 +55,7 @@ async def scale(cluster: KubeCluster, name: str, replicas: int) -> None:
 
 
 def deployment(name: str, pool: str, replicas: int, cpu: str, memory: str) -> dict[str, Any]:
-    """Return a Deployment of pods for a pool.
-
-    Its controller matters: where the controller manager is late, its eviction by taints may still take a pod off a
-    machine that was opened a moment before.
-    """
+    """Return a Deployment of pods for a pool: a pod that goes for whatever reason is followed by another."""
     made = workload(name, replicas, cpu, memory)
     made["spec"]["template"]["spec"]["nodeSelector"] = {"growth.dev/pool": pool}
     return made
