@@ -306,6 +306,6 @@ MUTATIONS: Final = (
     Mutation("misses are not counted", _misses_never_grow, within=60),
     Mutation("a drain passes budgets by", _budgets_passed_by),
     Mutation("a drain ignores pods that must stay", _blockers_ignored),
-    Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=60),
+    Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty),
 )
