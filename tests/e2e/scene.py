@@ -47,10 +47,16 @@ def scene(
         clear_rest(plane)
 
 
+def clear_workloads(plane: ControlPlane) -> None:
+    """Delete all pods at once, and what would make them again."""
+    # With their sets: one that the garbage collector has not come to yet would do so.
+    plane.kubectl("delete", "deployments,replicasets", "--all", "-n", "default", "--wait=true")
+    plane.kubectl("delete", "pods", "--all", "-n", "default", "--grace-period=0", "--force")
+
+
 def clear_with_worker(plane: ControlPlane) -> None:
     """Delete workloads, pools, requests and removals: the worker takes its finalizers off."""
-    plane.kubectl("delete", "deployments", "--all", "-n", "default", "--wait=true")
-    plane.kubectl("delete", "pods", "--all", "-n", "default", "--grace-period=0", "--force")
+    clear_workloads(plane)
     plane.kubectl("delete", "nodepools.growth.dev", "--all", "--timeout=60s")
     plane.kubectl("delete", "noderequests,noderemovalrequests", "--all", "--timeout=60s")
 

@@ -5,6 +5,8 @@ import json
 import pytest
 import yaml
 
+from tests.e2e.scene import clear_workloads
+
 pytestmark = pytest.mark.e2e
 
 NODE = {
@@ -46,6 +48,8 @@ def apply(control_plane):
     yield create
     for text in reversed(made):
         control_plane.kubectl("delete", "--ignore-not-found", "--timeout=60s", "-f", "-", stdin=text)
+    # Pods outlive their Deployment, and on a Node that is gone for long.
+    clear_workloads(control_plane)
 
 
 def read(control_plane, *arguments):
