@@ -7,18 +7,12 @@ from temporalio.client import WorkflowUpdateFailedError
 
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import Blocker, DrainSeen, RemovalTimings
-from planner.round import ObjectId, removal_workflow_id
-from tests.workflows.scripts import NAME, crowded, guarded
-from tests.workflows.world import QUEUE, clock, running
+from tests.workflows.scripts import crowded, guarded
+from tests.workflows.test_node_removal import start
+from tests.workflows.world import clock, running
 from workflows.messages import DEADLINE, PHASE, REASON, Asked, LifecycleReport
 
-SUBJECT = ObjectId(name=NAME, uid="u-2")
-ID = removal_workflow_id("test", SUBJECT)
 GOES = ["commit_removal", "delete_server", "delete_node", "finish_removal"]
-
-
-async def start(env):
-    return await env.client.start_workflow("NodeRemoval", SUBJECT, id=ID, task_queue=QUEUE)
 
 
 async def test_an_occupied_machine_is_drained_and_goes(skipping):

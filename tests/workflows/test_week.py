@@ -12,7 +12,7 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.model import PlannerMemory
-from planner.round import STARTS_PER_ROUND, ObjectId, removal_workflow_id, request_workflow_id
+from planner.round import STARTS_PER_ROUND, request_workflow_id
 from tests.workflows.longest import busiest_round
 from tests.workflows.runs import (
     EVENTS_SUGGESTED,
@@ -25,13 +25,14 @@ from tests.workflows.runs import (
     runs,
     shown_bytes,
 )
-from tests.workflows.scripts import NAME, guarded, machine, stubborn
+from tests.workflows.scripts import guarded, machine, stubborn
+from tests.workflows.test_node_removal import SUBJECT
+from tests.workflows.test_node_removal import start as start_removal
 from tests.workflows.test_planner import QUIET, Rounds
 from tests.workflows.test_planner import start as start_planner
 from tests.workflows.world import QUEUE, clock, running
 from workflows.planner import QUIET_PERIOD, ROUNDS_PER_RUN
 
-SUBJECT = ObjectId(name=NAME, uid="u-2")
 HOUR_SECONDS = 3600
 HALF_A_DAY, WEEK = 12, 7 * 24
 """Hours."""
@@ -83,9 +84,7 @@ async def test_a_parked_removal_for_a_week(skipping):
 
     script.on(RemovalEffect.PARK, park_for_longer)
     async with running(skipping.client, script.activities()):
-        handle = await skipping.client.start_workflow(
-            "NodeRemoval", SUBJECT, id=removal_workflow_id("test", SUBJECT), task_queue=QUEUE
-        )
+        handle = await start_removal(skipping)
         found = await live_on(skipping, handle, hours=WEEK)
     assert_bounded(found, at_least=3)
     assert script.seen.status.phase is RemovalPhase.COULD_NOT_REMOVE
@@ -96,9 +95,7 @@ async def test_a_parked_removal_for_a_week(skipping):
 async def test_a_drain_that_is_blocked_for_half_a_day(skipping):
     script = guarded()
     async with running(skipping.client, script.activities()):
-        handle = await skipping.client.start_workflow(
-            "NodeRemoval", SUBJECT, id=removal_workflow_id("test", SUBJECT), task_queue=QUEUE
-        )
+        handle = await start_removal(skipping)
         found = await live_on(skipping, handle, hours=HALF_A_DAY)
     assert_bounded(found, at_least=3)
     assert script.seen.status.phase is RemovalPhase.DRAINING
