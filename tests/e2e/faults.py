@@ -68,6 +68,10 @@ class Machines:
         """Return whether a machine is in its cool-off."""
         return "growth.dev/scale-down" in self.taints(name) and self.phase("noderemovalrequest", name) == "Pending"
 
+    def is_parked(self, name: str) -> bool:
+        """Return whether the removal of a machine has given up for now."""
+        return self.phase("noderemovalrequest", name) == "CouldNotRemove"
+
     def happened(self, name: str, *words: str) -> bool:
         """Return whether the removal tells of something with all these words."""
         told = self.plane.kubectl("get", "noderemovalrequest", name, "-o", "jsonpath={.status.events[*].reason}")
@@ -84,7 +88,7 @@ class Machines:
     def parked(self, pod: str) -> str:
         """Let a machine come for a pod and park when the pod is gone; return its name."""
         name = self._emptied(pod, cool_off="1s")
-        self.plane.wait_for(lambda: self.phase("noderemovalrequest", name) == "CouldNotRemove", "its removal is parked")
+        self.plane.wait_for(lambda: self.is_parked(name), "its removal is parked")
         return name
 
     def cooling(self, pod: str, *, cool_off: str = "5m") -> str:

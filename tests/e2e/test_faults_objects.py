@@ -86,7 +86,7 @@ def _pool(machines: Machines, kept: str, cooling: str, parked: str) -> None:
     plane.wait_for(lambda: view.servers() == {kept, cooling, parked}, "only the server that booted is gone")
     plane.wait_for(lambda: not machines.taints(cooling), "the cool-off is cancelled")
     assert set(view.nodes()) == {kept, cooling, parked}
-    assert machines.phase("noderemovalrequest", parked) == "CouldNotRemove"
+    assert machines.is_parked(parked)
     assert machines.nodes_of_pods() == {"small": kept, "tiny": kept}
 
 
@@ -117,7 +117,7 @@ def _api_server(
             plane.stop(name)
             plane.start(name)
     plane.wait_for(lambda: machines.happened(parked, "By ", "in an outage"), "the retry is carried out")
-    plane.wait_for(lambda: machines.phase("noderemovalrequest", parked) == "CouldNotRemove", "it parks again")
+    plane.wait_for(lambda: machines.is_parked(parked), "it parks again")
 
 
 def _definitions(machines: Machines, kept: str, cooling: str, parked: str) -> None:
