@@ -99,7 +99,7 @@ async def see_seats(cluster: Cluster, reader: Reader, seats: Sequence[Seat], req
     waiting = 0
     if len(seats) > 1:
         there = {pod["metadata"]["uid"] for pod in (await cluster.list(PODS, fields=f"spec.nodeName={request}")).items}
-        awaited = await _known_to_wait(reader, request)
+        awaited = await _known_to_wait(reader, seats, request)
         waiting = sum(seat.uid in awaited and seat.uid not in there for seat in seats)
         seats = [seat for seat in seats if seat.uid not in there and seat.uid not in awaited]
     gate = asyncio.Semaphore(_AT_ONCE)
@@ -116,13 +116,16 @@ async def see_seats(cluster: Cluster, reader: Reader, seats: Sequence[Seat], req
     )
 
 
-async def _known_to_wait(reader: Reader, request: str) -> set[str]:
-    """Return the uids of pods that wait and may land on the reserved node, as far as the cache knows."""
+async def _known_to_wait(reader: Reader, seats: Sequence[Seat], request: str) -> set[str]:
+    """Return the uids of planned pods that wait and may land on the reserved node, as far as the cache knows."""
     try:
         pods = (await reader.list(PODS)).items
     except Unreachable:
         return set()
-    return {pod["metadata"]["uid"] for pod in pods if _is_waiting(pod) and tolerates(pod, request)}
+    # Among thousands of pods few are its own, and only those are looked at closely.
+    planned = {seat.uid for seat in seats}
+    own = [pod for pod in pods if pod["metadata"]["uid"] in planned]
+    return {pod["metadata"]["uid"] for pod in own if _is_waiting(pod) and tolerates(pod, request)}
 
 
 def _is_served(pod: Object) -> bool:

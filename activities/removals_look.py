@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from activities.belongings import find_pool, removal_timings, see_server
-from activities.cluster import Object
+from activities.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.definitions import are_going
 from activities.nodes import get_node, is_of, request_of, see_node
 from activities.occupants import occupant
+from activities.others import count_others
 from activities.pods import awaited_on, key_of, pods_on
 from activities.ports import Ports
 from activities.providers.base import Server
@@ -86,9 +87,14 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
             "occupant_count": len(occupants),
             "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
             "drain": drain,
+            "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
     return RemovalSight(record, seen, node, pods)
+
+
+def _is_under_way(removal: Object) -> bool:
+    return (removal.get("status") or {}).get("phase") != RemovalPhase.COULD_NOT_REMOVE
 
 
 def may_drain(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:

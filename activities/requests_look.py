@@ -7,6 +7,7 @@ from activities.cluster import NODE_REQUESTS, Object
 from activities.definitions import are_going
 from activities.errors import Unreadable
 from activities.nodes import find_node, see_node
+from activities.others import count_others
 from activities.pods import Seated, occupants_of, see_seats
 from activities.ports import Ports
 from activities.providers.base import Server
@@ -98,7 +99,9 @@ async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
         seated = await see_seats(ports.cluster, ports.reader, request.spec.reserved_for, name)
     if node is not None and status.phase is RequestPhase.PROVISIONING:
         bound = len(await occupants_of(ports.cluster, name))
-    unsettled = 0
+    unsettled = others = 0
+    if status.phase is RequestPhase.PROVISIONING or (status.phase is RequestPhase.READY and status.released_at is None):
+        others = await count_others(ports, NODE_REQUESTS, uid, _is_under_way)
     if node is not None and status.phase is RequestPhase.READY and status.released_at is None and not seated.awaited:
         unsettled = await _count_unsettled(ports, request.spec.pool, uid)
     seen = sight.seen.model_copy(
@@ -109,6 +112,7 @@ async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
             "untolerated": len(seated.untolerated),
             "bound": bound,
             "unsettled": unsettled,
+            "others": others,
         }
     )
     return RequestSight(sight.record, seen, sight.pool, None, node, seated.untolerated)
@@ -130,10 +134,15 @@ def _awaits_pods(request: Object) -> bool:
     return (
         bool(request["spec"].get("reservedFor"))
         and "deletionTimestamp" not in request["metadata"]
-        and status.get("phase", RequestPhase.PENDING) in _UNSETTLED
         and not status.get("settledAt")
-        and not status.get("releasedAt")
+        and _is_under_way(request)
     )
+
+
+def _is_under_way(request: Object) -> bool:
+    """Whether its machine is on its way, or kept for its pods."""
+    status = request.get("status") or {}
+    return status.get("phase", RequestPhase.PENDING) in _UNSETTLED and not status.get("releasedAt")
 
 
 def is_server_of(server: Server, request_uid: str) -> bool:

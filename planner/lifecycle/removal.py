@@ -10,6 +10,7 @@ from typing import Final
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import RETRIED, annotated, answer
 from planner.lifecycle.drain import pods_leave
+from planner.lifecycle.looks import shared
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalSeen, ServerSeen
@@ -106,7 +107,7 @@ def _pending(seen: RemovalSeen, now: datetime) -> Step:
             reason="CoolOff",
             message=f"Cool-off: at the deadline the node {then}; cancel it until then",
             until=verify_at,
-            look_every=LOOK_AT_COOL_OFF_EVERY,
+            look_every=shared(LOOK_AT_COOL_OFF_EVERY, seen.others),
         )
     if not seen.occupant_count:
         return _commit("Empty", "The node is empty after its cool-off: delete it")
@@ -153,7 +154,7 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
                 reason="AbsenceProof",
                 message="The server may still appear after its create call; if not by then, it never will",
                 until=believe_at,
-                look_every=LOOK_EVERY,
+                look_every=shared(LOOK_EVERY, seen.others),
             )
         return _without_server(seen)
     retry_at = None if status.remove_attempted_at is None else status.remove_attempted_at + seen.timings.retry
@@ -163,7 +164,7 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
             message=f"Delete call {status.removal_attempts} of {seen.timings.max_attempts} was made; "
             "at the deadline it is repeated",
             until=retry_at,
-            look_every=LOOK_EVERY,
+            look_every=shared(LOOK_EVERY, seen.others),
         )
     if status.removal_attempts >= seen.timings.max_attempts:
         return Act(

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.looks import shared
 from planner.lifecycle.seen import NodeSeen, RequestSeen, ServerSeen
 from planner.lifecycle.step import Act, Done, Step, Wait, shortened
 
@@ -20,13 +21,11 @@ RELEASE_UNREADY_AFTER: Final = timedelta(seconds=60)
 """A registered node that does not turn Ready must not hold its pods."""
 LOOK_EVERY: Final = timedelta(seconds=5)
 """Server states come without a message; a boot takes 10 s and more."""
-LONGEST_LOOK: Final = timedelta(seconds=30)
+LONGEST_LOOK: Final = timedelta(seconds=60)
 """What has taken minutes is not looked at each few seconds: every look is ten events of the workflow's history."""
-PATIENCE: Final = 10
-"""A look comes at the latest when the wait so far has grown by this part of it."""
-SETTLE_QUICKLY: Final = 20
-"""Machines of a pool that settle together and each look every few seconds for the last of them. Where more are awaited
-each looks the more seldom, so that all together look no more often."""
+PATIENCE: Final = 4
+"""A look comes at the latest when the wait so far has grown by this part of it. Only a server's own state is learned
+by it: a Node that joins comes by a message."""
 LOOK_AT_RECORD_EVERY: Final = timedelta(minutes=1)
 """The end of a machine or of its record comes by a message; this is the fallback."""
 
@@ -164,7 +163,7 @@ def _await_boot(seen: RequestSeen, now: datetime) -> Step:
         reason="ServerBoot",
         message="The server boots; if it does not run in time it is removed",
         until=deadline,
-        look_every=_look_every(seen.status.create_attempt_at, now),
+        look_every=_look_every(seen.status.create_attempt_at, seen, now),
     )
 
 
@@ -189,7 +188,7 @@ def _await_node(seen: RequestSeen, now: datetime) -> Step:
         reason="NodeReady",
         message="The node shall become Ready; if it does not in time the server is removed",
         until=deadline,
-        look_every=_look_every(status.running_at, now),
+        look_every=_look_every(status.running_at, seen, now),
     )
 
 
@@ -249,7 +248,7 @@ def _reserved(seen: RequestSeen, now: datetime) -> Step:
         reason="PodsBind",
         message=f"{seen.awaited} of {seen.seats} planned pods are not bound; then the node opens for all",
         until=release_by,
-        look_every=LOOK_EVERY,
+        look_every=shared(LOOK_EVERY, seen.others),
     )
 
 
@@ -274,7 +273,7 @@ def _settled(seen: RequestSeen, now: datetime) -> Step:
         reason="OthersSettle",
         message=f"Kept until the pods of {seen.unsettled} other machines are bound; then the node opens for all",
         until=release_by,
-        look_every=LOOK_EVERY * max(1.0, seen.unsettled / SETTLE_QUICKLY),
+        look_every=shared(LOOK_EVERY, seen.others),
     )
 
 
@@ -294,9 +293,9 @@ def _parked(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
-def _look_every(since: datetime | None, now: datetime) -> timedelta:
+def _look_every(since: datetime | None, seen: RequestSeen, now: datetime) -> timedelta:
     waited = timedelta() if since is None else now - since
-    return min(LONGEST_LOOK, max(LOOK_EVERY, waited / PATIENCE))
+    return shared(min(LONGEST_LOOK, max(LOOK_EVERY, waited / PATIENCE)), seen.others)
 
 
 def _is_gone(seen: RequestSeen, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""What an activity saw of the outside, as small as the step functions need it (below 4 KiB)."""
+"""What an activity saw of the outside, as small as the step functions need it: each look is kept in a history."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -80,6 +80,8 @@ class RequestSeen(Payload):
     """Pods bound to the Node, DaemonSet and mirror pods left out."""
     unsettled: int = 0
     """Other requests of the pool whose planned pods are on their way; looked at once this one has all of its own."""
+    others: int = 0
+    """Other requests whose machine is on its way or kept for its pods."""
     offering_unavailable_until: Timestamp | None = None
     """The offering turned out to have no capacity."""
     timings: RequestTimings = RequestTimings()
@@ -170,4 +172,6 @@ class RemovalSeen(Payload):
     """Pods that are on the node after the cool-off are asked to leave. Else the node stays for them."""
     drain: DrainSeen = DrainSeen()
     """Those pods, once the node is drained."""
+    others: int = 0
+    """Other removals that are under way."""
     timings: RemovalTimings = RemovalTimings()

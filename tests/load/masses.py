@@ -69,6 +69,8 @@ def pool(name: str, *server_types: str, most: int, idle_after: str, soft_grace: 
             "serverTypes": [{"name": each} for each in server_types],
             "limits": {"max": most},
             "template": {"classRef": {"kind": "KwokNodeClass", "name": "load"}},
+            # On two cores hundreds of machines take longer than the records that the end is checked by would stay.
+            "scaleUp": {"recordTTL": "2h"},
             "scaleDown": {"idleAfter": idle_after, "softGrace": soft_grace},
         },
     }
