@@ -76,6 +76,7 @@ _OTHERS: Final[dict[str, dict[str, Any]]] = {
             RemovalEffect.ABANDON: _PROVIDER,
         },
     },
+    "planner.lifecycle.looks": {"LOOKS_A_SECOND": 40},
     "activities.garbage": {"Guards": partial(Guards, oldest_young=YOUNG, apart=KEEPER_PERIOD)},
     "worker.watches": {"ORPHAN_SECONDS": 0.7, "CALM_QUIET_SECONDS": 0.3, "CALM_LONGEST_SECONDS": 1.0},
 }
