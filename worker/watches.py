@@ -25,6 +25,7 @@ from activities.cluster import (
 )
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE
 from planner.round import ObjectId, planner_workflow_id, removal_workflow_id, request_workflow_id
+from worker.arrivals import Arrivals
 from worker.burst import Bursts
 from workflows.messages import NUDGE, WAKE
 
@@ -49,6 +50,7 @@ class Watches:
         self._calm = Bursts(self._send, quiet=CALM_QUIET_SECONDS, longest=CALM_LONGEST_SECONDS)
         self._requests: dict[str, ObjectId] = {}
         self._removals: dict[str, ObjectId] = {}
+        self._arrivals = Arrivals()
         self._orphans: dict[str, asyncio.TimerHandle] = {}
 
     def note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
@@ -94,8 +96,9 @@ class Watches:
             elif _nominated_node(before) and not _nominated_node(after):
                 self.nudge("nomination ended")
         node = _node_of(after)
-        if node in self._requests and not (before is not None and _node_of(before)):
-            self._wake(request_workflow_id(self._name, self._requests[node]), "pod bound")
+        is_new_there = node and not (before is not None and _node_of(before))
+        if is_new_there and self._arrivals.is_last(after, node):
+            self._wake(request_workflow_id(self._name, self._requests[node]), "planned pods bound")
 
     def _pod_of_removal(self, before: Object, after: Object | None) -> None:
         """Wake the removal of a pod's node when the pod keeps it no more, or its people wish something else."""
@@ -128,9 +131,13 @@ class Watches:
         subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
         if after is None:
             known.pop(subject.name, None)
+            if known is self._requests:
+                self._arrivals.forget(subject.name)
             self._settle(subject)
             return
         known[subject.name] = subject
+        if known is self._requests:
+            self._arrivals.expect(after)
         make_id = request_workflow_id if known is self._requests else removal_workflow_id
         workflow_id = make_id(self._name, subject)
         if before is None:

@@ -32,6 +32,7 @@ log = structlog.stdlib.get_logger(__name__)
 STOPS_WITHIN: Final = timedelta(seconds=20)
 """An activity that has begun may finish; a create call has an HTTP time-out of 20 s and is safe to repeat."""
 BOOT_PERIOD: Final = 0.5
+LONGEST_BOOT_PERIOD: Final = 2.0
 """Seconds between two looks at which KWOK servers have booted: boots take seconds."""
 LOOK_SECONDS: Final = 2.0
 """Between two looks at what is still missing: a first list takes a second or two when all is well."""
@@ -151,10 +152,13 @@ async def _are_kinds_going(ports: Ports, cache: Cache, failures: Mapping[Resourc
 async def _boot(provider: KwokProvider) -> None:
     """Let the servers of the KWOK provider boot, for ever."""
     told = Repeated(log)
+    now = asyncio.get_running_loop().time
     while True:
+        began = now()
         try:
             await provider.boot()
             told.over()
         except GrowthError as error:
             told.warn(f"KWOK servers do not boot: {error}", reason=error.reason)
-        await asyncio.sleep(BOOT_PERIOD)
+        # A pass reads all servers: with hundreds of them it must not be what the worker does most.
+        await asyncio.sleep(min(LONGEST_BOOT_PERIOD, max(BOOT_PERIOD, 4 * (now() - began))))

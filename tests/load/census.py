@@ -49,6 +49,8 @@ class Census:
         self.requests_ever: set[str] = set()
         self.seats: dict[str, str] = {}
         """The request on which a pod last had a seat, by name of the pod."""
+        self.first_seats: dict[str, str] = {}
+        """The request that was made for a pod first."""
 
     def forget(self) -> None:
         """Begin a new scene: moments and peaks of what happens from now on."""
@@ -118,6 +120,7 @@ class Census:
         self.requests_ever.add(name)
         for seat in request["spec"].get("reservedFor", ()):
             self.seats[seat["name"]] = name
+            self.first_seats.setdefault(seat["name"], name)
         if "createAttemptAt" in status:
             self.ordered.setdefault(name, datetime.fromisoformat(status["createAttemptAt"]))
         if is_gone or status.get("phase") == "Ready":

@@ -22,10 +22,10 @@ async def singles(on: Stage, count: int, *, patience: float) -> list[float]:
 
 
 def waits(on: Stage) -> list[float]:
-    """Return the seconds from when it was told that a pod is unschedulable until its server was asked for."""
+    """Return the seconds from when it was told that a pod is unschedulable until a server was asked for it first."""
     seen = on.census
     return [
         (seen.ordered[request] - seen.unschedulable[name]).total_seconds()
         for name in seen.running
-        if (request := seen.seats.get(name)) is not None and name in seen.unschedulable
+        if (request := seen.first_seats.get(name)) is not None and name in seen.unschedulable
     ]

@@ -95,9 +95,10 @@ def node(*, ready: bool = True, cordoned: bool = False, memory: str = "1Gi", **m
     }
 
 
-def request(*, status: dict | None = None, **more) -> dict:
+def request(*, status: dict | None = None, seats: tuple[str, ...] = (), **more) -> dict:
     return {
         "metadata": meta("m-1", "r-1", **{"generation": 1, **more}),
+        "spec": {"reservedFor": [{"uid": uid} for uid in seats]},
         "status": {"workflowId": "x", **(status or {})},
     }
 
@@ -210,13 +211,43 @@ async def test_a_pod_that_ends_wakes_the_removal_of_its_node(client, watches):
     assert await told(client) == [(REMOVAL, "wake")]
 
 
-async def test_a_pod_that_is_bound_wakes_the_request_of_its_node(client, watches):
-    change(watches, NODE_REQUESTS, None, request())
-    change(watches, PODS, pod(), pod(node="m-1"))
+def bind(watches, *uids: str, node: str = "m-1") -> None:
+    for uid in uids:
+        before, after = pod(), pod(node=node)
+        for one in (before, after):
+            one["metadata"]["uid"] = uid
+        change(watches, PODS, before, after)
+
+
+async def test_the_last_planned_pod_that_is_bound_wakes_the_request_of_its_node(client, watches):
+    change(watches, NODE_REQUESTS, None, request(seats=("p-1", "p-2")))
+    bind(watches, "p-1")
+    # The status is the life's own: nobody is awaited anew by it.
+    change(
+        watches, NODE_REQUESTS, request(seats=("p-1", "p-2")), request(seats=("p-1", "p-2"), status={"phase": "Ready"})
+    )
+    bind(watches, "p-2", node="m-2")
+    bind(watches, "other")
+    assert await told(client) == []
+    bind(watches, "p-2")
     assert await told(client) == [(REQUEST, "wake")]
     change(watches, PODS, pod(node="m-1"), pod(node="m-1", phase="Running"))
     assert await told(client) == []
-    change(watches, PODS, pod(), pod(node="m-2"))
+
+
+async def test_a_pod_that_is_given_a_seat_is_awaited_as_well(client, watches):
+    change(watches, NODE_REQUESTS, None, request(seats=("p-1",)))
+    change(watches, NODE_REQUESTS, request(seats=("p-1",)), request(seats=("p-1", "p-2")))
+    bind(watches, "p-1")
+    assert await told(client) == []
+    bind(watches, "p-2")
+    assert await told(client) == [(REQUEST, "wake")]
+
+
+async def test_pods_wake_no_request_whose_machine_is_open_for_all(client, watches):
+    released = {"releasedAt": "2026-01-01T00:00:00Z"}
+    change(watches, NODE_REQUESTS, request(seats=("p-1",)), request(seats=("p-1",), status=released))
+    bind(watches, "p-1")
     assert await told(client) == []
 
 
