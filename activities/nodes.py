@@ -23,7 +23,7 @@ from planner.lifecycle.seen import NodeSeen
 Taint = dict[str, str]
 """key, value, effect, as in the API."""
 
-UNREGISTERED: Final[Taint] = {"key": TAINT_UNREGISTERED, "effect": "NoExecute"}
+UNREGISTERED: Final[Taint] = {"key": TAINT_UNREGISTERED, "effect": "NoSchedule"}
 """What a machine starts with."""
 
 

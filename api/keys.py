@@ -25,7 +25,8 @@ LABEL_KWOK_SERVER: Final = "growth.dev/kwok-server"
 """On a ConfigMap that is the record of a simulated server."""
 
 TAINT_UNREGISTERED: Final = "growth.dev/unregistered"
-"""NoExecute, from the machine's first second until its request has registered it."""
+"""NoSchedule, from the machine's first second until its request has registered it. NoExecute would delete pods that are
+bound in the moment after it was taken off: taint eviction may see them before it sees the Node without the taint."""
 TAINT_RESERVED: Final = "growth.dev/reserved"
 """NoSchedule, value = request name: only the pods the plan put there may land."""
 TAINT_SCALE_DOWN: Final = "growth.dev/scale-down"

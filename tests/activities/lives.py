@@ -34,7 +34,7 @@ from tests.activities.rounds import FlakyCluster
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)
 NAME = "default-a1"
 """Of the request, the server, the Node and the removal."""
-UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoExecute"}
+UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
 RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
 
 

@@ -12,7 +12,7 @@ from tests.activities.yards import NAME, START, Yard
 OTHER = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
 RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
 SCALE_DOWN = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
-UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoExecute"}
+UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
 
 
 @pytest.fixture

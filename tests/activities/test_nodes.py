@@ -6,7 +6,17 @@ import pytest
 
 from activities.cluster import NODES
 from activities.errors import Conflict, NotFound
-from activities.nodes import change_node, find_node, has_taint, is_ready, lift_taint, reserved, scale_down, see_node
+from activities.nodes import (
+    UNREGISTERED,
+    change_node,
+    find_node,
+    has_taint,
+    is_ready,
+    lift_taint,
+    reserved,
+    scale_down,
+    see_node,
+)
 from planner.lifecycle.seen import NodeSeen
 from simulator.cluster import MemoryCluster
 
@@ -128,3 +138,9 @@ async def test_a_node_of_another_machine_is_none(cluster, labelled, uid, named, 
 
 async def test_no_node_is_none(cluster):
     assert await find_node(cluster, "a", request_uid="u", provider_id=None) is None
+
+
+def test_no_taint_of_ours_can_end_a_pod():
+    """By docs/decisions/0007: taint eviction may see a pod before it sees that its Node has lost a NoExecute taint."""
+    taints = [UNREGISTERED, reserved("default-a1"), scale_down(1)]
+    assert {taint["effect"] for taint in taints} == {"NoSchedule"}

@@ -49,7 +49,7 @@ def test_a_node_with_room_is_used_first():
         {"ready": False},
         {"spec": {"unschedulable": True}},
         {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]},
-        {"taints": [{"key": "growth.dev/unregistered", "effect": "NoExecute"}]},
+        {"taints": [{"key": "growth.dev/unregistered", "effect": "NoSchedule"}]},
     ],
 )
 def test_nodes_that_take_no_pod(changes):
@@ -187,7 +187,7 @@ STARTS = pytest.mark.parametrize("taint", [UNINITIALIZED, NO_NETWORK, NOT_READY]
 
 @STARTS
 def test_a_taint_of_its_start_hides_no_machine_that_has_joined(taint):
-    unregistered = {"key": "growth.dev/unregistered", "effect": "NoExecute"}
+    unregistered = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
     joined = node("coming", ready=False, taints=[taint, unregistered])
     made = planned(scene(pod("a"), nodes=[joined], requests=[request("coming", phase="Provisioning")]))
     assert (places(made), made.requests) == ({"default/a": "coming"}, ())

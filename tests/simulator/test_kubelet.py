@@ -9,7 +9,7 @@ from simulator.kubelet import Kubelet
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-OTHER = {"key": "growth.dev/unregistered", "effect": "NoExecute"}
+OTHER = {"key": "example.com/other", "effect": "NoExecute"}
 
 
 class Bench:

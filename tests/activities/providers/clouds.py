@@ -15,7 +15,7 @@ from tests.activities.rounds import FlakyCluster
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)
 NAME = "default-a1"
 SPACE = "growth-system"
-TAINT = {"key": "growth.dev/unregistered", "effect": "NoExecute"}
+TAINT = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
 ORDER = ServerOrder(
     name=NAME,
     server_type="small",

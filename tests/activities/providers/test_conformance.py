@@ -26,7 +26,7 @@ ORDER = ServerOrder(
     location="fsn1",
     labels=LABELS,
     node_labels={"growth.dev/pool": "default"},
-    node_taints=[{"key": "growth.dev/unregistered", "effect": "NoExecute"}],
+    node_taints=[{"key": "growth.dev/unregistered", "effect": "NoSchedule"}],
 )
 
 
