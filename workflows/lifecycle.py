@@ -61,6 +61,8 @@ class Lifecycle(ABC, Generic[Seen]):
         self._woken = False
         self._why_woken = ""
         self._cancel_asked = False
+        self._is_acting = False
+        """An activity is under way: the world may be further than what was seen last."""
 
     @abstractmethod
     def decide(self, seen: Seen) -> Step:
@@ -188,6 +190,7 @@ class Lifecycle(ABC, Generic[Seen]):
             why: it looks.
         """
         policy = policy_of(effect)
+        self._is_acting = True
         try:
             seen: Seen = await workflow.execute_activity(
                 effect,
@@ -208,6 +211,8 @@ class Lifecycle(ABC, Generic[Seen]):
             self._find_by([(CLUSTER, self._cluster), (NODE, self._subject.name), (REASON, FAILING), (DEADLINE, None)])
             await self._sleep(pause, f"Look again after: {self._trouble}")
             return None
+        finally:
+            self._is_acting = False
         self._trouble = ""
         self._failures = 0
         self._seen = seen

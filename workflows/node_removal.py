@@ -187,7 +187,9 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
         workflow.logger.info("%s by %s has no effect: %s", pending.decision.kind, pending.decision.by, why)
 
     def _check(self, kind: DecisionKind) -> None:
-        why = None if self._seen is None else refusal(self._seen, kind)
+        # While an activity runs, perhaps again as its first answer was lost, the removal may be further than what was
+        # seen: parked, as its object tells. What is asked then is taken, and answered by what is seen next.
+        why = None if self._seen is None or self._is_acting else refusal(self._seen, kind)
         if why is not None:
             raise ApplicationError(f"{self._subject.name}: {why}", type=REFUSED, non_retryable=True)
 

@@ -151,6 +151,29 @@ async def test_a_stubborn_server_parks_the_removal_and_retry_makes_it_go(skippin
     assert script.deeds[-4:] == ["resume_removal", "delete_server", "delete_node", "finish_removal"]
 
 
+async def test_a_retry_is_taken_while_the_answer_of_the_parking_is_lost(skipping):
+    """As when the worker that parked it was killed: its object is parked, and its workflow does not know yet."""
+    script = stubborn()
+
+    def park(asked):
+        is_first = script.seen.status.phase is not RemovalPhase.COULD_NOT_REMOVE
+        script.status(phase=RemovalPhase.COULD_NOT_REMOVE, reason="RemovalFailed", retry_at=asked.act.until)
+        if is_first:
+            raise ApplicationError("the answer is lost", next_retry_delay=timedelta(seconds=60))
+
+    script.on(RemovalEffect.PARK, park)
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(220)
+        assert script.deeds[-1] == "park_removal"
+        assert (await handle.query("state", result_type=LifecycleReport)).phase == "Deprovisioning"
+        script.on(RemovalEffect.DELETE_SERVER, lambda _: script.see(server=ServerSeen.ABSENT))
+        answer = await handle.execute_update("retry", Asked(by="Ann"), result_type=str)
+        assert await handle.result() == "Removed: The server no longer exists"
+    assert answer == "tried again; its delete calls begin anew"
+    assert script.deeds[-5:] == ["park_removal", "resume_removal", "delete_server", "delete_node", "finish_removal"]
+
+
 @pytest.mark.parametrize(
     ("update", "effect", "end"), [("skip", "skip_server", "Skipped"), ("abandon", "abandon_server", "Abandoned")]
 )
