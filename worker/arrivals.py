@@ -34,10 +34,8 @@ class Arrivals:
 
     def is_last(self, pod: Object, node: str) -> bool:
         """Take a pod that was bound to the node, and return whether the machine now waits for no other."""
-        if node not in self._planned:
-            return False
-        uid = pod["metadata"]["uid"]
-        if uid not in self._planned[node]:
+        uid, planned = pod["metadata"]["uid"], self._planned.get(node, frozenset())
+        if uid not in planned:
             return False
         self._arrived[node].add(uid)
-        return self._planned[node] <= self._arrived[node]
+        return planned <= self._arrived[node]

@@ -68,6 +68,10 @@ class Watches:
             if after is None or before is None or _generation(before) != _generation(after):
                 self.nudge(f"{resource.kind} edited")
         elif resource == NODE_REQUESTS:
+            if after is None:
+                self._arrivals.forget(event.object["metadata"]["name"])
+            else:
+                self._arrivals.expect(after)
             self._lifecycle(self._requests, event.object, before, after)
         elif resource == NODE_REMOVAL_REQUESTS:
             self._lifecycle(self._removals, event.object, before, after)
@@ -96,8 +100,8 @@ class Watches:
             elif _nominated_node(before) and not _nominated_node(after):
                 self.nudge("nomination ended")
         node = _node_of(after)
-        is_new_there = node and not (before is not None and _node_of(before))
-        if is_new_there and self._arrivals.is_last(after, node):
+        was_bound = before is not None and bool(_node_of(before))
+        if not was_bound and self._arrivals.is_last(after, node):
             self._wake(request_workflow_id(self._name, self._requests[node]), "planned pods bound")
 
     def _pod_of_removal(self, before: Object, after: Object | None) -> None:
@@ -131,13 +135,9 @@ class Watches:
         subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
         if after is None:
             known.pop(subject.name, None)
-            if known is self._requests:
-                self._arrivals.forget(subject.name)
             self._settle(subject)
             return
         known[subject.name] = subject
-        if known is self._requests:
-            self._arrivals.expect(after)
         make_id = request_workflow_id if known is self._requests else removal_workflow_id
         workflow_id = make_id(self._name, subject)
         if before is None:

@@ -32,8 +32,9 @@ log = structlog.stdlib.get_logger(__name__)
 STOPS_WITHIN: Final = timedelta(seconds=20)
 """An activity that has begun may finish; a create call has an HTTP time-out of 20 s and is safe to repeat."""
 BOOT_PERIOD: Final = 0.5
-LONGEST_BOOT_PERIOD: Final = 2.0
 """Seconds between two looks at which KWOK servers have booted: boots take seconds."""
+LONGEST_BOOT_PERIOD: Final = 2.0
+"""The same where a look takes long."""
 LOOK_SECONDS: Final = 2.0
 """Between two looks at what is still missing: a first list takes a second or two when all is well."""
 OWN_NAMESPACES: Final = "the namespaces of Growth's objects and workflows"
