@@ -35,22 +35,27 @@ _SUMS: Final = 3000
 """Sums of prices that are looked at to find the next possible cost."""
 
 
-def lower_bound(problem: PackingProblem, placed: Sequence[int]) -> int:
-    """Return a cost per hour, in billionths, below which no plan places `placed` pods of each group."""
+def lower_bound(problem: PackingProblem, placed: Sequence[int], proven: int = 0) -> int:
+    """Return a cost per hour, in billionths, below which no plan places `placed` pods of each group.
+
+    What is `proven` of it already makes looking at shares needless: a packer that proves anything has done that.
+    """
     arena = Arena(problem)
-    prices = pod_prices(arena, placed)
-    least = max(
-        _by_shares(arena, prices, placed),
-        max((_by_class(arena, i, placed[i]) for i in _weighty(prices, placed)), default=0),
-    )
+    value = [alone * n for alone, n in zip(arena.alone, placed, strict=True)]
+    least = proven
+    if not proven:
+        prices = pod_prices(arena, placed)
+        value = [pod * n for pod, n in zip(prices.pod, placed, strict=True)]
+        least = _by_shares(arena, prices, placed)
+    least = max(least, max((_by_class(arena, i, placed[i]) for i in _weighty(value, placed)), default=0))
     usable = sorted({arena.price[b] for i, n in enumerate(placed) if n for b in arena.paid_bins[i]})
     return _next_sum(least, usable)
 
 
-def _weighty(prices: Prices, placed: Sequence[int]) -> list[int]:
+def _weighty(value: Sequence[float], placed: Sequence[int]) -> list[int]:
     """Return the few classes that are worth most: only theirs can be the largest bound of one class."""
     countable = [i for i, n in enumerate(placed) if 0 < n <= _COVER_AT_MOST]
-    return sorted(countable, key=lambda i: -prices.pod[i] * placed[i])[:_CLASSES_COVERED]
+    return sorted(countable, key=lambda i: -value[i])[:_CLASSES_COVERED]
 
 
 def _by_shares(arena: Arena, prices: Prices, placed: Sequence[int]) -> int:

@@ -48,9 +48,8 @@ def cost_of(
     total = sum((request.price_per_hour for request in requests), Decimal(0))
     forced = sum(price_units(offer.offering.price_per_hour) * number for offer, number in minimum)
     placed = assembly.placed(packing.unplaced)
-    proven = 0 if assembly.is_split else packing.proven
     if _have_one_offer_each(minimum, offers):
-        bound = forced + max(proven, lower_bound(assembly.relaxed, placed))
+        bound = forced + lower_bound(assembly.relaxed, placed, packing.proven)
     else:
         bound = max(forced, lower_bound(_with_priced_minimum(assembly), placed))
     if not assembly.asks:

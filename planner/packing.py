@@ -49,6 +49,9 @@ class PackingProblem:
     bins: tuple[Bin, ...]
     limits: tuple[int, ...] = ()
     """How many machines may still be used, by limit index."""
+    relaxed: "PackingProblem | None" = None
+    """The same pods and machines with fewer rules, where this is one of several ways to keep them all: a bound
+    that is told of has to hold for any way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,10 @@ class Packing:
     unplaced: Mapping[int, int] = field(default_factory=dict)
     """Pods without a place by group index, only where there are some."""
     proven: int = 0
-    """What every packing of the same pods costs at least, in billionths, as far as the packer has proven it."""
+    """What every packing of the same pods costs at least, in billionths, as far as the packer has proven it.
+
+    Of the `relaxed` problem, where there is one.
+    """
 
 
 class Packer(Protocol):

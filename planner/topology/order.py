@@ -127,4 +127,10 @@ def _without(packing: Packing, refused: Mapping[tuple[int, int], int]) -> tuple[
         if left:
             nodes.append(PackedNode(node.bin, left))
     unplaced.update(lost)
-    return Packing(tuple(nodes), {k: n for k, n in unplaced.items() if n}), {k: n for k, n in lost.items() if n}
+    without = Packing(
+        tuple(nodes),
+        {k: n for k, n in unplaced.items() if n},
+        # What is proven is proven of the pods that have a place.
+        proven=0 if any(lost.values()) else packing.proven,
+    )
+    return without, {k: n for k, n in lost.items() if n}

@@ -1,0 +1,36 @@
+"""How hard to look: counted in work, so that the same problem gets the same plan on any machine."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Budgets of one solution."""
+
+    starts: int
+    """Constructions, each with another taste."""
+    placing: int
+    """Work of finding a place for more pods where not all have one, in looks at a group."""
+    turns: int
+    """Turns of column generation."""
+    improving: int
+    """Work of improving a plan, in looks at a group."""
+    improving_a_machine: int
+    """The same for each machine of the plan: a small plan is soon as good as it gets."""
+    whole: float
+    """Work of solving the whole problem at once, where there are few pods, in OR-tools' deterministic seconds."""
+    proof: int
+    """Turns of proving the bound exactly, where there are few groups; 0: not at all."""
+
+
+ROUND: Final = Effort(
+    starts=12,
+    placing=20_000_000,
+    turns=15,
+    improving=40_000_000,
+    improving_a_machine=1_000_000,
+    whole=0.3,
+    proof=2,
+)
+"""Of one round: some two seconds on two cores for 10,000 pods of 500 shapes."""

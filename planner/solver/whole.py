@@ -1,0 +1,215 @@
+"""The whole problem as one integer programme: for few pods, of which the optimum is proven.
+
+Machines are slots, each with a bin or none. Places for pods come first, tier by tier, then the cost: all in
+one objective, in whole numbers, so that no tolerance mixes the two.
+Source: the direct model of this project's study of packing.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ortools.sat.python import cp_model
+
+from planner.packing import PackedNode, Packing, PackingProblem
+from planner.solver.guard import guarded
+
+_MOST_PODS: Final = 30
+_MOST_ALIKE: Final = 75
+"""More pods, where there are at most so many shapes of them."""
+_MOST_SHAPES: Final = 10
+_MOST_SLOTS: Final = 60
+_MOST_SIZE: Final = 30_000
+"""Slots times bins and groups."""
+_LARGEST: Final = 1 << 61
+"""Objectives have to fit into 64 bits."""
+_WORKERS: Final = 8
+"""Searches that take turns in one thread, which repeats exactly where parallel ones do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What is known of the optimum."""
+
+    packing: Packing
+    is_optimal: bool
+
+
+def whole(problem: PackingProblem, known: Packing, work: float, is_over: Callable[[], bool]) -> Whole | None:
+    """Return the best packing found, at least as good as the `known` one; None where the problem is too large.
+
+    `work` is in the solver's own units of deterministic time, about a second each.
+    """
+    pods = sum(group.count for group in problem.groups)
+    if pods > (_MOST_ALIKE if len(problem.groups) <= _MOST_SHAPES else _MOST_PODS):
+        return None
+    model = _Model(problem, known, pods)
+    return model.solved(work, is_over) if model.is_small else None
+
+
+class _Model:
+    def __init__(self, problem: PackingProblem, known: Packing, pods: int) -> None:
+        self._problem = problem
+        self._known = known
+        self._pods = pods
+        self._free = [
+            b
+            for b, one in enumerate(problem.bins)
+            if not one.price and any(b in group.bins for group in problem.groups)
+            for _ in range(self._copies(b))
+        ]
+        self._paid = [
+            b
+            for b, one in enumerate(problem.bins)
+            if one.price and self._copies(b) and any(b in g.bins for g in problem.groups)
+        ]
+        self._bought = self._slots()
+        size = (self._bought + len(self._free)) * (len(self._paid) + len(problem.groups))
+        self._weights = self._tier_weights()
+        self.is_small = len(self._free) <= _MOST_SLOTS and size <= _MOST_SIZE and self._weights is not None
+
+    def _copies(self, b: int) -> int:
+        limits = self._problem.limits
+        return min([self._pods, *(limits[k] for k in self._problem.bins[b].limits)])
+
+    def _slots(self) -> int:
+        """Return how many machines a better plan can buy at most: no dearer than the known one, or one a pod."""
+        if not self._paid:
+            return 0
+        if self._known.unplaced:
+            return self._pods
+        cheapest = min(self._problem.bins[b].price for b in self._paid)
+        return min(self._pods, self._cost(self._known) // cheapest)
+
+    def _cost(self, packing: Packing) -> int:
+        return sum(self._problem.bins[node.bin].price for node in packing.nodes)
+
+    def _tier_weights(self) -> dict[int, int] | None:
+        """Return what a pod without a place costs by tier: more than all machines and all pods of lower tiers."""
+        weight = 1 + self._bought * max((self._problem.bins[b].price for b in self._paid), default=0)
+        weights: dict[int, int] = {}
+        for tier in sorted({group.tier for group in self._problem.groups}):
+            weights[tier] = weight
+            weight *= 1 + sum(group.count for group in self._problem.groups if group.tier <= tier)
+        return weights if weight < _LARGEST else None
+
+    def solved(self, work: float, is_over: Callable[[], bool]) -> Whole:
+        model, problem, weights = cp_model.CpModel(), self._problem, self._weights or {}
+        groups, bins = problem.groups, problem.bins
+        slots = [[b] for b in self._free] + [self._paid] * self._bought
+        uses = [[model.new_bool_var("") for _ in choice] for choice in slots]
+        on = [self._numbers(model, choice) for choice in slots]
+        for choice, used, number in zip(slots, uses, on, strict=True):
+            model.add_at_most_one(used)
+            for r in range(len(groups[0].demand)):
+                model.add(
+                    sum(groups[i].demand[r] * x for i, x in number.items())
+                    <= sum(bins[b].capacity[r] * y for b, y in zip(choice, used, strict=True))
+                )
+            self._keep_company(model, choice, used, number)
+        prices = [sum(bins[b].price * y for b, y in zip(c, u, strict=True)) for c, u in zip(slots, uses, strict=True)]
+        first = len(self._free)
+        for n in range(first, len(slots) - 1):
+            model.add(prices[n] >= prices[n + 1])
+        for n in range(first - 1):
+            if slots[n] == slots[n + 1]:
+                model.add(uses[n][0] >= uses[n + 1][0])
+        for k, most in enumerate(problem.limits):
+            model.add(
+                sum(
+                    y
+                    for c, u in zip(slots, uses, strict=True)
+                    for b, y in zip(c, u, strict=True)
+                    if k in bins[b].limits
+                )
+                <= most
+            )
+        missing = [model.new_int_var(0, group.count, "") for group in groups]
+        for i, group in enumerate(groups):
+            model.add(sum(number[i] for number in on if i in number) + missing[i] == group.count)
+        model.minimize(sum(weights[g.tier] * s for g, s in zip(groups, missing, strict=True)) + sum(prices))
+        self._hint(model, slots, uses, on, missing)
+        solver = cp_model.CpSolver()
+        solver.parameters.max_deterministic_time = work
+        solver.parameters.num_workers = _WORKERS
+        solver.parameters.interleave_search = True
+        solver.parameters.random_seed = 0
+        with guarded(solver, is_over):
+            status = solver.solve(model)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Whole(self._known, is_optimal=False)
+        found = self._packing(solver, slots, uses, on)
+        better = found if self._objective(found) < self._objective(self._known) else self._known
+        return Whole(better, status == cp_model.OPTIMAL)
+
+    def _objective(self, packing: Packing) -> int:
+        weights, groups = self._weights or {}, self._problem.groups
+        return self._cost(packing) + sum(weights[groups[i].tier] * n for i, n in packing.unplaced.items())
+
+    def _numbers(self, model: cp_model.CpModel, choice: list[int]) -> dict[int, cp_model.IntVar]:
+        found: dict[int, cp_model.IntVar] = {}
+        for i, group in enumerate(self._problem.groups):
+            if not group.bins.isdisjoint(choice):
+                most = group.count if group.per_node is None else min(group.count, group.per_node)
+                found[i] = model.new_int_var(0, most, "")
+        return found
+
+    def _keep_company(
+        self,
+        model: cp_model.CpModel,
+        choice: list[int],
+        used: list[cp_model.IntVar],
+        number: dict[int, cp_model.IntVar],
+    ) -> None:
+        """Keep groups off bins that may not hold them, and off each other."""
+        groups = self._problem.groups
+        is_on: dict[int, cp_model.IntVar] = {}
+        for i, x in number.items():
+            may = [y for b, y in zip(choice, used, strict=True) if b in groups[i].bins]
+            if len(may) < len(choice) or groups[i].apart:
+                is_on[i] = model.new_bool_var("")
+                model.add(x <= groups[i].count * is_on[i])
+                model.add(is_on[i] <= sum(may))
+        for i, here in is_on.items():
+            for j in groups[i].apart:
+                if i < j and j in is_on:
+                    model.add_at_most_one(here, is_on[j])
+
+    def _hint(
+        self,
+        model: cp_model.CpModel,
+        slots: list[list[int]],
+        uses: list[list[cp_model.IntVar]],
+        on: list[dict[int, cp_model.IntVar]],
+        missing: list[cp_model.IntVar],
+    ) -> None:
+        price = self._problem.bins
+        nodes = sorted(self._known.nodes, key=lambda node: -price[node.bin].price)
+        for choice, used, number in zip(slots, uses, on, strict=True):
+            node = next((node for node in nodes if node.bin in choice), None)
+            if node is not None:
+                nodes.remove(node)
+            for b, y in zip(choice, used, strict=True):
+                model.add_hint(y, node is not None and node.bin == b)
+            for i, x in number.items():
+                model.add_hint(x, 0 if node is None else node.counts.get(i, 0))
+        for i, s in enumerate(missing):
+            model.add_hint(s, self._known.unplaced.get(i, 0))
+
+    def _packing(
+        self,
+        solver: cp_model.CpSolver,
+        slots: list[list[int]],
+        uses: list[list[cp_model.IntVar]],
+        on: list[dict[int, cp_model.IntVar]],
+    ) -> Packing:
+        nodes: list[PackedNode] = []
+        for choice, used, number in zip(slots, uses, on, strict=True):
+            counts = {i: solver.value(x) for i, x in number.items() if solver.value(x)}
+            if counts:
+                nodes.append(PackedNode(next(b for b, y in zip(choice, used, strict=True) if solver.value(y)), counts))
+        unplaced = {i: group.count for i, group in enumerate(self._problem.groups)}
+        for node in nodes:
+            for i, n in node.counts.items():
+                unplaced[i] -= n
+        return Packing(tuple(nodes), {i: n for i, n in unplaced.items() if n})
