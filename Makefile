@@ -1,4 +1,4 @@
-# Each target does its own set-up: a machine with Python >= 3.11 and make is enough (e2e needs Go too).
+# Each target does its own set-up: a machine with Python >= 3.11 and make is enough (e2e and bench-peers need Go too).
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
@@ -6,10 +6,10 @@ UV_COMPILE := $(BIN)/uv pip compile -q --generate-hashes --universal --python-ve
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help sync check format test simulate e2e chaos load demo bench crds drawings pictures lock clean
+.PHONY: help sync check format test simulate e2e chaos load demo bench bench-peers crds drawings pictures lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 sync: .venv/dev.stamp ## set up .venv with everything, from the hashed lock files
 
@@ -53,6 +53,9 @@ demo: .venv/run.stamp ## pods to machines and back in a simulated cluster, with 
 bench: .venv/dev.stamp ## Growth's plans beside what the rules of its peers buy for the same pods
 	$(BIN)/python -m benchmarks.compare
 
+bench-peers: .venv/dev.stamp ## Growth beside Karpenter's own scheduler (needs Go); writes docs/benchmarks.md's tables
+	$(BIN)/python -m benchmarks.side_by_side --page docs/benchmarks.md
+
 crds: .venv/run.stamp ## write deploy/crds from the kinds in api/
 	$(BIN)/python -m api.schema
 
@@ -79,6 +82,8 @@ clean: ## remove .venv and caches (the built control plane in ~/.cache/growth st
 	@echo "Setting up .venv, once: a minute or two"
 	$(BIN)/python -m pip install -q --require-hashes -r requirements/run.txt -r requirements/build.txt
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
+	@echo "Compiling the optimiser, once: a minute or two"
+	$(BIN)/python -c "from planner.solver.solve import warm; warm()"
 	@touch $@
 
 .venv/dev.stamp: requirements/dev.txt .venv/run.stamp

@@ -23,9 +23,12 @@ from api.keys import ANNOTATION_IDLE_SINCE
 from api.money import format_price
 from api.timestamp import format_timestamp
 from planner.fleet import machines
+from planner.machine_choice import named
 from planner.model import Plan, PlannedEvent, PlannedRequest
 from planner.round import RoundInput
 
+REQUESTED: Final = "Requested"
+"""Reason of the event that tells why a machine is bought."""
 _PODS_NAMED: Final = 5
 
 
@@ -158,13 +161,15 @@ def _events(planned: PlannedRequest, request: Object, currency: str) -> list[Pla
     machine = f"{planned.server_type} in {planned.location}"
     price = f"{format_price(planned.price_per_hour)} {currency}/h"
     pods = f" ({_named([f'{seat.namespace}/{seat.name}' for seat in planned.seats])})" if planned.seats else ""
+    other = planned.because.runner_up
+    instead = "" if other is None else f"; next: {named(other, planned.location, planned.pool)}"
     return [
         PlannedEvent(
             kind=NODE_REQUESTS.kind,
             name=name,
             namespace=None,
             uid=uid,
-            reason="Requested",
+            reason=REQUESTED,
             message=f"{machine} at {price}. {planned.why}{pods}",
         ),
         *(
@@ -174,7 +179,7 @@ def _events(planned: PlannedRequest, request: Object, currency: str) -> list[Pla
                 namespace=seat.namespace,
                 uid=seat.uid,
                 reason="MachineRequested",
-                message=f"Machine {name} ({machine}) of pool {planned.pool} is to take this pod",
+                message=f"Machine {name} of pool {planned.pool} is to take this pod: {machine} at {price}{instead}",
             )
             for seat in planned.seats
         ),

@@ -44,7 +44,7 @@ _AT_ONCE: Final = 8
 _NOTE_BYTES: Final = 1024
 _NAME_CHARACTERS: Final = 230
 """An Event's name has at most 253, a dot and the hash included."""
-_NAMESPACE_OF_CLUSTER_SCOPED: Final = "default"
+NAMESPACE_OF_CLUSTER_SCOPED: Final = "default"
 """The API server refuses any other for an object without a namespace."""
 
 _API_VERSIONS: Final = {
@@ -130,7 +130,7 @@ def _key(event: PlannedEvent) -> tuple[str, str]:
 
 
 def _body(event: PlannedEvent, now: datetime, cluster_name: str) -> Object:
-    namespace = event.namespace or _NAMESPACE_OF_CLUSTER_SCOPED
+    namespace = event.namespace or NAMESPACE_OF_CLUSTER_SCOPED
     regarding = {
         "apiVersion": _API_VERSIONS.get(event.kind, API_VERSION),
         "kind": event.kind,

@@ -20,6 +20,7 @@ from activities.ports import Ports
 from activities.round_writes import RoundWrites
 from activities.start_notes import Prices, note_on_removal, note_on_request, prices
 from activities.starts import Starts
+from activities.stopwatch import Stopwatch
 from api.money import format_price
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
@@ -41,7 +42,7 @@ class PlanActivities:
     Args:
         ports: the outside world.
         recorder: tells events.
-        planner: decides; pure.
+        planner: decides; without one, the round of `planner.plan` with the packer of the ports.
         fence: lets one round write at a time.
     """
 
@@ -50,7 +51,7 @@ class PlanActivities:
         ports: Ports,
         recorder: Recorder,
         *,
-        planner: Callable[[Snapshot], Plan] = decide,
+        planner: Callable[[Snapshot], Plan] | None = None,
         fence: Fence | None = None,
     ) -> None:
         self._ports = ports
@@ -83,16 +84,27 @@ class PlanActivities:
             observed = await self._observer.observe(round_input.memory, round_input.versions)
         except DefinitionsGoing as going:
             return await self._let_go(round_input, writes, going), (), None
+        watch = Stopwatch(self._ports.elapsed)
         try:
-            plan = await self._ports.compute(lambda: self._planner(observed.snapshot))
+            plan = await self._ports.compute(lambda: self._decide(observed.snapshot, watch))
         except Exception as error:
             # A defect must not stop what needs no decision: lifecycles without a workflow are still started.
             log.exception("round %d: the planner failed", round_input.round)
             return self._undecided(round_input, observed, error), _failures(observed, error), observed
+        self._tell_stages(round_input, plan, watch)
         if hold.time_left() < _ENOUGH_TO_WRITE:
             await hold.renew()
         carried = await carry_out(self._ports, writes, observed, plan, round_input)
         return self._result(round_input, observed, plan, carried, writes), (*carried.events, *plan.events), observed
+
+    def _decide(self, snapshot: Snapshot, watch: Stopwatch) -> Plan:
+        return decide(snapshot, self._ports.packer, watch) if self._planner is None else self._planner(snapshot)
+
+    def _tell_stages(self, round_input: RoundInput, plan: Plan, watch: Stopwatch) -> None:
+        self._ports.tell_stages(watch.seconds)
+        # Rounds that buy nothing come every few seconds while something is awaited.
+        level = logging.INFO if plan.requests else logging.DEBUG
+        log.log(level, "round %d: %s, planned in %s", round_input.round, _told_of(plan), watch.told)
 
     def _result(
         self, round_input: RoundInput, observed: Observation, plan: Plan, carried: Carried, writes: RoundWrites
@@ -209,6 +221,12 @@ def _failures(observed: Observation, error: Exception) -> list[PlannedEvent]:
 
 def _told(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _told_of(plan: Plan) -> str:
+    bound = format_price(plan.lower_bound_per_hour)
+    cost = f"{format_price(plan.cost_per_hour)} {plan.currency}/h, at least {bound}"
+    return f"{plan.result}, {_count(plan.requests, 'machine')} for {cost}" if plan.requests else str(plan.result)
 
 
 def _summary(plan: Plan, carried: Carried, writes: RoundWrites) -> str:

@@ -9,6 +9,9 @@ from typing import Protocol, TypeVar
 
 from activities.cluster import Cluster, ObjectList, Resource
 from activities.providers.base import Provider
+from planner.pack import pack
+from planner.packing import Packer
+from planner.stages import Stage
 
 
 class Reader(Protocol):
@@ -55,3 +58,7 @@ class Ports:
     """Seconds since some moment, by a clock that nobody sets. It may stand still while the machine sleeps."""
     compute: Compute = asyncio.to_thread
     """Off the event loop, so that a big round does not keep other activities from their heartbeats."""
+    tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None
+    """Told how many seconds each stage of a round took."""
+    packer: Packer = pack
+    """Puts pods on machines. It is called where `compute` runs the round, and may take seconds."""

@@ -1,101 +1,94 @@
-"""Growth's plan and what its peers' published rules buy, for the same instance."""
+"""Growth's plan and what simpler rules buy, for the same problem: those of its peers, and its own greedy packer."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from typing import Final
 
-from benchmarks.from_snapshot import problem_of
-from benchmarks.generator import Recipe, draw
-from benchmarks.instance import problem_of_instance
-from benchmarks.objects import snapshot_of, unjudged_pods
-from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from benchmarks.case import Case
+from benchmarks.checker import WrongPurchase, check
+from benchmarks.growth_run import GrowthRun, growth_run
+from benchmarks.peers.cluster_autoscaler import cluster_autoscaler
 from benchmarks.peers.karpenter import karpenter
 from benchmarks.problem import Problem, Purchase
 from planner.assemble import price_of
-from planner.bound import lower_bound
-from planner.model import Snapshot
 from planner.pack import pack
-from planner.plan import plan
 
 _CHEAP: Final = ("cx", "cax")
 """Families that a person who knows the prices would write into a pool."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What one way of buying comes to."""
-
-    who: str
-    placed: int
-    """Pods that get a machine."""
-    machines: int
-    cost_per_hour: Decimal
-    seconds: float
+KARPENTER: Final = ("Karpenter, open", "Karpenter, cx+cax")
+"""Its rules look at no limits."""
+RULES: Final[Mapping[str, Callable[[Problem], Purchase]]] = {
+    KARPENTER[0]: karpenter,
+    KARPENTER[1]: lambda problem: karpenter(problem, preferred=_CHEAP),
+    "CA, price": lambda problem: cluster_autoscaler(problem, expander="price"),
+    "CA, least-waste": lambda problem: cluster_autoscaler(problem, expander="least-waste"),
+    "CA, most-pods": lambda problem: cluster_autoscaler(problem, expander="most-pods"),
+    "greedy packer": lambda problem: Purchase(problem, pack(problem.packing)),
+}
+_MOST_GROUPS: Final = 2000
+"""More shapes of pods take rules written in Python many minutes; Karpenter's rule does not care."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All ways of buying for one instance, Growth first."""
+    """All ways of buying for one problem."""
 
-    recipe: Recipe
-    lines: tuple[Line, ...]
-    lower_bound_per_hour: Decimal
-    """No plan for the pods that Growth places costs less."""
-    unjudged: int
-    """Pods with constraints that Growth's planner does not judge from objects yet."""
+    case: Case
+    growth: Purchase
+    run: GrowthRun
+    rules: Mapping[str, Purchase]
+    """By name, of `RULES`, those that end in time."""
 
-    def ratio(self, cost_per_hour: Decimal) -> float:
-        """Return a cost over that of Growth's plan."""
-        return float(cost_per_hour / self.lines[0].cost_per_hour)
+    @property
+    def bound_per_hour(self) -> Decimal:
+        """What no plan for the pods that Growth places costs less than."""
+        return price_of(self.run.packing.proven)
+
+    @property
+    def over(self) -> float:
+        """What Growth's plan costs above the bound, as a share of it."""
+        return float(self.growth.cost_per_hour / self.bound_per_hour) - 1 if self.bound_per_hour else 0.0
+
+    def ratio(self, rule: str) -> float | None:
+        """Return what a rule's plan costs over Growth's; None where there is none, or not as many pods are placed."""
+        bought = self.rules.get(rule)
+        if bought is None or bought.placed != self.growth.placed:
+            return None
+        return float(bought.cost_per_hour / self.growth.cost_per_hour)
 
 
-def compare(recipe: Recipe) -> Comparison:
-    """Return the comparison for an instance.
+def compare(case: Case) -> Comparison:
+    """Return the comparison for one problem; every plan is checked before anything is told of it.
 
-    Growth plans from Kubernetes objects, and its peers are given the pods and offerings that it reads from
-    them. Where the objects hold a constraint that the planner does not judge yet, it would buy nothing
-    for those pods, so Growth's packer is given the same numbers as its peers instead.
+    Raises:
+        WrongPurchase: a plan breaks a rule of the problem, or costs less than was proven to be possible.
     """
-    instance = draw(recipe)
-    unjudged = unjudged_pods(instance)
-    if unjudged:
-        problem = problem_of_instance(instance)
-        growth, bound = _from_numbers(problem)
-    else:
-        snapshot = snapshot_of(instance)
-        problem = problem_of(snapshot)
-        growth, bound = _from_objects(snapshot)
-    rules: dict[str, Callable[[], Purchase]] = {
-        "Karpenter's rules, one pool of all types": partial(karpenter, problem),
-        "Karpenter's rules, one pool of cx and cax": partial(karpenter, problem, preferred=_CHEAP),
-    }
-    for name in EXPANDERS:
-        rules[f"Cluster Autoscaler's rules, {name}"] = partial(cluster_autoscaler, problem, expander=name)
-    peers = [_timed(who, rule)[0] for who, rule in rules.items()]
-    return Comparison(recipe, (growth, *peers), bound, unjudged)
+    problem = case.problem
+    run = growth_run(problem.packing)
+    growth = Purchase(problem, run.packing)
+    names = KARPENTER if len(problem.packing.groups) > _MOST_GROUPS else tuple(RULES)
+    rules = {name: RULES[name](problem) for name in names}
+    _check(case, "Growth", growth)
+    for name, bought in rules.items():
+        if not (problem.packing.limits and name in KARPENTER):
+            _check(case, name, bought)
+    found = Comparison(case, growth, run, rules)
+    for name, bought in {"Growth": growth, **rules}.items():
+        is_free_of_limits = bool(problem.packing.limits) and name in KARPENTER
+        if bought.unplaced == growth.unplaced == 0 and not is_free_of_limits:
+            _check_bound(found, name, bought)
+    return found
 
 
-def _from_objects(snapshot: Snapshot) -> tuple[Line, Decimal]:
-    began = time.monotonic()
-    made = plan(snapshot)
-    seconds = time.monotonic() - began
-    placed = len(snapshot.pods) - len(made.unplaced)
-    line = Line("Growth's plan, from objects", placed, len(made.requests), made.cost_per_hour, seconds)
-    return line, made.lower_bound_per_hour
+def _check(case: Case, who: str, purchase: Purchase) -> None:
+    try:
+        check(purchase)
+    except WrongPurchase as error:
+        raise WrongPurchase(f"{case}: {who}: {error}") from error
 
 
-def _from_numbers(problem: Problem) -> tuple[Line, Decimal]:
-    line, bought = _timed("Growth's packer, from numbers", lambda: Purchase(problem, pack(problem.packing)))
-    unplaced = bought.packing.unplaced
-    placed = [group.count - unplaced.get(i, 0) for i, group in enumerate(problem.packing.groups)]
-    return line, price_of(max(bought.packing.proven, lower_bound(problem.packing, placed)))
-
-
-def _timed(who: str, buy: Callable[[], Purchase]) -> tuple[Line, Purchase]:
-    began = time.monotonic()
-    bought = buy()
-    seconds = time.monotonic() - began
-    return Line(who, bought.placed, bought.machines, bought.cost_per_hour, seconds), bought
+def _check_bound(found: Comparison, who: str, purchase: Purchase) -> None:
+    if purchase.cost_per_hour < found.bound_per_hour:
+        told = f"costs {purchase.cost_per_hour} an hour, less than the proven bound {found.bound_per_hour}"
+        raise WrongPurchase(f"{found.case}: {who}: {told}")

@@ -1,6 +1,6 @@
 """Draws the benchmark's instances: the same numbers give the same instance, bit by bit.
 
-The only file that needs numpy, which is for development alone: nothing that runs imports it.
+Draws are numpy's, bit by bit; no command imports this file, so that none waits for numpy.
 Source: the instance generator of this project's study of packing.
 """
 
@@ -121,7 +121,7 @@ class _Draw:
         ]
         if recipe.mix:
             shapes = self._mixed(shapes, where)
-        shapes = _merged([_shrunk(shape, kinds) for shape in shapes])
+        shapes = merged([_shrunk(shape, kinds) for shape in shapes])
         limit = max(1, recipe.pods // _PODS_PER_SCARCE) if recipe.limits else None
         return Instance(tuple(shapes), kinds, limit)
 
@@ -191,7 +191,7 @@ def _shrunk(shape: Shape, kinds: Sequence[Machine]) -> Shape:
     return shape
 
 
-def _merged(shapes: Sequence[Shape]) -> list[Shape]:
+def merged(shapes: Sequence[Shape]) -> list[Shape]:
     """Return the shapes, those that are alike as one, at the place of the first; others' indexes follow."""
     first: dict[Shape, int] = {}
     place: list[int] = []

@@ -31,7 +31,7 @@ def snapshot_of(instance: Instance) -> Snapshot:
     """Return a cluster without machines in which all pods of the instance wait, and one pool that takes them all."""
     parsed = parse_objects(pods=_pods(instance))
     node_class = KwokNodeClass.model_validate(
-        {"metadata": {"name": "default"}, "spec": {"serverTypes": _server_types(instance)}}
+        {"metadata": {"name": "default"}, "spec": {"serverTypes": server_types_of(instance)}}
     )
     names = dict.fromkeys(machine.name for machine in instance.machines)
     limited = {} if instance.limit is None else {"max": instance.limit}
@@ -56,17 +56,18 @@ def snapshot_of(instance: Instance) -> Snapshot:
 def unjudged_pods(instance: Instance) -> int:
     """Return how many pods have a constraint that the planner does not judge: it would buy nothing for them."""
     examples = enumerate(instance.shapes)
-    return sum(shape.count for i, shape in examples if parse_pod(_pod(f"example-{i}", i, shape)).unjudged)
+    return sum(shape.count for i, shape in examples if parse_pod(pod_of(f"example-{i}", i, shape)).unjudged)
 
 
 def _pods(instance: Instance) -> Iterator[Json]:
     for i, shape in enumerate(instance.shapes):
         for k in range(shape.count):
             # Padded, so that names sort as shapes do, and classes keep the order that ties are decided by.
-            yield _pod(f"pod-{i:05}-{k:05}", i, shape)
+            yield pod_of(f"pod-{i:05}-{k:05}", i, shape)
 
 
-def _pod(name: str, i: int, shape: Shape) -> Json:
+def pod_of(name: str, i: int, shape: Shape) -> Json:
+    """Return a waiting pod of an instance's shape `i`."""
     requests = {"cpu": f"{shape.cpu}m", "memory": f"{shape.memory}Mi"}
     if shape.disk:
         requests["ephemeral-storage"] = f"{shape.disk}Mi"
@@ -111,7 +112,8 @@ def _spread(i: int, key: str, skew: int) -> Json:
     }
 
 
-def _server_types(instance: Instance) -> list[dict[str, Any]]:
+def server_types_of(instance: Instance) -> list[dict[str, Any]]:
+    """Return the machines of an instance as the server types of a KwokNodeClass."""
     places: dict[str, list[Machine]] = {}
     for machine in instance.machines:
         places.setdefault(machine.name, []).append(machine)

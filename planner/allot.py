@@ -1,13 +1,13 @@
 """Gives every pod its machine: turns a packing back into pods, requests and reservations."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from api.v1alpha1.node_request import Seat
 from planner.assemble import Assembly
 from planner.fleet import Machine
-from planner.model import Placed, PlannedRequest, RemovalCancel
+from planner.model import Because, Placed, PlannedRequest, RemovalCancel
 from planner.objects import Pod
 from planner.offers import Offer
 from planner.packing import PackedNode, Packing
@@ -29,6 +29,18 @@ class Guest:
     key: str
 
 
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """A machine to buy for pods."""
+
+    offer: Offer
+    guests: tuple[Guest, ...]
+    bin: int
+    """Its kind in the problem."""
+    counts: Mapping[int, int]
+    """What is on it in the problem: items by share."""
+
+
 @dataclass(slots=True)
 class Allotment:
     """Where the pods of a packing go."""
@@ -39,7 +51,7 @@ class Allotment:
     used: set[str] = field(default_factory=set)
     """Machines that are there or coming and get pods."""
     cancels: list[RemovalCancel] = field(default_factory=list)
-    bought: list[tuple[Offer, tuple[Guest, ...]]] = field(default_factory=list)
+    bought: list[Bought] = field(default_factory=list)
     left: dict[int, tuple[Pod, ...]] = field(default_factory=dict)
     """Pods without a place, by index of their class."""
 
@@ -48,15 +60,24 @@ def allot(assembly: Assembly, packing: Packing) -> Allotment:
     """Return the pods of every machine; the first pods of a class get what is there already."""
     queues = [list(ask.pod_class.pods) for ask in assembly.asks]
     allotment = Allotment()
-    for node in sorted(packing.nodes, key=lambda node: assembly.problem.bins[node.bin].rank):
-        guests = _guests(assembly, node, queues)
+    for n, guests in boarding(assembly, packing, queues):
+        node = packing.nodes[n]
         source = assembly.sources[node.bin]
         if source.place is not None:
             _use(allotment, source.place, guests)
         elif source.offer is not None:
-            allotment.bought.append((source.offer, guests))
+            allotment.bought.append(Bought(source.offer, guests, node.bin, node.counts))
     allotment.left = {i: tuple(queue) for i, queue in enumerate(queues) if queue}
     return allotment
+
+
+def boarding(
+    assembly: Assembly, packing: Packing, queues: Sequence[list[Pod]]
+) -> Iterator[tuple[int, tuple[Guest, ...]]]:
+    """Yield machines of the packing, by position, with their pods, which leave the queues of their classes."""
+    bins, nodes = assembly.problem.bins, packing.nodes
+    for n in sorted(range(len(nodes)), key=lambda n: bins[nodes[n].bin].rank):
+        yield n, _guests(assembly, nodes[n], queues)
 
 
 def _guests(assembly: Assembly, node: PackedNode, queues: Sequence[list[Pod]]) -> tuple[Guest, ...]:
@@ -102,21 +123,23 @@ def unused_minimum(assembly: Assembly, packing: Packing, minimum: Iterable[tuple
     ]
 
 
-def requests_of(bought: Sequence[tuple[Offer, Sequence[Guest]]], ahead: Sequence[Offer]) -> tuple[PlannedRequest, ...]:
+def requests_of(
+    bought: Sequence[Bought], ahead: Sequence[Offer], why: Callable[[Bought], tuple[str, Because]]
+) -> tuple[PlannedRequest, ...]:
     """Return the machines to buy, the most useful first: those for pods of high priority, for many pods, cheap ones.
 
-    `ahead` are machines without pods, for a minimum; they come last.
+    `ahead` are machines without pods, for a minimum; they come last. `why` tells of each that is bought for pods.
     """
 
-    def usefulness(item: tuple[Offer, Sequence[Guest]]) -> tuple[object, ...]:
-        offer, guests = item
-        offering = offer.offering
+    def usefulness(one: Bought) -> tuple[object, ...]:
+        offering, guests = one.offer.offering, one.guests
         highest = max(guest.pod.priority for guest in guests)
         return -highest, -len(guests), offering.price_per_hour, offering.server_type, guests[0].pod.key
 
-    ordered = sorted(bought, key=usefulness)
-    planned = [(offer, guests, _why(offer, guests)) for offer, guests in ordered]
-    planned += [(offer, (), f"The minimum of pool {offer.pool.metadata.name} asks for it") for offer in ahead]
+    planned = [(one.offer, one.guests, *why(one)) for one in sorted(bought, key=usefulness)]
+    planned += [
+        (offer, (), f"The minimum of pool {offer.pool.metadata.name} asks for it", Because()) for offer in ahead
+    ]
     return tuple(
         PlannedRequest(
             ordinal=ordinal,
@@ -128,21 +151,11 @@ def requests_of(bought: Sequence[tuple[Offer, Sequence[Guest]]], ahead: Sequence
             price_per_hour=offer.offering.price_per_hour,
             seats=tuple(seat_of(guest.pod, guest.key) for guest in guests[:SEATS_AT_MOST]),
             reserve=offer.pool.spec.scale_up.reserve,
-            why=why,
+            why=sentence,
+            because=because,
         )
-        for ordinal, (offer, guests, why) in enumerate(planned)
+        for ordinal, (offer, guests, sentence, because) in enumerate(planned)
     )
-
-
-def _why(offer: Offer, guests: Sequence[Guest]) -> str:
-    shares: list[str] = []
-    for name in ("cpu", "memory"):
-        usable = offer.usable.get(name, 0)
-        if usable:
-            used = sum(guest.pod.requests.get(name, 0) for guest in guests)
-            shares.append(f"{name} {100 * used // usable} %")
-    number = "1 pod" if len(guests) == 1 else f"{len(guests)} pods"
-    return f"For {number} of pool {offer.pool.metadata.name}: {', '.join(shares)}"
 
 
 def reservations(

@@ -11,6 +11,7 @@ from typing import Final
 
 from planner.assemble import Assembly
 from planner.packing import Packer, Packing
+from planner.preferences import preferred
 from planner.topology.census import Census
 from planner.topology.order import landed
 from planner.topology.question import Ceilings, Part
@@ -56,9 +57,13 @@ def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, census: C
 
 def _packed(assembly: Assembly, packer: Packer, census: Census) -> Arrangement:
     packing = packer(assembly.problem)
+    liked = preferred(assembly, packing, census)
     if assembly.options is None:
-        return Arrangement(assembly, packing, {})
-    checked, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
+        return Arrangement(assembly, liked, {})
+    checked, lost = landed(assembly.wishes, assembly.split, assembly.options, liked, census)
+    if lost and liked is not packing:
+        # A preference leaves nobody out.
+        checked, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
     refused: dict[int, int] = {}
     for k, items in lost.items():
         for ask, number in assembly.shares[k].pods:

@@ -60,11 +60,6 @@ class Assembly:
     relaxed: PackingProblem
     """The same pods before they were split over domains, by class: what no split can beat."""
 
-    @property
-    def is_split(self) -> bool:
-        """Whether the problem is narrower than what the pods ask for."""
-        return self.relaxed is not self.problem
-
     def placed(self, unplaced: Mapping[int, int]) -> list[int]:
         """Return the number of pods with a place by class, given the items without one by share."""
         found = [0] * len(self.asks)
@@ -135,12 +130,12 @@ def assemble(
             free = draft.vector(place.free, held, attached)
             draft.add(Source(place=place), held, Bin(free, 0, tuple(limits), place.rank))
     for offer, number in minimum:
-        held = [i for i, ask in enumerate(asks) if _fits_offer(ask, offer)]
+        held = [i for i, ask in enumerate(asks) if fits_offer(ask, offer)]
         limits = [draft.limit(("minimum", offer.pool.metadata.name, offering_key(offer)), number)]
         usable = Bin(draft.vector(offer.usable, held), 0, tuple(limits), Rank.MINIMUM)
         draft.add(Source(offer=offer, is_minimum=True), held, usable)
     for offer in buyable(offers):
-        held = [i for i, ask in enumerate(asks) if _fits_offer(ask, offer)]
+        held = [i for i, ask in enumerate(asks) if fits_offer(ask, offer)]
         limits = [draft.limit(key, left) for key, left in room.rows(offer)]
         price = price_units(offer.offering.price_per_hour)
         rank = _RANK_OF_OFFER - offer.priority
@@ -226,7 +221,7 @@ class _Draft:
         relaxed = PackingProblem(_classes(wishes, answer, self._holders), bins, limits)
         problem = relaxed
         if not answer.is_plain:
-            problem = PackingProblem(_groups(wishes, answer), self._rationed(answer), limits)
+            problem = PackingProblem(_groups(wishes, answer), self._rationed(answer), limits, relaxed)
         return Assembly(
             problem=problem,
             asks=asks,
@@ -272,7 +267,8 @@ def _fits_place(ask: Ask, place: Place, attached: Collection[Handle]) -> bool:
     return fits and not ports_meet(pod, (*place.pods, *place.daemons))
 
 
-def _fits_offer(ask: Ask, offer: Offer) -> bool:
+def fits_offer(ask: Ask, offer: Offer) -> bool:
+    """Return whether one pod of the class may run on a new machine of the offer, domains aside."""
     pod = ask.pod_class.example
     return (
         offer.pool.metadata.name in ask.pools

@@ -7,7 +7,7 @@ from typing import Final
 from planner.arena import Arena, Counts
 from planner.packing import PackedNode
 
-_MOST_PODS: Final = 16
+MOST_PODS: Final = 16
 _MOST_VISITS: Final = 15_000
 """Pods put on a machine, in all: some 0.1 s. What is not finished by then proves nothing."""
 
@@ -31,7 +31,7 @@ def cheapest_sharing(arena: Arena, left: Sequence[int], below: int) -> tuple[boo
     proves that nothing costs less than `below`.
     """
     pods = [i for i in sorted(range(len(left)), key=lambda i: -arena.alone[i]) for _ in range(left[i])]
-    if len(pods) > _MOST_PODS:
+    if len(pods) > MOST_PODS:
         return False, None
     search = _Search(arena, pods, below)
     search.place(0, 0, 0)

@@ -104,6 +104,32 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another machine that could carry the same pods."""
+
+    server_type: str
+    location: str
+    pool: str
+    price_per_hour: Decimal
+    obstacle: Reason | None = None
+    """The one thing that keeps it from being bought now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """Why a machine is of its type. Empty for one that no pod is on, and that a minimum asks for."""
+
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """What its pods use of what DaemonSets leave, by resource, 0 to 1; only what they use something of."""
+    binding: str | None = None
+    """The resource with the highest share."""
+    runner_up: Alternative | None = None
+    """The cheapest other machine that can be bought and holds these pods."""
+    cheaper: Alternative | None = None
+    """The cheapest one that would be bought instead but for one thing."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedRequest:
     """A machine to buy."""
 
@@ -121,6 +147,7 @@ class PlannedRequest:
     """Whether the pool keeps new machines for their pods; if not, reservedFor stays empty."""
     why: str
     """One sentence."""
+    because: Because = Because()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from planner.offering import ResourceVector
 
@@ -36,8 +37,17 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class PreferredNodes:
+    """A preferred term of node affinity."""
+
+    weight: int
+    """1 to 100."""
+    term: tuple[Requirement, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PodTerm:
-    """A required term of pod affinity or anti-affinity."""
+    """A term of pod affinity or anti-affinity."""
 
     topology_key: str
     selector: tuple[Requirement, ...] | None = None
@@ -49,8 +59,17 @@ class PodTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class PreferredPods:
+    """A preferred term of pod affinity or anti-affinity."""
+
+    weight: int
+    """1 to 100."""
+    term: PodTerm
+
+
+@dataclass(frozen=True, slots=True)
 class Spread:
-    """A topology spread constraint that must hold (DoNotSchedule)."""
+    """A topology spread constraint."""
 
     topology_key: str
     max_skew: int
@@ -61,6 +80,20 @@ class Spread:
     """Only nodes that the pod's nodeSelector and node affinity want make domains."""
     honors_node_taints: bool = False
     """Only nodes whose taints the pod tolerates make domains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a pod would rather have: it runs without it, too."""
+
+    nodes: tuple[PreferredNodes, ...] = ()
+    near: tuple[PreferredPods, ...] = ()
+    apart: tuple[PreferredPods, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    """With ScheduleAnyway."""
+
+
+NO_PREFERENCES: Final = Preferences()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +136,12 @@ class Pod:
     """Required terms: one must hold; empty means no condition."""
     tolerations: tuple[Toleration, ...] = ()
     pod_affinity: tuple[PodTerm, ...] = ()
+    """Required terms."""
     pod_anti_affinity: tuple[PodTerm, ...] = ()
+    """Required terms."""
     spread: tuple[Spread, ...] = ()
+    """What must hold (DoNotSchedule)."""
+    preferences: Preferences = NO_PREFERENCES
     host_ports: tuple[HostPort, ...] = ()
     claims: tuple[str, ...] = ()
     """Names of the persistent volume claims that it uses, in its namespace."""

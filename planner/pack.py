@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.arena import Arena, Counts
 from planner.construct import Taste, Work, by_loss, by_number, by_type
-from planner.exact import cheapest_sharing
+from planner.exact import MOST_PODS, cheapest_sharing
 from planner.free import fill_free
 from planner.improve import improve, trimmed
 from planner.packing import Packing, PackingProblem
@@ -27,6 +27,11 @@ _PUSH: Final = 30.0
 """How much more important a pod class becomes with each try that leaves some of its pods out."""
 _START_WORK: Final = 1_000
 """Classes times constructions."""
+
+
+def is_small(problem: PackingProblem) -> bool:
+    """Return whether the pods are so few that `pack` looks at every way to share the machines it buys for them."""
+    return sum(group.count for group in problem.groups) <= MOST_PODS
 
 
 def pack(problem: PackingProblem) -> Packing:
@@ -48,7 +53,7 @@ def pack(problem: PackingProblem) -> Packing:
         to_buy_for = [n if arena.paid_bins[i] else 0 for i, n in enumerate(start.left)]
         is_finished, cheaper = cheapest_sharing(arena, to_buy_for, arena.cost(built.nodes))
         # With free machines, other pods might have been the ones to buy for.
-        proves = is_finished and not start.nodes
+        proves = is_finished and not start.nodes and problem.relaxed is None
         if cheaper is not None and min(room := arena.room_after(cheaper, start.room), default=0) >= 0:
             built, cheaper = Work(built.left, room, [*start.nodes, *cheaper]), None
         if is_finished and cheaper is None:

@@ -1,4 +1,4 @@
-"""What a pod asks of the pods around it: required affinity, anti-affinity and spreading.
+"""What a pod asks of the pods around it, and what it prefers: affinity, anti-affinity and spreading.
 
 Source: Kubernetes docs, "Inter-pod affinity and anti-affinity" and "Pod Topology Spread Constraints".
 """
@@ -8,10 +8,13 @@ from typing import Final
 
 from api.keys import LABEL_HOSTNAME
 from planner.json_part import FieldError, Part
-from planner.objects import PodTerm, Requirement, Spread
+from planner.objects import PodTerm, PreferredPods, Requirement, Spread
 from planner.parse_selector import optional_selector
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_WEIGHTS: Final = range(1, 101)
+"""What the API server takes."""
 _HONOR: Final = "Honor"
 _IGNORE: Final = "Ignore"
 _HARD: Final = "DoNotSchedule"
@@ -29,14 +32,39 @@ def pod_terms(affinity: Part, namespace: str, labels: Labels) -> tuple[PodTerm, 
     return tuple(_term(part, namespace, labels) for part in affinity.parts(REQUIRED))
 
 
-def spreads(spec: Part, labels: Labels) -> tuple[Spread, ...]:
-    """Return the spread constraints that must hold; those with ScheduleAnyway are wishes.
+def preferred_terms(affinity: Part, namespace: str, labels: Labels) -> tuple[PreferredPods, ...]:
+    """Return the preferred terms of a podAffinity or podAntiAffinity of a pod with this namespace and these labels.
 
     Raises:
         FieldError: a field cannot be read.
     """
+    return tuple(
+        PreferredPods(weight(part), _term(part.part("podAffinityTerm"), namespace, labels))
+        for part in affinity.parts(PREFERRED)
+    )
+
+
+def weight(part: Part) -> int:
+    """Return the weight of a preferred term.
+
+    Raises:
+        FieldError: it is none.
+    """
+    number = part.number("weight")
+    if number not in _WEIGHTS:
+        raise FieldError(part.where("weight"), f"{number} is not between {_WEIGHTS[0]} and {_WEIGHTS[-1]}")
+    return number
+
+
+def spreads(spec: Part, labels: Labels, *, is_soft: bool = False) -> tuple[Spread, ...]:
+    """Return the spread constraints that must hold, or those that shall only if they can (ScheduleAnyway).
+
+    Raises:
+        FieldError: a field cannot be read.
+    """
+    wanted = _SOFT if is_soft else _HARD
     constraints = spec.parts("topologySpreadConstraints")
-    return tuple(_spread(c, labels) for c in constraints if _choice(c, "whenUnsatisfiable", _HARD, _SOFT) == _HARD)
+    return tuple(_spread(c, labels) for c in constraints if _choice(c, "whenUnsatisfiable", _HARD, _SOFT) == wanted)
 
 
 def is_about_its_node(term: PodTerm, namespace: str) -> bool:

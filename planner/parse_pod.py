@@ -1,12 +1,13 @@
 """Pods as the planner judges them, and the names of what it does not judge."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from planner.effective_request import effective_request
 from planner.json_part import Part
-from planner.objects import Owner, Pod, Requirement, Toleration
-from planner.parse_neighbours import REQUIRED, pod_terms, spreads
+from planner.objects import Owner, Pod, Preferences, PreferredNodes, Requirement, Toleration
+from planner.parse_neighbours import PREFERRED, REQUIRED, pod_terms, preferred_terms, spreads, weight
 from planner.parse_pod_uses import claims, host_ports, inline_disks
 from planner.parse_selector import node_terms
 
@@ -43,6 +44,12 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         pod_affinity=pod_terms(affinity.part("podAffinity"), namespace, labels),
         pod_anti_affinity=pod_terms(affinity.part("podAntiAffinity"), namespace, labels),
         spread=spreads(spec, labels),
+        preferences=_preferences(
+            _preferred_nodes(affinity.part("nodeAffinity")),
+            preferred_terms(affinity.part("podAffinity"), namespace, labels),
+            preferred_terms(affinity.part("podAntiAffinity"), namespace, labels),
+            spreads(spec, labels, is_soft=True),
+        ),
         host_ports=host_ports(spec),
         claims=claims(spec, name),
         priority=spec.number("priority"),
@@ -73,6 +80,18 @@ def _is_unschedulable(status: Part) -> bool:
 def _node_affinity(affinity: Part) -> tuple[tuple[Requirement, ...], ...]:
     """Return the required terms; a condition without terms selects no node, as for the scheduler."""
     return node_terms(affinity.part(REQUIRED).parts("nodeSelectorTerms")) if affinity.has(REQUIRED) else ()
+
+
+def _preferred_nodes(affinity: Part) -> tuple[PreferredNodes, ...]:
+    # A preference without expressions selects no node, as for the scheduler.
+    return tuple(
+        PreferredNodes(weight(part), *node_terms(iter((part.part("preference"),))))
+        for part in affinity.parts(PREFERRED)
+    )
+
+
+# The same few stand on thousands of pods; as one object they are known again without a look at them.
+_preferences: Final = lru_cache(maxsize=4096)(Preferences)
 
 
 def _toleration(part: Part) -> Toleration:

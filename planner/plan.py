@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from api.v1alpha1.node_pool import PodBackoff
 from planner.admission import Refused, admit
@@ -16,18 +17,21 @@ from planner.cost import Cost, cost_of
 from planner.demand import is_demand
 from planner.fleet import Machine, machines
 from planner.idle import idle_nodes
+from planner.machine_choice import MachineChoices
 from planner.minimum import missing_by_type, missing_in_pool, still_missing
 from planner.model import Placed, Plan, PlannedRequest, PlanResult, Reason, Snapshot, Unplaced
 from planner.notices import events
 from planner.objects import Pod
 from planner.offers import Offer, PoolOffers, pool_offers
 from planner.pack import pack
-from planner.packing import Packer, Packing
+from planner.packing import Packer, Packing, PackingProblem
 from planner.pod_class import ClassKeys, PodClass, group
+from planner.raised_limit import RaisedLimits
 from planner.reasons import why_unplaced
 from planner.report import pool_reports, price_list
 from planner.room import Room, room_left
 from planner.seats import Seating, settle_seats
+from planner.stages import Stages, unwatched
 from planner.supply import Place, places
 from planner.topology.census import Census, census
 from planner.topology.question import Ceilings
@@ -67,12 +71,21 @@ class _Decided:
     """Uids of pods whose longest wait begins."""
 
 
-def plan(snapshot: Snapshot, packer: Packer = pack) -> Plan:
-    """Return what this round does: so specific that carrying it out needs no further decision."""
-    snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
-    known = _know(snapshot)
-    decided = _decide(known, packer)
-    seating, allotment, fleet = known.seating, decided.allotment, known.fleet
+def plan(snapshot: Snapshot, packer: Packer = pack, stages: Stages = unwatched) -> Plan:
+    """Return what this round does: so specific that carrying it out needs no further decision.
+
+    `stages` is told of each stage of the work, and may take its time.
+    """
+    with stages("read"):
+        snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
+        known = _know(snapshot)
+    decided = _decide(known, packer, stages)
+    with stages("decide"):
+        return _whole(known, decided)
+
+
+def _whole(known: _Known, decided: _Decided) -> Plan:
+    snapshot, seating, allotment, fleet = known.snapshot, known.seating, decided.allotment, known.fleet
     prices = {key: price for key, (price, _) in price_list(snapshot).items()}
     idle = idle_nodes(snapshot, fleet, allotment.used, prices)
     reports = pool_reports(
@@ -133,46 +146,55 @@ def _know(snapshot: Snapshot) -> _Known:
     )
 
 
-def _decide(known: _Known, packer: Packer) -> _Decided:
+def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
     snapshot, offers, room = known.snapshot, known.offers, known.room
-    unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
-    classes = group(unseated, known.keys, snapshot.pods)
-    finds = _sought(classes, known.census)
-    left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
-    asks, refused = admit(classes, snapshot.pools, left_out, offers, room)
-
-    minimum = missing_by_type(known.fleet.values(), offers, room)
+    with stages("assemble"):
+        unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
+        classes = group(unseated, known.keys, snapshot.pods)
+        finds = _sought(classes, known.census)
+        left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
+        asks, refused = admit(classes, snapshot.pools, left_out, offers, room)
+        minimum = missing_by_type(known.fleet.values(), offers, room)
 
     def assembled(ceilings: Ceilings) -> Assembly:
-        return assemble(asks, known.supply, offers, room, minimum, census=known.census, ceilings=ceilings)
+        with stages("assemble"):
+            return assemble(asks, known.supply, offers, room, minimum, census=known.census, ceilings=ceilings)
 
-    arrangement = arrange(assembled, packer, known.census)
-    assembly, packing = arrangement.assembly, arrangement.packing
-    allotment = allot(assembly, packing)
-    for offer in _paid(assembly, packing):
-        room.take(offer)
-    ahead = still_missing(unused_minimum(assembly, packing, minimum), _paid(assembly, packing))
-    more = Counter(offer.pool.metadata.name for offer in (*(o for o, _ in allotment.bought), *ahead))
-    more.update(known.fleet[name].pool for name in allotment.used if known.fleet[name].is_leaving)
-    top_up = missing_in_pool(known.fleet.values(), offers, room, more)
-    requests = requests_of(allotment.bought, [*ahead, *top_up])
+    def packed(problem: PackingProblem) -> Packing:
+        with stages("pack"):
+            return packer(problem)
 
-    refused += [
-        Refused(asks[i].pod_class, _why(i, assembly, offers, room), asks[i].pools, pods)
-        for i, pods in allotment.left.items()
-    ]
-    missed = {key: Miss(key, _policy(r, offers), finds[key]) for r in refused if r.is_miss and (key := r.pod_class.key)}
-    kept = {r.pod_class.key: left_out[r.pod_class.key] for r in refused if r.pod_class.key in left_out}
-    after = remember(snapshot.memory, known.fingerprint, list(missed.values()), kept, snapshot.now)
-    return _Decided(
-        allotment=allotment,
-        requests=requests,
-        cost=cost_of(requests, assembly, packing, minimum, top_up, offers=offers),
-        unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
-        pools_of={pod.uid: r.pools[0] for r in refused if r.pools for pod in r.pods},
-        after=after,
-        ceiling=frozenset(pod.uid for r in refused if r.pod_class.key in after.at_ceiling for pod in r.pods),
-    )
+    with stages("check"):
+        arrangement = arrange(assembled, packed, known.census)
+    with stages("decide"):
+        assembly, packing = arrangement.assembly, arrangement.packing
+        allotment = allot(assembly, packing)
+        for offer in _paid(assembly, packing):
+            room.take(offer)
+        ahead = still_missing(unused_minimum(assembly, packing, minimum), _paid(assembly, packing))
+        more = Counter(offer.pool.metadata.name for offer in (*(one.offer for one in allotment.bought), *ahead))
+        more.update(known.fleet[name].pool for name in allotment.used if known.fleet[name].is_leaving)
+        top_up = missing_in_pool(known.fleet.values(), offers, room, more)
+        requests = requests_of(allotment.bought, [*ahead, *top_up], MachineChoices(assembly, offers, room).told)
+        raised = RaisedLimits(assembly, packing, room, known.census)
+        refused += [
+            Refused(asks[i].pod_class, _why(i, assembly, offers, room, raised), asks[i].pools, pods)
+            for i, pods in allotment.left.items()
+        ]
+        missed = {
+            key: Miss(key, _policy(r, offers), finds[key]) for r in refused if r.is_miss and (key := r.pod_class.key)
+        }
+        kept = {r.pod_class.key: left_out[r.pod_class.key] for r in refused if r.pod_class.key in left_out}
+        after = remember(snapshot.memory, known.fingerprint, list(missed.values()), kept, snapshot.now)
+        return _Decided(
+            allotment=allotment,
+            requests=requests,
+            cost=cost_of(requests, assembly, packing, minimum, top_up, offers=offers),
+            unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
+            pools_of={pod.uid: r.pools[0] for r in refused if r.pools for pod in r.pods},
+            after=after,
+            ceiling=frozenset(pod.uid for r in refused if r.pod_class.key in after.at_ceiling for pod in r.pods),
+        )
 
 
 def _sought(classes: Sequence[PodClass], census: Census) -> dict[str, str]:
@@ -180,9 +202,13 @@ def _sought(classes: Sequence[PodClass], census: Census) -> dict[str, str]:
     return {one.key: sought(one.example, census, examples) for one in classes}
 
 
-def _why(i: int, assembly: Assembly, offers: Mapping[str, PoolOffers], room: Room) -> tuple[Reason, ...]:
+def _why(
+    i: int, assembly: Assembly, offers: Mapping[str, PoolOffers], room: Room, raised: RaisedLimits
+) -> tuple[Reason, ...]:
     miss = assembly.split.misses.get(i)
-    return why_unplaced(assembly.asks[i], offers, room) if miss is None else (Reason(miss.code, miss.message),)
+    if miss is not None:
+        return (Reason(miss.code, miss.message),)
+    return why_unplaced(assembly.asks[i], offers, room, partial(raised.told, i))
 
 
 def _paid(assembly: Assembly, packing: Packing) -> list[Offer]:

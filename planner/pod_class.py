@@ -51,8 +51,9 @@ class ClassKeys:
     def of(self, pod: Pod) -> str:
         """Return the stable hash of what this pod asks for.
 
-        Not part of it: names, and labels that only others select by. The toleration of a
-        reservation is Growth's own doing and would make a pod differ from its successor.
+        Not part of it: names, labels that only others select by, and preferences, which never decide
+        whether a pod finds a place. The toleration of a reservation is Growth's own doing and would
+        make a pod differ from its successor.
         """
         parts = _asked(pod)
         if parts not in self._known:

@@ -7,7 +7,8 @@ HostPortTaken; NotJudged, BackOff (not planned for). From `planner.topology`: Sp
 AntiAffinity, AffinityUnsatisfiable, WaitsForPods.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from api.keys import LABEL_REGION, LABEL_ZONE
@@ -18,7 +19,7 @@ from planner.model import Reason
 from planner.objects import Pod, Requirement
 from planner.offers import Offer, PoolOffers
 from planner.parse_selector import NEVER
-from planner.room import Room
+from planner.room import Key, Room
 from planner.topology.attachments import amount_of, asked
 from planner.topology.terms import ports_meet
 
@@ -30,8 +31,19 @@ _TOLD: Final = 3
 """Offerings named in one message; the rest is counted."""
 
 
-def why_unplaced(ask: Ask, offers: Mapping[str, PoolOffers], room: Room) -> tuple[Reason, ...]:
-    """Return why no machine can be bought for pods of this class, at least one reason."""
+def untried(key: Key) -> str:
+    """Return nothing: nobody tried what raising a limit would bring."""
+    del key
+    return ""
+
+
+def why_unplaced(
+    ask: Ask, offers: Mapping[str, PoolOffers], room: Room, raised: Callable[[Key], str] = untried
+) -> tuple[Reason, ...]:
+    """Return why no machine can be bought for pods of this class, at least one reason.
+
+    `raised` ends the sentence about a limit with what raising it would bring.
+    """
     pod = ask.pod_class.example
     reasons = [obstacle for name in ask.pools if (obstacle := offers[name].obstacle) is not None]
     candidates = [offer for name in ask.pools if offers[name].obstacle is None for offer in offers[name].offers]
@@ -51,7 +63,7 @@ def why_unplaced(ask: Ask, offers: Mapping[str, PoolOffers], room: Room) -> tupl
     large_enough = [offer for offer in fitting_labels if not _shortage(pod, offer)]
     if not large_enough:
         return (*reasons, _too_large(pod, fitting_labels))
-    found = [*reasons, *_unavailable(large_enough), *_limits(large_enough, room)]
+    found = [*reasons, *_unavailable(large_enough), *_limits(large_enough, room, raised)]
     if found:
         return tuple(found)
     # Room is left and nothing stands in the way, so the packer could not share what was there.
@@ -152,25 +164,25 @@ def _shortage(pod: Pod, offer: Offer) -> dict[str, int]:
 
 
 def _too_large(pod: Pod, offers: Sequence[Offer]) -> Reason:
-    def distance(offer: Offer) -> tuple[int, float, str]:
-        missing = _shortage(pod, offer)
-        return (
-            len(missing),
-            max(short / asked(pod)[name] for name, short in missing.items()),
-            offer.offering.server_type,
-        )
+    def distance(missing: Mapping[str, int], server_type: str) -> tuple[int, float, str]:
+        return len(missing), max(short / asked(pod)[name] for name, short in missing.items()), server_type
 
-    nearest = min(offers, key=distance)
-    server_type = nearest.offering.server_type
-    parts = [
-        f"{name} is short by {shown(name, short)} (asks for {shown(name, asked(pod)[name])}, "
-        f"{shown(name, max(0, nearest.usable.get(name, 0)))} usable)"
-        for name, short in sorted(_shortage(pod, nearest).items())
+    # Types that lack the same are one miss, and one that lacks more of everything is none that a person asks about.
+    by_type = {offer.offering.server_type: _shortage(pod, offer) for offer in offers}
+    nearest: list[tuple[str, Mapping[str, int]]] = []
+    for server_type, missing in sorted(by_type.items(), key=lambda one: distance(one[1], one[0])):
+        if not any(all(missing.get(n, 0) >= less for n, less in closer.items()) for _, closer in nearest):
+            nearest.append((server_type, missing))
+    del nearest[_TOLD:]
+    short_of = sorted({name for _, missing in nearest for name in missing})
+    wanted = ", ".join(f"{name} {shown(name, asked(pod)[name])}" for name in short_of)
+    told = [
+        f"{server_type}: {', '.join(f'{name} short by {shown(name, n)}' for name, n in sorted(missing.items()))}"
+        for server_type, missing in nearest
     ]
-    pool = nearest.pool.metadata.name
-    return Reason(
-        "TooLarge", f"no machine of pool {pool} is large enough; on {server_type} {', '.join(parts)}", server_type
-    )
+    pools = " or ".join(sorted({offer.pool.metadata.name for offer in offers}))
+    message = f"no machine of pool {pools} is large enough for {wanted}; {'; '.join(told)}"
+    return Reason("TooLarge", message, nearest[0][0])
 
 
 def _unavailable(offers: Sequence[Offer]) -> Iterator[Reason]:
@@ -180,15 +192,17 @@ def _unavailable(offers: Sequence[Offer]) -> Iterator[Reason]:
         yield Reason("OfferingUnavailable", f"{len(blocked) - _TOLD} more offerings have no capacity")
 
 
-def _limits(offers: Sequence[Offer], room: Room) -> Iterator[Reason]:
-    told: dict[Reason, None] = {}
+def _limits(offers: Sequence[Offer], room: Room, raised: Callable[[Key], str]) -> Iterator[Reason]:
+    told: dict[Key, Reason] = {}
     for offer in offers:
         if offer.obstacle is None:
-            told.update({_limit(offer, key): None for key in room.exhausted(offer)})
-    return iter(list(told)[:_TOLD])
+            told.update({key: limit_reached(offer, key) for key in room.exhausted(offer) if key not in told})
+    for key, reason in list(told.items())[:_TOLD]:
+        yield replace(reason, message=reason.message + raised(key))
 
 
-def _limit(offer: Offer, key: tuple[str, ...]) -> Reason:
+def limit_reached(offer: Offer, key: Key) -> Reason:
+    """Return that a limit allows no more machines of this offer."""
     pool, server_type = offer.pool, offer.offering.server_type
     name = pool.metadata.name
     if key[0] == "pool":

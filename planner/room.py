@@ -16,6 +16,7 @@ class Room:
 
     def __init__(self, left: Mapping[Key, int]) -> None:
         self._left = {key: max(0, number) for key, number in left.items()}
+        self._over = {key: -number for key, number in left.items() if number < 0}
 
     def rows(self, offer: Offer) -> list[tuple[Key, int]]:
         """Return the limits that this offer counts towards, each with how many machines it still allows."""
@@ -30,6 +31,10 @@ class Room:
         """Count so many machines of this offer."""
         for key, _ in self.rows(offer):
             self._left[key] -= number
+
+    def raise_for_one(self, key: Key) -> int:
+        """Return by how much an exhausted limit must be raised for one machine more: a max may have been lowered."""
+        return self._over.get(key, 0) + 1
 
     def exhausted(self, offer: Offer) -> tuple[Key, ...]:
         """Return the limits that allow no more of this offer."""

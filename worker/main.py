@@ -18,6 +18,8 @@ from worker.embedded import EmbeddedError, EmbeddedTemporal, embedded_temporal
 from worker.logs import set_up_logging
 from worker.ports import WATCHED, kube_cluster, ports_on
 from worker.settings import Settings
+from worker.solver import SolverProcess
+from worker.stage_seconds import StageSeconds
 from worker.telemetry import Telemetry, telemetry
 from worker.temporal import connect
 from worker.web import application, listen, serve
@@ -103,6 +105,9 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
         cluster = await kube_cluster(settings)
         stack.push_async_callback(cluster.close)
         log.info("works on a cluster", kubernetes=cluster.access.where)
+        solver = SolverProcess()
+        solver.start()
+        stack.push_async_callback(asyncio.to_thread, solver.close)
         address = settings.temporal_address
         if settings.embedded_temporal:
             progress.wait_for("the embedded Temporal server")
@@ -132,6 +137,8 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             cluster_name=settings.cluster,
             namespace=settings.namespace,
             own_pods=settings.own_pods,
+            packer=solver,
+            tell_stages=StageSeconds(),
         )
         async with at_work(client, ports, cache, owns_server=settings.embedded_temporal, waiting_for=progress.wait_for):
             log.info("working", cluster=settings.cluster, temporal=address)

@@ -2,17 +2,24 @@
 
 import json
 import sys
+import time
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import yaml
 from cyclopts import Parameter
 
+from activities.stopwatch import Stopwatch
 from planner.model import Snapshot
 from planner.plan import plan as decide
 from worker.command_error import USAGE_ERROR, CommandError
+from worker.packer import packer
+from worker.plan_diff import compare
+from worker.plan_diff_document import diff_document
+from worker.plan_diff_table import print_diff
 from worker.plan_document import Json, document, explanation
-from worker.plan_files import STDIN, read_snapshot
+from worker.plan_files import STDIN, read_objects, snapshot_of, with_settings
+from worker.plan_set import setting
 from worker.plan_table import print_plan
 from worker.sight import sight_of
 from worker.why_pod import why_pod
@@ -23,6 +30,10 @@ def plan(
     file: Annotated[tuple[str, ...], Parameter(name=["--file", "-f"], allow_leading_hyphen=True, negative="")] = (),
     now: Annotated[str | None, Parameter(name="--now")] = None,
     explain: Annotated[str | None, Parameter(name="--explain")] = None,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
+    diff: Annotated[bool, Parameter(name="--diff", negative="")] = False,
+    against: Annotated[tuple[str, ...], Parameter(name="--against", allow_leading_hyphen=True, negative="")] = (),
+    timing: Annotated[bool, Parameter(name="--timing", negative="")] = False,
     output: Annotated[Literal["table", "json", "yaml"], Parameter(name=["--output", "-o"])] = "table",
 ) -> int:
     """Print the plan for the objects of some files: a dump of a cluster, or what is written by hand.
@@ -37,6 +48,11 @@ def plan(
             standard input.
         now: the time of the plan in RFC 3339; without it, the present.
         explain: namespace/name of a pod: tell of it alone, with what stands in the way on each node and offering.
+        settings: PATH=VALUE, such as pool/default.limits.max=9: plan as if a pool (pool/NAME) or a node class
+            (class/NAME) said so; += adds to a list; may be repeated.
+        diff: print what changes from the plan without --set, or of the files of --against.
+        against: files of objects to compare with; may be repeated.
+        timing: tell on standard error how long each stage of planning took; with -o json or yaml, as data, too.
         output: a table for people, or data.
 
     Returns:
@@ -48,18 +64,53 @@ def plan(
     files = (*file, *further)
     if not files:
         raise CommandError(f"name the files of objects with -f, or {STDIN} for standard input", USAGE_ERROR)
-    snapshot, notes = read_snapshot(files, _moment(now))
-    for note in notes:
+    _check_diff(files, settings, against, is_diff=diff, is_explanation=explain is not None)
+    at, objects = _moment(now), read_objects(files)
+    given, notes = snapshot_of(objects, at)
+    snapshot, told = with_settings(given, objects, [setting(text) for text in settings])
+    if against:
+        given, others = snapshot_of(read_objects(against), at)
+        notes += others
+    for note in dict.fromkeys([*notes, *told]):
         print(f"growth: {note}", file=sys.stderr)
     if explain is not None:
+        if timing:
+            raise CommandError("--explain tells of one pod: leave out --timing", USAGE_ERROR)
         _explain(explain, snapshot, output)
         return 0
-    made = decide(snapshot)
-    if output == "table":
+    watch = Stopwatch(time.perf_counter)
+    made = decide(snapshot, packer(), watch)
+    if timing:
+        print(f"growth: planned in {watch.told}", file=sys.stderr)
+    if diff:
+        changes = compare(decide(given, packer()), made)
+        if output == "table":
+            print_diff(changes)
+        else:
+            _print_data(diff_document(changes), output)
+    elif output == "table":
         print_plan(made)
     else:
-        _print_data(document(made), output)
+        _print_data(document(made, watch.seconds if timing else None), output)
     return 0
+
+
+def _check_diff(
+    files: tuple[str, ...], settings: tuple[str, ...], against: tuple[str, ...], *, is_diff: bool, is_explanation: bool
+) -> None:
+    """Check that what was asked for goes together.
+
+    Raises:
+        CommandError: it does not.
+    """
+    if is_diff and not (settings or against):
+        raise CommandError("--diff compares with something: give --set PATH=VALUE, or --against FILE", USAGE_ERROR)
+    if against and not is_diff:
+        raise CommandError("--against is for --diff", USAGE_ERROR)
+    if is_diff and is_explanation:
+        raise CommandError("--explain tells of one plan: leave out --diff", USAGE_ERROR)
+    if (*files, *against).count(STDIN) > 1:
+        raise CommandError("standard input can be read only once", USAGE_ERROR)
 
 
 def _explain(name: str, snapshot: Snapshot, output: str) -> None:

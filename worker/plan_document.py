@@ -2,7 +2,10 @@
 
     apiVersion          growth.dev/v1alpha1
     result              AllPlaced | NoDemands | IncompletePlacement
-    requests[]          machines to buy: name (a placeholder), pool, serverType, location, pricePerHour, pods[]
+    requests[]          machines to buy: name (a placeholder), pool, serverType, location, pricePerHour, pods[], why
+    requests[].why      shares (used of each resource, 0 to 1), binding (the resource with the highest share),
+                        runnerUp and cheaper: serverType, location, pool, pricePerHour, or null; cheaper has an
+                        obstacle, too: code and message of what keeps it from being bought
     placed[]            pods that existing or coming machines take: pod, and node or request
     nominated[]         pods that the scheduler keeps a node for, no demand therefore: pod, node
     unplaced[]          pod, reasons[]: code, message, and serverType where one is meant
@@ -15,12 +18,13 @@
     currency            of all prices
     pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
                         nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[]
+    timing              only with --timing: seconds by stage of planning (read, assemble, pack, check, decide)
 
 With --explain, of one pod:
 
     apiVersion, pod
     node, request       where it is or goes, if that is there or coming
-    new                 the machine to buy for it: pool, serverType, location, pricePerHour
+    new                 the machine to buy for it: pool, serverType, location, pricePerHour, why
     reasons[]           why it has no place, as in unplaced[]
     nodes[]             fits, reason, example (figures of the first, or null), members[]: all nodes, grouped by reason
     offerings[]         the same of all machines that pools could buy
@@ -28,23 +32,26 @@ With --explain, of one pod:
 Pods are written as namespace/name, prices as decimal text, times in RFC 3339.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from api.keys import API_VERSION
 from api.money import format_price
 from api.timestamp import format_timestamp
-from planner.model import Placed, Plan, PlannedRequest, PoolReport, Reason, Unplaced
+from planner.model import Alternative, Because, Placed, Plan, PlannedRequest, PoolReport, Reason, Unplaced
 from planner.objects import Pod
+from planner.stages import Stage
 from worker.sight import Sight
 from worker.verdicts import verdicts
 
 Json = dict[str, Any]
 _GAP_DECIMALS: Final = 2
 _SHARE_DECIMALS: Final = 4
+_SECOND_DECIMALS: Final = 6
 
 
-def document(plan: Plan) -> Json:
-    """Return the plan as JSON types."""
+def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
+    """Return the plan as JSON types; with the seconds of each stage, if they are given."""
     return {
         "apiVersion": API_VERSION,
         "result": plan.result.value,
@@ -63,7 +70,7 @@ def document(plan: Plan) -> Json:
         "optimal": plan.optimal,
         "currency": plan.currency,
         "pools": [_pool(report) for report in plan.pools],
-    }
+    } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
 
 
 def explanation(pod: Pod, sight: Sight) -> Json:
@@ -105,7 +112,29 @@ def _request(request: PlannedRequest) -> Json:
         "location": request.location,
         "pricePerHour": format_price(request.price_per_hour),
         "pods": [f"{seat.namespace}/{seat.name}" for seat in request.seats],
+        "why": _because(request.because),
     }
+
+
+def _because(because: Because) -> Json:
+    return {
+        "binding": because.binding,
+        "shares": {name: round(share, _SHARE_DECIMALS) for name, share in because.shares.items()},
+        "runnerUp": None if because.runner_up is None else _alternative(because.runner_up),
+        "cheaper": None if because.cheaper is None else _alternative(because.cheaper),
+    }
+
+
+def _alternative(other: Alternative) -> Json:
+    found: Json = {
+        "serverType": other.server_type,
+        "location": other.location,
+        "pool": other.pool,
+        "pricePerHour": format_price(other.price_per_hour),
+    }
+    if other.obstacle is None:
+        return found
+    return found | {"obstacle": {"code": other.obstacle.code, "message": other.obstacle.message}}
 
 
 def _unplaced(entry: Unplaced) -> Json:

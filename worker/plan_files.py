@@ -2,15 +2,16 @@
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from activities.providers.kwok_catalogue import offerings
 from api.model import Model
-from api.reading import UnreadableError, read
+from api.reading import UnreadableError
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -21,6 +22,7 @@ from worker.command_error import USAGE_ERROR, CommandError
 from worker.plan_defaults import Completed, completed
 from worker.plan_doubts import doubts
 from worker.plan_objects import Json, Objects, items_of
+from worker.plan_set import Setting, check_objects, notes, read_changed
 from worker.plan_syntax import BadDocument, documents
 
 STDIN: Final = "-"
@@ -28,14 +30,11 @@ STDIN: Final = "-"
 T = TypeVar("T", bound=Model)
 
 
-def read_snapshot(files: Iterable[str], now: datetime) -> tuple[Snapshot, list[str]]:
-    """Return the snapshot that the files describe, and a line for each thing that a person should know of it.
-
-    Objects of Kubernetes' own kinds that cannot be read are problems of the snapshot, and nothing else is lost.
-    What an API server would have filled in is filled in: see `worker.plan_defaults`.
+def read_objects(files: Iterable[str]) -> Objects:
+    """Return the objects that the files hold.
 
     Raises:
-        CommandError: a file, or an object of Growth's own kinds, cannot be read; names file, object and field.
+        CommandError: a file cannot be read, or two objects of it differ and have one name.
     """
     objects = Objects()
     with _much_is_made():
@@ -44,6 +43,19 @@ def read_snapshot(files: Iterable[str], now: datetime) -> tuple[Snapshot, list[s
             for number, document in enumerate(_documents(file, shown), start=1):
                 for where, kind, item in items_of(f"{shown}: document {number}", document):
                     objects.add(shown, where, kind, item)
+    return objects
+
+
+def snapshot_of(objects: Objects, now: datetime) -> tuple[Snapshot, list[str]]:
+    """Return the snapshot that the objects describe, and a line for each thing that a person should know of it.
+
+    Objects of Kubernetes' own kinds that cannot be read are problems of the snapshot, and nothing else is lost.
+    What an API server would have filled in is filled in: see `worker.plan_defaults`.
+
+    Raises:
+        CommandError: an object of Growth's own kinds cannot be read; names file, object and field.
+    """
+    with _much_is_made():
         complete = completed(objects)
         snapshot = _snapshot(objects, complete, now)
     left_out = [
@@ -52,6 +64,24 @@ def read_snapshot(files: Iterable[str], now: datetime) -> tuple[Snapshot, list[s
     ]
     told = (*objects.notes(), *complete.notes, *doubts(snapshot, complete.pods, objects.of("Node")))
     return snapshot, [*told, *left_out]
+
+
+def with_settings(snapshot: Snapshot, objects: Objects, settings: Sequence[Setting]) -> tuple[Snapshot, list[str]]:
+    """Return the snapshot of these objects as it is after the settings, and what a person should know of them.
+
+    Raises:
+        CommandError: a setting has no object or no field, or an object breaks the rules of its kind by it.
+    """
+    if not settings:
+        return snapshot, []
+    check_objects(settings, objects)
+    told = [
+        line
+        for kind in (NodePool.__name__, KwokNodeClass.__name__)
+        for item in objects.of(kind)
+        for line in notes(item, [one for one in settings if one.is_of(kind, item)])
+    ]
+    return replace(snapshot, pools=_models(objects, NodePool, settings), classes=_classes(objects, settings)), told
 
 
 def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
@@ -73,7 +103,7 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         namespaces=parsed.namespaces,
         volumes=parsed.volumes,
         pools=_models(objects, NodePool),
-        classes=tuple(_node_class(item) for item in _models(objects, KwokNodeClass)),
+        classes=_classes(objects),
         requests=_models(objects, NodeRequest),
         removals=_models(objects, NodeRemovalRequest),
         problems=(*complete.problems, *parsed.problems),
@@ -103,20 +133,25 @@ def _documents(file: str, shown: str) -> Iterator[Any]:
         raise _bad(f"{shown}{error.place}: {error}") from None
 
 
-def _models(objects: Objects, model: type[T]) -> tuple[T, ...]:
-    """Return the objects of an own kind.
+def _models(objects: Objects, model: type[T], settings: Sequence[Setting] = ()) -> tuple[T, ...]:
+    """Return the objects of an own kind, after the settings.
 
     Raises:
         CommandError: one breaks the rules of its kind.
     """
-    return tuple(_model(model, item, objects) for item in objects.of(model.__name__))
+    return tuple(_model(model, item, objects, settings) for item in objects.of(model.__name__))
 
 
-def _model(model: type[T], item: Json, objects: Objects) -> T:
+def _model(model: type[T], item: Json, objects: Objects, settings: Sequence[Setting]) -> T:
+    own = [one for one in settings if one.is_of(model.__name__, item)]
     try:
-        return read(model, item)
+        return read_changed(model, item, own)
     except UnreadableError as error:
         raise _bad(f"{objects.origin(model.__name__, item)}: {error}") from None
+
+
+def _classes(objects: Objects, settings: Sequence[Setting] = ()) -> tuple[NodeClass, ...]:
+    return tuple(_node_class(item) for item in _models(objects, KwokNodeClass, settings))
 
 
 def _node_class(item: KwokNodeClass) -> NodeClass:

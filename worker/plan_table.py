@@ -1,14 +1,15 @@
 """The plan for people: tables on a terminal, the same words without colour in a file or pipe."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
 from api.timestamp import format_timestamp
-from planner.model import Placed, Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
+from planner.machine_choice import missed, percent
+from planner.model import Alternative, Placed, Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
 from worker.plan_document import gap_percent
 from worker.tables import count, money, names, print_anywhere, print_section, table
 
@@ -58,7 +59,7 @@ def _quality(plan: Plan) -> str:
 def _bought(out: Console, plan: Plan) -> None:
     if not plan.requests:
         return
-    rows = table("", "type", "location", "pool", "per hour", "pods")
+    rows = table("", "type", "location", "pool", "per hour", "fullest", "next", "pods")
     rows.columns[0].justify = rows.columns[4].justify = "right"
     kinds: dict[tuple[object, ...], list[PlannedRequest]] = {}
     for request in plan.requests:
@@ -73,9 +74,37 @@ def _bought(out: Console, plan: Plan) -> None:
             first.location,
             first.pool,
             money(first.price_per_hour),
+            _fullest(first),
+            _next(first),
             names(pods) if pods else first.why,
         )
     print_section(out, "To buy", rows)
+    for line in _cheaper(plan.requests):
+        out.print(line, soft_wrap=True)
+
+
+def _fullest(request: PlannedRequest) -> str:
+    name = request.because.binding
+    return "-" if name is None else f"{name} {percent(request.because.shares[name])} %"
+
+
+def _next(request: PlannedRequest) -> str:
+    other = request.because.runner_up
+    if other is None:
+        return "-"
+    place = "" if other.location == request.location else f" {other.location}"
+    pool = "" if other.pool == request.pool else f" {other.pool}"
+    return f"{other.server_type}{place}{pool} {money(other.price_per_hour)}"
+
+
+def _cheaper(requests: Iterable[PlannedRequest]) -> Iterator[str]:
+    """Yield what would be bought instead of what is, but for one thing."""
+    found: dict[tuple[str, Alternative], list[PlannedRequest]] = {}
+    for request in requests:
+        if request.because.cheaper is not None:
+            found.setdefault((request.server_type, request.because.cheaper), []).append(request)
+    for (server_type, cheaper), instead in found.items():
+        yield f"For {len(instead)} x {server_type}, {missed(cheaper, instead[0].price_per_hour)}."
 
 
 def _on_machines(out: Console, title: str, pods_placed: Iterable[Placed]) -> None:

@@ -1,6 +1,6 @@
 """The ports on a cluster, for the worker and for commands that only look: these load no client of Temporal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,6 +16,9 @@ from activities.kube import KubeCluster
 from activities.observe import SURROUNDINGS
 from activities.ports import Ports, Reader
 from activities.providers.kwok import KwokProvider
+from planner.pack import pack
+from planner.packing import Packer
+from planner.stages import Stage
 from worker.command_error import USAGE_ERROR, CommandError
 from worker.settings import Settings
 
@@ -57,6 +60,8 @@ def ports_on(
     namespace: str,
     own_pods: frozenset[str] = frozenset(),
     now: Callable[[], datetime] = utc_now,
+    packer: Packer = pack,
+    tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None,
 ) -> Ports:
     """Return the ports on a cluster, with every provider there is."""
     kwok = KwokProvider(cluster, namespace, now)
@@ -68,4 +73,6 @@ def ports_on(
         cluster_name=cluster_name,
         namespace=namespace,
         own_pods=own_pods,
+        packer=packer,
+        tell_stages=tell_stages,
     )

@@ -10,6 +10,7 @@ from planner.fleet import Machine, machines
 from planner.model import Plan, Snapshot
 from planner.plan import plan
 from planner.report import PriceList, price_list
+from worker.packer import packer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Sight:
 
 def sight_of(snapshot: Snapshot, nodes: Mapping[str, Object]) -> Sight:
     """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name."""
-    return Sight(snapshot, plan(snapshot), machines(snapshot), nodes, price_list(snapshot))
+    return Sight(snapshot, plan(snapshot, packer()), machines(snapshot), nodes, price_list(snapshot))
 
 
 @dataclass(frozen=True, slots=True)

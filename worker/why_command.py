@@ -12,6 +12,7 @@ from typing import Final
 from cyclopts import App
 
 from activities.errors import GrowthError
+from activities.events import NAMESPACE_OF_CLUSTER_SCOPED
 from planner.objects import Pod
 from worker.command_error import USAGE_ERROR, CommandError
 from worker.live_cluster import LiveCluster, live_cluster
@@ -43,7 +44,7 @@ async def pod(name: str, /, *, kubeconfig: Path | None = None, context: str | No
         key = f"{namespace or cluster.namespace}/{bare}"
         _tell_of_unreadable(sight, "Pod", key)
         found = _pod(sight, key, is_guess=not namespace)
-        _print(why_pod(found, sight, await _events(cluster, found)))
+        _print(why_pod(found, sight, await _events(cluster, "Pod", found.name, found.namespace)))
     return 0
 
 
@@ -57,8 +58,10 @@ async def node(name: str, /, *, kubeconfig: Path | None = None, context: str | N
         context: context in the kubeconfig.
     """
     _check_bare("Node", name)
-    sight = await _look(kubeconfig, context)
-    _print(node_lines(name, sight))
+    async with live_cluster(kubeconfig, context) as cluster:
+        sight = await cluster.look()
+        # A machine bears the name of its request.
+        _print(node_lines(name, sight, await _events_of_request(cluster, name, sight)))
     return 0
 
 
@@ -72,8 +75,9 @@ async def request(name: str, /, *, kubeconfig: Path | None = None, context: str 
         context: context in the kubeconfig.
     """
     _check_bare("NodeRequest", name)
-    sight = await _look(kubeconfig, context)
-    _print(request_lines(name, sight))
+    async with live_cluster(kubeconfig, context) as cluster:
+        sight = await cluster.look()
+        _print(request_lines(name, sight, await _events_of_request(cluster, name, sight)))
     return 0
 
 
@@ -92,8 +96,8 @@ async def removal(name: str, /, *, kubeconfig: Path | None = None, context: str 
     return 0
 
 
-def node_lines(name: str, sight: Sight) -> list[str]:
-    """Return the sentences about the node of that name.
+def node_lines(name: str, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+    """Return the sentences about the node of that name; `events` are those of its request.
 
     Raises:
         CommandError: there is none, or it cannot be read.
@@ -102,11 +106,11 @@ def node_lines(name: str, sight: Sight) -> list[str]:
     found = next((node for node in sight.snapshot.nodes if node.name == name), None)
     if found is None:
         raise _unknown("Node", name, [node.name for node in sight.snapshot.nodes], sight)
-    return why_node(found, sight)
+    return why_node(found, sight, events)
 
 
-def request_lines(name: str, sight: Sight) -> list[str]:
-    """Return the sentences about the request of that name.
+def request_lines(name: str, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+    """Return the sentences about the request of that name; `events` are those that Growth wrote about it.
 
     Raises:
         CommandError: there is none, or it cannot be read.
@@ -115,7 +119,7 @@ def request_lines(name: str, sight: Sight) -> list[str]:
     found = next((one for one in sight.snapshot.requests if one.metadata.name == name), None)
     if found is None:
         raise _unknown("NodeRequest", name, [one.metadata.name for one in sight.snapshot.requests], sight)
-    return why_request(found, sight)
+    return why_request(found, sight, events)
 
 
 def removal_lines(name: str, sight: Sight) -> list[str]:
@@ -156,9 +160,16 @@ def _pod(sight: Sight, key: str, *, is_guess: bool) -> Pod:
     raise refusal
 
 
-async def _events(cluster: LiveCluster, pod: Pod) -> Sequence[ToldEvent]:
+async def _events_of_request(cluster: LiveCluster, name: str, sight: Sight) -> Sequence[ToldEvent]:
+    machine = sight.fleet.get(name)
+    if machine is None or machine.request is None:
+        return ()
+    return await _events(cluster, "NodeRequest", name, NAMESPACE_OF_CLUSTER_SCOPED)
+
+
+async def _events(cluster: LiveCluster, kind: str, name: str, namespace: str) -> Sequence[ToldEvent]:
     try:
-        return await cluster.events_about("Pod", pod.name, pod.namespace)
+        return await cluster.events_about(kind, name, namespace)
     except GrowthError as error:
         print(f"growth: what Growth told of it before is left out: {error}", file=sys.stderr)
         return ()

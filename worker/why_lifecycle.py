@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from activities.carry_out import REQUESTED
 from activities.requests_as_planned import AS_PLANNED
 from api.keys import ANNOTATION_DECISION
 from api.v1alpha1.lifecycle import LifecycleEvent
@@ -21,18 +22,19 @@ from worker.next_steps import (
     request_step,
     sentence,
 )
-from worker.sight import Sight
+from worker.sight import Sight, ToldEvent
 from worker.tables import count, money, names
 
 _EVENTS: Final = 5
 
 
-def why_request(request: NodeRequest, sight: Sight) -> list[str]:
-    """Return the sentences about a request."""
+def why_request(request: NodeRequest, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+    """Return the sentences about a request; `events` are those that Growth wrote about it."""
     name, spec, status = request.metadata.name, request.spec, request.status
     machine = sight.fleet[name]
     lines = [
         f"NodeRequest {name}: {_what(machine, sight)} for pool {spec.pool}.",
+        *why_bought(events),
         _pods(request),
         _phase(request, state(machine, sight.snapshot.now), sight),
         *_next(name, request_step(request, sight), request_commands(request), sight),
@@ -47,6 +49,13 @@ def why_request(request: NodeRequest, sight: Sight) -> list[str]:
     if differs is not None:
         lines.append(f"Its Node is not as planned: {differs.message}.")
     return [*lines, *_workflow(status.workflow_id), *_events(status.events, sight)]
+
+
+def why_bought(events: Sequence[ToldEvent]) -> Iterator[str]:
+    """Yield why a machine is of its type, as long as the event that tells it of its request is kept."""
+    told = next((event for event in events if event.reason == REQUESTED), None)
+    if told is not None:
+        yield f"Why it was bought, told at {told.at}: {told.note}."
 
 
 def why_removal(removal: NodeRemovalRequest, sight: Sight) -> list[str]:

@@ -1,6 +1,6 @@
 """Why a node is there and stays: whose it is, what it costs, who is on it, and what keeps it from going."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_POOL
 from api.v1alpha1.node_removal_request import RemovalPhase
@@ -9,14 +9,15 @@ from planner.objects import Node
 from worker.machine_state import awaited_pods, idle_since, is_ours, own_pods, state
 from worker.moments import since, until
 from worker.next_steps import deadline, removal_commands, removal_step, request_step, sentence
-from worker.sight import Sight
+from worker.sight import Sight, ToldEvent
 from worker.tables import count, money, names
+from worker.why_lifecycle import why_bought
 
 
-def why_node(node: Node, sight: Sight) -> list[str]:
-    """Return the sentences about a node."""
+def why_node(node: Node, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+    """Return the sentences about a node; `events` are those that Growth wrote about its request."""
     machine = sight.fleet[node.name]
-    lines = [_whose(machine, node, sight), f"State: {state(machine, sight.snapshot.now)}."]
+    lines = [_whose(machine, node, sight), *why_bought(events), f"State: {state(machine, sight.snapshot.now)}."]
     pods = [pod.key for pod in own_pods(machine)]
     awaited = [pod.key for pod in awaited_pods(machine)]
     daemons = len(machine.residents) - len(pods) - len(awaited)

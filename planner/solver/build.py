@@ -11,9 +11,9 @@ Source: the loss-based greedy (H2) of this project's study of packing.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from planner.solver.fill import cheapest, fill, fitting, put, room_for, take_room
+from planner.solver.kernel import kernel
 from planner.solver.pattern import Patterns
 from planner.solver.yard import NONE, Flags, Ints, Prices, Yard
 
@@ -51,7 +51,7 @@ class _Draft(NamedTuple):
     best_number: Ints
 
 
-@njit(cache=True)
+@kernel
 def build(
     yard: Yard,
     prices: Prices,
@@ -119,7 +119,7 @@ def build(
     return rows, total, work
 
 
-@njit(cache=True)
+@kernel
 def _queue(prices: Prices, groups: Ints, noise: float) -> Ints:
     """Return the groups in the order in which they are seeds: those first of which a pod costs most."""
     size = np.empty(groups.shape[0])
@@ -130,7 +130,7 @@ def _queue(prices: Prices, groups: Ints, noise: float) -> Ints:
     return groups[np.argsort(-size)]
 
 
-@njit(cache=True)
+@kernel
 def _best_lane(
     yard: Yard,
     prices: Prices,
@@ -182,7 +182,7 @@ def _best_lane(
     return best_bin, best_m, best_value, work
 
 
-@njit(cache=True)
+@kernel
 def order_of(yard: Yard, prices: Prices, b: int, groups: Ints, sharpness: float, noise: float, out: Ints) -> None:
     """Write the groups in the order in which they fill a bin."""
     score = np.empty(groups.shape[0])
@@ -203,7 +203,7 @@ def order_of(yard: Yard, prices: Prices, b: int, groups: Ints, sharpness: float,
     out[:] = groups[np.argsort(-score)]
 
 
-@njit(cache=True)
+@kernel
 def _close_bins(yard: Yard, prices: Prices, i: int, room: Ints, close: Ints) -> int:
     """Write the allowed bins in which a pod costs least, and the cheapest that holds it; return how many."""
     near, cheap = 0, NONE

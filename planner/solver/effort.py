@@ -9,7 +9,7 @@ class Effort:
     """Budgets of one solution."""
 
     starts: int
-    """Constructions, each with another taste."""
+    """Constructions, each with another taste; fewer where there are many groups."""
     placing: int
     """Work of finding a place for more pods where not all have one, in looks at a group."""
     turns: int
@@ -27,10 +27,10 @@ class Effort:
 ROUND: Final = Effort(
     starts=12,
     placing=20_000_000,
-    turns=15,
+    turns=8,
     improving=40_000_000,
     improving_a_machine=1_000_000,
-    whole=0.3,
+    whole=0.2,
     proof=2,
 )
 """Of one round: some two seconds on two cores for 10,000 pods of 500 shapes."""

@@ -4,12 +4,12 @@
 # To numpy's types an element may be an array; kernels are typed by the compiler.
 
 import numpy as np
-from numba import njit
 
+from planner.solver.kernel import kernel
 from planner.solver.yard import ENDLESS, NONE, Floats, Ints, Yard
 
 
-@njit(cache=True)
+@kernel
 def alone(yard: Yard, cost: Floats) -> Floats:
     """Return what one pod of each group costs on machines of its own kind only, `[i]`; infinite where none is paid."""
     groups = yard.demand.shape[0]
@@ -21,7 +21,7 @@ def alone(yard: Yard, cost: Floats) -> Floats:
     return found
 
 
-@njit(cache=True)
+@kernel
 def fitting(yard: Yard, i: int, free: Ints) -> int:
     """Return how many pods of group `i` fit into what is `free`, as far as resources go."""
     most = yard.per_node[i]
@@ -34,7 +34,7 @@ def fitting(yard: Yard, i: int, free: Ints) -> int:
     return most
 
 
-@njit(cache=True)
+@kernel
 def is_apart(yard: Yard, i: int, on: Ints) -> bool:
     """Return whether a group that may not be beside `i` is on the machine; `on[j]` pods of group j are."""
     for p in range(yard.apart_start[i], yard.apart_start[i + 1]):  # noqa: SIM110 - compiled code has no generators
@@ -43,7 +43,7 @@ def is_apart(yard: Yard, i: int, on: Ints) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def put(yard: Yard, i: int, number: int, free: Ints, on: Ints, mine: Ints, m: int) -> int:
     """Put pods onto the machine and return how many groups are on it; `mine[:m]` are those before."""
     if on[i] == 0:
@@ -55,7 +55,7 @@ def put(yard: Yard, i: int, number: int, free: Ints, on: Ints, mine: Ints, m: in
     return m
 
 
-@njit(cache=True)
+@kernel
 def fill(yard: Yard, b: int, order: Ints, left: Ints, free: Ints, on: Ints, mine: Ints, m: int) -> int:
     """Put as many pods as fit, group by group in this order; return how many groups are on the machine then."""
     width = mine.shape[0]
@@ -72,7 +72,7 @@ def fill(yard: Yard, b: int, order: Ints, left: Ints, free: Ints, on: Ints, mine
     return m
 
 
-@njit(cache=True)
+@kernel
 def room_for(yard: Yard, b: int, room: Ints) -> int:
     """Return how many machines of a bin the limits allow."""
     most = ENDLESS
@@ -82,7 +82,7 @@ def room_for(yard: Yard, b: int, room: Ints) -> int:
     return most
 
 
-@njit(cache=True)
+@kernel
 def take_room(yard: Yard, b: int, room: Ints, machines: int) -> None:
     """Count machines of a bin against its limits."""
     for k in yard.limits[b]:
@@ -90,7 +90,7 @@ def take_room(yard: Yard, b: int, room: Ints, machines: int) -> None:
             room[k] -= machines
 
 
-@njit(cache=True)
+@kernel
 def cheapest(yard: Yard, cost: Floats, on: Ints, mine: Ints, m: int, room: Ints, below: float) -> int:
     """Return the cheapest paid bin that holds these pods, is allowed and costs less than `below`, else NONE."""
     best = NONE

@@ -8,9 +8,9 @@ from a seed; how long it goes on is counted in work, so that the same problem al
 # To numpy's types an element may be an array; kernels are typed by the compiler.
 
 import numpy as np
-from numba import njit
 
 from planner.solver.build import build
+from planner.solver.kernel import kernel
 from planner.solver.nodes import choose, empty, replace
 from planner.solver.pattern import Patterns, patterns
 from planner.solver.place import KINDS, place
@@ -31,7 +31,7 @@ _HALF_A_UNIT = 0.5
 """Prices are whole billionths: what is half a unit dearer is dearer."""
 
 
-@njit(cache=True)
+@kernel
 def improve(
     yard: Yard,
     prices: Prices,
@@ -102,7 +102,7 @@ def improve(
     return count
 
 
-@njit(cache=True)
+@kernel
 def _waste(yard: Yard, prices: Prices, nodes: Patterns, n: int) -> float:
     """Return by how much a machine costs more than its pods are worth; a free one is emptied now and then, too."""
     b = nodes.bin[n]

@@ -7,9 +7,9 @@ Source: the bucket programme of this project's study of packing.
 """
 
 import numpy as np
-from numba import njit
 
 from planner.solver.fill import fitting
+from planner.solver.kernel import kernel
 from planner.solver.pattern import Patterns
 from planner.solver.yard import NONE, Floats, Ints, Prices, Yard
 
@@ -23,7 +23,7 @@ _AVOIDS = 0.25
 """How often a group that has something against others is left out, so that the others have a chance."""
 
 
-@njit(cache=True)
+@kernel
 def worthwhile(yard: Yard, prices: Prices, left: Ints, least: float, seed: int, out: Patterns) -> int:
     """Write patterns that are worth more than they cost by a share of `least`; return how many.
 
@@ -55,7 +55,7 @@ def worthwhile(yard: Yard, prices: Prices, left: Ints, least: float, seed: int, 
     return rows
 
 
-@njit(cache=True)
+@kernel
 def _candidates(yard: Yard, prices: Prices, left: Ints, b: int) -> tuple[Ints, Floats]:
     """Return the groups that a bin may be filled with, densest first, and what they take by each measure."""
     resources = yard.capacity.shape[1]
@@ -95,7 +95,7 @@ def _candidates(yard: Yard, prices: Prices, left: Ints, b: int) -> tuple[Ints, F
     return groups, uses
 
 
-@njit(cache=True)
+@kernel
 def _best(yard: Yard, prices: Prices, left: Ints, b: int, groups: Ints, use: Floats, on: Ints) -> float:
     """Write into `on` the pods of a valuable filling, and return their value."""
     resources = yard.capacity.shape[1]

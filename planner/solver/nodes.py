@@ -4,14 +4,14 @@
 # To numpy's types an element may be an array; kernels are typed by the compiler.
 
 import numpy as np
-from numba import njit
 
 from planner.solver.fill import cheapest, take_room
+from planner.solver.kernel import kernel
 from planner.solver.pattern import Patterns
 from planner.solver.yard import NONE, Floats, Ints, Yard
 
 
-@njit(cache=True)
+@kernel
 def choose(waste: Floats, count: int, size: int, candidates: int, chosen: Ints) -> None:
     """Write `size` different machines, wasteful ones more often than others."""
     for s in range(size):
@@ -28,7 +28,7 @@ def choose(waste: Floats, count: int, size: int, candidates: int, chosen: Ints) 
         chosen[s] = best
 
 
-@njit(cache=True)
+@kernel
 def empty(yard: Yard, nodes: Patterns, n: int, left: Ints, room: Ints) -> None:
     """Give the pods of a machine back to `left`, and the machine to `room`."""
     take_room(yard, nodes.bin[n], room, -1)
@@ -36,7 +36,7 @@ def empty(yard: Yard, nodes: Patterns, n: int, left: Ints, room: Ints) -> None:
         left[nodes.group[n, p]] += nodes.number[n, p]
 
 
-@njit(cache=True)
+@kernel
 def replace(nodes: Patterns, count: int, chosen: Ints, out: Patterns, rows: int) -> int:
     """Put the first `rows` patterns of `out` in the place of the chosen machines; return how many there are then.
 
@@ -58,7 +58,7 @@ def replace(nodes: Patterns, count: int, chosen: Ints, out: Patterns, rows: int)
     return count
 
 
-@njit(cache=True)
+@kernel
 def copy(source: Patterns, q: int, nodes: Patterns, n: int) -> None:
     """Write row q of some patterns as the one machine of row n of others."""
     nodes.bin[n], nodes.copies[n], nodes.groups[n] = source.bin[q], 1, source.groups[q]
@@ -66,7 +66,7 @@ def copy(source: Patterns, q: int, nodes: Patterns, n: int) -> None:
         nodes.group[n, p], nodes.number[n, p] = source.group[q, p], source.number[q, p]
 
 
-@njit(cache=True)
+@kernel
 def trim(yard: Yard, nodes: Patterns, count: int, room: Ints) -> None:
     """Give each machine that is bought the cheapest bin that holds its pods, of equally dear ones the first."""
     on = np.zeros(yard.demand.shape[0], np.int64)

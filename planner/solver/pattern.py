@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from planner.solver.kernel import kernel
 from planner.solver.yard import Ints
 
 
@@ -21,7 +21,7 @@ class Patterns(NamedTuple):
     """How many pods of each, `[row, …]`."""
 
 
-@njit(cache=True)
+@kernel
 def patterns(rows: int, width: int) -> Patterns:
     """Return room for so many patterns of so many groups at most."""
     return Patterns(

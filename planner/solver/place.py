@@ -8,9 +8,9 @@ anew with the pods that have none, and what places more worth is kept.
 # To numpy's types an element may be an array; kernels are typed by the compiler.
 
 import numpy as np
-from numba import njit
 
 from planner.solver.fill import fill, room_for, take_room
+from planner.solver.kernel import kernel
 from planner.solver.nodes import choose, empty, replace
 from planner.solver.pattern import Patterns, patterns
 from planner.solver.yard import Floats, Ints, Yard
@@ -30,7 +30,7 @@ _BY_VALUE, _BY_DENSITY, _BY_SUM, _BY_SIZE, KINDS = 0, 1, 2, 3, 4
 machine, for the sum of its shares, or the largest."""
 
 
-@njit(cache=True)
+@kernel
 def place(
     yard: Yard, bins: Ints, worth: Floats, left: Ints, room: Ints, kind: int, noise: float, out: Patterns, rows: int
 ) -> int:
@@ -65,7 +65,7 @@ def place(
     return rows
 
 
-@njit(cache=True)
+@kernel
 def _order(yard: Yard, b: int, worth: Floats, groups: Ints, kind: int, noise: float, out: Ints) -> None:
     score = np.empty(groups.shape[0])
     for a in range(groups.shape[0]):
@@ -87,7 +87,7 @@ def _order(yard: Yard, b: int, worth: Floats, groups: Ints, kind: int, noise: fl
     out[:] = groups[np.argsort(-score)]
 
 
-@njit(cache=True)
+@kernel
 def place_more(
     yard: Yard,
     bins: Ints,
@@ -144,7 +144,7 @@ def place_more(
     return count
 
 
-@njit(cache=True)
+@kernel
 def _cost(yard: Yard, b: int) -> float:
     """Return what a machine costs; among free ones, those of a lower rank are better."""
     return yard.price[b] + _RANK_COSTS * yard.rank[b]

@@ -57,7 +57,7 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
     known = Pool()
     answer = _answered(question, greedy, known)
     packing = _packing(answer)
-    found = whole(problem, packing, effort.whole, is_over)
+    found = whole(problem, packing, effort.whole, is_over) if effort.whole else None
     if found is not None:
         packing = found.packing
         if problem.relaxed is None and found.is_optimal:
@@ -94,7 +94,7 @@ def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer
     if min(answers, key=lambda one: one.score(yard)).missing[yard.allowed.any(axis=1)].any():
         answers = [placed(question, one) for one in answers]
     # Two ways to begin end at different optima, where there are few machines.
-    answers = [_cheaper(question, one, known) for one in answers]
+    answers = [_cheaper(question, prices, one, known) for one in answers]
     return min(answers, key=lambda one: one.score(yard))
 
 
@@ -102,14 +102,15 @@ def _prices(question: Question, left: Ints, room: Ints) -> Prices:
     return prices_of(question.yard, shares_of(question.yard, left, room, _STEPS))
 
 
-def _cheaper(question: Question, answer: Answer, known: Pool) -> Answer:
-    """Return an answer that places the same pods for less."""
+def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) -> Answer:
+    """Return an answer that places the same pods for less; `prices` are right where all pods have a place."""
     yard, width = question.yard, question.width
     free, paid = parted(yard, answer, width)
     if not paid.count:
         return answer
     pods, room = paid.pods, paid.before(yard)
-    prices = _prices(question, pods, room)
+    if answer.missing.any():
+        prices = _prices(question, pods, room)
     work = min(question.effort.improving, paid.count * question.effort.improving_a_machine)
     # With fewer machines than groups, nearly all of a relaxation is parts of machines.
     if paid.count >= np.count_nonzero(pods):

@@ -3,11 +3,11 @@
 from typing import Final
 
 import numpy as np
-from numba import njit
 
 from planner.solver.answer import Answer, answer_of
 from planner.solver.build import build
 from planner.solver.column import Pool, columns_of
+from planner.solver.kernel import kernel
 from planner.solver.pattern import patterns
 from planner.solver.place import KINDS, place, place_more
 from planner.solver.question import Question
@@ -16,6 +16,9 @@ from planner.solver.yard import Floats, Ints, Prices
 _SHARPNESS: Final = (6.0, 20.0, 60.0, 2.0)
 _NOISE: Final = 0.1
 """How much more each four constructions vary than those before."""
+_FEWEST_STARTS: Final = 2
+_GROUPS: Final = 800
+"""Above so many groups, constructions become fewer."""
 _LANES: Final = 10
 _EMPTIED: Final = 6
 _PARTS: Final = 10
@@ -28,7 +31,7 @@ _DEARER: Final = 10.0
 """What a pod that nothing can be bought for outweighs, in dearest machines."""
 
 
-@njit(cache=True)
+@kernel
 def sow(seed: int) -> None:
     """Set the seed of what the kernels draw."""
     np.random.seed(seed)
@@ -48,7 +51,10 @@ def constructed(question: Question, prices: Prices, left: Ints, room: Ints, know
     yard, best, score = question.yard, None, None
     sow(1)
     out = patterns(_rows(left), question.width)
-    for k in range(question.effort.starts):
+    starts = min(
+        question.effort.starts, max(_FEWEST_STARTS, question.effort.starts * _GROUPS // np.count_nonzero(left))
+    )
+    for k in range(starts):
         if best is not None and question.is_over():
             break
         trial_left, trial_room = left.copy(), room.copy()

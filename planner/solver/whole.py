@@ -124,11 +124,18 @@ class _Model:
                 )
                 <= most
             )
-        missing = [model.new_int_var(0, group.count, "") for group in groups]
+        # Where all pods have a place, only what is cheaper is looked for: that there is nothing is the proof.
+        is_full = not self._known.unplaced
+        missing = [model.new_int_var(0, 0 if is_full else group.count, "") for group in groups]
         for i, group in enumerate(groups):
             model.add(sum(number[i] for number in on if i in number) + missing[i] == group.count)
-        model.minimize(sum(weights[g.tier] * s for g, s in zip(groups, missing, strict=True)) + sum(prices))
-        self._hint(model, slots, uses, on, missing)
+        if is_full:
+            model.add(sum(prices) <= self._cost(self._known) - 1)
+            self._have_room(model, slots, uses)
+            model.minimize(sum(prices))
+        else:
+            model.minimize(sum(weights[g.tier] * s for g, s in zip(groups, missing, strict=True)) + sum(prices))
+            self._hint(model, slots, uses, on, missing)
         solver = cp_model.CpSolver()
         solver.parameters.max_deterministic_time = work
         solver.parameters.num_workers = _WORKERS
@@ -137,7 +144,7 @@ class _Model:
         with guarded(solver, is_over):
             status = solver.solve(model)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return Whole(self._known, is_optimal=False)
+            return Whole(self._known, is_full and status == cp_model.INFEASIBLE)
         found = self._packing(solver, slots, uses, on)
         better = found if self._objective(found) < self._objective(self._known) else self._known
         return Whole(better, status == cp_model.OPTIMAL)
@@ -145,6 +152,17 @@ class _Model:
     def _objective(self, packing: Packing) -> int:
         weights, groups = self._weights or {}, self._problem.groups
         return self._cost(packing) + sum(weights[groups[i].tier] * n for i, n in packing.unplaced.items())
+
+    def _have_room(self, model: cp_model.CpModel, slots: list[list[int]], uses: list[list[cp_model.IntVar]]) -> None:
+        """Let all machines together have room for all pods: it follows from the rest, but bounds sooner."""
+        groups, bins = self._problem.groups, self._problem.bins
+        for r in range(len(groups[0].demand)):
+            model.add(
+                sum(
+                    bins[b].capacity[r] * y for c, u in zip(slots, uses, strict=True) for b, y in zip(c, u, strict=True)
+                )
+                >= sum(group.demand[r] * group.count for group in groups)
+            )
 
     def _numbers(self, model: cp_model.CpModel, choice: list[int]) -> dict[int, cp_model.IntVar]:
         found: dict[int, cp_model.IntVar] = {}

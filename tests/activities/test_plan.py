@@ -1,8 +1,10 @@
 """One round: what is written, in which order, and what happens when a part of it fails."""
 
+import itertools
 import re
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 
@@ -11,6 +13,8 @@ from api.keys import ANNOTATION_IDLE_SINCE, FINALIZER
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.node_request import Seat
 from planner.model import (
+    Alternative,
+    Because,
     Plan,
     PlannedEvent,
     PlannerMemory,
@@ -19,6 +23,7 @@ from planner.model import (
     RemovalCancel,
     Unplaced,
 )
+from planner.pack import pack
 from tests.activities.bodies import removal, request
 from tests.activities.plans import begun, bought, buying, nothing
 from tests.activities.rounds import World
@@ -62,6 +67,21 @@ async def test_a_planned_machine_becomes_a_request_that_holds_all_of_it(world):
     assert not result.is_partial
 
 
+async def test_a_round_packs_with_the_packer_of_its_ports():
+    asked = []
+
+    def packer(problem):
+        asked.append(sum(group.count for group in problem.groups))
+        return pack(problem)
+
+    world = World(packer=packer)
+    await world.install()
+    await world.add_pods(3)
+    await world.run()
+    assert asked == [3]
+    assert await world.names(NODE_REQUESTS)
+
+
 async def test_the_longest_pool_name_makes_a_valid_request_name(world):
     await world.carry_out(nothing(requests=(bought(pool="p" * 40),)))
     [name] = await world.names(NODE_REQUESTS)
@@ -92,6 +112,37 @@ async def test_events_tell_of_the_machine_on_its_request_and_on_its_pods(world):
     requested = told["NodeRequest", "Requested"]["note"]
     assert requested == "cx22 in fsn1 at 0.0066 EUR/h. Cheapest machine for 1 pod (shop/web-0)"
     assert told["Pod", "MachineRequested"]["regarding"]["uid"] == "u-0"
+    [name] = await world.names(NODE_REQUESTS)
+    assert told["Pod", "MachineRequested"]["note"] == (
+        f"Machine {name} of pool default is to take this pod: cx22 in fsn1 at 0.0066 EUR/h"
+    )
+
+
+async def test_events_name_the_runner_up_and_its_price(world):
+    other = Alternative("cx32", "nbg1", "default", Decimal("0.0106"))
+    await world.carry_out(nothing(requests=(bought(because=Because(runner_up=other)),), currency="EUR"))
+    [note] = [e["note"] for e in await world.items(EVENTS) if e["reason"] == "MachineRequested"]
+    assert note.endswith(": cx22 in fsn1 at 0.0066 EUR/h; next: cx32 in nbg1 for 0.0106")
+
+
+async def test_a_round_tells_how_long_its_stages_took(caplog):
+    told = []
+    ticks = itertools.count()
+    world = World(elapsed=lambda: float(next(ticks)), tell_stages=told.append)
+    await world.install()
+    await world.add_pods(1)
+    caplog.set_level("INFO", logger="activities.plan")
+    await world.run()
+    [seconds] = told
+    # The clock goes on by a second at each look: `check` has one before, between and after the two within it.
+    assert seconds == {"read": 1, "assemble": 2, "pack": 1, "check": 3, "decide": 2}
+    [line] = [r.getMessage() for r in caplog.records if "planned in" in r.getMessage()]
+    assert line.startswith(
+        "round 1: AllPlaced, 1 machine for 0.0066 EUR/h, at least 0.0066, planned in 9.000 s: read 1.000"
+    )
+    caplog.clear()
+    await world.run()
+    assert not [r for r in caplog.records if "planned in" in r.getMessage()]
 
 
 async def test_an_idle_machine_gets_a_removal_named_after_its_server_and_an_existing_one_is_fine(world):

@@ -68,7 +68,7 @@ def test_bad_input_is_told_and_stops_nothing_else(control_plane: ControlPlane, t
         plane.wait_for(lambda: view.running() == 1, "the good pod runs")
 
         plane.wait_for(lambda: "TooLarge" in told(plane, "Pod", "too-large"), "the large pod is told why")
-        assert "cx42 cpu is short by 92150m" in told(plane, "Pod", "too-large")["TooLarge"]
+        assert "cx42: cpu short by 92150m" in told(plane, "Pod", "too-large")["TooLarge"]
         plane.wait_for(lambda: "PoolNotFound" in told(plane, "Pod", "lost"), "the lost pod is told why")
         assert "pool missing does not exist" in told(plane, "Pod", "lost")["PoolNotFound"]
         for name, word in (("classless", "KwokNodeClass/nowhere"), ("typeless", "cx99")):

@@ -119,7 +119,7 @@ def test_a_pod_that_fits_nothing_is_told_why_backs_off_and_is_woken_by_an_edit_o
     apply(plane, small)
     apply(plane, large)
     plane.wait_for(lambda: "TooLarge" in told(plane, "constraints-large"), "the pod is told why")
-    assert "cx22 cpu is short by 1.1 " in told(plane, "constraints-large")["TooLarge"][1]
+    assert "cx22: cpu short by 1.1" in told(plane, "constraints-large")["TooLarge"][1]
     plane.wait_for(lambda: "BackOff" in told(plane, "constraints-large"), "the pod is told that it waits", 30)
     events = told(plane, "constraints-large")
     assert events["TooLarge"][0] < events["BackOff"][0], "it was looked at again before it had to wait"

@@ -69,6 +69,7 @@ def test_only_the_controller_of_a_pod_is_its_owner():
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+WISH = {"weight": 1, "podAffinityTerm": {"topologyKey": "zone"}}
 NAMED = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
 DISKS = ["awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk", "iscsi", "portworxVolume", "rbd"]
 
@@ -93,7 +94,7 @@ def test_what_is_not_judged_is_named(spec: dict, field: str):
         {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [NAMED]}}}},
         {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}, {"name": "s", "ephemeral": {}}]},
         {"containers": [{"ports": [{"containerPort": 1, "hostPort": 80}]}]},
-        {"affinity": {"podAffinity": {PREFERRED: [{"weight": 1}]}, "nodeAffinity": {PREFERRED: [{"weight": 1}]}}},
+        {"affinity": {"podAffinity": {PREFERRED: [WISH]}, "nodeAffinity": {PREFERRED: [{"weight": 1}]}}},
         {"volumes": [{"name": "e", "emptyDir": {}}, {"name": "c", "configMap": {"name": "c"}}]},
         {"volumes": [{"name": "inline", "csi": {"driver": "secrets.example"}}]},
         {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOST, "namespaces": ["default"]}]}}},

@@ -14,7 +14,7 @@ from planner.volumes import resolve
 from tests.planner.disks import claim, csi_node, storage_class, volume
 from tests.planner.reading import REQUIRED
 from tests.planner.scenes import daemon_set, node, pod
-from tests.planner.wishes import ZONE, spread, term
+from tests.planner.wishes import PREFERRED, ZONE, soft_spread, spread, term
 
 Json = dict[str, Any]
 CONTAINER = {
@@ -36,11 +36,17 @@ FULL_POD = pod(
     initContainers=[CONTAINER],
     nodeSelector={"disk": "ssd"},
     affinity={
-        "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [EXPRESSION], "matchFields": [FIELD]}]}},
-        "podAffinity": {REQUIRED: [TERM]},
-        "podAntiAffinity": {REQUIRED: [TERM]},
+        "nodeAffinity": {
+            REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [EXPRESSION], "matchFields": [FIELD]}]},
+            PREFERRED: [{"weight": 1, "preference": {"matchExpressions": [EXPRESSION], "matchFields": [FIELD]}}],
+        },
+        "podAffinity": {REQUIRED: [TERM], PREFERRED: [{"weight": 100, "podAffinityTerm": TERM}]},
+        "podAntiAffinity": {REQUIRED: [TERM], PREFERRED: [{"weight": 50, "podAffinityTerm": TERM}]},
     },
-    topologySpreadConstraints=[spread(app="x", minDomains=2, nodeTaintsPolicy="Honor", matchLabelKeys=["app"])],
+    topologySpreadConstraints=[
+        spread(app="x", minDomains=2, nodeTaintsPolicy="Honor", matchLabelKeys=["app"]),
+        soft_spread(app="x", matchLabelKeys=["app"]),
+    ],
     tolerations=[{"key": "a", "operator": "Lt", "value": "3", "effect": "NoSchedule"}],
     volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}, {"name": "e", "ephemeral": {}}],
     overhead={"cpu": "10m"},
@@ -124,5 +130,7 @@ def test_the_objects_are_readable_before_they_are_mutated():
     parsed = parse_objects(**{name: [item] for name, item in OBJECTS.items()})
     assert parsed.problems == ()
     assert parsed.pods[0].spread
+    preferences = parsed.pods[0].preferences
+    assert all((preferences.nodes, preferences.near, preferences.apart, preferences.spread))
     assert parsed.nodes[0].attach_limits
     used(parsed)

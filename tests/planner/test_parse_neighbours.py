@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
-from planner.objects import PodTerm, Requirement, Spread
+from planner.constraints import FIELD_NAME
+from planner.objects import PodTerm, PreferredNodes, PreferredPods, Preferences, Requirement, Spread
 from planner.parse import UnreadableObject, parse_pod
+from planner.parse_selector import NEVER
 from tests.planner.scenes import pod
+from tests.planner.wishes import HOST, PREFERRED, ZONE, in_zones, preference
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 APP = {"matchLabels": {"app": "web"}}
@@ -105,8 +108,46 @@ def test_spreading_that_must_hold(fields: dict, expected: Spread):
     assert spread(**fields) == (expected,)
 
 
-def test_spreading_as_a_wish_is_left_out():
-    assert spread(whenUnsatisfiable="ScheduleAnyway") == ()
+def test_spreading_as_a_wish_does_not_have_to_hold():
+    soft = SPREAD | {"whenUnsatisfiable": "ScheduleAnyway"}
+    made = parse_pod(pod("a", labels=LABELS, topologySpreadConstraints=[SPREAD, soft | {"maxSkew": 5}]))
+    assert made.spread == (Spread("zone", 2, (WEB,)),)
+    assert made.preferences == Preferences(spread=(Spread("zone", 5, (WEB,)),))
+
+
+def test_preferred_pods():
+    near = preference(near={7: {"topologyKey": "zone", "labelSelector": APP, "matchLabelKeys": ["rev"]}})
+    away = preference(away={1: {"topologyKey": "zone"}, 100: {"topologyKey": HOST, "namespaces": ["b"]}})
+    made = parse_pod(pod("a", namespace="shop", labels=LABELS, affinity=near | away))
+    shop = frozenset({"shop"})
+    assert made.preferences == Preferences(
+        near=(PreferredPods(7, PodTerm("zone", (WEB, Requirement("rev", "In", ("7",))), shop)),),
+        apart=(PreferredPods(1, PodTerm("zone", None, shop)), PreferredPods(100, PodTerm(HOST, None, frozenset("b")))),
+    )
+    assert (made.pod_affinity, made.pod_anti_affinity) == ((), ())
+
+
+def test_preferred_nodes():
+    name = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    both = in_zones("z1", "z2") | {"matchFields": [name]}
+    made = parse_pod(pod("a", affinity=preference(nodes={1: both, 100: in_zones("z1"), 50: {}})))
+    zone = Requirement(ZONE, "In", ("z1",))
+    assert made.preferences == Preferences(
+        nodes=(
+            PreferredNodes(1, (Requirement(ZONE, "In", ("z1", "z2")), Requirement(FIELD_NAME, "In", ("n1",)))),
+            PreferredNodes(100, (zone,)),
+            # A term that says nothing selects no node.
+            PreferredNodes(50, (NEVER,)),
+        )
+    )
+    assert made.node_affinity == ()
+
+
+def test_equal_preferences_are_one_object():
+    # Thousands of pods have the same, and they are compared by identity.
+    one, other = (parse_pod(pod(name, affinity=preference(nodes={1: in_zones("z1")}))) for name in "ab")
+    assert one.preferences is other.preferences
+    assert parse_pod(pod("a")).preferences is parse_pod(pod("b")).preferences
 
 
 @pytest.mark.parametrize(
@@ -122,6 +163,25 @@ def test_spreading_as_a_wish_is_left_out():
         (
             {"topologySpreadConstraints": [SPREAD | {"whenUnsatisfiable": "Never"}]},
             "[0].whenUnsatisfiable: 'Never' is not one of DoNotSchedule, ScheduleAnyway",
+        ),
+        *(
+            ({"affinity": preference(**{kind: {weight: term}})}, f"[0].weight: {weight} is not between 1 and 100")
+            for kind, term in (("nodes", in_zones("z")), ("near", {"topologyKey": "zone"}), ("away", {}))
+            for weight in (0, -1, 101)
+        ),
+        ({"affinity": {"nodeAffinity": {PREFERRED: [{}]}}}, f"nodeAffinity.{PREFERRED}[0].weight: 0 is not between"),
+        ({"affinity": {"nodeAffinity": {PREFERRED: {}}}}, f"nodeAffinity.{PREFERRED}: {{}} is not a list"),
+        (
+            {"affinity": preference(near={1: {"labelSelector": APP}})},
+            f"podAffinity.{PREFERRED}[0].podAffinityTerm.topologyKey: a name is needed",
+        ),
+        (
+            {"affinity": preference(nodes={1: {"matchExpressions": [{"key": "a", "operator": "Is"}]}})},
+            f"nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0].operator: 'Is' is not one of In, NotIn, Exists",
+        ),
+        (
+            {"topologySpreadConstraints": [SPREAD | {"whenUnsatisfiable": "ScheduleAnyway", "maxSkew": 0}]},
+            "[0].maxSkew: 0 is not 1 or more",
         ),
         ({"affinity": {"podAffinity": {REQUIRED: [{}]}}}, f"podAffinity.{REQUIRED}[0].topologyKey: a name is needed"),
     ],

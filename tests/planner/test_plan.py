@@ -43,7 +43,7 @@ def test_what_is_bought_is_told_completely():
         ("default", "a", "uid-a", "rs", 16),
         ("default", "b", "uid-b", "", 16),
     ]
-    assert bought.why == "For 2 pods of pool default: cpu 100 %, memory 50 %"
+    assert bought.why == "For 2 pods of pool default: cpu 100 %, memory 50 %; next: cx42 for 0.017"
 
 
 def test_the_most_useful_machines_come_first():

@@ -8,7 +8,7 @@ from planner.volumes import resolve
 from tests.planner.disks import claim, storage_class, using, volume
 from tests.planner.reading import Json
 from tests.planner.scenes import apart, before, pod
-from tests.planner.wishes import HOST, ZONE, affinity, spread, term
+from tests.planner.wishes import HOST, ZONE, affinity, in_zones, preference, soft_spread, spread, term
 
 
 def ports(host: int, **more: str) -> list[Json]:
@@ -45,6 +45,15 @@ def test_what_a_pod_asks_for_tells_it_apart():
         pod("a", containers=ports(80, protocol="UDP")),
     ]
     assert len({key(raw) for raw in differing}) == len(differing)
+
+
+def test_preferences_do_not_tell_pods_apart():
+    # They never decide whether a pod finds a place: neither a seat nor a back-off is about them.
+    wish = preference(nodes={1: in_zones("z1")}, near={1: term(ZONE, {"app": "x"})}, away={1: term(HOST, {"app": "x"})})
+    fond = pod("a", affinity=wish, topologySpreadConstraints=[soft_spread(app="x")])
+    assert key(fond) == key(pod("b"))
+    made = [parse_pod(raw) for raw in (fond, pod("b"), pod("c", labels={"app": "x"}))]
+    assert len(group(made, ClassKeys(), made)) == 1
 
 
 def test_the_toleration_of_a_reservation_does_not_tell_a_pod_from_its_successor():

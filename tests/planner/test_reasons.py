@@ -29,8 +29,8 @@ def test_too_large_names_the_nearest_type_and_what_it_lacks():
         (
             "TooLarge",
             (
-                "no machine of pool default is large enough; on cx42 cpu is short by 2 (asks for 10, 8 usable), "
-                "memory is short by 4Gi (asks for 20Gi, 16Gi usable)"
+                "no machine of pool default is large enough for cpu 10, memory 20Gi; "
+                "cx42: cpu short by 2, memory short by 4Gi"
             ),
             "cx42",
         )
@@ -41,13 +41,27 @@ def test_the_nearest_type_lacks_the_fewest_resources():
     kinds = [server_type("wide", capacity={"cpu": "4", "memory": "1Ti"}), server_type("cx42")]
     ((code, message, kind),) = reasons(pod("a", "9", "200Gi"), ("wide", "cx42"), kinds)
     assert (code, kind) == ("TooLarge", "wide")
-    assert "cpu is short by 5 (asks for 9, 4 usable)" in message
+    assert message.endswith(
+        " for cpu 9, memory 200Gi; wide: cpu short by 5; cx42: cpu short by 1, memory short by 184Gi"
+    )
+
+
+def test_each_kind_of_miss_is_told_once_and_three_at_most():
+    # 12 vCPU and 40 GiB: each of a to d lacks another mix, e as much as a, f more than a of both.
+    sizes = {"a": (11, 20), "b": (10, 25), "c": (9, 30), "d": (8, 35), "e": (11, 20), "f": (6, 8)}
+    kinds = [server_type(n, capacity={"cpu": str(c), "memory": f"{m}Gi"}) for n, (c, m) in sizes.items()]
+    ((_, message, kind),) = reasons(pod("a", "12", "40Gi"), tuple(sizes), kinds)
+    assert message.partition("; ")[2] == (
+        "c: cpu short by 3, memory short by 10Gi; d: cpu short by 4, memory short by 5Gi; "
+        "b: cpu short by 2, memory short by 15Gi"
+    )
+    assert kind == "c"
 
 
 def test_a_device_that_no_machine_has():
     ((code, message, _),) = reasons(pod("a", requests={"nvidia.com/gpu": "1"}))
     assert code == "TooLarge"
-    assert "nvidia.com/gpu is short by 1 (asks for 1, 0 usable)" in message
+    assert message.endswith(" for nvidia.com/gpu 1; cx22: nvidia.com/gpu short by 1")
 
 
 @pytest.mark.parametrize(
@@ -114,22 +128,18 @@ def test_a_claim_that_no_machine_can_have(annotations, provisioner, words):
     assert reason.message.startswith(words)
 
 
-def test_a_max_that_is_reached_is_named():
-    ((code, message, kind),) = reasons(pod("a", "9"), types=("cx22",), limits={"max": 1}, kinds=())[:1]
-    assert code == "TooLarge"
+def test_a_max_that_is_reached_is_named_with_what_raising_it_brings():
     given = Scene(classes=[node_class()], pods=[pod("a", "2"), pod("b", "2")])
     given.pools = [pool(types=["cx22"], limits={"max": 1})]
     (unplaced,) = plan(given.snapshot()).unplaced
     assert [(r.code, r.message) for r in unplaced.reasons] == [
-        ("LimitReached", "pool default is at its max of 1 machines")
+        ("LimitReached", "pool default is at its max of 1 machines; raising it by 1 places 1 pod, on a cx22")
     ]
     given.pools = [pool(types=[{"name": "cx22", "max": 1}])]
     (unplaced,) = plan(given.snapshot()).unplaced
     assert [(r.code, r.message, r.server_type) for r in unplaced.reasons] == [
-        ("LimitReached", "pool default is at its max of 1 machines of type cx22", "cx22")
+        ("LimitReached", "pool default is at its max of 1 machines of type cx22; raising it by 1 places 1 pod", "cx22")
     ]
-    assert kind == "cx22"
-    assert message
 
 
 def test_limits_and_missing_capacity_are_both_told():

@@ -6,6 +6,7 @@ from tests.planner.reading import REQUIRED, Json
 
 ZONE = "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def term(topology_key: str, labels: dict[str, str] | None = None, **more: Any) -> Json:
@@ -24,6 +25,30 @@ def affinity(*, near: Json | None = None, away: Json | None = None, fields: Json
     if fields is not None:
         made["nodeAffinity"] = {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [fields]}]}}
     return made
+
+
+def in_zones(*zones: str, key: str = ZONE) -> Json:
+    """Return a term of node affinity."""
+    return {"matchExpressions": [{"key": key, "operator": "In", "values": list(zones)}]}
+
+
+def preference(
+    *, nodes: dict[int, Json] | None = None, near: dict[int, Json] | None = None, away: dict[int, Json] | None = None
+) -> Json:
+    """Return the affinity of a pod with preferred terms by their weights."""
+    made: Json = {}
+    if nodes:
+        made["nodeAffinity"] = {PREFERRED: [{"weight": w, "preference": one} for w, one in nodes.items()]}
+    if near:
+        made["podAffinity"] = {PREFERRED: [{"weight": w, "podAffinityTerm": one} for w, one in near.items()]}
+    if away:
+        made["podAntiAffinity"] = {PREFERRED: [{"weight": w, "podAffinityTerm": one} for w, one in away.items()]}
+    return made
+
+
+def soft_spread(topology_key: str = ZONE, max_skew: int = 1, app: str | None = None, **more: Any) -> Json:
+    """Return a spread constraint that shall hold if it can."""
+    return spread(topology_key, max_skew, app, whenUnsatisfiable="ScheduleAnyway", **more)
 
 
 def named(name: str, operator: str = "In") -> Json:

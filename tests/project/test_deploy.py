@@ -15,6 +15,7 @@ import yaml
 from api.keys import LABEL_POOL
 from tests.project.deploy_base import ROOT, one, rendered_base
 from worker.settings import Settings
+from worker.solver_child import COMPILED
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 INSTRUCTIONS = re.findall(
@@ -159,6 +160,19 @@ def test_the_image_starts_the_worker_as_the_pod_expects(pod):
     mounts = {mount["mountPath"] for mount in pod["spec"]["containers"][0]["volumeMounts"]}
     assert variables["GROWTH_DATA_DIR"] in mounts
     assert given["EXPOSE"] == str(pod["spec"]["containers"][0]["ports"][0]["containerPort"])
+
+
+def test_kernels_are_compiled_for_every_node_and_found_where_the_pod_may_write(pod):
+    (build,) = (rest for name, rest in INSTRUCTIONS if name == "RUN" and "warm()" in rest)
+    at_build = dict(word.split("=", 1) for word in shlex.split(build) if word.startswith("NUMBA_"))
+    variables = dict(pair.split("=", 1) for pair in shlex.split(dict(INSTRUCTIONS)["ENV"]))
+    assert at_build["NUMBA_CACHE_DIR"] == str(Path("/opt/growth") / COMPILED.relative_to(sys.prefix))
+    # Where they differ, nothing that was compiled is found.
+    assert at_build["NUMBA_CPU_NAME"] == variables["NUMBA_CPU_NAME"] == "generic"
+    # In a folder that goes with its pod, for it must not outlive its image.
+    volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
+    mounts = {mount["mountPath"]: mount["name"] for mount in pod["spec"]["containers"][0]["volumeMounts"]}
+    assert "emptyDir" in volumes[mounts[str(Path(variables["NUMBA_CACHE_DIR"]).parent)]]
 
 
 def test_only_hashed_packages_get_into_the_image():

@@ -53,7 +53,11 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
         ("simulator/world.py", "import kubernetes", "Only activities.kube imports kubernetes"),
         ("planner/pack.py", "import temporalio", "Decisions know nothing"),
         ("benchmarks/problem.py", "import simulator.world", "Rooms import only rooms below them"),
-        ("worker/main.py", "import benchmarks.generator", "Nothing that runs needs what only development has"),
+        ("planner/pack.py", "import numpy", "Only planner.solver imports numpy, numba and ortools"),
+        ("worker/packer.py", "import numba", "Only planner.solver imports numpy, numba and ortools"),
+        ("activities/plan.py", "import planner.solver", "The optimiser is handed in, never imported"),
+        ("planner/plan.py", "import planner.solver", "The optimiser is handed in, never imported"),
+        ("worker/main.py", "import benchmarks.generator", "No command draws instances"),
     ],
 )
 def test_a_planted_import_breaks_its_contract(tmp_path: Path, file: str, planted: str, broken: str):

@@ -4,11 +4,14 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from tests.activities.test_kube import write_kubeconfig
 from tests.worker.conftest import answers, free_port
+from tests.worker.test_solver import is_alive
 from tests.worker.test_web import fetch
 
 RUN = [sys.executable, "-c", "from worker.cli import main; main()", "run", "--log-format", "console"]
@@ -51,6 +54,30 @@ def test_a_worker_without_temporal_waits_and_says_so_and_stops_at_once(waiting):
     assert time.monotonic() - began < 5
     assert "stopped" in told
     assert told.count("waiting for Temporal") <= 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_the_solver_runs_beside_the_worker_and_ends_with_it(waiting):
+    process, _, _ = waiting
+    deadline = time.monotonic() + 20
+    while not (solvers := solvers_of(process.pid)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert not any(map(is_alive, solvers))
+
+
+def solvers_of(worker: int) -> list[int]:
+    """Return the solver's processes that a worker has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == worker and b"worker.solver_child" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
 
 
 def test_what_cannot_be_used_is_told_in_one_line_before_anything_is_waited_for(environment, tmp_path):

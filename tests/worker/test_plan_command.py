@@ -63,13 +63,17 @@ def test_the_examples_as_json(capsys):
     assert made["optimal"] == (made["gapPercent"] == 0.0) == (made["lowerBoundPerHour"] == "0.04")
     assert {r["serverType"] for r in made["requests"]} == {"cx32"}
     first = made["requests"][0]
-    assert list(first) == ["name", "pool", "serverType", "location", "pricePerHour", "pods"]
+    assert list(first) == ["name", "pool", "serverType", "location", "pricePerHour", "pods", "why"]
     assert (first["name"], first["pool"], first["location"], first["pricePerHour"]) == (
         "default-new-1",
         "default",
         "fsn1",
         "0.01",
     )
+    # 3.75 of the 3.92 cores that DaemonSets and the system leave; a cx42 is the next that holds these pods.
+    assert (first["why"]["binding"], first["why"]["shares"]["cpu"]) == ("cpu", 0.9566)
+    cx42 = {"serverType": "cx42", "location": "fsn1", "pool": "default", "pricePerHour": "0.0232"}
+    assert (first["why"]["runnerUp"], first["why"]["cheaper"]) == (cx42, None)
     assert sum(len(r["pods"]) for r in made["requests"]) == 14
     reasons = {u["pod"]: [r["code"] for r in u["reasons"]] for u in made["unplaced"]}
     assert reasons == {
@@ -147,7 +151,7 @@ def test_the_table_for_people(capsys, tmp_path):
     assert text.startswith("IncompletePlacement  4 new machines for 14 pods, 2 pods without a place\n")
     assert "\x1b" not in text
     assert all(line == line.rstrip() for line in text.splitlines())
-    for words in ("To buy", "Without a place", "Pools", "TooLarge", "cpu is short by 8110m", "0.0400 EUR per hour"):
+    for words in ("To buy", "Without a place", "Pools", "TooLarge", "cx52: cpu short by 8110m", "0.0400 EUR per hour"):
         assert words in text
     for words in ("On machines that are there or coming", "To remove", "To cancel", "2026-03-01T12:01:00Z"):
         assert words in quiet
@@ -244,7 +248,7 @@ def test_one_pod_explained_as_data(capsys, tmp_path):
     told = planned(capsys, POOL, written(tmp_path, EXPLAINED), explain="default/api")
     assert list(told) == ["apiVersion", "pod", "new", "reasons", "nodes", "offerings"]
     assert (told["pod"], told["reasons"]) == ("default/api", [])
-    assert list(told["new"]) == ["pool", "serverType", "location", "pricePerHour"]
+    assert list(told["new"]) == ["pool", "serverType", "location", "pricePerHour", "why"]
     assert told["nodes"] == [
         {"fits": False, "reason": "Insufficient cpu", "example": "3 requested, 1 free", "members": ["full", "fuller"]}
     ]

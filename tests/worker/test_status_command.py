@@ -93,7 +93,7 @@ def test_pools_demand_and_machines_are_told():
         "4 pods that the scheduler cannot place: 1 onto machines that are coming, "
         "2 onto 2 machines that the next round buys, 1 without a place\nWithout a place: 1 TooLarge\n"
     ) in text
-    assert "cpu is short by 52 (asks for 60, 8 usable)" in text
+    assert "large enough for cpu 60; cx42: cpu short by 52" in text
     assert " ".join(row(text, COMING, "default")[2:]) == "cx22 fsn1 boots, due by 12:09:00 0 0.0066"
     assert " ".join(row(text, "at-work")[2:]) == "cx22 fsn1 Ready 1 0.0066"
     assert " ".join(row(text, "idle")[2:]) == "cx22 fsn1 Ready, idle for 3m 0 0.0066"

@@ -37,6 +37,7 @@ def test_a_pod_that_a_machine_is_bought_for():
     assert "Machines for it may come from pool default." in text
     # cx22 costs 0.0066 and is the cheapest of the pool's that takes both.
     assert "The next round buys a cx22 in fsn1 of pool default at 0.0066 EUR per hour for it and 1 other pod" in text
+    assert "For 2 pods of pool default: cpu 50 %, memory 25 %; next: cx32 for 0.0106." in text
 
 
 def test_a_pod_with_a_seat_on_a_coming_machine():
@@ -62,7 +63,8 @@ def test_a_pod_without_a_place_and_its_back_off():
         ToldEvent("2026-03-01T11:30:00Z", "BackOff", "8 rounds in a row found no place: left out until 12:30"),
     ]
     text = about("big", sight(scene(pods=[pod("big", "60")])), events)
-    assert "No place is found for it:\n  TooLarge: no machine of pool default is large enough; on cx42" in text
+    assert "No place is found for it:\n  TooLarge: no machine of pool default is large enough for cpu 60; " in text
+    assert "; cx42: cpu short by 52\n" in text
     assert "scaleUp.podBackoff" in text
     assert "Back-off, told at 2026-03-01T11:30:00Z: 8 rounds in a row found no place: left out until 12:30" in text
     assert "What Growth told of it last:\n  2026-03-01T11:00:00Z  TooLarge: no machine is large enough\n" in text
@@ -298,14 +300,14 @@ def growth(monkeypatch, capsys, *words):
     return ended.value.code, out, err
 
 
-def event(name: str, reason: str, note: str, *, controller: str = "growth.dev/growth", minute: int = 0):
+def event(name: str, reason: str, note: str, *, kind="Pod", controller="growth.dev/growth", minute: int = 0):
     body = {
         "metadata": {"name": f"{name}.{reason}".lower(), "namespace": "default"},
         "eventTime": format_timestamp(NOW + timedelta(minutes=minute)),
         "reportingController": controller,
         "reason": reason,
         "note": note,
-        "regarding": {"kind": "Pod", "name": name, "namespace": "default"},
+        "regarding": {"kind": kind, "name": name, "namespace": "default"},
     }
     return EVENTS, body
 
@@ -352,17 +354,20 @@ def test_events_that_may_not_be_read_stop_nothing(cluster, monkeypatch, capsys):
 
 
 def test_nodes_requests_and_removals_of_a_cluster(cluster, monkeypatch, capsys):
-    asyncio.run(
-        cluster.fill(scene(nodes=[node("m-1")], requests=[request("m-2", phase="Unmet")], removals=[removal("m-1")]))
-    )
+    requests = [request("m-1", phase="Ready"), request("m-2", phase="Unmet")]
+    told = event("m-1", "Requested", "cx22 in fsn1; next: cx32", kind="NodeRequest")
+    asyncio.run(cluster.fill(scene(nodes=[node("m-1")], requests=requests, removals=[removal("m-1")]), told))
     for kind, name, beginning in (
         ("node", "m-1", "Node m-1: bought by Growth"),
+        ("request", "m-1", "NodeRequest m-1: "),
         ("request", "m-2", "NodeRequest m-2: "),
         ("removal", "m-1", "NodeRemovalRequest m-1: "),
     ):
         code, out, err = growth(monkeypatch, capsys, "why", kind, name)
         assert (code, err) == (0, "")
         assert out.startswith(beginning)
+        why = "\nWhy it was bought, told at 2026-03-01T12:00:00Z: cx22 in fsn1; next: cx32.\n"
+        assert (why in out) == (kind != "removal" and name == "m-1")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from planner.model import Snapshot
 from planner.plan import plan
 from worker.demo.scene import CURRENCY_SIGN
 from worker.demo.tables import plain
+from worker.packer import packer
 
 LABEL: Final = (
     "The others are their published rules, run on the same pods, machines and prices (benchmarks/peers), "
@@ -47,7 +48,7 @@ def compare(snapshot: Snapshot) -> Comparison:
     }
     return Comparison(
         peers=tuple(Bought(who, one.machines, one.cost_per_hour, one.placed) for who, one in purchases.items()),
-        lower_bound_per_hour=plan(snapshot).lower_bound_per_hour,
+        lower_bound_per_hour=plan(snapshot, packer()).lower_bound_per_hour,
     )
 
 

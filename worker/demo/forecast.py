@@ -8,6 +8,7 @@ from planner.plan import plan
 from simulator.workloads import Workload
 from simulator.world import World
 from worker.demo.scene import SoldOut
+from worker.packer import packer
 from worker.ports import utc_now
 
 
@@ -38,6 +39,6 @@ async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snaps
 
 async def first_choice(objects: list[Object], workloads: list[Workload]) -> SoldOut:
     """Return the offering that the first plan for these pods would miss most: the dearest that it buys."""
-    planned = plan(await snapshot_of(objects, workloads))
+    planned = plan(await snapshot_of(objects, workloads), packer())
     dearest = max(planned.requests, key=lambda request: (request.price_per_hour, request.server_type))
     return SoldOut(dearest.server_type, dearest.location)

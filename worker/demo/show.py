@@ -17,6 +17,7 @@ from worker.demo.screen import Screen
 from worker.demo.story import Story
 from worker.demo.watch import Watch
 from worker.embedded import embedded_temporal
+from worker.packer import packer
 from worker.ports import WATCHED, ports_on, utc_now
 from worker.settings import Settings
 from worker.temporal import connect
@@ -48,7 +49,8 @@ async def show(screen: Screen, *, seed: int, keep: bool = False) -> None:
             world = World(now=utc_now, seed=seed)
             await world.apply(*objects(sold_out))
             cache = Cache(world.cluster, WATCHED)
-            ports = ports_on(world.cluster, cache, cluster_name=CLUSTER_NAME, namespace=NAMESPACE)
+            # The forecast's: what it found to be missed most is what rounds buy.
+            ports = ports_on(world.cluster, cache, cluster_name=CLUSTER_NAME, namespace=NAMESPACE, packer=packer())
             async with asyncio.TaskGroup() as group:
                 loops = [group.create_task(world.run()), group.create_task(Story(world, screen).tell())]
                 async with at_work(client, ports, cache, owns_server=True):

@@ -1,0 +1,54 @@
+"""Judges a purchase by the words of its problem, whoever made it: no rule, packer or program of any side is asked."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from benchmarks.problem import Purchase
+
+
+class WrongPurchase(Exception):
+    """A plan does what its problem forbids; the text says what."""
+
+
+def check(purchase: Purchase) -> None:
+    """Do nothing for a purchase that keeps all rules.
+
+    Raises:
+        WrongPurchase: it breaks some; the text names the first of them.
+    """
+    broken = list(violations(purchase))
+    if broken:
+        raise WrongPurchase(f"{len(broken)} rules are broken, first: {broken[0]}")
+
+
+def violations(purchase: Purchase) -> Iterator[str]:
+    """Yield every rule that the purchase breaks, as a sentence; nothing is a clean bill."""
+    problem, packing = purchase.problem, purchase.problem.packing
+    placed: Counter[int] = Counter()
+    bought: Counter[int] = Counter()
+    for number, machine in enumerate(purchase.packing.nodes):
+        where = f"machine {number}, {problem.offerings[machine.bin]}"
+        placed.update(machine.counts)
+        bought.update(packing.bins[machine.bin].limits)
+        for resource in problem.resources:
+            there = problem.capacity(machine.bin, resource)
+            taken = sum(pods * problem.demand(i, resource) for i, pods in machine.counts.items())
+            if taken > there:
+                yield f"{where}: {taken} of {resource} is taken, and {there} is there"
+        for i, pods in machine.counts.items():
+            most = packing.groups[i].per_node
+            if pods < 1:
+                yield f"{where}: {pods} pods of class {i}"
+            if machine.bin not in packing.groups[i].bins:
+                yield f"{where}: class {i} may not run there"
+            if most is not None and pods > most:
+                yield f"{where}: {pods} pods of class {i}, of which {most} may share a machine"
+            for other in sorted(packing.groups[i].apart.intersection(machine.counts)):
+                yield f"{where}: classes {i} and {other} may not share a machine"
+    for i, group in enumerate(packing.groups):
+        left = purchase.packing.unplaced.get(i, 0)
+        if left < 0 or placed[i] + left != group.count:
+            yield f"class {i} has {group.count} pods; {placed[i]} are placed and {left} are not"
+    for limit, number in bought.items():
+        if number > packing.limits[limit]:
+            yield f"{number} machines count towards bound {limit}, which is {packing.limits[limit]}"

@@ -1,0 +1,92 @@
+"""The tables of `make bench`: Growth's plans and their aims, and what simpler rules buy."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Final
+
+from rich.table import Table
+
+from benchmarks.catalogue import HOURS
+from benchmarks.comparison import RULES, Comparison
+from benchmarks.quality import Quality
+from benchmarks.rows import MOST_BYTES, Row
+
+_MEBIBYTE: Final = 1 << 20
+
+
+def plans(
+    rows: Sequence[Row], found: Sequence[Comparison], qualities: Mapping[str, Quality], *, is_aimed: bool
+) -> Table:
+    """Return Growth's plans, with the aims that were missed if the rows have aims at all."""
+    table = Table(title="Growth's plans", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("pods x shapes")
+    heads = ("over bound", "aim", "no machine", "machines", "EUR per month", "seconds", "first", "MiB")
+    for head in heads:
+        table.add_column(head, justify="right")
+    table.add_column("missed")
+    for row, one in zip(rows, found, strict=True):
+        run = one.run
+        table.add_row(
+            str(one.case),
+            f"{one.over:.2%}",
+            row.target if is_aimed else "",
+            f"{one.growth.unplaced:,}" if one.growth.unplaced else "",
+            f"{one.growth.machines:,}",
+            f"{one.growth.cost_per_hour * HOURS:,.2f}",
+            f"{run.seconds:.2f}",
+            f"{run.first_seconds:.2f}",
+            f"{run.peak_bytes / _MEBIBYTE:.0f}",
+            ", ".join(_missed(row, one, qualities[str(one.case)])) if is_aimed else "",
+        )
+    return table
+
+
+def _missed(row: Row, found: Comparison, quality: Quality) -> Iterator[str]:
+    over = quality.cost / quality.best - 1 if row.is_of_best else found.over
+    if over > row.over:
+        yield f"{over:.2%} over {'the best' if row.is_of_best else 'the bound'}"
+    if found.run.seconds > row.seconds:
+        yield f"in {row.seconds:.0f} s"
+    if found.run.first_seconds > row.first_seconds:
+        yield f"first in {row.first_seconds} s"
+    if found.run.peak_bytes > MOST_BYTES:
+        yield f"{MOST_BYTES // _MEBIBYTE} MiB"
+
+
+def ratios(found: Sequence[Comparison]) -> Table:
+    """Return what each rule's plans cost over Growth's, or how many pods more they place."""
+    title = "\nCost over Growth's"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("pods x shapes")
+    for name in RULES:
+        table.add_column(name, justify="right")
+    for one in found:
+        table.add_row(str(one.case), *(_told(one, name) for name in RULES))
+    return table
+
+
+def _told(found: Comparison, rule: str) -> str:
+    ratio = found.ratio(rule)
+    if ratio is not None:
+        return f"{ratio:.3f}"
+    if rule not in found.rules:
+        return "too long"
+    return f"{found.rules[rule].placed - found.growth.placed:+,} pods"
+
+
+def means(found: Sequence[Comparison], seeds: int) -> Table:
+    """Return the mean of each figure over the seeds of each row."""
+    table = Table(
+        title=f"\nMeans over {seeds} seeds", title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
+    table.add_column("pods x shapes")
+    for name in ("over bound", *RULES):
+        table.add_column(name, justify="right")
+    for k in range(0, len(found), seeds):
+        alike = found[k : k + seeds]
+        case = replace(alike[0].case, recipe=replace(alike[0].case.recipe, seed=0))
+        known = [[ratio for one in alike if (ratio := one.ratio(name)) is not None] for name in RULES]
+        shown = [f"{fmean(one):.3f}" if len(one) == len(alike) else "" for one in known]
+        table.add_row(str(case), f"{fmean(one.over for one in alike):.2%}", *shown)
+    return table

@@ -1,0 +1,79 @@
+"""Karpenter's own scheduler, run on a problem's file by a small Go program (benchmarks/peers/karpenter_real).
+
+The program builds Pods, NodePools and instance types from the file, calls the scheduler as Karpenter's
+provisioner does, and takes for each machine the cheapest offering that is left for it.
+"""
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from benchmarks.answer import Answer, read_answer
+from benchmarks.catalogue import Machine
+from benchmarks.go_program import binary
+from benchmarks.instance import DEDICATED
+from benchmarks.problem import Problem
+from benchmarks.problem_file import Pool
+
+MODULE: Final = Path(__file__).parent / "karpenter_real"
+OPEN: Final = "open pool"
+CHEAP: Final = "cx+cax"
+EXPERT: Final = "an expert's pools"
+SET_UPS: Final = (OPEN, CHEAP, EXPERT)
+
+_CHEAP_FAMILIES: Final = ("cx", "cax")
+_BEST: Final = ("cx32", "cax21", "cax31", "cax41")
+"""Types that someone who has compared prices per core and per GB would take first."""
+_LONGEST_SECONDS: Final = 300
+"""The scheduler stops by itself after a minute; before and after it, objects are built and counted."""
+
+
+class KarpenterFailed(Exception):
+    """The program gave no answer; the text holds what it said."""
+
+
+def set_ups(problem: Problem, machines: Sequence[Machine]) -> Mapping[str, Sequence[Pool]]:
+    """Return the pools of each set-up for a problem; what is behind a taint is for pods that fit on nothing cheap."""
+    cheap = {b for b, machine in enumerate(machines) if machine.family in _CHEAP_FAMILIES}
+    others = tuple(i for i, group in enumerate(problem.packing.groups) if not group.bins & cheap)
+
+    def pool(name: str, weight: int, has: Callable[[Machine], bool], tolerating: tuple[int, ...] | None = None) -> Pool:
+        types = tuple(dict.fromkeys(machine.name for machine in machines if has(machine)))
+        return Pool(name=name, weight=weight, types=types, tolerating=tolerating)
+
+    def is_cheap(machine: Machine) -> bool:
+        return machine.family in _CHEAP_FAMILIES
+
+    def is_best(machine: Machine) -> bool:
+        return machine.name in _BEST
+
+    return {
+        OPEN: [pool("all", 1, lambda _: True)],
+        CHEAP: [pool("cheap", 50, is_cheap), pool("others", 1, lambda m: not is_cheap(m), others)],
+        EXPERT: [
+            pool("best", 50, is_best),
+            pool("cheap", 10, lambda m: is_cheap(m) and not is_best(m)),
+            pool("dedicated", 1, lambda m: m.family == DEDICATED, others),
+        ],
+    }
+
+
+def run(path: Path, problem: Problem, set_up: str, seed: int) -> Answer:
+    """Return what Karpenter's scheduler would launch for a file with one of its set-ups.
+
+    Args:
+        path: the problem's file, with its set-ups.
+        problem: what is in it.
+        set_up: the name of one of them.
+        seed: what the pods' random uids are drawn from; ties between pods follow from them.
+
+    Raises:
+        BuildError: there is no Go to build it with.
+        KarpenterFailed: the program ended without an answer.
+    """
+    command = [str(binary(MODULE)), str(path), set_up, str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LONGEST_SECONDS)  # noqa: S603 - built from our own source
+    if done.returncode:
+        raise KarpenterFailed(f"{set_up}, seed {seed}: {done.stderr[-2000:]}")
+    return read_answer(problem, done.stdout)

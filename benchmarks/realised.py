@@ -1,0 +1,123 @@
+"""What plans cost once kube-scheduler has had its way, with reservations and without.
+
+    python -m benchmarks.realised --seeds 0 1 2
+    python -m benchmarks.realised --packer greedy --pods 200 --shapes 20
+
+Pods and machines are the benchmark's. The scheduler is a model of the default profile: benchmarks/default_scheduler.py.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Annotated, Final, Literal
+
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.catalogue import HOURS
+from benchmarks.closed_loop import Course, LeftOver, Realised, realise
+from benchmarks.generator import BadRecipe, Recipe, draw
+from benchmarks.objects import snapshot_of
+from planner.pack import pack
+from planner.packing import Packer
+from planner.solver.solve import solve
+
+RECIPES: Final = tuple(
+    Recipe(pods=pods, shapes=shapes, mix=mix)
+    for pods, shapes in ((300, 30), (1000, 50), (1000, 500))
+    for mix in (False, True)
+)
+PACKERS: Final[Mapping[str, Packer]] = {"greedy": pack, "solver": solve}
+COURSES: Final = {
+    "reserved": Course(reserves=True, together=False),
+    "reserved, all Ready at once": Course(reserves=True, together=True),
+    "not reserved": Course(reserves=False, together=False),
+    "not reserved, all Ready at once": Course(reserves=False, together=True),
+}
+"""Without a word, machines turn Ready one after the other, in random order."""
+_WIDTH_WITHOUT_TERMINAL: Final = 120
+_COLUMNS: Final[Mapping[str, Callable[[Realised], str]]] = {
+    "machines": lambda found: f"{found.machines:,}",
+    "EUR per month": lambda found: f"{found.cost_per_hour * HOURS:,.2f}",
+    "ratio to plan": lambda found: f"{found.ratio:.3f}",
+    "elsewhere than planned": lambda found: f"{found.astray:,}",
+    "left over": lambda found: f"{found.left_over:,}",
+    "rounds": lambda found: str(found.rounds),
+}
+
+app = App(name="benchmarks.realised")
+
+
+@app.default
+def main(
+    *,
+    packer: Literal["greedy", "solver"] = "solver",
+    seeds: Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="")] = (0,),
+    pods: int | None = None,
+    shapes: int | None = None,
+    mix: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Print a table for each of six problems, or for one of your own: what a plan costs, and what came of it.
+
+    Args:
+        packer: who packs: the optimiser, or the greedy packer that stands in for it.
+        seeds: one problem each; also the order in which machines turn Ready and pods come up.
+        pods: how many pods, for a problem of your own.
+        shapes: how many different ones; without it, every pod is one of its own.
+        mix: with constraints beyond architecture.
+
+    Raises:
+        BadRecipe: there is no such problem; says what to change.
+        LeftOver: pods of a problem have no place in the end.
+    """
+    if pods is None and (shapes is not None or mix):
+        raise BadRecipe("a problem of your own needs --pods")
+    recipes = RECIPES if pods is None else (Recipe(pods=pods, shapes=shapes, mix=mix),)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH_WITHOUT_TERMINAL)
+    of_all: dict[str, list[Realised]] = {name: [] for name in COURSES}
+    for recipe in (replace(one, seed=seed) for one in recipes for seed in seeds):
+        snapshot = snapshot_of(draw(recipe))
+        found = {
+            name: realise(snapshot, PACKERS[packer], replace(course, seed=recipe.seed))
+            for name, course in COURSES.items()
+        }
+        console.print(_table(recipe, found))
+        console.print()
+        for name, one in found.items():
+            of_all[name].append(one)
+    means = ", ".join(f"{name} {_mean(found):.3f}" for name, found in of_all.items())
+    console.print(f"Mean ratio to plan: {means}")
+
+
+def _table(recipe: Recipe, found: Mapping[str, Realised]) -> Table:
+    table = Table(title=str(recipe), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("machines are")
+    for heading in _COLUMNS:
+        table.add_column(heading, justify="right")
+    first = next(iter(found.values()))
+    planned = replace(
+        first,
+        cost_per_hour=first.planned_per_hour,
+        machines=first.planned_machines,
+        astray=0,
+        left_over=0,
+        rounds=1,
+    )
+    for name, one in {"planned": planned, **found}.items():
+        table.add_row(name, *(tell(one) for tell in _COLUMNS.values()))
+    return table
+
+
+def _mean(found: Sequence[Realised]) -> float:
+    return fmean(float(one.ratio) for one in found)
+
+
+if __name__ == "__main__":
+    try:
+        app()
+    except (BadRecipe, LeftOver) as error:
+        sys.exit(f"benchmarks.realised: {error}")

@@ -1,0 +1,75 @@
+"""Growth and its peers on the same files, side by side: `make bench-peers`.
+
+    python -m benchmarks.side_by_side 1000x50 1000x50-mix --repetitions 9
+    python -m benchmarks.side_by_side --page docs/benchmarks.md
+
+Karpenter is its own scheduler, built from source; Cluster Autoscaler stands for its published rules.
+Every plan is checked before anything is told of it.
+"""
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import App, Parameter
+
+from benchmarks.checker import WrongPurchase
+from benchmarks.generator import BadRecipe, Recipe
+from benchmarks.go_program import BuildError
+from benchmarks.peers.karpenter_program import KarpenterFailed
+from benchmarks.side_by_side_page import NoPlace, keep, tables
+from benchmarks.sides import Effort, measure
+
+ROWS: Final = tuple(
+    f"{size}{mix}" for size in ("100x50", "1000x50", "1000x500", "10000x50", "10000x500") for mix in ("", "-mix")
+)
+_ROW: Final = re.compile(r"(\d+)x(\d+)(-mix)?", re.ASCII)
+
+app = App(name="benchmarks.side_by_side")
+
+
+@app.default
+def main(
+    *rows: str,
+    seeds: Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="")] = (0,),
+    repetitions: int = 5,
+    patience: float = 30.0,
+    page: Path | None = None,
+) -> None:
+    """Run both sides on the same files and print the tables.
+
+    Args:
+        rows: which problems, as PODSxSHAPES with "-mix" for constraints beyond architecture; without any, ten.
+        seeds: one problem each.
+        repetitions: how often each side plans a problem; Karpenter's pods have other random uids each time.
+        patience: above 1,000 pods, seconds of planning after which a side does not begin another run.
+        page: write the tables into this document, in place of those that are there, instead of printing them.
+
+    Raises:
+        BadRecipe: there is no such problem; says what to change.
+    """
+    if repetitions < 1:
+        raise BadRecipe(f"--repetitions {repetitions}: must be 1 or more")
+    effort = Effort(repetitions=repetitions, patience=patience)
+    recipes = [replace(recipe, seed=seed) for recipe in map(_recipe, rows or ROWS) for seed in seeds]
+    text = tables([measure(recipe, effort) for recipe in recipes])
+    if page is None:
+        sys.stdout.write(f"{text}\n")
+    else:
+        keep(page, text)
+
+
+def _recipe(row: str) -> Recipe:
+    matched = _ROW.fullmatch(row)
+    if matched is None:
+        raise BadRecipe(f"{row!r}: a row is PODSxSHAPES or PODSxSHAPES-mix, such as 1000x50-mix")
+    return Recipe(pods=int(matched[1]), shapes=int(matched[2]), mix=bool(matched[3]))
+
+
+if __name__ == "__main__":
+    try:
+        app()
+    except (BadRecipe, BuildError, KarpenterFailed, NoPlace, WrongPurchase) as error:
+        sys.exit(f"benchmarks.side_by_side: {error}")

@@ -1,0 +1,127 @@
+"""Runs Growth, Karpenter's scheduler and Cluster Autoscaler's rules on the file of one problem."""
+
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from benchmarks import growth_program
+from benchmarks.answer import Answer
+from benchmarks.checker import WrongPurchase, check
+from benchmarks.generator import Recipe, draw
+from benchmarks.instance import problem_of_instance
+from benchmarks.peers import karpenter_program
+from benchmarks.peers.cluster_autoscaler import EXPANDERS, Expander, cluster_autoscaler
+from benchmarks.problem import Problem, Purchase
+from benchmarks.problem_file import read, write
+from benchmarks.side_by_side_row import Row, Run, Way
+from planner.assemble import price_of
+from planner.bound import lower_bound
+
+GROWTH: Final = "Growth"
+_ALWAYS_REPEATED: Final = 1000
+"""Pods up to which every side gets all its runs, however long they take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How often a plan is made again."""
+
+    repetitions: int = 5
+    patience: float = 30.0
+    """Above 1,000 pods, seconds of planning after which a side does not begin another run."""
+
+    def is_spent(self, recipe: Recipe, answers: list[Answer]) -> bool:
+        """Return whether a side has had its runs."""
+        seconds = sum(answer.seconds for answer in answers)
+        return len(answers) >= self.repetitions or (recipe.pods > _ALWAYS_REPEATED and seconds >= self.patience)
+
+
+def measure(recipe: Recipe, effort: Effort) -> Row:
+    """Return what all sides buy for the problem of a recipe.
+
+    Raises:
+        BuildError: there is no Go to build Karpenter's scheduler with.
+        WrongPurchase: a plan breaks a rule of the problem, or costs less than is possible.
+    """
+    instance = draw(recipe)
+    problem = problem_of_instance(instance)
+    with tempfile.TemporaryDirectory(prefix="growth-benchmark-") as folder:
+        path = Path(folder) / "problem.json"
+        write(path, problem, instance.machines, karpenter_program.set_ups(problem, instance.machines))
+        programs: Mapping[str, Callable[[int], Answer]] = {
+            GROWTH: lambda _: growth_program.run(path, read(path)),
+            **{
+                f"Karpenter, {set_up}": partial(karpenter_program.run, path, read(path), set_up)
+                for set_up in karpenter_program.SET_UPS
+            },
+        }
+        answers = {who: _repeated(recipe, who, ask, effort) for who, ask in programs.items()}
+    least = _Least(problem, max(answer.purchase.packing.proven for answer in answers[GROWTH]))
+    return Row(
+        recipe,
+        (
+            *(_program(who, given, least) for who, given in answers.items()),
+            *(_rules(recipe, problem, name, least) for name in EXPANDERS),
+        ),
+    )
+
+
+def _repeated(recipe: Recipe, who: str, ask: Callable[[int], Answer], effort: Effort) -> list[Answer]:
+    answers: list[Answer] = []
+    while not effort.is_spent(recipe, answers):
+        sys.stderr.write(f"{recipe}: {who}, run {len(answers) + 1}\n")
+        answers.append(ask(len(answers)))
+        _check(recipe, who, answers[-1].purchase)
+    return answers
+
+
+def _check(recipe: Recipe, who: str, purchase: Purchase) -> None:
+    try:
+        check(purchase)
+    except WrongPurchase as error:
+        raise WrongPurchase(f"{recipe}: {who}: {error}") from error
+
+
+class _Least:
+    """What no plan for the same pods costs less than."""
+
+    def __init__(self, problem: Problem, proven: int) -> None:
+        self._problem = problem
+        counts = tuple(group.count for group in problem.packing.groups)
+        self._known = {counts: max(proven, lower_bound(problem.packing, counts))}
+        """By how many pods of each class are placed."""
+
+    def run(self, purchase: Purchase) -> Run:
+        """Return the figures of a purchase."""
+        groups = self._problem.packing.groups
+        placed = tuple(group.count - purchase.packing.unplaced.get(i, 0) for i, group in enumerate(groups))
+        if placed not in self._known:
+            self._known[placed] = lower_bound(self._problem.packing, placed)
+        least = price_of(self._known[placed])
+        if purchase.cost_per_hour < least:
+            raise WrongPurchase(f"a plan costs {purchase.cost_per_hour} an hour, less than the lower bound {least}")
+        return Run(
+            placed=purchase.placed,
+            machines=purchase.machines,
+            cost_per_hour=purchase.cost_per_hour,
+            least_per_hour=least,
+        )
+
+
+def _program(who: str, answers: list[Answer], least: _Least) -> Way:
+    runs = [
+        replace(least.run(answer.purchase), seconds=answer.seconds, peak_bytes=answer.peak_bytes, is_cut=answer.is_cut)
+        for answer in answers
+    ]
+    return Way(who=who, runs=tuple(runs), versions=answers[0].versions)
+
+
+def _rules(recipe: Recipe, problem: Problem, expander: Expander, least: _Least) -> Way:
+    who = f"Cluster Autoscaler's rules, {expander}"
+    purchase = cluster_autoscaler(problem, expander=expander)
+    _check(recipe, who, purchase)
+    return Way(who=who, runs=(least.run(purchase),), is_program=False)

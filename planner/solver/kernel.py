@@ -1,0 +1,39 @@
+"""How kernels are compiled and kept: `@kernel` in the place of numba's own decorator.
+
+Numba keeps compiled code by the one file that a function stands in, and does not see that a function which it
+calls has changed in another. Here what is kept belongs to all sources of this folder together.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+from numba import config, njit
+from numba.core.caching import InTreeCacheLocator, UserProvidedCacheLocator, UserWideCacheLocator
+
+_SOURCES: Final = hashlib.sha256(
+    b"\0".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+).digest()
+
+
+class _Stamp:
+    def get_source_stamp(self) -> bytes:
+        """Return what changes whenever a kernel may have."""
+        return _SOURCES
+
+
+class Named(_Stamp, UserProvidedCacheLocator):
+    """In the folder that NUMBA_CACHE_DIR names."""
+
+
+class Beside(_Stamp, InTreeCacheLocator):
+    """In `__pycache__` beside the source."""
+
+
+class OfUser(_Stamp, UserWideCacheLocator):
+    """In the user's cache folder."""
+
+
+config.CACHE_LOCATOR_CLASSES = ",".join(f"{one.__module__}.{one.__qualname__}" for one in (Named, Beside, OfUser))
+
+kernel: Final = njit(cache=True)

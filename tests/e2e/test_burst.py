@@ -1,0 +1,153 @@
+"""A thousand pods at once on a real control plane: what the plan says is what happens, and what it costs.
+
+Pods and machines are the benchmark's, fifty shapes with constraints of every kind that it draws. The real scheduler has
+its default profile.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client
+
+from activities.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODES
+from api.keys import LABEL_POOL, LABEL_SERVER_TYPE
+from api.money import format_price
+from benchmarks.generator import Recipe, draw
+from benchmarks.instance import Instance
+from benchmarks.objects import pod_of, server_types_of
+from planner.round import RoundResult
+from tests.load.masses import DEPLOYMENTS, create, node_class, pool
+from tests.load.stage import Stage, stage
+from tests.load.swap import check_end
+from workflows.messages import PLANNER
+from workflows.policies import PLAN_ROUND
+
+RECIPE = Recipe(pods=1000, shapes=50, mix=True)
+POOL = "default"
+"""It takes pods that ask for no pool."""
+BOOT_SECONDS = {"cx": 1, "cpx": 2, "cax": 3, "ccx": 4}
+"""By family, so that machines of one plan do not turn Ready together."""
+MOST = 1000
+"""Machines of the pool."""
+PATIENCE = 90
+"""Seconds for each step."""
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+
+@dataclass(frozen=True)
+class Bought:
+    """What a round bought, as it told of its plan."""
+
+    machines: int
+    cost_per_hour: Decimal
+
+
+def workload(i: int, instance: Instance) -> dict[str, Any]:
+    """Return a Deployment with all pods of a shape."""
+    shape, name = instance.shapes[i], f"shape-{i}"
+    drawn = pod_of(name, i, shape)
+    containers = [{**container, "image": "none"} for container in drawn["spec"]["containers"]]
+    spec = {**drawn["spec"], "containers": containers, "terminationGracePeriodSeconds": 0}
+    labels = {**drawn["metadata"]["labels"], "app": name}
+    return {
+        "metadata": {"name": name, "namespace": drawn["metadata"]["namespace"]},
+        "spec": {
+            "replicas": shape.count,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+
+
+def machines(instance: Instance) -> list[dict[str, Any]]:
+    """Return the server types, each with the time that it takes to boot."""
+    return [
+        {
+            **kind,
+            "pricePerHour": format_price(kind["pricePerHour"]),
+            "locations": [
+                {**place, "bootTime": f"{BOOT_SECONDS[kind['labels']['family']]}s"} for place in kind["locations"]
+            ],
+        }
+        for kind in server_types_of(instance)
+    ]
+
+
+async def rounds(temporal: Client) -> list[RoundResult]:
+    """Return what every round so far has told, as the planner's history has it."""
+    found: list[RoundResult] = []
+    async for run in temporal.list_workflows(f"WorkflowType = '{PLANNER}'"):
+        history = await temporal.get_workflow_handle(run.id, run_id=run.run_id).fetch_history()
+        scheduled = {
+            event.event_id: event.activity_task_scheduled_event_attributes.activity_type.name
+            for event in history.events
+            if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+        }
+        for event in history.events:
+            if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+                done = event.activity_task_completed_event_attributes
+                if scheduled[done.scheduled_event_id] == PLAN_ROUND:
+                    found += await temporal.data_converter.decode(done.result.payloads, [RoundResult])
+    return found
+
+
+def purchases(told: Sequence[RoundResult]) -> list[Bought]:
+    """Return what rounds bought: each tells how many machines of its plan come, and what the plan costs."""
+    matches = (re.search(r"(\d+) machines? to come for (\S+) EUR/h", one.summary) for one in told)
+    return [Bought(int(match[1]), Decimal(match[2])) for match in matches if match is not None]
+
+
+async def a_round_later(on: Stage) -> None:
+    """Return when a round has ended that began after this call; a change of the pool makes one at once."""
+    for most in (MOST + 1, MOST + 2):
+        # One may be under way that does not count; rounds do not overlap, so of two that end, the second does.
+        before = len(await rounds(on.temporal))
+        await on.cluster.patch(NODE_POOLS, POOL, [{"op": "add", "path": "/spec/limits/max", "value": most}])
+        async with asyncio.timeout(PATIENCE):
+            while len(await rounds(on.temporal)) == before:
+                await asyncio.sleep(0.5)
+
+
+async def burst(folder: Path) -> str:
+    """Let all pods come, then the pool, and return what came of it in one line; all that is promised is checked."""
+    instance = draw(RECIPE)
+    async with stage(folder, cluster="burst") as on:
+        seen = on.census
+        await create(on.cluster, DEPLOYMENTS, [workload(i, instance) for i in range(len(instance.shapes))])
+        await seen.until(lambda: len(seen.unschedulable) == RECIPE.pods, "all pods are unschedulable", PATIENCE)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await create(on.cluster, KWOK_NODE_CLASSES, [node_class(*machines(instance))])
+        names = [kind["name"] for kind in server_types_of(instance)]
+        await create(on.cluster, NODE_POOLS, [pool(POOL, *names, most=MOST, idle_after="1h", soft_grace="1h")])
+        await seen.until(lambda: len(seen.running) == RECIPE.pods, "all pods run", PATIENCE)
+        seconds = loop.time() - began
+        await check_end(on.cluster, seen, on.temporal, pods=RECIPE.pods, patience=PATIENCE)
+        await a_round_later(on)
+        await check_end(on.cluster, seen, on.temporal, pods=RECIPE.pods, patience=PATIENCE)
+
+        elsewhere = {name: node for name, node in seen.bound.items() if seen.first_seats.get(name) != node}
+        assert not elsewhere, "each pod runs on the machine that was bought for it"
+        assert set(seen.bound.values()) == seen.requests_ever, "nothing else was ever bought"
+        bought = purchases(await rounds(on.temporal))
+        prices = {machine.name: machine.price_per_hour for machine in instance.machines}
+        nodes = (await on.cluster.list(NODES, labels=f"{LABEL_POOL}={POOL}")).items
+        cost = sum((prices[node["metadata"]["labels"][LABEL_SERVER_TYPE]] for node in nodes), Decimal(0))
+        assert len(nodes) == sum(each.machines for each in bought)
+        assert cost == sum(each.cost_per_hour for each in bought)
+        return (
+            f"{RECIPE.pods} pods of {len(instance.shapes)} shapes, {seconds:.0f} s after their pool came: all run as "
+            f"planned, on {len(nodes)} machines for {cost} EUR/h, as planned in {len(bought)} rounds"
+        )
+
+
+def test_a_thousand_pods_run_as_planned_for_what_was_planned(tmp_path: Path):
+    print(f"\n{asyncio.run(burst(tmp_path))}")
