@@ -30,16 +30,14 @@ _LONG: Final = Effort(
     proof=2,
 )
 """For the best plan of rows that are judged by it: a minute or two each."""
-_LEGEND: Final = (
-    "over bound: what Growth's plan costs above what is proven that no plan can cost less than. aim: what that should be "
-    'at most; "of best": above the best plan known, in place of the bound. missed: aims that were not reached, of time '
-    "and memory, too; they are meant for two idle cores and a warm process. first: seconds until there is a plan at all."
-    "\nRatios: cost of another way over Growth's. Karpenter and Cluster Autoscaler (CA) stand for their published rules, "
-    "run here (benchmarks/peers), not for their programs. Prices are frozen test data, EUR net per month. Every plan is "
-    "checked by code of no side."
-    "\nAsserted: no row places fewer pods, costs more or proves less than benchmarks/quality.json says, 0.1 % aside. "
-    "Budgets count work, so that holds on any machine; seconds and memory are told, never asserted."
-)
+_LEGEND: Final = """\
+over bound: what Growth's plan costs above what it is proven that no plan can cost less than. aim: what that should
+be at most; "of best": above the best plan known, in place of the bound. missed: aims that were not reached, those of
+time and memory, too: they are meant for two idle cores and a warm process. first: seconds until there is any plan.
+Ratios: cost of another way over Growth's. Karpenter and Cluster Autoscaler (CA) stand for their published rules, run
+here (benchmarks/peers), not for their programs. Prices are frozen test data, EUR net per month. Every plan is checked.
+Asserted: no row places fewer pods, costs more or proves less than benchmarks/quality.json says, 0.1 % aside. Budgets
+count work, so that holds on any machine. Seconds and memory are told, never asserted."""
 
 app = App(name="benchmarks.compare")
 

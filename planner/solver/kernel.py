@@ -34,6 +34,10 @@ class OfUser(_Stamp, UserWideCacheLocator):
     """In the user's cache folder."""
 
 
-config.CACHE_LOCATOR_CLASSES = ",".join(f"{one.__module__}.{one.__qualname__}" for one in (Named, Beside, OfUser))
+_LOCATORS: Final = ",".join(f"{one.__module__}.{one.__qualname__}" for one in (Named, Beside, OfUser))
+
+
+# Read once, when the first function is decorated; numba's types do not name it.
+setattr(config, "CACHE_LOCATOR_CLASSES", _LOCATORS)  # noqa: B010
 
 kernel: Final = njit(cache=True)

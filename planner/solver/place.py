@@ -25,7 +25,7 @@ _SAME = 1e-6
 _RANK_COSTS = 1e-6
 _OTHERS, _OTHERS_CHANCE = 2, 0.4
 """Bins tried beside those of the emptied machines at most, and how often each is."""
-_BY_VALUE, _BY_DENSITY, _BY_SUM, _BY_SIZE, KINDS = 0, 1, 2, 3, 4
+_BY_VALUE, _BY_DENSITY, BY_SUM, _BY_SIZE, KINDS = 0, 1, 2, 3, 4
 """Orders in which a machine is filled: the worthiest pod first, the worthiest for its largest share of the
 machine, for the sum of its shares, or the largest."""
 
@@ -79,7 +79,7 @@ def _order(yard: Yard, b: int, worth: Floats, groups: Ints, kind: int, noise: fl
         value = np.log(worth[i] + 1e-12)
         if kind == _BY_DENSITY:
             value -= np.log(largest)
-        elif kind == _BY_SUM:
+        elif kind == BY_SUM:
             value -= np.log(total)
         elif kind == _BY_SIZE:
             value = np.log(largest)

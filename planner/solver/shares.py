@@ -49,7 +49,7 @@ class Shares(NamedTuple):
 
 def shares_of(yard: Yard, left: Ints, room: Ints, most_steps: int) -> Shares:
     """Return prices for `left` pods of each group after so many steps, or fewer where each takes long."""
-    looks = np.count_nonzero(left) * len(yard.paid)
+    looks = int(np.count_nonzero(left)) * len(yard.paid)
     steps = min(most_steps, max(_FEWEST_STEPS, most_steps * _LOOKS // max(1, looks)))
     rows, parts = _parts(yard, left)
     return Shares(*_walk(yard, left, room, rows, parts, steps))

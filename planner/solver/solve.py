@@ -21,6 +21,7 @@ from planner.solver.improve import improve
 from planner.solver.nodes import trim
 from planner.solver.question import Question, prices_of, question_of
 from planner.solver.relax import relaxed
+from planner.solver.rules import by_rules
 from planner.solver.shares import shares_of
 from planner.solver.start import constructed, filled_free, placed
 from planner.solver.whole import whole
@@ -36,6 +37,8 @@ _EMPTIED: Final = 16
 _CANDIDATES: Final = 3
 _BEFORE: Final = 0.25
 """Of the work of improving, what goes into the best construction before the relaxation."""
+_MOST_FOR_RULES: Final = 2000
+"""Up to so many pods, the rules of the peers take some 0.1 s; with more, the bound alone tells that they are dearer."""
 _FEW_PODS: Final = 300
 """Up to so many, the greedy packer takes some 0.1 s, and its answer is one more to begin with."""
 
@@ -86,7 +89,10 @@ def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer
     if question.is_paid and answer.missing.any():
         if answer.count:
             prices = _prices(question, answer.missing, answer.room)
-        paid = constructed(question, prices, answer.missing, answer.room, known)
+        left, room = answer.missing, answer.room
+        paid = constructed(question, prices, left, room, known)
+        if int(left.sum()) <= _MOST_FOR_RULES:
+            paid = min([paid, *by_rules(question, prices, left, room)], key=lambda one: one.score(yard))
         answer = joined(answer, paid, question.width)
     answers = [answer]
     if greedy is not None:

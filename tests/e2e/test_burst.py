@@ -82,9 +82,10 @@ def machines(instance: Instance) -> list[dict[str, Any]]:
 
 
 async def rounds(temporal: Client) -> list[RoundResult]:
-    """Return what every round so far has told, as the planner's history has it."""
+    """Return what every round so far has told, the first one first, as the planner's history has it."""
     found: list[RoundResult] = []
-    async for run in temporal.list_workflows(f"WorkflowType = '{PLANNER}'"):
+    runs = [run async for run in temporal.list_workflows(f"WorkflowType = '{PLANNER}'")]
+    for run in sorted(runs, key=lambda run: run.start_time):
         history = await temporal.get_workflow_handle(run.id, run_id=run.run_id).fetch_history()
         scheduled = {
             event.event_id: event.activity_task_scheduled_event_attributes.activity_type.name
@@ -116,20 +117,37 @@ async def a_round_later(on: Stage) -> None:
                 await asyncio.sleep(0.5)
 
 
-async def burst(folder: Path) -> str:
-    """Let all pods come, then the pool, and return what came of it in one line; all that is promised is checked."""
+async def come(on: Stage, instance: Instance, *, reserve: bool) -> float:
+    """Let all pods come, then the pool that takes them; return how many seconds later all run and no more comes."""
+    seen, loop = on.census, asyncio.get_running_loop()
+    await create(on.cluster, DEPLOYMENTS, [workload(i, instance) for i in range(len(instance.shapes))])
+    await seen.until(lambda: len(seen.unschedulable) == RECIPE.pods, "all pods are unschedulable", PATIENCE)
+    began = loop.time()
+    kinds = machines(instance)
+    new = pool(POOL, *(kind["name"] for kind in kinds), most=MOST, idle_after="1h", soft_grace="1h")
+    new["spec"]["scaleUp"]["reserve"] = reserve
+    await create(on.cluster, KWOK_NODE_CLASSES, [node_class(*kinds)])
+    await create(on.cluster, NODE_POOLS, [new])
+    await seen.until(
+        lambda: len(seen.running) == RECIPE.pods and not seen.now.requests, "all pods run, and no more comes", PATIENCE
+    )
+    return loop.time() - began
+
+
+async def cost_per_hour(on: Stage, instance: Instance) -> tuple[int, Decimal]:
+    """Return how many machines there are and what they cost together."""
+    prices = {machine.name: machine.price_per_hour for machine in instance.machines}
+    nodes = (await on.cluster.list(NODES, labels=f"{LABEL_POOL}={POOL}")).items
+    types = [node["metadata"]["labels"][LABEL_SERVER_TYPE] for node in nodes]
+    return len(types), sum((prices[each] for each in types), Decimal(0))
+
+
+async def as_planned(folder: Path) -> str:
+    """Check all that is promised of a burst, and return what came of it in one line."""
     instance = draw(RECIPE)
     async with stage(folder, cluster="burst") as on:
         seen = on.census
-        await create(on.cluster, DEPLOYMENTS, [workload(i, instance) for i in range(len(instance.shapes))])
-        await seen.until(lambda: len(seen.unschedulable) == RECIPE.pods, "all pods are unschedulable", PATIENCE)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        await create(on.cluster, KWOK_NODE_CLASSES, [node_class(*machines(instance))])
-        names = [kind["name"] for kind in server_types_of(instance)]
-        await create(on.cluster, NODE_POOLS, [pool(POOL, *names, most=MOST, idle_after="1h", soft_grace="1h")])
-        await seen.until(lambda: len(seen.running) == RECIPE.pods, "all pods run", PATIENCE)
-        seconds = loop.time() - began
+        seconds = await come(on, instance, reserve=True)
         await check_end(on.cluster, seen, on.temporal, pods=RECIPE.pods, patience=PATIENCE)
         await a_round_later(on)
         await check_end(on.cluster, seen, on.temporal, pods=RECIPE.pods, patience=PATIENCE)
@@ -138,16 +156,32 @@ async def burst(folder: Path) -> str:
         assert not elsewhere, "each pod runs on the machine that was bought for it"
         assert set(seen.bound.values()) == seen.requests_ever, "nothing else was ever bought"
         bought = purchases(await rounds(on.temporal))
-        prices = {machine.name: machine.price_per_hour for machine in instance.machines}
-        nodes = (await on.cluster.list(NODES, labels=f"{LABEL_POOL}={POOL}")).items
-        cost = sum((prices[node["metadata"]["labels"][LABEL_SERVER_TYPE]] for node in nodes), Decimal(0))
-        assert len(nodes) == sum(each.machines for each in bought)
+        count, cost = await cost_per_hour(on, instance)
+        assert count == sum(each.machines for each in bought)
         assert cost == sum(each.cost_per_hour for each in bought)
         return (
-            f"{RECIPE.pods} pods of {len(instance.shapes)} shapes, {seconds:.0f} s after their pool came: all run as "
-            f"planned, on {len(nodes)} machines for {cost} EUR/h, as planned in {len(bought)} rounds"
+            f"{RECIPE}: {seconds:.0f} s after their pool came, all run as planned, on {count} machines for {cost} "
+            f"EUR/h, bought in {len(bought)} rounds"
+        )
+
+
+async def without_reservations(folder: Path) -> str:
+    """Return in one line what the same burst comes to where the scheduler puts pods on whatever is Ready."""
+    instance = draw(RECIPE)
+    async with stage(folder, cluster="unreserved") as on:
+        await come(on, instance, reserve=False)
+        bought = purchases(await rounds(on.temporal))
+        count, cost = await cost_per_hour(on, instance)
+        planned = bought[0]
+        return (
+            f"{RECIPE}, nothing reserved: {count} machines for {cost} EUR/h, bought in {len(bought)} rounds; the first "
+            f"planned {planned.machines} for {planned.cost_per_hour}: {cost / planned.cost_per_hour:.3f} of its cost"
         )
 
 
 def test_a_thousand_pods_run_as_planned_for_what_was_planned(tmp_path: Path):
-    print(f"\n{asyncio.run(burst(tmp_path))}")
+    print(f"\n{asyncio.run(as_planned(tmp_path))}")
+
+
+def test_what_it_costs_without_reservations_is_told(tmp_path: Path):
+    print(f"\n{asyncio.run(without_reservations(tmp_path))}")

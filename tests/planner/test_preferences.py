@@ -84,7 +84,9 @@ def test_a_type_is_preferred_to_another_of_the_same_price(architecture: str):
 def test_nothing_dearer_is_bought():
     dearer = server_type("cax11", pricePerHour="0.0067")
     wish = preference(nodes={100: in_zones("arm64", key=ARCH)})
-    assert bought(scene(*webs(2, affinity=wish), kinds=[CX22, dearer], types=("cx22", "cax11"))) == {("cx22", "fsn1"): 2}
+    assert bought(scene(*webs(2, affinity=wish), kinds=[CX22, dearer], types=("cx22", "cax11"))) == {
+        ("cx22", "fsn1"): 2
+    }
 
 
 def test_the_priority_of_a_pool_goes_first():
@@ -205,7 +207,10 @@ def test_a_minimum_is_not_bought_twice():
     # Machines of pool first count towards its minimum, those of pool second do not.
     wish = preference(nodes={100: in_zones("second", key="growth.dev/pool")})
     given = Scene(pods=webs(1, affinity=wish), classes=[node_class(*KINDS)])
-    given.pools = [pool("first", ["cx22"], matchUnselectedPods=True), pool("second", ["cx22"], matchUnselectedPods=True)]
+    given.pools = [
+        pool("first", ["cx22"], matchUnselectedPods=True),
+        pool("second", ["cx22"], matchUnselectedPods=True),
+    ]
     assert [r.pool for r in planned(given).requests] == ["second"]
     for minimum in ({"limits": {"min": 1, "max": 9}}, {"serverTypes": [{"name": "cx22", "min": 1}]}):
         given.pools[0]["spec"] |= minimum

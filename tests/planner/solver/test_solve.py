@@ -4,11 +4,18 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from benchmarks.generator import Recipe, draw
+from benchmarks.instance import problem_of_instance
+from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from benchmarks.peers.karpenter import karpenter
+from benchmarks.problem import Purchase
 from planner.pack import pack
-from planner.packing import Bin, Group, Packing, PackingProblem
+from planner.packing import Bin, Group, PackedNode, Packing, PackingProblem
 from planner.solver.effort import ROUND, Effort
 from planner.solver.solve import never, solve
 from planner.solver.whole import whole
@@ -121,30 +128,61 @@ def test_free_machines_carry_what_saves_most():
     assert cost(problem, packing) == 400
 
 
-@pytest.mark.parametrize(("pods", "shapes", "seed"), [(200, 40, 1), (1000, 50, 0), (1000, 500, 0)])
-def test_planning_again_with_all_machines_coming_buys_nothing(pods, shapes, seed):
-    problem = instance(pods, shapes, seed)
+@pytest.mark.parametrize(("pods", "shapes", "most"), [(200, 40, 0.0), (1000, 50, 0.0), (1000, 500, 0.01)])
+def test_planning_again_onto_the_machines_that_come_buys_nothing(pods, shapes, most):
+    # As for a pool that keeps no seats: only the room of its machines is known, and they are nearly full. With two
+    # pods of each shape, not every full machine is found again.
+    problem = instance(pods, shapes, 0)
     first = solve(problem)
     assert not first.unplaced
-    assert cost(coming(problem, first), solve(coming(problem, first))) <= 0.02 * cost(problem, first)
+    whole_machines = [PackedNode(node.bin, {}) for node in first.nodes]
+    again = onto(problem, whole_machines, [group.count for group in problem.groups])
+    assert cost(again, solve(again)) <= most * cost(problem, first)
 
 
-def coming(problem: PackingProblem, first: Packing, more: int = 0) -> PackingProblem:
-    """Return the problem with the machines of a packing as free ones, each for whatever fits."""
-    before = len(problem.bins)
-    free = tuple(Bin(problem.bins[n.bin].capacity, 0, limits=(k,)) for k, n in enumerate(first.nodes))
-    groups = tuple(
-        Group(
-            g.demand,
-            g.count + more * g.count // 100,
-            g.bins | {before + k for k, n in enumerate(first.nodes) if n.bin in g.bins},
-            g.tier,
-            g.per_node,
-            g.apart,
-        )
-        for g in problem.groups
+@pytest.mark.parametrize(("pods", "shapes"), [(1000, 50), (1000, 500)])
+def test_a_tenth_more_pods_cost_hardly_more_than_if_they_had_been_known(pods, shapes):
+    problem = instance(pods, shapes, 0)
+    first = solve(problem)
+    more = [max(1, group.count // 10) for group in problem.groups]
+    then = onto(problem, first.nodes, more)
+    whole_at_once = replace(
+        problem, groups=tuple(replace(g, count=g.count + n) for g, n in zip(problem.groups, more, strict=True))
     )
-    return PackingProblem(groups, problem.bins + free, (1,) * len(first.nodes))
+    after = cost(problem, first) + cost(then, solve(then))
+    assert after <= 1.01 * cost(whole_at_once, solve(whole_at_once))
+
+
+def onto(problem: PackingProblem, nodes: Sequence[PackedNode], counts: list[int]) -> PackingProblem:
+    """Return the problem for other numbers of pods, with what these machines have left as free bins."""
+    free: list[Bin] = []
+    holders: list[set[int]] = [set() for _ in problem.groups]
+    for k, node in enumerate(nodes):
+        room = list(problem.bins[node.bin].capacity)
+        for i, number in node.counts.items():
+            for r, d in enumerate(problem.groups[i].demand):
+                room[r] -= number * d
+        for i, group in enumerate(problem.groups):
+            fits = all(d <= c for d, c in zip(group.demand, room, strict=True))
+            is_welcome = group.apart.isdisjoint(node.counts) and (group.per_node is None or i not in node.counts)
+            if node.bin in group.bins and fits and is_welcome:
+                holders[i].add(len(problem.bins) + k)
+        free.append(Bin(tuple(room), 0, limits=(k,)))
+    groups = [
+        replace(group, count=count, bins=group.bins | holders[i])
+        for i, (group, count) in enumerate(zip(problem.groups, counts, strict=True))
+    ]
+    return PackingProblem(tuple(groups), (*problem.bins, *free), (1,) * len(nodes))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shapes", [30, 300])
+def test_it_buys_no_dearer_than_the_rules_of_the_peers(seed, shapes):
+    problem = problem_of_instance(draw(Recipe(pods=300, shapes=shapes, seed=seed, mix=True)))
+    own = Purchase(problem, solve(problem.packing)).cost_per_hour
+    bought = [karpenter(problem), karpenter(problem, preferred=("cx", "cax"))]
+    bought += [cluster_autoscaler(problem, expander=name) for name in EXPANDERS]
+    assert all(own <= one.cost_per_hour for one in bought if one.placed == problem.pods)
 
 
 def test_the_same_problem_gets_the_same_plan_in_any_process():
@@ -177,6 +215,5 @@ def test_when_the_time_is_over_the_first_plan_stands():
 def test_nothing_to_do():
     assert solve(PackingProblem((), ())) == Packing()
     assert solve(PackingProblem((Group((1,), 3, frozenset()),), ())).unplaced == {0: 3}
-    assert solve(PackingProblem((Group((9,), 2, frozenset()), Group((1,), 1, frozenset({0}))), (Bin((2,), 5),))) == (
-        solve(PackingProblem((Group((9,), 2, frozenset()), Group((1,), 1, frozenset({0}))), (Bin((2,), 5),)))
-    )
+    hopeless = PackingProblem((Group((9,), 20, frozenset()), Group((1,), 1, frozenset({0}))), (Bin((2,), 5),))
+    assert solve(hopeless) == Packing((PackedNode(0, {1: 1}),), {0: 20}, proven=5)
