@@ -31,6 +31,10 @@ from planner.prices import SCALE, Prices, pod_prices
 _COVER_AT_MOST: Final = 1000
 """Pods of a class up to which its cheapest cover is worked out; above, its share price is as good."""
 _CLASSES_COVERED: Final = 8
+_FEW_LOOKS: Final = 1_000
+"""Classes times bins: their shares take some 50 ms."""
+_MOST_LOOKS: Final = 40_000
+"""Their shares take some seconds."""
 _SUMS: Final = 3000
 """Sums of prices that are looked at to find the next possible cost."""
 
@@ -38,15 +42,16 @@ _SUMS: Final = 3000
 def lower_bound(problem: PackingProblem, placed: Sequence[int], proven: int = 0) -> int:
     """Return a cost per hour, in billionths, below which no plan places `placed` pods of each group.
 
-    What is `proven` of it already makes looking at shares needless: a packer that proves anything has done that.
+    What is `proven` of it already makes looking at shares needless, but where that takes no time: a packer that
+    proves anything has done it. With very many classes they are not looked at at all.
     """
     arena = Arena(problem)
     value = [alone * n for alone, n in zip(arena.alone, placed, strict=True)]
     least = proven
-    if not proven:
+    if len(arena.paid) * sum(map(bool, placed)) <= (_FEW_LOOKS if proven else _MOST_LOOKS):
         prices = pod_prices(arena, placed)
         value = [pod * n for pod, n in zip(prices.pod, placed, strict=True)]
-        least = _by_shares(arena, prices, placed)
+        least = max(least, _by_shares(arena, prices, placed))
     least = max(least, max((_by_class(arena, i, placed[i]) for i in _weighty(value, placed)), default=0))
     usable = sorted({arena.price[b] for i, n in enumerate(placed) if n for b in arena.paid_bins[i]})
     return _next_sum(least, usable)

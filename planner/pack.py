@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from planner.arena import Arena, Counts
+from planner.coarse import MOST_CLASSES, by_nearest
 from planner.construct import Taste, Work, by_loss, by_number, by_type
 from planner.exact import MOST_PODS, cheapest_sharing
 from planner.free import fill_free
@@ -46,6 +47,9 @@ def pack(problem: PackingProblem) -> Packing:
     fill_free(arena, start)
     if not any(n and arena.paid_bins[i] for i, n in enumerate(start.left)):
         return Packing(tuple(start.nodes), {i: n for i, n in enumerate(start.left) if n})
+    if sum(map(bool, start.left)) > MOST_CLASSES:
+        by_nearest(arena, start)
+        return Packing(tuple(trimmed(arena, start)), {i: n for i, n in enumerate(start.left) if n})
     fine = pod_prices(arena, start.left)
     built = _built(arena, start, fine)
     unplaced = {i: n for i, n in enumerate(built.left) if n}

@@ -9,7 +9,8 @@ from planner.solver.column import Pool
 from planner.solver.generate import generate
 from planner.solver.proof import MOST_GROUPS, proven_by_pricing
 from planner.solver.question import Question, prices_of, question_of
-from planner.solver.shares import shares_of
+from planner.solver.shares import Shares, shares_of
+from planner.solver.yard import NONE, Floats, Ints, Yard
 
 _STEPS: Final = 240
 _SAFE: Final = 1 - 1e-9
@@ -21,8 +22,8 @@ _BOX: Final = 1.5
 def proven(problem: PackingProblem, packing: Packing, question: Question, known: Pool) -> int:
     """Return what every packing of the same pods costs at least, in billionths; 0 where nothing is proven.
 
-    Nothing is where machines are free: then other pods might have been the ones to buy for. Where the problem
-    is one of several ways to see the pods, the bound is that of the widest (`PackingProblem.relaxed`).
+    Where the problem is one of several ways to see the pods, the bound is that of the widest
+    (`PackingProblem.relaxed`). Free machines could carry any of the pods: at most what is worth most.
     """
     if problem.relaxed is not None:
         if packing.unplaced:
@@ -31,9 +32,11 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
     yard, pods = question.yard, question.counts.copy()
     for i, number in packing.unplaced.items():
         pods[i] -= number
-    if not pods.any() or yard.allowed[pods > 0][:, yard.free].any():
+    if not pods.any() or not question.is_paid:
         return 0
     shares = shares_of(yard, pods, question.room, _STEPS)
+    if yard.allowed[pods > 0][:, yard.free].any():
+        return max(0, int(_beside_free(question, shares, pods) * _SAFE))
     best = shares.bound * _SAFE
     if question.effort.proof and np.count_nonzero(pods) <= MOST_GROUPS:
         prices = prices_of(yard, shares)
@@ -50,3 +53,36 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
         cost = float(sum(problem.bins[node.bin].price for node in packing.nodes))
         best = max(best, proven_by_pricing(question, known, pods, question.room, cost))
     return max(0, int(np.ceil(best - 1)))
+
+
+def _beside_free(question: Question, shares: Shares, pods: Ints) -> float:
+    """Return what the pods are worth less what free machines may carry of it; `planner.bound` says why it holds."""
+    yard = question.yard
+    worth = shares.pod * pods
+    paid_back = float(shares.limit @ question.room)
+    # Pods that no free machine can hold are paid for in full.
+    tied = float(worth[~yard.allowed[:, yard.free].any(axis=1)].sum())
+    carried = sum(_most_carried(yard, shares.pod, pods, b) * copies for b, copies in _free_machines(question, pods))
+    return max(tied, float(worth.sum()) - carried) - paid_back
+
+
+def _free_machines(question: Question, pods: Ints) -> list[tuple[int, int]]:
+    """Return free bins with how many machines of each may be used, no more than there are pods."""
+    yard, found = question.yard, []
+    for b in yard.free.tolist():
+        limits = yard.limits[b][yard.limits[b] != NONE]
+        found.append((b, min([int(pods.sum()), *question.room[limits].tolist()])))
+    return found
+
+
+def _most_carried(yard: Yard, pod: Floats, pods: Ints, b: int) -> float:
+    """Return at least what the pods on one free machine are worth."""
+    members = np.flatnonzero(yard.allowed[:, b] & (pods > 0))
+    if not len(members):
+        return 0.0
+    demand, capacity = yard.demand[members], yard.capacity[b]
+    fits = np.where(demand > 0, capacity // np.maximum(1, demand), pods.sum()).min(axis=1)
+    most = float(pod[members] @ np.minimum(np.minimum(pods[members], yard.per_node[members]), fits))
+    for r in np.flatnonzero((demand > 0).all(axis=0)):
+        most = min(most, float((pod[members] / demand[:, r]).max() * capacity[r]))
+    return most
