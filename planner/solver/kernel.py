@@ -1,7 +1,7 @@
 """How kernels are compiled and kept: `@kernel` in the place of numba's own decorator.
 
 Numba keeps compiled code by the one file that a function stands in, and does not see that a function which it
-calls has changed in another. Here what is kept belongs to all sources of this folder together.
+calls has changed in another. Here what is kept belongs to all sources of kernels in this folder together.
 """
 
 import hashlib
@@ -11,8 +11,14 @@ from typing import Final
 from numba import config, njit
 from numba.core.caching import InTreeCacheLocator, UserProvidedCacheLocator, UserWideCacheLocator
 
+_COMPILED: Final = (b"@kernel", b"NamedTuple")
+"""What the source of every kernel, and of all that kernels are given, has in it."""
 _SOURCES: Final = hashlib.sha256(
-    b"\0".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    b"\0".join(
+        source
+        for path in sorted(Path(__file__).parent.glob("*.py"))
+        if any(word in (source := path.read_bytes()) for word in _COMPILED)
+    )
 ).digest()
 
 

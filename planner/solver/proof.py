@@ -12,6 +12,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from planner.solver.column import Column, Pool
+from planner.solver.guard import searcher
 from planner.solver.master import Master
 from planner.solver.question import Question, with_limits
 from planner.solver.yard import NONE, Floats, Ints, Yard
@@ -84,9 +85,7 @@ def _most_valuable(
     # Rounded up: the exact search may only overrate a filling.
     worth = {i: int(np.ceil(pod[i] / unit)) for i in groups}
     model.maximize(sum(worth[i] * x for i, x in number.items()))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = _WORK
+    solver = searcher(_WORK, 1)
     status = solver.solve(model)
     if is_over() or status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None, None

@@ -61,13 +61,17 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
     answer = _answered(question, greedy, known)
     packing = _packing(answer)
     found = whole(problem, packing, effort.whole, is_over) if effort.whole else None
-    if found is not None:
-        packing = found.packing
-        if problem.relaxed is None and found.is_optimal:
-            return replace(packing, proven=_cost(problem, packing))
-        if problem.relaxed is not None:
-            # So few pods that the wider problem is solved, too.
-            return replace(packing, proven=0 if packing.unplaced else solve(problem.relaxed, effort, is_over).proven)
+    if found is None:
+        return replace(packing, proven=proven(problem, packing, question, known))
+    # The exact search knows no order among equally dear bins.
+    exact = answer_from(found.packing, question.counts, question.room, question.yard, question.width)
+    trim(question.yard, exact.nodes, exact.count, exact.room)
+    packing = _packing(exact)
+    if problem.relaxed is not None:
+        # So few pods that the wider problem is solved, too.
+        return replace(packing, proven=0 if packing.unplaced else solve(problem.relaxed, effort, is_over).proven)
+    if found.is_optimal:
+        return replace(packing, proven=_cost(problem, packing))
     return replace(packing, proven=proven(problem, packing, question, known))
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from ortools.sat.python import cp_model
 
 from planner.packing import PackedNode, Packing, PackingProblem
-from planner.solver.guard import guarded
+from planner.solver.guard import guarded, searcher
 
 _MOST_PODS: Final = 30
 _MOST_ALIKE: Final = 75
@@ -24,7 +24,7 @@ _MOST_SIZE: Final = 30_000
 _LARGEST: Final = 1 << 61
 """Objectives have to fit into 64 bits."""
 _WORKERS: Final = 8
-"""Searches that take turns in one thread, which repeats exactly where parallel ones do not."""
+"""Searches that take turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +136,7 @@ class _Model:
         else:
             model.minimize(sum(weights[g.tier] * s for g, s in zip(groups, missing, strict=True)) + sum(prices))
             self._hint(model, slots, uses, on, missing)
-        solver = cp_model.CpSolver()
-        solver.parameters.max_deterministic_time = work
-        solver.parameters.num_workers = _WORKERS
-        solver.parameters.interleave_search = True
-        solver.parameters.random_seed = 0
+        solver = searcher(work, _WORKERS)
         with guarded(solver, is_over):
             status = solver.solve(model)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

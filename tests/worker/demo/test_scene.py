@@ -18,6 +18,7 @@ from worker.demo.scene import (
     without,
     workloads,
 )
+from worker.packer import packer
 from worker.ports import utc_now
 
 
@@ -30,9 +31,9 @@ def test_equal_seeds_give_equal_loads_and_others_do_not():
 async def test_the_story_can_be_told_with_the_load_of_a_seed(seed):
     load = workloads(seed)
     sold_out = await first_choice(objects(), load)
-    first = plan(await snapshot_of(objects(), load))
+    first = plan(await snapshot_of(objects(), load), packer())
     assert sold_out in {SoldOut(one.server_type, one.location) for one in first.requests}
-    second = plan(await snapshot_of(without(sold_out), load))
+    second = plan(await snapshot_of(without(sold_out), load), packer())
     bought = [(one.server_type, one.location) for one in second.requests]
     assert (sold_out.server_type, sold_out.location) not in bought
     assert second.unplaced == ()
