@@ -6,7 +6,7 @@ domain out, that domain is given no more than it took, and the rest goes elsewhe
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.assemble import Assembly
@@ -52,23 +52,32 @@ def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, census: C
         ceilings |= more
     if best is None:
         raise AssertionError
-    return best[1]
+    return _liked(best[1], census)
 
 
 def _packed(assembly: Assembly, packer: Packer, census: Census) -> Arrangement:
     packing = packer(assembly.problem)
-    liked = preferred(assembly, packing, census)
     if assembly.options is None:
-        return Arrangement(assembly, liked, {})
-    checked, lost = landed(assembly.wishes, assembly.split, assembly.options, liked, census)
-    if lost and liked is not packing:
-        # A preference leaves nobody out.
-        checked, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
+        return Arrangement(assembly, packing, {})
+    checked, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
     refused: dict[int, int] = {}
     for k, items in lost.items():
         for ask, number in assembly.shares[k].pods:
             refused[ask] = refused.get(ask, 0) + items * number
     return Arrangement(assembly, checked, refused, left_out=bool(packing.unplaced))
+
+
+def _liked(made: Arrangement, census: Census) -> Arrangement:
+    """Return the arrangement with machines that its pods prefer, unless one of them could not land then."""
+    assembly = made.assembly
+    packing = preferred(assembly, made.packing, census)
+    if packing is made.packing:
+        return made
+    if assembly.options is not None:
+        _, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
+        if lost:
+            return made
+    return replace(made, packing=packing)
 
 
 def _less_room(made: Arrangement) -> dict[Part, int]:

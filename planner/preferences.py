@@ -4,7 +4,6 @@ A preference chooses between machines of one price. It never adds a machine, lea
 breaks a rule, and what a pool prefers goes first: only machines of the same rank are exchanged.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -50,7 +49,7 @@ class _Exchange:
     def __init__(self, assembly: Assembly, packing: Packing, likings: Likings) -> None:
         self._assembly, self._packing, self._likings = assembly, packing, likings
         self._problem = assembly.problem
-        self._left = Counter(dict(enumerate(self._problem.limits)))
+        self._left = list(self._problem.limits)
         for node in packing.nodes:
             self._take(node.bin)
         self._tight = _tight(assembly, packing)
@@ -76,15 +75,13 @@ class _Exchange:
 
     def _alike(self, b: int, offer: Offer) -> object:
         """Return what two bins have in common that may stand for each other as far as price, rank and limits go."""
-        one, spec = self._problem.bins[b], offer.pool.spec
-        server_type = offer.offering.server_type.lower()
-        keeps = any(entry.min for entry in spec.server_types if entry.name == server_type)
+        one, pool, server_type = self._problem.bins[b], offer.pool, offer.offering.server_type.lower()
+        has_minimum = any(entry.min for entry in pool.spec.server_types if entry.name == server_type)
         return (
             one.price,
             one.rank,
-            # A machine that a minimum counts would have to be bought again.
-            offer.pool.metadata.name if spec.limits.min or keeps else None,
-            server_type if keeps else None,
+            # A machine that the minimum of its type counts would have to be bought again.
+            (pool.metadata.name, server_type) if has_minimum else None,
             # What waits for a limit shall find it as the packer left it.
             self._tight.intersection(one.limits),
         )
@@ -109,15 +106,21 @@ class _Exchange:
             return ()
         key = (node.bin, frozenset(node.counts.items()))
         if key not in self._choices:
-            groups = [(self._problem.groups[k], number) for k, number in node.counts.items()]
-            load = [sum(column) for column in zip(*([d * n for d in g.demand] for g, n in groups), strict=True)]
+            allowed = [self._problem.groups[k].bins for k in node.counts]
             self._choices[key] = tuple(
                 b
                 for b in self._twins[self._alike(node.bin, source.offer)]
-                if all(b in group.bins for group, _ in groups)
-                and all(amount <= most for amount, most in zip(load, self._problem.bins[b].capacity, strict=True))
+                if all(b in bins for bins in allowed) and self._fits(node, b)
             )
         return self._choices[key]
+
+    def _fits(self, node: PackedNode, b: int) -> bool:
+        """Return whether what is on the machine fits into one of another bin."""
+        bins, groups = self._problem.bins, self._problem.groups
+        if bins[b].capacity == bins[node.bin].capacity:
+            return True
+        loads = ([amount * number for amount in groups[k].demand] for k, number in node.counts.items())
+        return all(sum(column) <= most for *column, most in zip(*loads, bins[b].capacity, strict=True))
 
     def _choose(self, machine: _Machine) -> int:
         """Return the bin that the machine shall be of, with its pods counted there: the one that they like best."""
@@ -141,7 +144,10 @@ class _Exchange:
 
 
 def _tight(assembly: Assembly, packing: Packing) -> frozenset[int]:
-    """Return the limits that others wait for: pods without a place, and minimums of pools."""
+    """Return the limits that matter to others: pods without a place, and the minimums of pools.
+
+    All machines of a pool count towards some limit, so that those of a pool with a minimum stay its own.
+    """
     bins, classes = assembly.problem.bins, assembly.relaxed.groups
     placed = assembly.placed(packing.unplaced)
     wanted = {b for one, number in zip(classes, placed, strict=True) if number < one.count for b in one.bins}

@@ -39,13 +39,13 @@ class _Looked:
     selector: tuple[Requirement, ...]
     finds: Callable[[Pod], bool]
     domain: Callable[[Host], str | None]
-    pods: Counter[str] = field(default_factory=Counter)
+    pods: Counter[str | None] = field(default_factory=Counter)
     domains: dict[int, str | None] = field(default_factory=dict)
     """By bin, where it is known."""
 
 
-_Row = tuple[int, Counter[str], list[str | None]]
-"""A number that belongs to a term, the pods that it looks for by domain, and the domain of each bin."""
+_Row = tuple[int, Counter[str | None], list[str | None]]
+"""A weight, below zero for pods to keep away from, the pods by domain, and the domain of each bin."""
 
 
 @dataclass(slots=True)
@@ -55,9 +55,11 @@ class _Terms:
     nodes: list[int]
     """Scores; empty if all are alike."""
     company: list[_Row]
-    """With weights, below zero for those to keep away from."""
     even: list[_Row]
-    """With what is added for each constraint."""
+    more: int
+    """What is added to the number of pods: the more skew is allowed, the less a difference matters."""
+    lacking: list[int]
+    """Positions of bins without a label that pods shall be spread over."""
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +68,9 @@ class Kind:
 
     nodes: tuple[PreferredNodes, ...] = ()
     company: Sequence[tuple[int, _Looked]] = ()
-    even: Sequence[tuple[int, _Looked]] = ()
+    even: Sequence[_Looked] = ()
+    more: int = 0
+    """By how much the constraints of `even` allow more skew than 1."""
     counts: Sequence[_Looked] = ()
     """Where its pods are found."""
     known: dict[tuple[int, ...], _Terms] = field(default_factory=dict)
@@ -132,9 +136,9 @@ class Likings:
         for kind, number in kinds:
             if kind.prefers:
                 terms = kind.known.get(bins) or self._terms(kind, bins)
-                for scores in (terms.nodes, _company(terms.company), _even(terms.even)):
-                    for k, score in enumerate(scores):
-                        total[k] += number * score
+                for scores in (terms.nodes, _company(terms), _even(terms)):
+                    if scores:
+                        total = [before + number * score for before, score in zip(total, scores, strict=True)]
         return total
 
     def _liking(self, key: str, pod: Pod) -> Kind:
@@ -148,6 +152,7 @@ class Likings:
         wanted = pod.preferences
         keys = tuple(spread.topology_key for spread in wanted.spread)
         rules = (pod.namespace, pod.node_selector, pod.node_affinity, pod.tolerations)
+        spreads = [one for one in wanted.spread if one.topology_key != LABEL_HOSTNAME and one.selector]
         company = [(one.weight, one.term) for one in wanted.near] + [(-one.weight, one.term) for one in wanted.apart]
         return Kind(
             nodes=wanted.nodes,
@@ -156,24 +161,24 @@ class Likings:
                 for weight, term in company
                 if term.topology_key != LABEL_HOSTNAME and term.selector is not None
             ],
-            even=[
-                (spread.max_skew - 1, self._looked.setdefault((spread, keys, rules), _of_spread(pod, spread, keys)))
-                for spread in wanted.spread
-                if spread.topology_key != LABEL_HOSTNAME and spread.selector
-            ],
+            even=[self._looked.setdefault((spread, keys, rules), _of_spread(pod, spread, keys)) for spread in spreads],
+            more=sum(spread.max_skew - 1 for spread in spreads),
         )
 
     def _terms(self, kind: Kind, bins: tuple[int, ...]) -> _Terms:
         raw = [sum(one.weight for one in kind.nodes if selects(one.term, self._hosts[b].labels)) for b in bins]
         most = max(raw)
 
-        def row(number: int, looked: _Looked) -> _Row:
-            return number, looked.pods, [self._domain(looked, b) for b in bins]
+        def row(weight: int, looked: _Looked) -> _Row:
+            return weight, looked.pods, [self._domain(looked, b) for b in bins]
 
+        even = [row(1, looked) for looked in kind.even]
         kind.known[bins] = _Terms(
             nodes=[] if min(raw) == most else [_FULL * one // most for one in raw],
             company=[row(*term) for term in kind.company],
-            even=[row(*term) for term in kind.even],
+            even=even,
+            more=kind.more,
+            lacking=[k for k in range(len(bins)) if any(domains[k] is None for _, _, domains in even)],
         )
         return kind.known[bins]
 
@@ -216,24 +221,32 @@ def _of_spread(owner: Pod, spread: Spread, keys: Sequence[str]) -> _Looked:
     )
 
 
-def _company(rows: Sequence[_Row]) -> list[int]:
+def _company(terms: _Terms) -> list[int]:
     """Return scores by how many pods, times their weights, are in the domains; empty if all are alike."""
-    raw = [0] * len(rows[0][2]) if rows else []
-    for weight, pods, domains in rows:
-        for k, domain in enumerate(domains):
-            if domain is not None and domain in pods:
-                raw[k] += weight * pods[domain]
+    raw = _sums(terms.company)
     least, most = min(raw, default=0), max(raw, default=0)
     return [] if least == most else [_FULL * (one - least) // (most - least) for one in raw]
 
 
-def _even(rows: Sequence[_Row]) -> list[int]:
-    """Return scores by how few pods are in the domains; a machine without one of the labels is the worst."""
-    raw: list[int | None] = [0] * len(rows[0][2]) if rows else []
-    for more, pods, domains in rows:
-        for k, domain in enumerate(domains):
-            before = raw[k]
-            raw[k] = None if before is None or domain is None else before + pods.get(domain, 0) + more
-    known = [one for one in raw if one is not None]
-    least, most = min(known, default=0), max(known, default=0)
-    return [0 if one is None else _FULL if not most else _FULL * (most + least - one) // most for one in raw]
+def _even(terms: _Terms) -> list[int]:
+    """Return scores by how few pods are in the domains; empty if all are alike."""
+    raw = _sums(terms.even)
+    known = [one for k, one in enumerate(raw) if k not in terms.lacking] if terms.lacking else raw
+    least, most = min(known, default=0) + terms.more, max(known, default=0) + terms.more
+    if least == most and not terms.lacking:
+        return []
+    scores = [_FULL * (most + least - one - terms.more) // most if most else _FULL for one in raw]
+    for k in terms.lacking:
+        scores[k] = 0
+    return scores
+
+
+def _sums(rows: Sequence[_Row]) -> list[int]:
+    if not rows:
+        return []
+    weight, pods, domains = rows[0]
+    # No pod counts for a bin without a domain.
+    sums = [weight * pods.get(domain, 0) for domain in domains]
+    for weight, pods, domains in rows[1:]:
+        sums = [before + weight * pods.get(domain, 0) for before, domain in zip(sums, domains, strict=True)]
+    return sums

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from planner.model import Plan, PlanResult
-from planner.packing import PackedNode, Packing
+from planner.packing import PackedNode, Packing, PackingProblem
 from planner.plan import plan
 from tests.planner.checker import violations
 from tests.planner.reading import Json
 from tests.planner.scenes import Scene, node, node_class, pod, pool, server_type
-from tests.planner.wishes import HOST, ZONE, affinity, in_zones, preference, soft_spread, spread, term
+from tests.planner.wishes import HOST, ZONE, affinity, in_zones, on_port, preference, soft_spread, spread, term
 
 ZONES = ("fsn1", "nbg1", "hel1")
 ARCH = "kubernetes.io/arch"
-WEB = {"app": "web"}
+WEB, DB = {"app": "web"}, {"app": "db"}
 KINDS = [server_type("cx22", locations=ZONES), server_type("cx42", locations=ZONES)]
 CX22, CAX11 = server_type("cx22"), server_type("cax11", pricePerHour="0.0066")
 """Of one price, amd64 and arm64."""
@@ -69,9 +69,9 @@ def test_the_weightiest_term_wins(nodes: dict[int, str], zone: str):
 
 def test_most_pods_of_a_machine_win():
     # All three share one cx42, which costs less than three cx22.
-    wishes = ["nbg1", "nbg1", "hel1"]
+    wishes = ["nbg1", "hel1", "hel1"]
     pods = [pod(f"p{k}", "2", affinity=preference(nodes={50: in_zones(zone)})) for k, zone in enumerate(wishes)]
-    assert bought(scene(*pods)) == {("cx42", "nbg1"): 1}
+    assert bought(scene(*pods)) == {("cx42", "hel1"): 1}
 
 
 @pytest.mark.parametrize("architecture", ["amd64", "arm64"])
@@ -203,29 +203,81 @@ def test_nobody_is_left_out_for_a_preference():
     assert zones(scene(small, kinds=kinds)) == {"hel1": 1}
 
 
-def test_a_minimum_is_not_bought_twice():
+def test_a_plan_that_is_made_anew_is_the_one_without_preferences():
+    # The first split of these lets one pod not land. With other machines it could land, at a higher price than what
+    # the second split costs.
+    must: Json = {"nodeTaintsPolicy": "Honor", "nodeAffinityPolicy": "Ignore"}
+    near_web, wish = affinity(near=term(ZONE, WEB)), preference(away={1: term(ZONE, WEB)})
+    pods = [
+        pod("app0-0", "50m", "64Mi", owner="0", labels=DB, affinity=near_web),
+        pod("app1-0", "50m", "64Mi", owner="1", labels=WEB),
+        *(
+            pod(name, "50m", "64Mi", owner="2", labels=DB, topologySpreadConstraints=[spread(HOST, 1, "db", **must)])
+            for name in ("app2-0", "app2-1")
+        ),
+        pod("app3-0", "50m", "64Mi", owner="3", labels=WEB, affinity=near_web),
+        on_port(
+            pod("app4-0", "50m", "64Mi", owner="4", labels=DB, topologySpreadConstraints=[spread(app="db", **must)])
+        ),
+    ]
+    closed, on_it = resident("n", "nbg1", "web")
+    closed["spec"]["taints"] = [{"key": "team", "value": "blue", "effect": "NoSchedule"}]
+    kinds = [server_type("cx22", locations=ZONES[:2]), server_type("cx42")]
+    given = scene(*pods, on_it, kinds=kinds)
+    given.nodes = [closed]
+    plain = planned(given)
+    for p in pods[2:4]:
+        p["spec"]["affinity"] = wish
+    made = planned(given)
+    assert len(made.requests) == len(plain.requests) == 3
+    assert [r.location for r in made.requests] != [r.location for r in plain.requests]
+
+
+@pytest.mark.parametrize(
+    "minimum",
+    [
+        {},
+        {"limits": {"min": 1, "max": 9}},
+        {"limits": {"min": 1}},
+        # It would be bought in the first zone; where the pod must be, it counts as well.
+        {"serverTypes": [{"name": "cx22", "min": 1, "max": 9}]},
+    ],
+)
+def test_a_minimum_is_not_bought_twice(minimum: Json):
     # Machines of pool first count towards its minimum, those of pool second do not.
     wish = preference(nodes={100: in_zones("second", key="growth.dev/pool")})
-    given = Scene(pods=webs(1, affinity=wish), classes=[node_class(*KINDS)])
+    given = Scene(pods=webs(1, affinity=wish, nodeSelector={ZONE: "nbg1"}), classes=[node_class(*KINDS)])
+    types = [{"name": "cx22", "max": 9}]
+    given.pools = [pool(name, types, limits={}, matchUnselectedPods=True) for name in ("first", "second")]
+    given.pools[0]["spec"] |= minimum
+    assert [r.pool for r in planned(given).requests] == ["first" if minimum else "second"]
+
+
+def test_a_machine_without_the_label_is_the_worst_to_spread_over():
+    # Of pools of one price, only the second has racks.
+    racks = webs(1, topologySpreadConstraints=[soft_spread("rack", app="web")])
+    given = Scene(pods=racks, classes=[node_class(CX22)])
     given.pools = [
         pool("first", ["cx22"], matchUnselectedPods=True),
-        pool("second", ["cx22"], matchUnselectedPods=True),
+        pool("second", ["cx22"], matchUnselectedPods=True, template={"labels": {"rack": "r1"}}),
     ]
     assert [r.pool for r in planned(given).requests] == ["second"]
-    for minimum in ({"limits": {"min": 1, "max": 9}}, {"serverTypes": [{"name": "cx22", "min": 1}]}):
-        given.pools[0]["spec"] |= minimum
-        assert [r.pool for r in planned(given).requests] == ["first"]
 
 
 @pytest.mark.parametrize(("architecture", "server_type"), [("amd64", "cx22"), (None, "cax11")])
 def test_a_limit_that_others_wait_for_is_left_as_it_is(architecture: str | None, server_type: str):
     # A packer leaves the second pod out although another machine would do for the first: the max that the first
     # counts towards stays used, unless the second is too large for any machine anyway.
-    selector = {} if architecture is None else {"nodeSelector": {ARCH: architecture}}
-    second = pod("second", "2" if architecture else "99", priority=-5, **selector)
+    selector = {} if architecture is None else {ARCH: architecture}
+    second = pod("second", "2" if architecture else "99", priority=-5, nodeSelector=selector)
     first = webs(1, affinity=preference(nodes={100: in_zones("arm64", key=ARCH)}))
     types = [{"name": "cx22", "max": 1}, {"name": "cax11", "max": 1}]
     given = scene(*first, second, kinds=[CX22, CAX11], types=types)
-    made = plan(given.snapshot(), lambda _: Packing((PackedNode(0, {0: 1}),), {1: 1}))
+
+    def packer(problem: PackingProblem) -> Packing:
+        assert [one.price for one in problem.bins] == [6_600_000, 6_600_000]
+        return Packing((PackedNode(0, {0: 1}),), {1: 1})
+
+    made = plan(given.snapshot(), packer)
     assert [r.server_type for r in made.requests] == [server_type]
     assert [u.pod for u in made.unplaced] == ["default/second"]
