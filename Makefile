@@ -50,7 +50,8 @@ load: .venv/dev.stamp ## thousands of pods and Nodes on a real control plane; wr
 demo: .venv/run.stamp ## pods to machines and back in a simulated cluster, with a real Temporal server
 	$(BIN)/growth demo
 
-bench: .venv/dev.stamp ## Growth's plans beside what the rules of its peers buy for the same pods
+bench: .venv/dev.stamp ## how good and how quick plans are, beside what the rules of peers buy; fails if any got worse
+	$(BIN)/python -m benchmarks.round_time
 	$(BIN)/python -m benchmarks.compare
 
 bench-peers: .venv/dev.stamp ## Growth beside Karpenter's own scheduler (needs Go); writes docs/benchmarks.md's tables

@@ -43,11 +43,14 @@ class Realised:
     planned_per_hour: Decimal
     """What the first plan costs."""
     cost_per_hour: Decimal
-    """What all machines cost that were bought in the end."""
+    """What the machines cost that have pods in the end."""
+    bought_per_hour: Decimal
+    """The same with those that stand empty."""
     planned_machines: int
     machines: int
+    """That have pods in the end."""
     empty: int
-    """Machines that no pod is on in the end."""
+    """Machines that were bought, too, and that no pod is on in the end: they would go again."""
     astray: int
     """Pods that are not where the first plan has them."""
     left_over: int
@@ -70,17 +73,19 @@ def realise(snapshot: Snapshot, packer: Packer, course: Course) -> Realised:
     loop = _Loop(snapshot, packer, course)
     planned = loop.grow()
     landed = loop.landed()
-    first = loop.bought
+    first = list(loop.bought.values())
     while loop.waiting:
         if loop.rounds == _MOST_ROUNDS:
             raise LeftOver(f"{len(loop.waiting)} pods have no place after {_MOST_ROUNDS} rounds")
         loop.grow()
+    used = [loop.bought[name] for name in set(loop.landed().values())]
     return Realised(
         planned_per_hour=_cost(first),
-        cost_per_hour=_cost(loop.bought),
+        cost_per_hour=_cost(used),
+        bought_per_hour=_cost(list(loop.bought.values())),
         planned_machines=len(first),
-        machines=len(loop.bought),
-        empty=len(loop.snapshot.nodes) - len(set(loop.landed().values())),
+        machines=len(used),
+        empty=len(loop.bought) - len(used),
         astray=sum(landed.get(uid) != machine for uid, machine in planned.items()),
         left_over=len(snapshot.pods) - len(landed),
         rounds=loop.rounds,
@@ -92,7 +97,8 @@ class _Loop:
 
     def __init__(self, snapshot: Snapshot, packer: Packer, course: Course) -> None:
         self.snapshot = snapshot
-        self.bought: tuple[PlannedRequest, ...] = ()
+        self.bought: dict[str, PlannedRequest] = {}
+        """By the name of the machine."""
         self.rounds = 0
         self._packer = packer
         self._course = course
@@ -111,12 +117,12 @@ class _Loop:
         if made.unplaced or not made.requests:
             raise LeftOver(f"no plan has a machine for {len(made.unplaced) or len(self.waiting)} pods")
         self.rounds += 1
-        self.bought += made.requests
         planned: dict[str, str] = {}
         nodes: list[Node] = []
         for request in made.requests:
             node = _node(self.snapshot, request, f"machine-{self.rounds}-{request.ordinal}")
             nodes.append(node)
+            self.bought[node.name] = request
             planned.update((seat.uid, node.name) for seat in request.seats)
         bound = self._bound(nodes, planned)
         pods = (

@@ -21,7 +21,7 @@ def plans(
     """Return Growth's plans, with the aims that were missed if the rows have aims at all."""
     table = Table(title="Growth's plans", title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("pods x shapes")
-    heads = ("over bound", "aim", "no machine", "machines", "EUR per month", "seconds", "first", "MiB")
+    heads = ("over bound", "aim", "no machine", "machines", "EUR", "seconds", "first", "MiB")
     for head in heads:
         table.add_column(head, justify="right")
     table.add_column("missed")
@@ -43,13 +43,12 @@ def plans(
 
 
 def _missed(row: Row, found: Comparison, quality: Quality) -> Iterator[str]:
-    over = quality.cost / quality.best - 1 if row.is_of_best else found.over
-    if over > row.over:
-        yield f"{over:.2%} over {'the best' if row.is_of_best else 'the bound'}"
+    if (quality.cost / quality.best - 1 if row.is_of_best else found.over) > row.over:
+        yield "cost"
     if found.run.seconds > row.seconds:
-        yield f"in {row.seconds:.0f} s"
+        yield f"{row.seconds:.0f} s"
     if found.run.first_seconds > row.first_seconds:
-        yield f"first in {row.first_seconds} s"
+        yield f"first {row.first_seconds} s"
     if found.run.peak_bytes > MOST_BYTES:
         yield f"{MOST_BYTES // _MEBIBYTE} MiB"
 

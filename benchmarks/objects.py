@@ -29,7 +29,7 @@ _WAITING: Final = {
 
 def snapshot_of(instance: Instance) -> Snapshot:
     """Return a cluster without machines in which all pods of the instance wait, and one pool that takes them all."""
-    parsed = parse_objects(pods=_pods(instance))
+    parsed = parse_objects(pods=pods_of(instance))
     node_class = KwokNodeClass.model_validate(
         {"metadata": {"name": "default"}, "spec": {"serverTypes": server_types_of(instance)}}
     )
@@ -59,7 +59,8 @@ def unjudged_pods(instance: Instance) -> int:
     return sum(shape.count for i, shape in examples if parse_pod(pod_of(f"example-{i}", i, shape)).unjudged)
 
 
-def _pods(instance: Instance) -> Iterator[Json]:
+def pods_of(instance: Instance) -> Iterator[Json]:
+    """Yield its pods as the API server would show them, waiting for a machine."""
     for i, shape in enumerate(instance.shapes):
         for k in range(shape.count):
             # Padded, so that names sort as shapes do, and classes keep the order that ties are decided by.

@@ -40,7 +40,7 @@ class Arena:
     def fitting(self, i: int, b: int) -> int:
         """Return how many pods of group `i` an empty machine of bin `b` holds, nothing else on it."""
         capacity = self.capacity[b]
-        return min(self.per_node[i], *(capacity[r] // d for r, d in self.demand[i]))
+        return min((self.per_node[i], *(capacity[r] // d for r, d in self.demand[i])))
 
     def _alone(self, i: int) -> float:
         return min((self.price[b] / self.fitting(i, b) for b in self.paid_bins[i]), default=0.0)

@@ -39,8 +39,10 @@ class Answer:
     @property
     def pods(self) -> Ints:
         """Pods that have a place, `[i]`."""
-        found = np.zeros_like(self.missing)
-        np.add.at(found, self.nodes.group[: self.count], self.nodes.number[: self.count])
+        found, nodes = np.zeros_like(self.missing), self.nodes
+        # What stands behind a row's groups is from machines that were there before.
+        is_on = np.arange(nodes.group.shape[1]) < nodes.groups[: self.count, None]
+        np.add.at(found, nodes.group[: self.count][is_on], nodes.number[: self.count][is_on])
         return found
 
     def before(self, yard: Yard) -> Ints:

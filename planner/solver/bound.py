@@ -1,5 +1,6 @@
 """What a packing is told to cost at least: by prices of shares, and by exact pricing where there are few groups."""
 
+from math import gcd
 from typing import Final
 
 import numpy as np
@@ -52,7 +53,9 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
         )
         cost = float(sum(problem.bins[node.bin].price for node in packing.nodes))
         best = max(best, proven_by_pricing(question, known, pods, question.room, cost))
-    return max(0, int(np.ceil(best - 1)))
+    # A cost is a sum of prices, and so a multiple of what divides them all.
+    unit = gcd(*(int(price) for price in yard.price[yard.paid]))
+    return -(-max(0, int(np.ceil(best - 1))) // unit) * unit
 
 
 def _beside_free(question: Question, shares: Shares, pods: Ints) -> float:

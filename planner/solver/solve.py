@@ -103,9 +103,30 @@ def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer
         answers.append(answer_from(greedy, question.counts, question.room, yard, question.width))
     if min(answers, key=lambda one: one.score(yard)).missing[yard.allowed.any(axis=1)].any():
         answers = [placed(question, one) for one in answers]
+        best = min(answers, key=lambda one: one.score(yard))
+        answers = [best, *_afresh(question, best, known)]
     # Two ways to begin end at different optima, where there are few machines.
     answers = [_cheaper(question, prices, one, known) for one in answers]
     return min(answers, key=lambda one: one.score(yard))
+
+
+def _afresh(question: Question, answer: Answer, known: Pool) -> list[Answer]:
+    """Return an answer for the very pods that have a place in this one, if one is found without regard to it.
+
+    What places as many as it can buys what it can get; who has to be placed once known, it is bought for anew.
+    """
+    pods = answer.pods
+    same = replace(question, counts=pods)
+    prices = _prices(same, pods, question.room)
+    free = filled_free(same, prices)
+    paid = constructed(same, prices, free.missing, free.room, known)
+    found = (
+        placed(same, joined(free, paid, question.width)) if paid.missing.any() else joined(free, paid, question.width)
+    )
+    if found.missing.any():
+        return []
+    found.missing = answer.missing.copy()
+    return [found]
 
 
 def _prices(question: Question, left: Ints, room: Ints) -> Prices:

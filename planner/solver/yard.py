@@ -88,7 +88,10 @@ def yard_of(problem: PackingProblem) -> Yard:
         price=price,
         rank=rank,
         allowed=allowed,
-        per_node=np.array([g.count if g.per_node is None else min(g.per_node, g.count) for g in groups], np.int64),
+        # At least 1: a group without pods divides nothing by zero.
+        per_node=np.array(
+            [max(1, min(g.count, g.count if g.per_node is None else g.per_node)) for g in groups], np.int64
+        ),
         capped=np.array([g.per_node is not None and g.per_node < g.count for g in groups], dtype=np.bool_),
         apart_start=np.cumsum([0, *(len(g.apart) for g in groups)], dtype=np.int64),
         apart=np.array([j for g in groups for j in sorted(g.apart)], dtype=np.int64),

@@ -1,87 +1,162 @@
-"""`make bench`: one table an instance, and bad input told in one line."""
+"""`make bench`: tables of plans and ratios, the verdict on quality, and bad input told in one line."""
 
 import re
 import subprocess
 import sys
-from decimal import Decimal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.compare import RECIPES, main
+from benchmarks import compare as command
+from benchmarks import comparison, quality
+from benchmarks.case import Case, Family
+from benchmarks.compare import main
 from benchmarks.comparison import compare
 from benchmarks.generator import BadRecipe, Recipe
+from benchmarks.growth_run import GrowthRun
+from benchmarks.quality import read_quality
+from benchmarks.rows import MOST_BYTES, ROWS, Row
+from planner.packing import PackedNode, Packing
+from planner.solver.effort import Effort
+from planner.solver.solve import solve
 from tests.benchmarks.problems import KNOWN
 
 ROOT = Path(__file__).resolve().parents[2]
-PEERS = [
-    "Karpenter's rules, one pool of all types",
-    "Karpenter's rules, one pool of cx and cax",
-    "Cluster Autoscaler's rules, price",
-    "Cluster Autoscaler's rules, least-waste",
-    "Cluster Autoscaler's rules, most-pods",
-]
+SHORT = Effort(starts=2, placing=10_000, turns=1, improving=10_000, improving_a_machine=1_000, whole=0.01, proof=0)
+CASE = Case(Recipe(pods=60, shapes=6))
 
 
-def test_it_compares_the_instances_of_the_study():
-    assert list(RECIPES) == list(KNOWN.values())
+@pytest.fixture(autouse=True)
+def _in_place(monkeypatch):
+    def run(problem, effort=SHORT):
+        return GrowthRun(solve(problem, SHORT), 1.25, 0.75, 3 * MOST_BYTES)
+
+    monkeypatch.setattr(comparison, "growth_run", run)
+    monkeypatch.setattr(command, "growth_run", run)
 
 
-def test_what_the_planner_judges_is_planned_from_objects():
-    found = compare(Recipe(pods=60, shapes=6))
-    assert found.unjudged == 0
-    assert [line.who for line in found.lines] == ["Growth's plan, from objects", *PEERS]
-    assert {line.placed for line in found.lines} == {60}
-    growth = found.lines[0]
-    assert 0 < found.lower_bound_per_hour <= growth.cost_per_hour
-    assert growth.cost_per_hour <= min(line.cost_per_hour for line in found.lines)
-    assert found.ratio(growth.cost_per_hour) == 1
-    assert found.ratio(2 * growth.cost_per_hour) == 2
+@pytest.fixture
+def known(monkeypatch, tmp_path):
+    """A row of its own and a file of its own."""
+    path = tmp_path / "quality.json"
+    monkeypatch.setattr(command, "ROWS", (Row(CASE, 0.5),))
+    monkeypatch.setattr(command, "read_quality", lambda: read_quality(path))
+    monkeypatch.setattr(command, "write_quality", lambda known: quality.write_quality(known, path))
+    return path
 
 
-def test_what_it_does_not_judge_is_packed_from_numbers_and_said(monkeypatch):
-    # Every constraint of the study is judged; one that is not would be told of by this number.
-    monkeypatch.setattr("benchmarks.comparison.unjudged_pods", lambda instance: 4)
-    found = compare(Recipe(pods=60, shapes=6, mix=True, zonal=True, seed=3))
-    assert found.unjudged == 4
-    assert [line.who for line in found.lines] == ["Growth's packer, from numbers", *PEERS]
-    assert {line.placed for line in found.lines} == {60}
-    assert 0 < found.lower_bound_per_hour <= min(line.cost_per_hour for line in found.lines)
+def test_the_rows_have_the_instances_of_the_study_and_every_class():
+    recipes = {row.case.recipe for row in ROWS if not row.case.family}
+    assert set(KNOWN.values()) <= recipes
+    for pods, shapes in ((100, 50), (1_000, 50), (1_000, 500), (10_000, 50), (10_000, 500)):
+        assert {Recipe(pods=pods, shapes=shapes), Recipe(pods=pods, shapes=shapes, mix=True)} <= recipes
+    assert {row.case.family for row in ROWS} == set(Family)
+    assert {recipe.shapes for recipe in recipes} >= {5, None}
+    assert any(recipe.limits for recipe in recipes)
+    assert any(recipe.zonal and recipe.mix for recipe in recipes)
 
 
-def test_a_table_for_each_seed_and_the_means_of_all(capsys):
-    main(seeds=(0, 1), pods=60, shapes=6)
+def test_plans_ratios_and_means_of_an_instance_of_ones_own(capsys):
+    assert main(seeds=(0, 1), pods=60, shapes=6) == 0
     out = capsys.readouterr().out
-    assert "not for their programs" in out
-    assert out.count("60 pods, 6 shapes, seed ") == 2
-    assert out.count("lower bound  ") == 2
-    row = re.search(r"Karpenter's rules, one pool of all types +60 +\d+ +([\d,.]+) +(\d\.\d{3}) +\d+\.\d\d\n", out)
-    found = [compare(Recipe(pods=60, shapes=6, seed=seed)) for seed in (0, 1)]
-    first = found[0].lines[1]
-    assert row is not None
-    assert Decimal(row[1]) == round(first.cost_per_hour * 1000, 2)
-    assert float(row[2]) == round(found[0].ratio(first.cost_per_hour), 3)
-    mean = sum(one.ratio(one.lines[1].cost_per_hour) for one in found) / 2
-    assert f"over 2 seeds: {PEERS[0]} {mean:.2f}," in " ".join(out.split())
+    assert "not for their" in out
+    found = [compare(Case(Recipe(pods=60, shapes=6, seed=seed))) for seed in (0, 1)]
+    row = re.search(r"^60 x 6 +([\d.]+)% +(\d+) +([\d,.]+) +1\.25 +0\.75 +1200\s*$", out, re.MULTILINE)
+    assert row is not None, out
+    assert float(row[1]) == round(100 * found[0].over, 2)
+    assert int(row[2]) == found[0].growth.machines
+    assert float(row[3]) == round(float(found[0].growth.cost_per_hour) * 1000, 2)
+    ratios = [f"{found[1].ratio(name):.3f}" for name in found[1].rules]
+    assert re.search(rf"^60 x 6, seed 1 +{' +'.join(ratios)}\s*$", out, re.MULTILINE), out
+    mean = sum(one.over for one in found) / 2
+    assert re.search(rf"Means over 2 seeds.*\n.*\n60 x 6 +{100 * mean:.2f}%", out), out
 
 
-def test_limits_zones_and_what_is_not_judged_are_told_of(capsys, monkeypatch):
-    monkeypatch.setattr("benchmarks.comparison.unjudged_pods", lambda instance: 4)
-    main(pods=300, shapes=9, mix=True, zonal=True, limits=True, seeds=(3,))
-    out = " ".join(capsys.readouterr().out.split())
-    assert "300 pods, 9 shapes, mix, zonal, limits, seed 3" in out
-    assert "split evenly, a share pinned to each zone" in out
-    assert "constraints that Growth does not judge from objects yet" in out
+def test_what_was_missed_is_told(capsys, known, monkeypatch):
+    monkeypatch.setattr(command, "ROWS", (Row(CASE, 0.0, seconds=1.0, first_seconds=0.5),))
+    main()
+    [row] = [line for line in capsys.readouterr().out.splitlines() if "1200" in line]
+    assert row.split("1200")[1].strip() == "cost, 1 s, first 0.5 s, 400 MiB"
 
 
-def test_an_instance_of_ones_own_needs_a_number_of_pods():
+def test_nothing_is_said_of_aims_that_are_reached(capsys, known, monkeypatch):
+    monkeypatch.setattr(command, "ROWS", (Row(CASE, 0.5),))
+    monkeypatch.setattr("benchmarks.comparison_table.MOST_BYTES", 4 * MOST_BYTES)
+    monkeypatch.setattr(command, "ROWS", (Row(CASE, 0.5, first_seconds=1.0),))
+    main()
+    [row] = [line for line in capsys.readouterr().out.splitlines() if "1200" in line]
+    assert row.split("1200")[1].strip() == ""
+
+
+def test_more_or_fewer_pods_are_told_in_place_of_a_ratio(capsys, known, monkeypatch):
+    scarce = Case(Recipe(pods=200, shapes=9, limits=True), Family.ALL_SCARCE)
+    monkeypatch.setattr(command, "ROWS", (Row(scarce, 0.5),))
+    main()
+    growth = compare(scarce).growth
+    assert f"+{growth.unplaced} pods" in capsys.readouterr().out
+
+
+def test_a_row_that_is_not_known_fails_nothing_and_is_written_on_demand(capsys, known):
+    assert main() == 0
+    assert "Not in benchmarks/quality.json: 60 x 6" in capsys.readouterr().out
+    assert not known.exists()
+    assert main(write=True) == 0
+    assert read_quality(known)["60 x 6"].cost == int(compare(CASE).growth.cost_per_hour * 10**9)
+    capsys.readouterr()
+    assert main() == 0
+    assert "quality.json says:" not in capsys.readouterr().out
+
+
+def test_a_worse_plan_fails_and_names_its_row(capsys, known):
+    main(write=True)
+    written = read_quality(known)["60 x 6"]
+    quality.write_quality({"60 x 6": replace(written, cost=int(written.cost / 1.02))}, known)
+    capsys.readouterr()
+    assert main() == 1
+    assert "Worse than benchmarks/quality.json says: 60 x 6: the plan costs 2.00% more" in capsys.readouterr().out
+
+
+def test_a_plan_that_is_dearer_than_a_rule_fails(capsys, known, monkeypatch):
+    def run(problem, effort=SHORT):
+        # A machine of its own for every pod.
+        nodes = tuple(
+            PackedNode(min(group.bins, key=lambda b: problem.bins[b].price), {i: 1})
+            for i, group in enumerate(problem.groups)
+            for _ in range(group.count)
+        )
+        return GrowthRun(Packing(nodes, proven=1), 1.0, 0.5, 1)
+
+    monkeypatch.setattr(comparison, "growth_run", run)
+    assert main() == 1
+    assert re.search(r"Dearer than a simpler rule: 60 x 6: greedy packer costs \d+\.\d+% less", capsys.readouterr().out)
+
+
+def test_a_better_plan_is_told_of_and_renews_the_file_on_demand(capsys, known):
+    main(write=True)
+    written = read_quality(known)["60 x 6"]
+    quality.write_quality({"60 x 6": replace(written, cost=2 * written.cost)}, known)
+    capsys.readouterr()
+    assert main() == 0
+    assert "Better than benchmarks/quality.json says; --write renews it: 60 x 6" in capsys.readouterr().out
+    main(write=True)
+    assert read_quality(known)["60 x 6"] == written
+
+
+@pytest.mark.parametrize("options", [{"mix": True}, {"shapes": 3}, {"pods": 9, "write": True}])
+def test_an_instance_of_ones_own_needs_a_number_of_pods_and_is_not_written(options):
     with pytest.raises(BadRecipe, match="--pods"):
-        main(mix=True)
+        main(**options)
 
 
 def test_bad_input_is_one_line():
-    command = [sys.executable, "-m", "benchmarks.compare", "--pods", "3", "--shapes", "9"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [sys.executable, "-m", "benchmarks.compare", "--pods", "3", "--shapes", "9"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert answer.returncode == 1
     problem = "pods and shapes must be 1 or more, shapes not above pods, the seed 0 or more"
     assert answer.stderr == f"benchmarks.compare: 3 pods, 9 shapes, seed 0: {problem}\n"
