@@ -19,7 +19,8 @@ class Arena:
         self.counts = [g.count for g in groups]
         self.tier = [g.tier for g in groups]
         self.apart = [g.apart for g in groups]
-        self.per_node = [g.count if g.per_node is None else min(g.per_node, g.count) for g in groups]
+        # At least 1: a group without pods divides nothing by zero.
+        self.per_node = [max(1, g.count if g.per_node is None else min(g.per_node, g.count)) for g in groups]
         self.capacity = [b.capacity for b in bins]
         self.price = [b.price for b in bins]
         self.limits = [b.limits for b in bins]

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from planner.constraints import selects, untolerated, wants_node
-from planner.objects import Pod, Taint
+from planner.constraints import untolerated, wants_node
 from planner.offers import Offer, PoolOffers
 from planner.packing import Bin, Group, PackingProblem
+from planner.place_fit import PlaceFit, reaches_volumes
 from planner.pod_class import PodClass
 from planner.room import Room, offering_key
 from planner.supply import Place, Rank
@@ -69,27 +69,6 @@ class Assembly:
         return found
 
 
-def may_hold(
-    pod: Pod,
-    labels: Mapping[str, str],
-    taints: Sequence[Taint],
-    free: Mapping[str, int],
-    attached: Collection[Handle] = (),
-) -> bool:
-    """Return whether one such pod may run on a node of these labels and taints, volumes and so much free."""
-    return (
-        all(amount_of(free, name) >= amount for name, amount in asked(pod, attached).items())
-        and wants_node(pod, labels)
-        and untolerated(pod.tolerations, taints) is None
-        and reaches_volumes(pod, labels)
-    )
-
-
-def reaches_volumes(pod: Pod, labels: Mapping[str, str]) -> bool:
-    """Return whether every volume of the pod can be used from a node of these labels."""
-    return all(any(selects(term, labels) for term in terms) for terms in pod.volume_terms)
-
-
 def price_units(price: Decimal) -> int:
     """Return the price in billionths."""
     return int(price * _UNIT)
@@ -122,10 +101,11 @@ def assemble(
         ceilings: most pods of parts of classes.
     """
     draft = _Draft(asks)
+    fit = PlaceFit([(ask.pod_class.example, ask.pools) for ask in asks])
     for place in places:
         if draft.could_fit(place.free):
             attached = draft.slots.attached(place.pods)
-            held = [i for i, ask in enumerate(asks) if _fits_place(ask, place, attached)]
+            held = fit.held(place, attached)
             limits = [draft.limit(("place", place.machine.name), 1)]
             free = draft.vector(place.free, held, attached)
             draft.add(Source(place=place), held, Bin(free, 0, tuple(limits), place.rank))
@@ -259,20 +239,15 @@ def _option(source: Source, one: Bin, copies: int) -> Option:
     )
 
 
-def _fits_place(ask: Ask, place: Place, attached: Collection[Handle]) -> bool:
-    pod = ask.pod_class.example
-    if place.only_pool is not None and place.only_pool not in ask.pools:
-        return False
-    fits = may_hold(pod, place.labels, place.taints, place.free, attached)
-    return fits and not ports_meet(pod, (*place.pods, *place.daemons))
-
-
 def fits_offer(ask: Ask, offer: Offer) -> bool:
     """Return whether one pod of the class may run on a new machine of the offer, domains aside."""
     pod = ask.pod_class.example
     return (
         offer.pool.metadata.name in ask.pools
-        and may_hold(pod, offer.labels, offer.taints, offer.usable)
+        and all(amount_of(offer.usable, name) >= amount for name, amount in asked(pod).items())
+        and wants_node(pod, offer.labels)
+        and untolerated(pod.tolerations, offer.taints) is None
+        and reaches_volumes(pod, offer.labels)
         and not ports_meet(pod, offer.daemons)
     )
 

@@ -19,7 +19,9 @@ def by_nearest(arena: Arena, work: Work) -> None:
         has_bought = False
         for b, groups in _nearest(arena, work).items():
             capacity = arena.capacity[b]
-            rest = sorted(groups, key=lambda i: (-arena.tier[i], -max(d / capacity[r] for r, d in arena.demand[i])))
+            rest = sorted(
+                groups, key=lambda i: (-arena.tier[i], -max((d / capacity[r] for r, d in arena.demand[i]), default=0.0))
+            )
             while rest and arena.has_room(b, work.room):
                 counts: Counts = {}
                 arena.fill(rest, work.left, counts, list(capacity))

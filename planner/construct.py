@@ -144,7 +144,7 @@ class _ByLoss:
             capacity = arena.capacity[b]
 
             def score(i: int) -> tuple[int, float]:
-                dominant = max(d / capacity[r] for r, d in arena.demand[i])
+                dominant = max((d / capacity[r] for r, d in arena.demand[i]), default=0.0)
                 share = prices.share[i].get(b, 0)
                 fits = (prices.pod[i] / share) ** taste.sharpness if share else 1.0
                 return (-arena.tier[i] if taste.tiers_first else 0, -dominant * fits * taste.factor(i))

@@ -45,7 +45,7 @@ def _orders(arena: Arena, left: Sequence[int], prices: Prices) -> list[list[int]
     total = [max((arena.capacity[b][r] for b in arena.free), default=0) or 1 for r in range(resources)]
 
     def dominant(i: int) -> float:
-        return max(d / total[r] for r, d in arena.demand[i])
+        return max((d / total[r] for r, d in arena.demand[i]), default=0.0)
 
     def few_choices(i: int) -> int:
         return len(arena.problem.groups[i].bins)

@@ -13,12 +13,13 @@ from typing import Final
 
 from api.keys import LABEL_REGION, LABEL_ZONE
 from planner.amounts import shown
-from planner.assemble import Ask, reaches_volumes
+from planner.assemble import Ask
 from planner.constraints import FIELD_NAME, NEW_HOST, selects, untolerated, wants_node, whole_number
 from planner.model import Reason
 from planner.objects import Pod, Requirement
 from planner.offers import Offer, PoolOffers
 from planner.parse_selector import NEVER
+from planner.place_fit import reaches_volumes
 from planner.room import Key, Room
 from planner.topology.attachments import amount_of, asked
 from planner.topology.terms import ports_meet

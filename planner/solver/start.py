@@ -52,7 +52,7 @@ def constructed(question: Question, prices: Prices, left: Ints, room: Ints, know
     sow(1)
     out = patterns(_rows(left), question.width)
     starts = min(
-        question.effort.starts, max(_FEWEST_STARTS, question.effort.starts * _GROUPS // np.count_nonzero(left))
+        question.effort.starts, max(_FEWEST_STARTS, question.effort.starts * _GROUPS // max(1, np.count_nonzero(left)))
     )
     for k in range(starts):
         if best is not None and question.is_over():

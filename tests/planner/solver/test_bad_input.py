@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.pack import pack
 from planner.packing import Bin, Group, Packing, PackingProblem
 from planner.solver.effort import ROUND, Effort
 from planner.solver.solve import solve
@@ -127,3 +128,14 @@ def test_absurd_prices(prices, count):
     assert not packing.unplaced
     one_a_machine = 2 * count * min(prices)
     assert cost(problem, packing) < one_a_machine
+
+
+def test_groups_without_pods_and_pods_that_ask_for_nothing_stop_nobody():
+    every = frozenset({0})
+    problem = PackingProblem(
+        (Group((1,), 0, every), Group((0,), 3, every), Group((2,), 5, every, per_node=1)), (Bin((4,), 10),)
+    )
+    for packing in (solve(problem), pack(problem)):
+        assert broken_rules(problem, packing) == []
+        assert packing.unplaced == {}
+        assert len(packing.nodes) == 5
