@@ -17,6 +17,8 @@ _LEAST_GAIN = 1e-4
 """By how much a pattern must be worth more than it costs."""
 _FEW = 4
 """New patterns in a turn, below which the turn was not worth its time."""
+_FEW_MISSING = 0.01
+"""Of all pods, as many as the relaxation may leave out when it ends."""
 _DEARER = 1.6
 """What pods without a place cost more where some of them still have none."""
 _FOUND_AT_MOST = 400
@@ -41,16 +43,22 @@ def generate(
     *,
     most: Floats,
     turns: int,
+    more: int = 0,
 ) -> Generated | None:
-    """Return the optimum over `pool` and the patterns found in so many turns; None if there is none."""
+    """Return the optimum over `pool` and the patterns found in so many turns; None if there is none.
+
+    Up to so many `more` turns follow while patterns are missing for more than a few pods.
+    """
     yard = question.yard
     master, columns = Master(left, room, most), list(pool)
     master.add(columns)
     relaxed = master.solve()
     out = patterns(_FOUND_AT_MOST, question.width)
     centre = _CENTRE
-    for turn in range(turns):
+    for turn in range(turns + more):
         if relaxed is None or question.is_over():
+            break
+        if turn >= turns and relaxed.missing.sum() <= _FEW_MISSING * left.sum():
             break
         pod = (1 - centre) * relaxed.pod + centre * prices.pod
         cost = with_limits(yard, relaxed.limit)

@@ -12,6 +12,8 @@ from planner.solver.question import Question
 from planner.solver.start import constructed
 from planner.solver.yard import Ints, Prices
 
+_MORE: Final = 2
+"""Times the turns, as many more where patterns are missing."""
 _BOX: Final = 1.08
 """Over its price, what a pod may cost at most before the relaxation lets it go."""
 
@@ -19,7 +21,15 @@ _BOX: Final = 1.08
 def relaxed(question: Question, prices: Prices, left: Ints, room: Ints, known: Pool) -> tuple[Answer, Generated] | None:
     """Return an answer for `left` pods and the relaxation it is made of; None where there is none."""
     generated = generate(
-        question, prices, known.columns, known, left, room, most=_BOX * prices.pod, turns=question.effort.turns
+        question,
+        prices,
+        known.columns,
+        known,
+        left,
+        room,
+        most=_BOX * prices.pod,
+        turns=question.effort.turns,
+        more=_MORE * question.effort.turns,
     )
     if generated is None:
         return None
