@@ -50,7 +50,7 @@ def test_the_demo_shows_each_step_and_leaves_nothing(tmp_path):
         r"Growth, as bought +41 +\d+ +0\.1\d+",
         r"Karpenter's rules +41 +\d+ +0\.\d+ +\+\d+ %",
         r"Cluster Autoscaler's rules, price +41 +\d+ +0\.\d+ +\+\d+ %",
-        r"no plan can cost less than +0\.1\d+ +-\d+ %",
+        r"no plan can cost less than +0\.1\d+ +[+-]\d+ %",
         r"5\. The load leaves; empty machines take no new pods and cool off",
         r"6\. 4 pods come back: a machine that cools off is taken back, none is bought",
         r" ↩ (default-\S+) Cancelled by Planner: Wanted again by default/web-\d+",
