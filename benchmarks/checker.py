@@ -10,15 +10,16 @@ class WrongPurchase(Exception):
     """A plan does what its problem forbids; the text says what."""
 
 
-def check(purchase: Purchase) -> None:
-    """Do nothing for a purchase that keeps all rules.
+def check(purchase: Purchase, whose: str = "") -> None:
+    """Do nothing for a purchase that keeps all rules; `whose` it is begins the text of what it breaks.
 
     Raises:
         WrongPurchase: it breaks some; the text names the first of them.
     """
     broken = list(violations(purchase))
     if broken:
-        raise WrongPurchase(f"{len(broken)} rules are broken, first: {broken[0]}")
+        begin = f"{whose}: " if whose else ""
+        raise WrongPurchase(f"{begin}{len(broken)} rules are broken, first: {broken[0]}")
 
 
 def violations(purchase: Purchase) -> Iterator[str]:

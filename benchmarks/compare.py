@@ -105,16 +105,11 @@ def _seeded(row: Row, seed: int) -> Row:
 
 
 def _quality(found: Comparison) -> Quality:
-    costs = [_cost(found.growth)]
+    costs = [found.growth.cost]
     for name, bought in found.rules.items():
         if found.ratio(name) is not None and not found.case.recipe.limits:
-            costs.append(_cost(bought))
+            costs.append(bought.cost)
     return Quality(found.growth.unplaced, found.run.packing.proven, costs[0], min(costs))
-
-
-def _cost(purchase: Purchase) -> int:
-    bins = purchase.problem.packing.bins
-    return sum(bins[node.bin].price for node in purchase.packing.nodes)
 
 
 def _searched(row: Row, quality: Quality) -> Quality:
@@ -124,7 +119,7 @@ def _searched(row: Row, quality: Quality) -> Quality:
     sys.stderr.write(f"{row.case}: the best plan of a long search\n")
     problem = row.case.problem
     bought = Purchase(problem, growth_run(problem.packing, _LONG).packing)
-    return replace(quality, best=min(quality.best, _cost(bought))) if not bought.unplaced else quality
+    return replace(quality, best=min(quality.best, bought.cost)) if not bought.unplaced else quality
 
 
 def _judged(

@@ -70,23 +70,16 @@ def compare(case: Case) -> Comparison:
     growth = Purchase(problem, run.packing)
     left_out = _SLOW if len(problem.packing.groups) > _MOST_GROUPS else ()
     rules = {name: buy(problem) for name, buy in RULES.items() if name not in left_out}
-    _check(case, "Growth", growth)
+    check(growth, f"{case}: Growth")
     for name, bought in rules.items():
         if not (problem.packing.limits and name in KARPENTER):
-            _check(case, name, bought)
+            check(bought, f"{case}: {name}")
     found = Comparison(case, growth, run, rules)
     for name, bought in {"Growth": growth, **rules}.items():
         is_free_of_limits = bool(problem.packing.limits) and name in KARPENTER
         if bought.unplaced == growth.unplaced == 0 and not is_free_of_limits:
             _check_bound(found, name, bought)
     return found
-
-
-def _check(case: Case, who: str, purchase: Purchase) -> None:
-    try:
-        check(purchase)
-    except WrongPurchase as error:
-        raise WrongPurchase(f"{case}: {who}: {error}") from error
 
 
 def _check_bound(found: Comparison, who: str, purchase: Purchase) -> None:

@@ -58,9 +58,14 @@ class Purchase:
         return len(self.packing.nodes)
 
     @property
+    def cost(self) -> int:
+        """What all of them cost per hour, in billionths of the problem's currency."""
+        return self.problem.packing.cost(self.packing.nodes)
+
+    @property
     def cost_per_hour(self) -> Decimal:
         """What all of them cost, in the problem's currency."""
-        return price_of(sum(self.problem.packing.bins[node.bin].price for node in self.packing.nodes))
+        return price_of(self.cost)
 
     @property
     def placed(self) -> int:

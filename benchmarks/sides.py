@@ -75,15 +75,8 @@ def _repeated(recipe: Recipe, who: str, ask: Callable[[int], Answer], effort: Ef
     while not effort.is_spent(recipe, answers):
         sys.stderr.write(f"{recipe}: {who}, run {len(answers) + 1}\n")
         answers.append(ask(len(answers)))
-        _check(recipe, who, answers[-1].purchase)
+        check(answers[-1].purchase, f"{recipe}: {who}")
     return answers
-
-
-def _check(recipe: Recipe, who: str, purchase: Purchase) -> None:
-    try:
-        check(purchase)
-    except WrongPurchase as error:
-        raise WrongPurchase(f"{recipe}: {who}: {error}") from error
 
 
 class _Least:
@@ -123,5 +116,5 @@ def _program(who: str, answers: list[Answer], least: _Least) -> Way:
 def _rules(recipe: Recipe, problem: Problem, expander: Expander, least: _Least) -> Way:
     who = f"Cluster Autoscaler's rules, {expander}"
     purchase = cluster_autoscaler(problem, expander=expander)
-    _check(recipe, who, purchase)
+    check(purchase, f"{recipe}: {who}")
     return Way(who=who, runs=(least.run(purchase),), is_program=False)

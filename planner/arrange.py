@@ -102,5 +102,5 @@ def _score(made: Arrangement) -> tuple[object, ...]:
     for wish, placed in zip(assembly.wishes, assembly.placed(made.packing.unplaced), strict=True):
         tier = wish.pod.priority
         missing[tier] = missing.get(tier, 0) + wish.count - placed
-    cost = sum(assembly.problem.bins[node.bin].price for node in made.packing.nodes)
+    cost = assembly.problem.cost(made.packing.nodes)
     return tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True)), cost

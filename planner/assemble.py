@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from planner.constraints import untolerated, wants_node
 from planner.offers import Offer, PoolOffers
 from planner.packing import Bin, Group, PackingProblem
-from planner.place_fit import PlaceFit, reaches_volumes
+from planner.place_fit import PlaceFit, suits
 from planner.pod_class import PodClass
 from planner.room import Room, offering_key
 from planner.supply import Place, Rank
@@ -40,6 +39,14 @@ class Source:
     offer: Offer | None = None
     is_minimum: bool = False
     """Bought in any case, as a minimum asks for it."""
+
+    @property
+    def looks(self) -> Place | Offer:
+        """What has its labels and taints."""
+        looks = self.place if self.place is not None else self.offer
+        if looks is None:
+            raise AssertionError(self)
+        return looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +237,7 @@ class _Draft:
 
 
 def _option(source: Source, one: Bin, copies: int) -> Option:
-    looks = source.place if source.place is not None else source.offer
-    if looks is None:
-        raise AssertionError(source)
+    looks = source.looks
     daemons = () if source.offer is None else source.offer.daemons
     return Option(
         looks.labels, looks.taints, one.capacity, one.price, copies, is_new=source.place is None, daemons=daemons
@@ -245,9 +250,7 @@ def fits_offer(ask: Ask, offer: Offer) -> bool:
     return (
         offer.pool.metadata.name in ask.pools
         and all(amount_of(offer.usable, name) >= amount for name, amount in asked(pod).items())
-        and wants_node(pod, offer.labels)
-        and untolerated(pod.tolerations, offer.taints) is None
-        and reaches_volumes(pod, offer.labels)
+        and suits(pod, offer.labels, offer.taints)
         and not ports_meet(pod, offer.daemons)
     )
 

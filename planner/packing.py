@@ -5,7 +5,7 @@ problem knows numbers only; what they stand for is known to those who make and r
 Source: the formulation as multiple-choice vector bin packing over pod classes and bin classes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -52,6 +52,10 @@ class PackingProblem:
     relaxed: "PackingProblem | None" = None
     """The same pods and machines with fewer rules, where this is one of several ways to keep them all: a bound
     that is told of has to hold for any way."""
+
+    def cost(self, nodes: Iterable["PackedNode"]) -> int:
+        """Return what machines cost per hour, in billionths."""
+        return sum(self.bins[node.bin].price for node in nodes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ on most machines; what it asks of amounts is a comparison, and most classes are 
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.constraints import selects, untolerated, wants_node
-from planner.objects import Pod
+from planner.objects import Pod, Taint
 from planner.supply import Place
 from planner.topology.attachments import Handle, amount_of, asked
 from planner.topology.terms import ports_meet
@@ -21,6 +21,11 @@ _SORTED_BY: Final = "cpu"
 def reaches_volumes(pod: Pod, labels: Mapping[str, str]) -> bool:
     """Return whether every volume of the pod can be used from a node of these labels."""
     return all(any(selects(term, labels) for term in terms) for terms in pod.volume_terms)
+
+
+def suits(pod: Pod, labels: Mapping[str, str], taints: Iterable[Taint]) -> bool:
+    """Return whether a node of these labels and taints suits the pod and its volumes, whatever room it has."""
+    return wants_node(pod, labels) and untolerated(pod.tolerations, taints) is None and reaches_volumes(pod, labels)
 
 
 class PlaceFit:
@@ -37,10 +42,10 @@ class PlaceFit:
     def held(self, place: Place, attached: Collection[Handle]) -> list[int]:
         """Return the classes of which a pod fits onto the place, ascending; `attached` volumes are there already."""
         near = self._order[: bisect_right(self._sizes, max(0, place.free.get(_SORTED_BY, 0)))]
-        suits = self._suits.setdefault(self._looks(place), {})
-        return sorted(i for i in near if self._fits(i, place, attached, suits))
+        known = self._suits.setdefault(self._looks(place), {})
+        return sorted(i for i in near if self._fits(i, place, attached, known))
 
-    def _fits(self, i: int, place: Place, attached: Collection[Handle], suits: dict[int, bool]) -> bool:
+    def _fits(self, i: int, place: Place, attached: Collection[Handle], known: dict[int, bool]) -> bool:
         pod, pools = self._classes[i]
         free = place.free
         for name, amount in self._amounts[i]:
@@ -48,13 +53,9 @@ class PlaceFit:
                 return False
         if place.only_pool is not None and place.only_pool not in pools:
             return False
-        if i not in suits:
-            suits[i] = (
-                wants_node(pod, place.labels)
-                and untolerated(pod.tolerations, place.taints) is None
-                and reaches_volumes(pod, place.labels)
-            )
-        if not suits[i]:
+        if i not in known:
+            known[i] = suits(pod, place.labels, place.taints)
+        if not known[i]:
             return False
         if pod.attachments and any(amount_of(free, name) < n for name, n in asked(pod, attached).items()):
             return False

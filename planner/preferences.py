@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from planner.allot import Guest, boarding
-from planner.assemble import Assembly, Source
+from planner.assemble import Assembly
 from planner.offers import Offer
 from planner.packing import PackedNode, Packing
 from planner.topology.census import Census, Host
@@ -158,11 +158,4 @@ def _tight(assembly: Assembly, packing: Packing) -> frozenset[int]:
 
 
 def _hosts(assembly: Assembly) -> list[Host]:
-    return [_host(source) for source in assembly.sources]
-
-
-def _host(source: Source) -> Host:
-    looks = source.place if source.place is not None else source.offer
-    if looks is None:
-        raise AssertionError(source)
-    return Host(looks.labels, looks.taints)
+    return [Host(source.looks.labels, source.looks.taints) for source in assembly.sources]

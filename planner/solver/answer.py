@@ -15,6 +15,10 @@ _SPARE = 64
 """Rows beyond the machines there are: on its way to a better plan, a search may need more machines."""
 
 
+Score = tuple[tuple[int, ...], float, int]
+"""Pods without a place by tier, the highest first; then the cost, and the number of machines."""
+
+
 @dataclass(slots=True)
 class Answer:
     """Searches change it in place."""
@@ -31,10 +35,9 @@ class Answer:
         """Return the price of all machines, per hour in billionths."""
         return float(yard.price[self.nodes.bin[: self.count]].sum())
 
-    def score(self, yard: Yard) -> tuple[tuple[int, ...], float, int]:
-        """Return what makes one answer better than another, the smaller the better: pods by tier, cost, machines."""
-        tiers = sorted(set(yard.tier.tolist()), reverse=True)
-        return tuple(int(self.missing[yard.tier == tier].sum()) for tier in tiers), self.cost(yard), self.count
+    def score(self, yard: Yard) -> Score:
+        """Return what makes one answer better than another, the smaller the better."""
+        return score_of(yard, self.missing, self.cost(yard), self.count)
 
     @property
     def pods(self) -> Ints:
@@ -63,6 +66,12 @@ class Answer:
             m = int(nodes.groups[n])
             content = zip(nodes.group[n, :m].tolist(), nodes.number[n, :m].tolist(), strict=True)
             yield PackedNode(int(nodes.bin[n]), dict(sorted(content)))
+
+
+def score_of(yard: Yard, missing: Ints, cost: float, machines: int) -> Score:
+    """Return the score of an answer with these figures."""
+    tiers = sorted(set(yard.tier.tolist()), reverse=True)
+    return tuple(int(missing[yard.tier == tier].sum()) for tier in tiers), cost, machines
 
 
 def answer_of(parts: Sequence[tuple[Patterns, int]], missing: Ints, room: Ints, width: int) -> Answer:

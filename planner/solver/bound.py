@@ -8,14 +8,12 @@ import numpy as np
 from planner.packing import Packing, PackingProblem
 from planner.solver.column import Pool
 from planner.solver.generate import generate
-from planner.solver.proof import MOST_GROUPS, proven_by_pricing
+from planner.solver.proof import MOST_GROUPS, SAFE, proven_by_pricing
 from planner.solver.question import Question, prices_of, question_of
 from planner.solver.shares import Shares, shares_of
 from planner.solver.yard import NONE, Floats, Ints, Yard
 
 _STEPS: Final = 240
-_SAFE: Final = 1 - 1e-9
-"""Floats are rounded; the bound is to hold all the same."""
 _BOX: Final = 1.5
 """Over its price, what a pod may cost at most in the relaxation."""
 
@@ -37,8 +35,8 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
         return 0
     shares = shares_of(yard, pods, question.room, _STEPS)
     if yard.allowed[pods > 0][:, yard.free].any():
-        return max(0, int(_beside_free(question, shares, pods) * _SAFE))
-    best = shares.bound * _SAFE
+        return max(0, int(_beside_free(question, shares, pods) * SAFE))
+    best = shares.bound * SAFE
     if question.effort.proof and np.count_nonzero(pods) <= MOST_GROUPS:
         prices = prices_of(yard, shares)
         generate(
@@ -51,8 +49,8 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
             most=_BOX * prices.pod,
             turns=question.effort.turns,
         )
-        cost = float(sum(problem.bins[node.bin].price for node in packing.nodes))
-        best = max(best, proven_by_pricing(question, known, pods, question.room, cost))
+        enough = float(problem.cost(packing.nodes))
+        best = max(best, proven_by_pricing(question, known, pods, question.room, enough))
     # A cost is a sum of prices, and so a multiple of what divides them all.
     unit = gcd(*(int(price) for price in yard.price[yard.paid]))
     return -(-max(0, int(np.ceil(best - 1))) // unit) * unit

@@ -52,12 +52,18 @@ class Pool:
 def columns_of(yard: Yard, found: Patterns, rows: int) -> Iterator[Column]:
     """Yield the first `rows` patterns as columns."""
     for q in range(rows):
-        m, b = int(found.groups[q]), int(found.bin[q])
-        content = sorted(zip(found.group[q, :m].tolist(), found.number[q, :m].tolist(), strict=True))
-        yield Column(
-            bin=b,
-            price=float(yard.price[b]),
-            groups=tuple(i for i, _ in content),
-            numbers=tuple(n for _, n in content),
-            limits=tuple(int(k) for k in yard.limits[b] if k != NONE),
-        )
+        m = int(found.groups[q])
+        content = zip(found.group[q, :m].tolist(), found.number[q, :m].tolist(), strict=True)
+        yield column_of(yard, int(found.bin[q]), content)
+
+
+def column_of(yard: Yard, b: int, content: Iterable[tuple[int, int]]) -> Column:
+    """Return a machine of bin `b` with so many pods of each group as a column."""
+    ordered = sorted(content)
+    return Column(
+        bin=b,
+        price=float(yard.price[b]),
+        groups=tuple(i for i, _ in ordered),
+        numbers=tuple(n for _, n in ordered),
+        limits=tuple(int(k) for k in yard.limits[b] if k != NONE),
+    )

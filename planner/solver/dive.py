@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from planner.solver.column import Column, Pool
-from planner.solver.generate import Generated, generate
+from planner.solver.generate import BOX, Generated, generate
 from planner.solver.question import Question
 from planner.solver.yard import Floats, Ints, Prices
 
@@ -19,8 +19,6 @@ _STILL_GOOD: Final = 0.9
 _PART: Final = 0.25
 """How much of what is bought in parts is made whole in one level."""
 _WHOLE: Final = 1e-6
-_BOX: Final = 1.08
-"""Over its price, what a pod may cost at most."""
 
 Bought = list[tuple[Column, int]]
 """Patterns and how often each is bought."""
@@ -35,7 +33,7 @@ def dive(question: Question, prices: Prices, generated: Generated, known: Pool, 
         if not level or not left.any() or question.is_over():
             break
         pool = _useful(generated, left)
-        most = np.maximum(_BOX * prices.pod, generated.relaxed.pod)
+        most = np.maximum(BOX * prices.pod, generated.relaxed.pod)
         found = generate(question, prices, pool, known, left, room, most=most, turns=_TURNS)
         if found is None:
             break

@@ -22,6 +22,8 @@ _FEW_MISSING = 0.01
 _DEARER = 1.6
 """What pods without a place cost more where some of them still have none."""
 _FOUND_AT_MOST = 400
+BOX = 1.08
+"""Over its price, what a pod may cost at most before the relaxation lets it go."""
 
 
 @dataclass(frozen=True, slots=True)

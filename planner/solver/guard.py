@@ -1,7 +1,7 @@
 """Exact searches of OR-tools: repeatable, leaving signals alone, and ended when the time is over."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -21,6 +21,16 @@ def searcher(work: float, workers: int) -> cp_model.CpSolver:
     # It would end its search at Ctrl-C, and leave the process with the default handler, which ends all.
     solver.parameters.catch_sigint_signal = False
     return solver
+
+
+def keep_apart(
+    model: cp_model.CpModel, is_on: Mapping[int, cp_model.IntVar], apart: Mapping[int, Collection[int]]
+) -> None:
+    """Let no two groups be on a machine that may not; `is_on` tells of those that matter, `apart` of their others."""
+    for i, here in is_on.items():
+        for j in apart[i]:
+            if i < j and j in is_on:
+                model.add_at_most_one(here, is_on[j])
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner.solver.column import Column, Pool
-from planner.solver.guard import searcher
+from planner.solver.column import Column, Pool, column_of
+from planner.solver.guard import keep_apart, searcher
 from planner.solver.master import Master
 from planner.solver.question import Question, with_limits
-from planner.solver.yard import NONE, Floats, Ints, Yard
+from planner.solver.yard import Floats, Ints, Yard
 
 MOST_GROUPS: Final = 100
 """With more, the exact search takes too long, and the prices of the first bound are nearly as good."""
@@ -23,7 +23,7 @@ _SCALE: Final = 1 << 40
 """What the dearest machine is worth in the whole numbers of the exact search."""
 _WORK: Final = 0.05
 """Of one exact search, in the solver's deterministic time; unfinished, its bound still holds."""
-_SAFE: Final = 1 - 1e-9
+SAFE: Final = 1 - 1e-9
 """Floats are rounded; the bound is to hold all the same."""
 
 
@@ -51,7 +51,7 @@ def proven_by_pricing(question: Question, known: Pool, pods: Ints, room: Ints, e
             if column is not None and value > cost[cheapest]:
                 new.append(column)
         bound = scale * float(relaxed.pod @ pods) - float(relaxed.limit @ room)
-        best = max(best, _SAFE * bound)
+        best = max(best, SAFE * bound)
         added = known.add(new)
         if best >= enough or not added:
             break
@@ -90,24 +90,14 @@ def _most_valuable(
     if is_over() or status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None, None
     content = [(i, int(solver.value(x))) for i, x in number.items() if solver.value(x)]
-    column = Column(
-        b,
-        float(yard.price[b]),
-        tuple(i for i, _ in content),
-        tuple(n for _, n in content),
-        tuple(int(k) for k in yard.limits[b] if k != NONE),
-    )
-    return solver.best_objective_bound * unit, column
+    return solver.best_objective_bound * unit, column_of(yard, b, content)
 
 
 def _keep_apart(model: cp_model.CpModel, yard: Yard, number: dict[int, cp_model.IntVar]) -> None:
+    apart = {i: yard.apart[yard.apart_start[i] : yard.apart_start[i + 1]].tolist() for i in number}
     is_on: dict[int, cp_model.IntVar] = {}
     for i, x in number.items():
-        others = yard.apart[yard.apart_start[i] : yard.apart_start[i + 1]].tolist()
-        if any(j in number for j in others):
+        if any(j in number for j in apart[i]):
             is_on[i] = model.new_bool_var("")
             model.add(x <= int(yard.per_node[i]) * is_on[i])
-    for i, here in is_on.items():
-        for j in yard.apart[yard.apart_start[i] : yard.apart_start[i + 1]].tolist():
-            if i < j and j in is_on:
-                model.add_at_most_one(here, is_on[j])
+    keep_apart(model, is_on, apart)

@@ -7,15 +7,13 @@ import numpy as np
 from planner.solver.answer import Answer, answer_of, joined, patterns_of
 from planner.solver.column import Pool
 from planner.solver.dive import dive
-from planner.solver.generate import Generated, generate
+from planner.solver.generate import BOX, Generated, generate
 from planner.solver.question import Question
 from planner.solver.start import constructed
 from planner.solver.yard import Ints, Prices
 
 _MORE: Final = 2
 """Times the turns, as many more where patterns are missing."""
-_BOX: Final = 1.08
-"""Over its price, what a pod may cost at most before the relaxation lets it go."""
 
 
 def relaxed(question: Question, prices: Prices, left: Ints, room: Ints, known: Pool) -> tuple[Answer, Generated] | None:
@@ -27,7 +25,7 @@ def relaxed(question: Question, prices: Prices, left: Ints, room: Ints, known: P
         known,
         left,
         room,
-        most=_BOX * prices.pod,
+        most=BOX * prices.pod,
         turns=question.effort.turns,
         more=_MORE * question.effort.turns,
     )

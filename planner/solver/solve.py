@@ -7,6 +7,7 @@ Source: the ladder of this project's study of packing.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -54,7 +55,7 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
     if not pods or not any(group.bins for group in problem.groups):
         return Packing(unplaced={i: g.count for i, g in enumerate(problem.groups) if g.count})
     greedy = pack(problem) if pods <= _FEW_PODS else None
-    if greedy is not None and greedy.proven and greedy.proven == _cost(problem, greedy):
+    if greedy is not None and greedy.proven and greedy.proven == problem.cost(greedy.nodes):
         return greedy
     question = question_of(problem, effort, is_over)
     known = Pool()
@@ -71,10 +72,11 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
         # So few pods that the wider problem is solved, too.
         return replace(packing, proven=0 if packing.unplaced else solve(problem.relaxed, effort, is_over).proven)
     if found.is_optimal:
-        return replace(packing, proven=_cost(problem, packing))
+        return replace(packing, proven=problem.cost(packing.nodes))
     return replace(packing, proven=proven(problem, packing, question, known))
 
 
+@lru_cache(maxsize=1)
 def warm() -> None:
     """Compile or load all kernels, so that the first problem does not wait for them."""
     bins = (Bin((4, 4), 4), Bin((8, 8), 7, limits=(0,)), Bin((2, 2), 0, limits=(1,)))
@@ -102,8 +104,7 @@ def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer
     if greedy is not None:
         answers.append(answer_from(greedy, question.counts, question.room, yard, question.width))
     if min(answers, key=lambda one: one.score(yard)).missing[yard.allowed.any(axis=1)].any():
-        answers = [placed(question, one) for one in answers]
-        best = min(answers, key=lambda one: one.score(yard))
+        best = placed(question, answers)
         answers = [best, *_afresh(question, best, known)]
     # Two ways to begin end at different optima, where there are few machines.
     answers = [_cheaper(question, prices, one, known) for one in answers]
@@ -120,9 +121,9 @@ def _afresh(question: Question, answer: Answer, known: Pool) -> list[Answer]:
     prices = _prices(same, pods, question.room)
     free = filled_free(same, prices)
     paid = constructed(same, prices, free.missing, free.room, known)
-    found = (
-        placed(same, joined(free, paid, question.width)) if paid.missing.any() else joined(free, paid, question.width)
-    )
+    found = joined(free, paid, question.width)
+    if found.missing.any():
+        found = placed(same, [found])
     if found.missing.any():
         return []
     found.missing = answer.missing.copy()
@@ -185,7 +186,3 @@ def _improve(question: Question, prices: Prices, answer: Answer, work: int, seed
 def _packing(answer: Answer) -> Packing:
     missing = answer.missing
     return Packing(tuple(answer.packed()), {i: int(missing[i]) for i in np.flatnonzero(missing).tolist()})
-
-
-def _cost(problem: PackingProblem, packing: Packing) -> int:
-    return sum(problem.bins[node.bin].price for node in packing.nodes)

@@ -1,10 +1,11 @@
 """First answers: free machines filled, and the rest bought by several constructions, of which the best counts."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from planner.solver.answer import Answer, answer_of
+from planner.solver.answer import Answer, answer_of, score_of
 from planner.solver.build import build
 from planner.solver.column import Pool, columns_of
 from planner.solver.kernel import kernel
@@ -63,20 +64,24 @@ def constructed(question: Question, prices: Prices, left: Ints, room: Ints, know
             yard, prices, trial_left, trial_room, _SHARPNESS[k % len(_SHARPNESS)], noise, _LANES, np.inf, out, 0
         )
         known.add(columns_of(yard, out, rows))
-        trial = answer_of([(out, rows)], trial_left, trial_room, question.width)
-        if score is None or trial.score(yard) < score:
-            best, score = trial, trial.score(yard)
+        prices_paid, copies = yard.price[out.bin[:rows]], out.copies[:rows]
+        trial = score_of(yard, trial_left, float(prices_paid @ copies), int(copies.sum()))
+        if score is None or trial < score:
+            best, score = answer_of([(out, rows)], trial_left, trial_room, question.width), trial
     if best is None:
         raise AssertionError
     return best
 
 
-def placed(question: Question, answer: Answer) -> Answer:
-    """Return an answer that places as many pods as it can, those of higher tiers first: for when limits bind."""
+def placed(question: Question, answers: Sequence[Answer]) -> Answer:
+    """Return an answer that places as many pods as it can, those of higher tiers first: for when limits bind.
+
+    It begins with each of the answers, and with all machines filled anew.
+    """
     yard = question.yard
     worth = _worth_of_tiers(yard.tier)
     bins = np.concatenate([yard.free, yard.paid[np.argsort(-yard.price[yard.paid], kind="stable")]])
-    starts = [answer, _filled(question, bins, worth)]
+    starts = [answers[0], _filled(question, bins, worth), *answers[1:]]
     return min((_with_more(question, bins, worth, start) for start in starts), key=lambda one: one.score(yard))
 
 

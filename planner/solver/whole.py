@@ -5,14 +5,15 @@ one objective, in whole numbers, so that no tolerance mixes the two.
 Source: the direct model of this project's study of packing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from ortools.sat.python import cp_model
 
 from planner.packing import PackedNode, Packing, PackingProblem
-from planner.solver.guard import guarded, searcher
+from planner.solver.guard import guarded, keep_apart, searcher
 
 _MOST_PODS: Final = 30
 _MOST_ALIKE: Final = 75
@@ -47,6 +48,16 @@ def whole(problem: PackingProblem, known: Packing, work: float, is_over: Callabl
     return model.solved(work, is_over) if model.is_small else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A machine that may be there."""
+
+    used: dict[int, cp_model.IntVar]
+    """Whether it is of a bin, by bin; one at most."""
+    pods: dict[int, cp_model.IntVar]
+    """How many of a group are on it, by group that may be."""
+
+
 class _Model:
     def __init__(self, problem: PackingProblem, known: Packing, pods: int) -> None:
         self._problem = problem
@@ -79,10 +90,7 @@ class _Model:
         if self._known.unplaced:
             return self._pods
         cheapest = min(self._problem.bins[b].price for b in self._paid)
-        return min(self._pods, self._cost(self._known) // cheapest)
-
-    def _cost(self, packing: Packing) -> int:
-        return sum(self._problem.bins[node.bin].price for node in packing.nodes)
+        return min(self._pods, self._problem.cost(self._known.nodes) // cheapest)
 
     def _tier_weights(self) -> dict[int, int] | None:
         """Return what a pod without a place costs by tier: more than all machines and all pods of lower tiers."""
@@ -95,133 +103,111 @@ class _Model:
 
     def solved(self, work: float, is_over: Callable[[], bool]) -> Whole:
         model, problem, weights = cp_model.CpModel(), self._problem, self._weights or {}
-        groups, bins = problem.groups, problem.bins
-        slots = [[b] for b in self._free] + [self._paid] * self._bought
-        uses = [[model.new_bool_var("") for _ in choice] for choice in slots]
-        on = [self._numbers(model, choice) for choice in slots]
-        for choice, used, number in zip(slots, uses, on, strict=True):
-            model.add_at_most_one(used)
+        groups = problem.groups
+        slots = self._made(model)
+        for slot in slots:
+            model.add_at_most_one(slot.used.values())
             for r in range(len(groups[0].demand)):
-                model.add(
-                    sum(groups[i].demand[r] * x for i, x in number.items())
-                    <= sum(bins[b].capacity[r] * y for b, y in zip(choice, used, strict=True))
-                )
-            self._keep_company(model, choice, used, number)
-        prices = [sum(bins[b].price * y for b, y in zip(c, u, strict=True)) for c, u in zip(slots, uses, strict=True)]
-        first = len(self._free)
-        for n in range(first, len(slots) - 1):
-            model.add(prices[n] >= prices[n + 1])
-        for n in range(first - 1):
-            if slots[n] == slots[n + 1]:
-                model.add(uses[n][0] >= uses[n + 1][0])
+                model.add(sum(groups[i].demand[r] * x for i, x in slot.pods.items()) <= self._capacity([slot], r))
+            self._keep_company(model, slot)
+        self._order(model, slots)
         for k, most in enumerate(problem.limits):
-            model.add(
-                sum(
-                    y
-                    for c, u in zip(slots, uses, strict=True)
-                    for b, y in zip(c, u, strict=True)
-                    if k in bins[b].limits
-                )
-                <= most
-            )
+            counted = [y for slot in slots for b, y in slot.used.items() if k in problem.bins[b].limits]
+            model.add(sum(counted) <= most)
         # Where all pods have a place, only what is cheaper is looked for: that there is nothing is the proof.
         is_full = not self._known.unplaced
         missing = [model.new_int_var(0, 0 if is_full else group.count, "") for group in groups]
         for i, group in enumerate(groups):
-            model.add(sum(number[i] for number in on if i in number) + missing[i] == group.count)
+            model.add(sum(slot.pods[i] for slot in slots if i in slot.pods) + missing[i] == group.count)
+        cost = self._price(slots)
         if is_full:
-            model.add(sum(prices) <= self._cost(self._known) - 1)
-            self._have_room(model, slots, uses)
-            model.minimize(sum(prices))
+            model.add(cost <= problem.cost(self._known.nodes) - 1)
+            # That all machines together have room for all pods follows from the rest, but bounds sooner.
+            for r in range(len(groups[0].demand)):
+                model.add(self._capacity(slots, r) >= sum(group.demand[r] * group.count for group in groups))
+            model.minimize(cost)
         else:
-            model.minimize(sum(weights[g.tier] * s for g, s in zip(groups, missing, strict=True)) + sum(prices))
-            self._hint(model, slots, uses, on, missing)
+            model.minimize(sum([*(weights[g.tier] * s for g, s in zip(groups, missing, strict=True)), cost]))
+            self._hint(model, slots, missing)
         solver = searcher(work, _WORKERS)
         with guarded(solver, is_over):
             status = solver.solve(model)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Whole(self._known, is_full and status == cp_model.INFEASIBLE)
-        found = self._packing(solver, slots, uses, on)
+        found = self._packing(solver, slots)
         better = found if self._objective(found) < self._objective(self._known) else self._known
         return Whole(better, status == cp_model.OPTIMAL)
 
-    def _objective(self, packing: Packing) -> int:
-        weights, groups = self._weights or {}, self._problem.groups
-        return self._cost(packing) + sum(weights[groups[i].tier] * n for i, n in packing.unplaced.items())
+    def _made(self, model: cp_model.CpModel) -> list[_Slot]:
+        choices = [[b] for b in self._free] + [self._paid] * self._bought
+        # All of one kind before the next: the search depends on the order in which variables are made.
+        uses = [{b: model.new_bool_var("") for b in bins} for bins in choices]
+        return [_Slot(used, self._numbers(model, used)) for used in uses]
 
-    def _have_room(self, model: cp_model.CpModel, slots: list[list[int]], uses: list[list[cp_model.IntVar]]) -> None:
-        """Let all machines together have room for all pods: it follows from the rest, but bounds sooner."""
-        groups, bins = self._problem.groups, self._problem.bins
-        for r in range(len(groups[0].demand)):
-            model.add(
-                sum(
-                    bins[b].capacity[r] * y for c, u in zip(slots, uses, strict=True) for b, y in zip(c, u, strict=True)
-                )
-                >= sum(group.demand[r] * group.count for group in groups)
-            )
-
-    def _numbers(self, model: cp_model.CpModel, choice: list[int]) -> dict[int, cp_model.IntVar]:
+    def _numbers(self, model: cp_model.CpModel, bins: Iterable[int]) -> dict[int, cp_model.IntVar]:
         found: dict[int, cp_model.IntVar] = {}
         for i, group in enumerate(self._problem.groups):
-            if not group.bins.isdisjoint(choice):
+            if not group.bins.isdisjoint(bins):
                 most = group.count if group.per_node is None else min(group.count, group.per_node)
                 found[i] = model.new_int_var(0, most, "")
         return found
 
-    def _keep_company(
-        self,
-        model: cp_model.CpModel,
-        choice: list[int],
-        used: list[cp_model.IntVar],
-        number: dict[int, cp_model.IntVar],
-    ) -> None:
+    def _price(self, slots: Sequence[_Slot]) -> cp_model.LinearExprT:
+        """Return what the slots cost together."""
+        return sum(self._problem.bins[b].price * y for slot in slots for b, y in slot.used.items())
+
+    def _capacity(self, slots: Sequence[_Slot], r: int) -> cp_model.LinearExprT:
+        """Return how much of a resource the slots have together."""
+        return sum(self._problem.bins[b].capacity[r] * y for slot in slots for b, y in slot.used.items())
+
+    def _order(self, model: cp_model.CpModel, slots: Sequence[_Slot]) -> None:
+        """Let of plans that differ only in the order of machines one be left."""
+        first = len(self._free)
+        prices = [self._price([slot]) for slot in slots[first:]]
+        for dearer, cheaper in pairwise(prices):
+            model.add(dearer >= cheaper)
+        for one, other in pairwise(slots[:first]):
+            for b, used in one.used.items():
+                if b in other.used:
+                    model.add(used >= other.used[b])
+
+    def _keep_company(self, model: cp_model.CpModel, slot: _Slot) -> None:
         """Keep groups off bins that may not hold them, and off each other."""
         groups = self._problem.groups
         is_on: dict[int, cp_model.IntVar] = {}
-        for i, x in number.items():
-            may = [y for b, y in zip(choice, used, strict=True) if b in groups[i].bins]
-            if len(may) < len(choice) or groups[i].apart:
+        for i, x in slot.pods.items():
+            may = [y for b, y in slot.used.items() if b in groups[i].bins]
+            if len(may) < len(slot.used) or groups[i].apart:
                 is_on[i] = model.new_bool_var("")
                 model.add(x <= groups[i].count * is_on[i])
                 model.add(is_on[i] <= sum(may))
-        for i, here in is_on.items():
-            for j in groups[i].apart:
-                if i < j and j in is_on:
-                    model.add_at_most_one(here, is_on[j])
+        keep_apart(model, is_on, {i: groups[i].apart for i in is_on})
 
-    def _hint(
-        self,
-        model: cp_model.CpModel,
-        slots: list[list[int]],
-        uses: list[list[cp_model.IntVar]],
-        on: list[dict[int, cp_model.IntVar]],
-        missing: list[cp_model.IntVar],
-    ) -> None:
-        price = self._problem.bins
-        nodes = sorted(self._known.nodes, key=lambda node: -price[node.bin].price)
-        for choice, used, number in zip(slots, uses, on, strict=True):
-            node = next((node for node in nodes if node.bin in choice), None)
+    def _hint(self, model: cp_model.CpModel, slots: Sequence[_Slot], missing: Sequence[cp_model.IntVar]) -> None:
+        bins = self._problem.bins
+        nodes = sorted(self._known.nodes, key=lambda node: -bins[node.bin].price)
+        for slot in slots:
+            node = next((node for node in nodes if node.bin in slot.used), None)
             if node is not None:
                 nodes.remove(node)
-            for b, y in zip(choice, used, strict=True):
+            for b, y in slot.used.items():
                 model.add_hint(y, node is not None and node.bin == b)
-            for i, x in number.items():
+            for i, x in slot.pods.items():
                 model.add_hint(x, 0 if node is None else node.counts.get(i, 0))
         for i, s in enumerate(missing):
             model.add_hint(s, self._known.unplaced.get(i, 0))
 
-    def _packing(
-        self,
-        solver: cp_model.CpSolver,
-        slots: list[list[int]],
-        uses: list[list[cp_model.IntVar]],
-        on: list[dict[int, cp_model.IntVar]],
-    ) -> Packing:
+    def _objective(self, packing: Packing) -> int:
+        weights, groups = self._weights or {}, self._problem.groups
+        missing = sum(weights[groups[i].tier] * n for i, n in packing.unplaced.items())
+        return self._problem.cost(packing.nodes) + missing
+
+    def _packing(self, solver: cp_model.CpSolver, slots: Sequence[_Slot]) -> Packing:
         nodes: list[PackedNode] = []
-        for choice, used, number in zip(slots, uses, on, strict=True):
-            counts = {i: solver.value(x) for i, x in number.items() if solver.value(x)}
+        for slot in slots:
+            counts = {i: solver.value(x) for i, x in slot.pods.items() if solver.value(x)}
             if counts:
-                nodes.append(PackedNode(next(b for b, y in zip(choice, used, strict=True) if solver.value(y)), counts))
+                nodes.append(PackedNode(next(b for b, y in slot.used.items() if solver.value(y)), counts))
         unplaced = {i: group.count for i, group in enumerate(self._problem.groups)}
         for node in nodes:
             for i, n in node.counts.items():

@@ -33,7 +33,7 @@ def packed(problem: PackingProblem, effort: Effort = ROUND) -> Packing:
 
 
 def cost(problem: PackingProblem, packing: Packing) -> int:
-    return sum(problem.bins[node.bin].price for node in packing.nodes)
+    return problem.cost(packing.nodes)
 
 
 def test_a_hundred_thousand_pods_that_are_alike():

@@ -39,7 +39,7 @@ def solved(problem: PackingProblem) -> Packing:
 
 
 def cost(problem: PackingProblem, packing: Packing) -> int:
-    return sum(problem.bins[node.bin].price for node in packing.nodes)
+    return problem.cost(packing.nodes)
 
 
 def per_month(price: float) -> float:

@@ -27,7 +27,7 @@ QUICK = Effort(starts=12, placing=200_000, turns=8, improving=300_000, improving
 
 
 def cost(problem: PackingProblem, packing: Packing) -> int:
-    return sum(problem.bins[node.bin].price for node in packing.nodes)
+    return problem.cost(packing.nodes)
 
 
 def score(problem: PackingProblem, packing: Packing) -> tuple[list[int], int]:
