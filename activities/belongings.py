@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from activities.cluster import NODE_POOLS, Object
 from activities.definitions import class_resource
@@ -74,17 +75,28 @@ def removal_timings(pool: NodePool | None) -> RemovalTimings:
     )
 
 
-async def see_server(ports: Ports, kind: str, name: str, is_ours: Callable[[Server], bool]) -> ServerSeen:
-    """Return what the provider of this kind of class says of the server; without an answer, unknown."""
-    provider = ports.providers.get(kind)
+@dataclass(frozen=True, slots=True)
+class ServerLook:
+    """A server as it was seen."""
+
+    seen: ServerSeen
+    is_progressing: bool = False
+    problem: str = ""
+
+
+async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[Server], bool]) -> ServerLook:
+    """Return what the provider of this class says of the server; without an answer, unknown."""
+    provider = ports.providers.get(ref.kind)
     if provider is None:
-        log.warning("no provider for %s: server %s is not looked at", kind, name)
-        return ServerSeen.UNKNOWN
+        log.warning("no provider for %s: server %s is not looked at", ref.kind, name)
+        return ServerLook(ServerSeen.UNKNOWN)
     try:
-        server = await provider.get(name)
+        server = await provider.get(name, ref.name)
     except NotFound:
-        return ServerSeen.ABSENT
+        return ServerLook(ServerSeen.ABSENT)
     except GrowthError as error:
         log.warning("the provider gives no answer about server %s: %s", name, error)
-        return ServerSeen.UNKNOWN
-    return ServerSeen(server.state.value) if is_ours(server) else ServerSeen.FOREIGN
+        return ServerLook(ServerSeen.UNKNOWN)
+    if not is_ours(server):
+        return ServerLook(ServerSeen.FOREIGN)
+    return ServerLook(ServerSeen(server.state.value), server.is_progressing, server.problem)

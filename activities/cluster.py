@@ -47,6 +47,8 @@ CRDS: Final = Resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
 )
 NODE_POOLS: Final = Resource(GROUP, VERSION, "NodePool", "nodepools", namespaced=False)
+SECRETS: Final = Resource("", "v1", "Secret", "secrets", namespaced=True)
+HETZNER_NODE_CLASSES: Final = Resource(GROUP, VERSION, "HetznerNodeClass", "hetznernodeclasses", namespaced=False)
 KWOK_NODE_CLASSES: Final = Resource(GROUP, VERSION, "KwokNodeClass", "kwoknodeclasses", namespaced=False)
 NODE_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRequest", "noderequests", namespaced=False)
 NODE_REMOVAL_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRemovalRequest", "noderemovalrequests", namespaced=False)

@@ -13,6 +13,7 @@
     └── ProviderError
         ├── InsufficientCapacity    this offering has none left
         ├── QuotaExceeded           this account may not have more
+        ├── RateLimited             not done, for want of calls: later
         ├── UnknownOutcome          transient: look before retrying
         ├── InvalidConfiguration    image, network, type: a person must act
         └── AuthenticationFailed    a person must act
@@ -120,11 +121,28 @@ class InsufficientCapacity(ProviderError):
 
     reason: ClassVar[str] = "InsufficientCapacity"
 
+    def __init__(self, message: str, *, lasts: bool = False) -> None:
+        """Keep whether it will be so for long, as when the type is not sold there at all."""
+        super().__init__(message)
+        self.lasts = lasts
+
 
 class QuotaExceeded(ProviderError):
     """This account may not have more."""
 
     reason: ClassVar[str] = "QuotaExceeded"
+
+
+class RateLimited(ProviderError):
+    """The call was certainly not carried out, as too many were made: repeat it later."""
+
+    reason: ClassVar[str] = "RateLimited"
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, message: str, retry_after_seconds: float) -> None:
+        """Keep how long to wait, in seconds."""
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
 
 
 class UnknownOutcome(ProviderError):

@@ -111,8 +111,8 @@ async def _mark_server(ports: Ports, recorder: Recorder, sight: RemovalSight) ->
     if provider is None:
         return
     try:
-        if is_ours(ports, removal, await provider.get(name)):
-            await provider.label(name, {LABEL_ABANDONED: "true"})
+        if is_ours(ports, removal, await provider.get(name, removal.spec.class_ref.name)):
+            await provider.label(name, {LABEL_ABANDONED: "true"}, removal.spec.class_ref.name)
     except NotFound:
         return
     except GrowthError as error:

@@ -65,9 +65,10 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
     pods: tuple[Object, ...] = ()
     occupants: list[str] = []
     if not status.phase.is_reversible:
-        server = await see_server(
-            ports, spec.class_ref.kind, spec.server_name, lambda found: is_ours(ports, record.model, found)
+        look = await see_server(
+            ports, spec.class_ref, spec.server_name, lambda found: is_ours(ports, record.model, found)
         )
+        server = look.seen
     elif node is not None and not spec.immediate:
         node_name = node["metadata"]["name"]
         # In this order: one that is bound in between is seen at least once.

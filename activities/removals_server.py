@@ -71,9 +71,9 @@ async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:
     provider = ports.providers.get(kind)
     if provider is None:
         raise InvalidConfiguration(f"no provider serves {kind}: this worker has {', '.join(ports.providers)}")
-    server = await provider.get(removal.spec.server_name)
+    server = await provider.get(removal.spec.server_name, removal.spec.class_ref.name)
     if is_ours(ports, removal, server):
-        await provider.delete(server.name)
+        await provider.delete(server.name, removal.spec.class_ref.name)
 
 
 async def delete_node(ports: Ports, sight: RemovalSight) -> None:

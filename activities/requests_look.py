@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from activities.belongings import find_class, find_pool, request_timings, see_server
+from activities.belongings import ServerLook, find_class, find_pool, request_timings, see_server
 from activities.cluster import NODE_REQUESTS, Object
 from activities.definitions import are_going
 from activities.errors import Unreadable
@@ -14,10 +14,11 @@ from activities.providers.base import Server
 from activities.status import Record, read_request
 from api.keys import LABEL_REQUEST_UID
 from api.reading import UnreadableError, read
-from api.v1alpha1.kwok_node_class import NodeClassStatus
+from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.seen import RequestSeen, ServerSeen
+from planner.lifecycle.step import shortened
 from planner.lifecycle.unavailable import unavailable_until
 
 _WITH_SERVER = (RequestPhase.PROVISIONING, RequestPhase.READY)
@@ -89,9 +90,9 @@ async def _before_the_server(ports: Ports, sight: RequestSight) -> RequestSight:
 async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
     request = sight.record.model
     name, uid, status = sight.record.name, sight.record.uid, request.status
-    server = ServerSeen.UNKNOWN
+    server = ServerLook(ServerSeen.UNKNOWN)
     if status.phase in _WITH_SERVER:
-        server = await see_server(ports, request.spec.class_ref.kind, name, lambda found: is_server_of(found, uid))
+        server = await see_server(ports, request.spec.class_ref, name, lambda found: is_server_of(found, uid))
     node = await find_node(ports.cluster, name, request_uid=uid, provider_id=status.provider_id)
     seated = Seated(sight.seen.awaited, ())
     bound = 0
@@ -106,7 +107,9 @@ async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
         unsettled = await _count_unsettled(ports, request.spec.pool, uid)
     seen = sight.seen.model_copy(
         update={
-            "server": server,
+            "server": server.seen,
+            "server_progresses": server.is_progressing,
+            "server_problem": shortened(server.problem),
             "node": None if node is None else see_node(node, name),
             "awaited": seated.awaited,
             "untolerated": len(seated.untolerated),

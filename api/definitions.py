@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from api.model import Model
+from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -77,6 +78,17 @@ DEFINITIONS: Final = (
         KwokNodeClass,
         # Of a list the API server shows the first entry alone, so types and what is sold out are no columns.
         (Column("Currency", ".spec.currency"), _AGE),
+    ),
+    Definition(
+        HetznerNodeClass,
+        (
+            Column("Prices Read", ".status.readAt", "date"),
+            Column("Paused Until", ".status.pause.until"),
+            _READY,
+            _AGE,
+            _READY_REASON,
+            Column("Message", '.status.conditions[?(@.type=="Ready")].message', wide=True),
+        ),
     ),
     Definition(
         NodeRequest,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from api.model import Payload
 from api.timestamp import Timestamp
-from api.v1alpha1.kwok_node_class import NodeClassStatus
+from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, Seat

@@ -21,4 +21,8 @@ class Offering:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Well-known labels of the Node: architecture, os, instance type, region, zone, and the class's own."""
     available: bool = True
-    """False: the provider says that it is sold out."""
+    """False: the provider says that it cannot be had."""
+    unavailable_because: str = ""
+    """Why not, such as "is no longer sold": the rest of a sentence that begins with the offering."""
+    is_doubtful: bool = False
+    """The provider says that it is sold out, which was seen to be wrong: one machine is tried first."""

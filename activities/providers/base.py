@@ -38,6 +38,10 @@ class Server:
     labels: dict[str, str]
     """Carries at least cluster, pool, request and request-uid (`api.keys`)."""
     created_at: datetime
+    is_progressing: bool = False
+    """While creating: the cloud says that it works on it, so that a time-out would only begin the same work anew."""
+    problem: str = ""
+    """What the cloud says is wrong with a broken one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,17 @@ class Provider(Protocol):
         """
         ...
 
+    def image(self, node_class: Object, offering: Offering) -> str | None:
+        """Return what, besides the server type, decides how much of a machine pods can have: its image.
+
+        None where the class states that exactly, so that there is nothing to learn from Nodes.
+        """
+        ...
+
+    def refusal(self, server_type: str) -> str | None:
+        """Return why no class of this provider can ever offer the type, or None if nothing is known against it."""
+        ...
+
     async def create(self, node_class: Object, order: ServerOrder) -> Server:
         """Create the server and return at once, usually in state creating.
 
@@ -78,17 +93,22 @@ class Provider(Protocol):
         Raises:
             InsufficientCapacity: certain that nothing was created.
             QuotaExceeded: certain that nothing was created.
+            RateLimited: certain that nothing was created.
             InvalidConfiguration: certain that nothing was created.
             AuthenticationFailed: certain that nothing was created.
             UnknownOutcome: a server may exist.
         """
         ...
 
-    async def get(self, name: str) -> Server:
+    async def get(self, name: str, class_name: str | None = None) -> Server:
         """Return the server of that name.
 
+        Args:
+            name: of the server.
+            class_name: the node class that it was made by, where that is known: another class's account is not asked.
+
         Raises:
-            NotFound: the provider says that it does not exist.
+            NotFound: the provider says that it does not exist, in no account.
         """
         ...
 
@@ -96,11 +116,11 @@ class Provider(Protocol):
         """Return the servers that carry the label of this cluster."""
         ...
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str, class_name: str | None = None) -> None:
         """Ask for deletion; a server that does not exist is success. Returns before it is gone."""
         ...
 
-    async def label(self, name: str, labels: dict[str, str]) -> None:
+    async def label(self, name: str, labels: dict[str, str], class_name: str | None = None) -> None:
         """Add labels to a server.
 
         Raises:

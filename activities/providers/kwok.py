@@ -57,6 +57,14 @@ class KwokProvider:
         """Return every offering of the class: `Provider.offerings`."""
         return offerings(_class(node_class))
 
+    def image(self, node_class: Object, offering: Offering) -> str | None:  # noqa: ARG002 - the class states all
+        """Return None: `Provider.image`."""
+        return None
+
+    def refusal(self, server_type: str) -> str | None:  # noqa: ARG002 - a class may give any name to a type
+        """Return None: `Provider.refusal`."""
+        return None
+
     async def create(self, node_class: Object, order: ServerOrder) -> Server:
         """Create the server, or return the one of that name: `Provider.create`."""
         parsed = _class(node_class)
@@ -79,7 +87,7 @@ class KwokProvider:
             raise error_of(fault, what)
         return await self._server(record)
 
-    async def get(self, name: str) -> Server:
+    async def get(self, name: str, class_name: str | None = None) -> Server:  # noqa: ARG002 - one account holds all
         """Return the server of that name: `Provider.get`."""
         with _as_answers(f"look at server {name}"):
             return await self._server(await self._records.get(name))
@@ -89,7 +97,7 @@ class KwokProvider:
         with _as_answers("list of servers"):
             return [await self._server(record) for record in await self._records.list(cluster)]
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str, class_name: str | None = None) -> None:  # noqa: ARG002 - as get
         """Delete the server at once: `Provider.delete`. Its Node stays, as a real one's does."""
         what = f"deletion of server {name}"
         with _as_answers(what):
@@ -110,7 +118,7 @@ class KwokProvider:
         if fault is not None:
             raise error_of(fault, what)
 
-    async def label(self, name: str, labels: dict[str, str]) -> None:
+    async def label(self, name: str, labels: dict[str, str], class_name: str | None = None) -> None:  # noqa: ARG002 - as get
         """Add labels to a server: `Provider.label`."""
         with _as_answers(f"labels of server {name}"):
             await self._records.label(await self._records.get(name), labels)

@@ -5,16 +5,15 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
-from api.conditions import Conditions
 from api.duration import Duration
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
-from api.model import Model, Payload
+from api.model import Model
 from api.money import Price
 from api.names import Labels, LabelValue
 from api.quantity import Quantity, parse_quantity
 from api.rules import Check, Text, distinct, rule, rules
-from api.timestamp import Timestamp
+from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import CLASS_NAME
 
 Resources = Annotated[dict[str, Quantity], Field(max_length=32)]
@@ -113,30 +112,6 @@ class KwokNodeClassSpec(Model):
     """The server types that can be had, at least one."""
     faults: tuple[KwokFault, ...] = Field(default=(), max_length=50)
     """Scripted failures, to try out what Growth does about them. Without it, nothing fails."""
-
-
-class UnavailableOffering(Payload):
-    """An offering that had no capacity and is left out for a while."""
-
-    server_type: str
-    """Server type of the offering."""
-    location: str
-    """Location of the offering."""
-    failures: int
-    """Misses in a row; the wait is twice as long after each."""
-    last_failure_at: Timestamp
-    """When the last miss was; further ones in the same wait are not counted."""
-    until: Timestamp
-    """Plans leave the offering out until then."""
-
-
-class NodeClassStatus(Payload):
-    """What Growth has learnt about the class."""
-
-    unavailable: tuple[UnavailableOffering, ...] = ()
-    """Offerings that had no capacity, each while its misses are remembered."""
-    conditions: Conditions = ()
-    """Conditions of the class."""
 
 
 class KwokNodeClass(Model):

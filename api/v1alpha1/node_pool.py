@@ -73,7 +73,7 @@ class PoolLimits(Model):
 class ClassRef(Model):
     """The node class that the machines come from."""
 
-    kind: Literal["KwokNodeClass"] = "KwokNodeClass"
+    kind: Literal["KwokNodeClass", "HetznerNodeClass"] = "KwokNodeClass"
     """Kind of the class."""
     name: Annotated[str, CLASS_NAME] = "default"
     """Name of the class."""

@@ -69,6 +69,10 @@ class RequestSeen(Payload):
     status: NodeRequestStatus = NodeRequestStatus()
     """Without its events."""
     server: ServerSeen = ServerSeen.UNKNOWN
+    server_progresses: bool = False
+    """While it is created: the provider says that it works on it."""
+    server_problem: str = ""
+    """What the provider says is wrong with a broken one."""
     node: NodeSeen | None = None
     seats: int = 0
     """Pods the machine is kept for."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from api.v1alpha1.kwok_node_class import UnavailableOffering
+from api.v1alpha1.node_class_status import UnavailableOffering
 
 LONGEST: Final = timedelta(hours=1)
 """Clouds get capacity back within hours; a longer pause would outlast the shortage."""

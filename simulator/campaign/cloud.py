@@ -172,6 +172,14 @@ class CloudClient:
         """Return every offering of the class: `Provider.offerings`."""
         return self._inner.offerings(node_class)
 
+    def image(self, node_class: Object, offering: Offering) -> str | None:
+        """Return the image of the offering: `Provider.image`."""
+        return self._inner.image(node_class, offering)
+
+    def refusal(self, server_type: str) -> str | None:
+        """Return why the type can never be offered: `Provider.refusal`."""
+        return self._inner.refusal(server_type)
+
     async def create(self, node_class: Object, order: ServerOrder) -> Server:
         """Create the server, or fail: `Provider.create`."""
         cloud = self._cloud
@@ -198,11 +206,11 @@ class CloudClient:
             cloud.later(lambda: cloud.lose(order.name), _VANISHES_WITHIN_SECONDS)
         return server
 
-    async def get(self, name: str) -> Server:
+    async def get(self, name: str, class_name: str | None = None) -> Server:
         """Return the server: `Provider.get`."""
         self._cloud.calls["get"] += 1
         self._answer("get")
-        return await self._inner.get(name)
+        return await self._inner.get(name, class_name)
 
     async def list(self, cluster: str) -> list[Server]:
         """Return the servers: `Provider.list`."""
@@ -210,7 +218,7 @@ class CloudClient:
         self._answer("list")
         return [] if self._cloud.meets(Trouble.LIST_EMPTY) else await self._inner.list(cluster)
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str, class_name: str | None = None) -> None:
         """Delete the server, or fail: `Provider.delete`."""
         cloud = self._cloud
         cloud.calls["delete"] += 1
@@ -219,15 +227,15 @@ class CloudClient:
             raise UnknownOutcome(f"simulated: {Trouble.DELETE_REFUSED}")
         if cloud.meets(Trouble.DELETE_DEAF):
             return
-        await self._inner.delete(name)
+        await self._inner.delete(name, class_name)
         if cloud.meets(Trouble.DELETE_REPLY_LOST, 0.7):
             raise UnknownOutcome(f"simulated: {Trouble.DELETE_REPLY_LOST}")
 
-    async def label(self, name: str, labels: dict[str, str]) -> None:
+    async def label(self, name: str, labels: dict[str, str], class_name: str | None = None) -> None:
         """Add labels: `Provider.label`."""
         self._cloud.calls["label"] += 1
         self._answer("label")
-        await self._inner.label(name, labels)
+        await self._inner.label(name, labels, class_name)
 
     def _answer(self, verb: str) -> None:
         if self._cloud.meets(Trouble.SILENT, 0.8):

@@ -69,7 +69,7 @@ class Cloud:
         self._end("create")
         return self.servers[order.name]
 
-    async def get(self, name):
+    async def get(self, name, class_name=None):
         await self._begin("get")
         if name not in self.servers:
             raise NotFound(f"no server {name}")
@@ -78,12 +78,12 @@ class Cloud:
     async def list(self, cluster):
         raise NotImplementedError
 
-    async def delete(self, name):
+    async def delete(self, name, class_name=None):
         await self._begin("delete")
         self.servers.pop(name, None)
         self._end("delete")
 
-    async def label(self, name, labels):
+    async def label(self, name, labels, class_name=None):
         await self._begin("label")
         if name not in self.servers:
             raise NotFound(f"no server {name}")

@@ -45,9 +45,9 @@ class Listed(KwokProvider):
         self._begin("list")
         return [one for one in await super().list(cluster) if one.name not in self.hides]
 
-    async def get(self, name):
+    async def get(self, name, class_name=None):
         self._begin("get")
-        return await super().get(name)
+        return await super().get(name, class_name)
 
     def _begin(self, call):
         self.calls.append(call)

@@ -30,9 +30,9 @@ class Lying:
         self.creates.append(order.name)
         return await self._provider.create(node_class, order)
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str, class_name: str | None = None) -> None:
         self.deletes.append(name)
-        await self._provider.delete(name)
+        await self._provider.delete(name, class_name)
 
 
 class LostReplies(Lying):
@@ -45,8 +45,8 @@ class LostReplies(Lying):
             raise UnknownOutcome("injected: no answer to the create call")
         return server
 
-    async def delete(self, name: str) -> None:
-        await super().delete(name)
+    async def delete(self, name: str, class_name: str | None = None) -> None:
+        await super().delete(name, class_name)
         if self.deletes.count(name) == 1:
             self.lies += 1
             raise UnknownOutcome("injected: no answer to the delete call")
@@ -92,9 +92,9 @@ class RateLimited(Lying):
         self._meet()
         return await self._provider.create(node_class, order)
 
-    async def get(self, name: str) -> Server:
+    async def get(self, name: str, class_name: str | None = None) -> Server:
         self._meet()
-        return await self._provider.get(name)
+        return await self._provider.get(name, class_name)
 
 
 class SlowCreate(Lying):
@@ -139,9 +139,9 @@ class IdleDelete(Lying):
 
     is_mended = False
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str, class_name: str | None = None) -> None:
         if self.is_mended:
-            await super().delete(name)
+            await super().delete(name, class_name)
             return
         self.deletes.append(name)
         self.lies += 1
