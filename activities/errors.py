@@ -14,6 +14,7 @@
         ├── InsufficientCapacity    this offering has none left
         ├── QuotaExceeded           this account may not have more
         ├── RateLimited             not done, for want of calls: later
+        │   └── ClassNotLookedUp    not done, as a class has just changed: later
         ├── UnknownOutcome          transient: look before retrying
         ├── InvalidConfiguration    image, network, type: a person must act
         └── AuthenticationFailed    a person must act
@@ -143,6 +144,12 @@ class RateLimited(ProviderError):
         """Keep how long to wait, in seconds."""
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class ClassNotLookedUp(RateLimited):
+    """The call was certainly not carried out, as the provider has not looked yet at what a class says now."""
+
+    reason: ClassVar[str] = "ClassNotLookedUp"
 
 
 class UnknownOutcome(ProviderError):

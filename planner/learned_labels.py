@@ -1,8 +1,9 @@
-"""Labels that CSI drivers will give to a machine to come, learned from the Nodes that are there.
+"""Labels that others will give to a machine to come, learned from the Nodes that are there.
 
-A driver says by labels of its own, such as csi.hetzner.cloud/location, where its volumes can be used
+A CSI driver says by labels of its own, such as csi.hetzner.cloud/location, where its volumes can be used
 from. It sets them when it registers on a Node, so no class states them; but what the Nodes of a place
-agree on holds for the next one, too. It is a prediction: what an offering or a pool states, and what
+agree on holds for the next one, too. So does the zone that a cloud-controller-manager gives to the Nodes of a
+region, where a class states none. It is a prediction: what an offering or a pool states, and what
 a Node itself has, comes first.
 
 Source: Kubernetes CSI docs, "CSI Topology Feature"; Kubernetes API reference, CSINode, topologyKeys.
@@ -40,7 +41,7 @@ def with_learned_labels(classes: Iterable[NodeClass], nodes: Iterable[Node]) -> 
 def _seen(nodes: Iterable[Node]) -> _Seen:
     found: dict[_Spot, dict[str, dict[str, set[str]]]] = {}
     for node in nodes:
-        for key in node.topology_keys:
+        for key in (*node.topology_keys, LABEL_ZONE):
             value = node.labels.get(key)
             # A value that names the Node is about its own disks, and says nothing of others.
             if value is not None and value not in (node.name, node.labels.get(LABEL_HOSTNAME)):

@@ -167,7 +167,7 @@ class HetznerUserData(Model):
     model_config = rules(_ONE_TEMPLATE)
 
     template: Annotated[str, Field(max_length=LONGEST_USER_DATA)] | None = None
-    """The text, with variables written as {{ name }}."""
+    """The text, with variables written as {{ name }}, and {{{{ for {{ itself. Growth's own are in docs/hetzner.md."""
     secret_key_ref: KeyRef | None = None
     """The Secret that holds the text."""
     config_map_key_ref: KeyRef | None = None
@@ -208,7 +208,7 @@ class HetznerKubelet(Model):
     eviction_memory: Quantity = "100Mi"
     """Pods are evicted when less memory than this is free; the kubelet's own default is 100Mi."""
     eviction_storage_percent: Annotated[int, Field(strict=True, ge=0, le=90)] = 10
-    """Pods are evicted when less of the disk than this is free, in percent; the kubelet's own default is 10."""
+    """Pods are evicted and images deleted when less of the disk is free, in percent; the kubelet's default is 10."""
 
 
 _NO_ADDRESS: Final = rule(

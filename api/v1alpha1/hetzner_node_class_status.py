@@ -65,6 +65,8 @@ class ResolvedImage(Payload):
     """Id of the image."""
     name: str = ""
     """Name or description of the image."""
+    disk: Quantity = "0"
+    """Smallest disk that it fits on."""
 
 
 class ResolvedNetwork(Payload):

@@ -9,7 +9,9 @@ from api.conditions import Conditions
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
 from api.model import Model, Payload
+from api.money import Price
 from api.names import LabelValue, dns_label
+from api.quantity import Quantity
 from api.rules import rule, rules
 from api.timestamp import Timestamp
 from api.v1alpha1.lifecycle import LifecycleEvent
@@ -70,6 +72,10 @@ class NodeRequestSpec(Model):
     """The pods that the machine is bought for, and kept for until they are bound. Without it, kept for nobody."""
 
 
+PlannedAmounts = Annotated[dict[str, Quantity], Field(max_length=40)]
+"""One more than a class may state, as pods are added, and some to spare: a status that is refused stops a life."""
+
+
 class NodeRequestStatus(Payload):
     """How far it has come. Together with the spec it holds the whole state of the request."""
 
@@ -89,6 +95,12 @@ class NodeRequestStatus(Payload):
     """Generation of the class that the create call was made with."""
     create_attempt_at: Timestamp | None = None
     """When the server was last asked for, written before the call; that there is none is believed only 60 s later."""
+    price_per_hour: Price | None = None
+    """What the machine cost per hour when the server was last asked for; a later price does not change it."""
+    currency: str | None = None
+    """Currency of the price."""
+    planned_allocatable: PlannedAmounts | None = None
+    """What a Node of it was planned to have for pods, as quantities, when the server was last asked for."""
     provider_id: str | None = Field(default=None, alias="providerID")
     """Id of the server at the provider."""
     node_name: str | None = None

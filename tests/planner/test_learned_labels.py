@@ -206,3 +206,17 @@ def test_the_checker_learns_the_same(drawn: tuple[list[Json], list[Json]]):
     states = dict(offer.labels) | {"growth.dev/server-type": "cx22"}
     expected = checker_learned.learned(states, {n["metadata"]["name"]: n for n in nodes}, csi_nodes)
     assert {key: offer.labels.get(key) for key in (KEY, "other.example/zone") if key in offer.labels} == expected
+
+
+@pytest.mark.parametrize(
+    ("zones", "expected"),
+    [
+        ([], {}),
+        (["fsn1-dc14"], {ZONE: "fsn1-dc14"}),
+        (["fsn1-dc14", "fsn1-dc14"], {ZONE: "fsn1-dc14"}),
+        (["fsn1-dc14", "fsn1-dc15"], {}),
+    ],
+)
+def test_a_zone_that_no_class_states_is_learned_where_the_nodes_of_a_region_agree(zones, expected):
+    nodes = [seen(None, {REGION: "fsn1", ZONE: zone}, keys=()) for zone in zones]
+    assert learned(*nodes, labels={REGION: "fsn1"}) == expected

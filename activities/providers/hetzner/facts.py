@@ -133,6 +133,8 @@ class ImageFacts:
     architecture: Architecture
     created_at: datetime
     is_available: bool
+    disk_bytes: int = 0
+    """Smallest disk that it fits on."""
 
 
 @dataclass(frozen=True, slots=True)

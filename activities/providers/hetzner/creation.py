@@ -1,0 +1,187 @@
+"""The create call: what is asked for, and what becomes of each answer.
+
+A server's name is unique in its project, so a call whose answer was lost is repeated safely: the API
+refuses the second one, and the first one's server is found by its name. Source: design §5, Request.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from activities.errors import (
+    AuthenticationFailed,
+    InsufficientCapacity,
+    InvalidConfiguration,
+    ProviderError,
+    QuotaExceeded,
+    UnknownOutcome,
+)
+from activities.providers.base import ServerOrder
+from activities.providers.hetzner.facts import ServerCreation, ServerFacts
+from activities.providers.hetzner.projects import WHOLE, Project, Projects
+from activities.providers.hetzner.refusals import CannotSpread, GroupFull, NameInUse, SubnetFull
+from api.keys import LABEL_NODE_CLASS
+from api.v1alpha1.hetzner_node_class import HetznerNodeClass
+from api.v1alpha1.hetzner_node_class_status import ResolvedNames
+from planner.offering import Offering
+
+REFUSED_FOR_SECONDS: Final = 270.0
+"""After a refusal for the whole project no call is made: a little less than the shortest pause of a class."""
+_MOST_UNSURE: Final = 1_000
+_GROUPS_TRIED: Final = 3
+"""Groups that turn out to be full, one after the other: then what is known of them is wrong."""
+
+log = logging.getLogger(__name__)
+
+
+def creation_of(
+    node_class: HetznerNodeClass, order: ServerOrder, offering: Offering, image: int, user_data: str
+) -> ServerCreation:
+    """Return what to ask for; a server with an address of a chosen subnet is made stopped, and attached later."""
+    spec = node_class.spec
+    resolved = node_class.status.resolved or ResolvedNames()
+    is_attached_later = bool(subnets(node_class))
+    return ServerCreation(
+        name=order.name,
+        server_type=offering.server_type,
+        location=offering.location,
+        image=image,
+        labels={**spec.server_labels, **order.labels, LABEL_NODE_CLASS: node_class.metadata.name},
+        user_data=user_data,
+        ssh_keys=resolved.ssh_keys,
+        networks=() if is_attached_later else tuple(network.id for network in resolved.networks),
+        firewalls=resolved.firewalls,
+        enable_ipv4=spec.enable_ipv4,
+        enable_ipv6=spec.enable_ipv6,
+        start=not is_attached_later,
+    )
+
+
+def subnets(node_class: HetznerNodeClass) -> tuple[tuple[int, str | None], ...]:
+    """Return the networks to attach a stopped server to, each with its range; empty when Hetzner may choose all."""
+    networks = (node_class.status.resolved or ResolvedNames()).networks
+    if not any(network.subnet_ip_range for network in networks):
+        return ()
+    return tuple((network.id, network.subnet_ip_range) for network in networks)
+
+
+def refuse(project: Project, class_name: str, error: QuotaExceeded, now: float) -> None:
+    """Take that no more may be had for a while: in the class where its subnet is full, else in the whole project."""
+    holder = class_name if isinstance(error, SubnetFull) else WHOLE
+    project.refusals[holder] = (now + REFUSED_FOR_SECONDS, str(error))
+
+
+class Creator:
+    """Makes create calls.
+
+    Args:
+        projects: where the projects are known.
+        elapsed: seconds since some moment.
+    """
+
+    def __init__(self, projects: Projects, elapsed: Callable[[], float]) -> None:
+        self._projects = projects
+        self._elapsed = elapsed
+
+    async def create(self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation) -> ServerFacts:
+        """Return the server of that name, whose ever it is.
+
+        Raises:
+            ProviderError: as `Provider.create`.
+        """
+        name = creation.name
+        if name in project.unsure:
+            found = await project.client.server(name)
+            if found is not None:
+                project.unsure.discard(name)
+                project.servers.note(found)
+                return found
+        for holder in (WHOLE, node_class.metadata.name):
+            until, why = project.refusals.get(holder, (0.0, ""))
+            if self._elapsed() < until:
+                raise QuotaExceeded(why)
+        try:
+            made = await self._placed(project, node_class, creation)
+        except NameInUse:
+            return await self._found(project, name)
+        except QuotaExceeded as error:
+            refuse(project, node_class.metadata.name, error, self._elapsed())
+            raise
+        except UnknownOutcome:
+            if len(project.unsure) < _MOST_UNSURE:
+                project.unsure.add(name)
+            raise
+        except AuthenticationFailed:
+            self._projects.doubt(project)
+            raise
+        project.unsure.discard(name)
+        return made
+
+    async def _placed(self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation) -> ServerFacts:
+        placement = node_class.spec.placement
+        if placement.strategy == "none":
+            return await self._call(project, creation)
+        groups = self._projects.groups(project, node_class.metadata.name)
+        refusal: ProviderError = CannotSpread("no placement group has room")
+        for _ in range(_GROUPS_TRIED):
+            try:
+                group = await groups.choose()
+            except QuotaExceeded as error:
+                refusal = error
+                break
+            try:
+                return await self._call(project, replace(creation, placement_group=group))
+            except GroupFull as error:
+                groups.give_back(group, is_full=True)
+                refusal = error
+            except CannotSpread as error:
+                groups.give_back(group)
+                refusal = error
+                break
+            except ProviderError as error:
+                if not isinstance(error, UnknownOutcome):
+                    groups.give_back(group)
+                raise
+        if placement.required:
+            if isinstance(refusal, QuotaExceeded):
+                raise refusal
+            raise InsufficientCapacity(
+                f"{creation.server_type} in {creation.location}: {refusal}; "
+                "spec.placement.required of its class forbids to buy it without a placement group"
+            ) from refusal
+        log.info("server %s is bought without a placement group: %s", creation.name, refusal)
+        return await self._call(project, creation)
+
+    async def _call(self, project: Project, creation: ServerCreation) -> ServerFacts:
+        made = await project.client.create_server(creation)
+        project.servers.note_made(made.server)
+        project.actions.add(made.server.id, made.actions)
+        return made.server
+
+    async def _found(self, project: Project, name: str) -> ServerFacts:
+        """Return the server that has the name already.
+
+        Raises:
+            UnknownOutcome: it is gone since, or something else has the name.
+        """
+        project.servers.forget(name)
+        found = await project.client.server(name)
+        if found is None:
+            raise UnknownOutcome(f"Hetzner says that a server named {name} exists, and does not find it")
+        project.unsure.discard(name)
+        project.servers.note(found)
+        return found
+
+
+def image_of(node_class: HetznerNodeClass, architecture: str) -> int:
+    """Return the id of the image for an architecture.
+
+    Raises:
+        InvalidConfiguration: the class has none.
+    """
+    images = (node_class.status.resolved or ResolvedNames()).images
+    found = next((image.id for image in images if image.architecture == architecture), None)
+    if found is None:
+        raise InvalidConfiguration(f"HetznerNodeClass {node_class.metadata.name} has no image for {architecture}")
+    return found

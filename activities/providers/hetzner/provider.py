@@ -1,0 +1,313 @@
+"""The provider of Hetzner Cloud servers.
+
+It spends few calls: servers are looked at by one list for all, actions by one poll for all, and what a
+class names was looked up before. Source: `docs/hetzner.md`, "Calls".
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import ClassVar, Final
+
+from requests.adapters import BaseAdapter
+
+from activities.cluster import HETZNER_NODE_CLASSES, Cluster, Object
+from activities.errors import (
+    AuthenticationFailed,
+    ClassNotLookedUp,
+    GrowthError,
+    InsufficientCapacity,
+    InvalidConfiguration,
+    NotFound,
+    Rejected,
+    UnknownOutcome,
+    Unreachable,
+)
+from activities.ports import Compute
+from activities.providers.base import Server, ServerOrder, ServerState
+from activities.providers.hetzner import catalogue
+from activities.providers.hetzner.class_keeper import ClassKeeper
+from activities.providers.hetzner.creation import Creator, creation_of, image_of, subnets
+from activities.providers.hetzner.facts import ServerFacts
+from activities.providers.hetzner.pending import POLL_SECONDS
+from activities.providers.hetzner.projects import Project, Projects
+from activities.providers.hetzner.refusals import Locked
+from activities.providers.hetzner.unfinished import Finisher, is_unfinished
+from activities.providers.hetzner.user_data import user_data_of
+from api.keys import LABEL_ARCH, LABEL_NODE_CLASS
+from api.reading import UnreadableError, read
+from api.v1alpha1.hetzner_node_class import HetznerNodeClass
+from planner.offering import Offering
+
+DEFAULT_ENDPOINT: Final = "https://api.hetzner.cloud/v1"
+_REST_SECONDS: Final = 10.0
+"""Between two looks at whether there is something to do."""
+
+_SETTLED: Final = frozenset({"running", "deleting"})
+"""States that nobody waits for here: what is deleted is asked for by its removal."""
+
+log = logging.getLogger(__name__)
+
+
+class HetznerProvider:
+    """A `Provider` whose servers are those of Hetzner Cloud projects.
+
+    Args:
+        cluster: where classes and Secrets are.
+        now: the time, UTC.
+        cluster_name: whose servers it looks at.
+        endpoint: of the API.
+        compute: runs a blocking call.
+        transport: of HTTP; None is the network.
+        elapsed: seconds since some moment, by a clock that nobody sets.
+    """
+
+    class_kind: ClassVar[str] = HETZNER_NODE_CLASSES.kind
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        now: Callable[[], datetime],
+        cluster_name: str,
+        endpoint: str = DEFAULT_ENDPOINT,
+        compute: Compute = asyncio.to_thread,
+        transport: BaseAdapter | None = None,
+        elapsed: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cluster = cluster
+        self._now = now
+        self._cluster_name = cluster_name
+        self._projects = Projects(
+            cluster,
+            cluster_name=cluster_name,
+            endpoint=endpoint,
+            compute=compute,
+            transport=transport,
+            elapsed=elapsed,
+        )
+        self._creator = Creator(self._projects, elapsed)
+        self._finisher = Finisher(now, elapsed)
+        self._keeper = ClassKeeper(cluster, self._projects, now=now)
+
+    def offerings(self, node_class: Object) -> tuple[Offering, ...]:
+        """Return every offering of the class: `Provider.offerings`."""
+        return catalogue.offerings(_class(node_class), self._now())
+
+    def image(self, node_class: Object, offering: Offering) -> str | None:
+        """Return the id of the image: `Provider.image`."""
+        return catalogue.image_key(_class(node_class), offering.labels[LABEL_ARCH])
+
+    def refusal(self, server_type: str) -> str | None:
+        """Return why the type can never be offered: `Provider.refusal`."""
+        return catalogue.refusal(server_type)
+
+    async def create(self, node_class: Object, order: ServerOrder) -> Server:
+        """Create the server, or return the one of that name: `Provider.create`."""
+        parsed = _class(node_class)
+        offering = _offering(parsed, order, self._now())
+        image = image_of(parsed, offering.labels[LABEL_ARCH])
+        try:
+            project = await self._projects.of(parsed)
+            user_data = await user_data_of(self._cluster, parsed, order)
+        except Unreachable as error:
+            # Nothing was asked for yet; whether an earlier call was, is known elsewhere.
+            raise UnknownOutcome(f"creation of server {order.name}: {error}") from error
+        except Rejected as error:
+            raise InvalidConfiguration(f"creation of server {order.name}: {error}") from error
+        made = await self._creator.create(project, parsed, creation_of(parsed, order, offering, image, user_data))
+        return self._server(project, made)
+
+    async def get(self, name: str, class_name: str | None = None) -> Server:
+        """Return the server of that name: `Provider.get`."""
+        project, found = await self._find(name, class_name)
+        return self._server(project, found)
+
+    async def list(self, cluster: str) -> list[Server]:
+        """Return the servers of this cluster: `Provider.list`."""
+        if cluster != self._cluster_name:
+            raise InvalidConfiguration(f"servers of cluster {cluster}: this worker is of cluster {self._cluster_name}")
+        return [
+            self._server(project, found)
+            for project in await self._all_projects("list of servers")
+            for found in await project.servers.all()
+        ]
+
+    async def delete(self, name: str, class_name: str | None = None) -> None:
+        """Ask for deletion: `Provider.delete`."""
+        try:
+            project, found = await self._find(name, class_name)
+        except NotFound:
+            return
+        try:
+            action = await project.client.delete_server(found.id)
+        except Locked:
+            if found.status == "deleting":
+                # What it is locked by is the deletion.
+                return
+            raise
+        except GrowthError:
+            # The call may have taken effect, so what was known is no longer certain.
+            project.servers.forget(name)
+            raise
+        project.actions.forget(found.id)
+        if action is None:
+            project.servers.forget(name)
+        else:
+            project.actions.add(found.id, [action])
+            project.servers.note_deleting(found)
+
+    async def label(self, name: str, labels: dict[str, str], class_name: str | None = None) -> None:
+        """Add labels to a server: `Provider.label`."""
+        project, found = await self._find(name, class_name)
+        # The call replaces all labels: they are read live, so that none that was set meanwhile is lost.
+        live = await project.client.server(name)
+        if live is None or live.id != found.id:
+            raise NotFound(f"server {name} does not exist")
+        await project.client.set_labels(live.id, {**live.labels, **labels})
+        project.servers.note(replace(live, labels={**live.labels, **labels}))
+
+    async def tend(self) -> float:
+        """Do what servers and classes need beside single requests, and return the seconds until the next pass.
+
+        Raises:
+            GrowthError: it could not be done, and is tried again in the next pass.
+        """
+        rest = min(_REST_SECONDS, await self._keeper.keep())
+        classes = await self._classes()
+        for name in classes:
+            try:
+                project = await self._projects.of_class(name)
+                if not project.servers.is_listed or _is_anything_under_way(project):
+                    await project.servers.all()
+                self._take_finished(project, await project.actions.poll(), classes)
+                await self._finisher.finish(project, classes)
+                for groups in project.groups.values():
+                    await groups.delete_empty()
+            except AuthenticationFailed:
+                # The class says so by its condition, and its token is read anew.
+                continue
+            except GrowthError as error:
+                log.warning("servers of HetznerNodeClass %s cannot be tended now: %s", name, error)
+                continue
+            if project.actions.is_any_open or _is_anything_under_way(project):
+                rest = min(rest, POLL_SECONDS)
+        return rest
+
+    def _take_finished(
+        self, project: Project, finished: frozenset[int], classes: Mapping[str, HetznerNodeClass]
+    ) -> None:
+        """Take what it means for a server that all that was begun with it has succeeded: sooner than lists tell."""
+        for server in project.servers.known:
+            if server.id not in finished:
+                continue
+            if server.status == "deleting":
+                project.servers.forget(server.name)
+            elif server.status in {"initializing", "starting"}:
+                node_class = classes.get(server.labels.get(LABEL_NODE_CLASS, ""))
+                is_stopped = server.status == "initializing" and node_class is not None and subnets(node_class)
+                project.servers.note(replace(server, status="off" if is_stopped else "running"))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._projects.close()
+
+    async def _classes(self) -> dict[str, HetznerNodeClass]:
+        classes = {}
+        for item in (await self._cluster.list(HETZNER_NODE_CLASSES)).items:
+            try:
+                classes[item["metadata"]["name"]] = read(HetznerNodeClass, item)
+            except UnreadableError as error:
+                log.warning("%s", error)
+        return classes
+
+    async def _find(self, name: str, class_name: str | None) -> tuple[Project, ServerFacts]:
+        what = f"look at server {name}"
+        projects = [await self._project(class_name, what)] if class_name else await self._all_projects(what)
+        if not projects:
+            raise InvalidConfiguration(f"{what}: there is no HetznerNodeClass, and so no token of a project")
+        for project in projects:
+            try:
+                found = await project.servers.find(name)
+            except AuthenticationFailed:
+                self._projects.doubt(project)
+                raise
+            if found is not None:
+                return project, found
+        raise NotFound(f"server {name} does not exist")
+
+    async def _project(self, class_name: str, what: str) -> Project:
+        try:
+            return await self._projects.of_class(class_name)
+        except Unreachable as error:
+            raise UnknownOutcome(f"{what}: {error}") from error
+
+    async def _all_projects(self, what: str) -> Sequence[Project]:
+        try:
+            return await self._projects.all()
+        except Unreachable as error:
+            raise UnknownOutcome(f"{what}: {error}") from error
+
+    def _server(self, project: Project, found: ServerFacts) -> Server:
+        state, problem = self._state(project, found)
+        return Server(
+            name=found.name,
+            provider_id=f"hcloud://{found.id}",
+            state=state,
+            server_type=found.server_type,
+            location=found.location,
+            labels=dict(found.labels),
+            created_at=found.created_at,
+            is_progressing=state is ServerState.CREATING and found.status == "initializing",
+            problem=problem,
+        )
+
+    def _state(self, project: Project, found: ServerFacts) -> tuple[ServerState, str]:
+        problem = project.actions.problem(found.id)
+        if found.status == "deleting":
+            return ServerState.DELETING, ""
+        if problem:
+            return ServerState.BROKEN, problem
+        if found.status == "running":
+            return ServerState.RUNNING, ""
+        if found.status == "off" and not is_unfinished(found, self._now()):
+            return ServerState.BROKEN, "it is switched off"
+        return ServerState.CREATING, ""
+
+
+def _is_anything_under_way(project: Project) -> bool:
+    return any(server.status not in _SETTLED for server in project.servers.known)
+
+
+def _class(node_class: Object) -> HetznerNodeClass:
+    try:
+        return read(HetznerNodeClass, node_class)
+    except UnreadableError as error:
+        raise InvalidConfiguration(str(error)) from error
+
+
+def _offering(node_class: HetznerNodeClass, order: ServerOrder, now: datetime) -> Offering:
+    """Return what is ordered.
+
+    Raises:
+        InvalidConfiguration: the class does not offer it.
+        ClassNotLookedUp: whether it does is known in a few seconds.
+        InsufficientCapacity: it is sold no more.
+    """
+    wanted = order.server_type.lower(), order.location
+    try:
+        offered = catalogue.offerings(node_class, now)
+    except catalogue.NotLookedUp as error:
+        raise ClassNotLookedUp(str(error), _REST_SECONDS) from error
+    for one in offered:
+        if (one.server_type.lower(), one.location) == wanted:
+            if not one.available:
+                raise InsufficientCapacity(f"{one.server_type} in {one.location} {one.unavailable_because}", lasts=True)
+            return one
+    raise InvalidConfiguration(
+        f"HetznerNodeClass {node_class.metadata.name} has no server type {order.server_type} in location "
+        f"{order.location}"
+    )

@@ -1,0 +1,167 @@
+"""The servers of a project, by one list that all share: a look at each would cost the project's calls.
+
+What this worker has done since the list was made is known better than by the list. That a server is
+not listed proves nothing, as a list may be behind; only an answer about its very name does.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from activities.errors import GrowthError
+from activities.providers.hetzner.client import HetznerClient
+from activities.providers.hetzner.facts import ServerFacts
+from api.keys import LABEL_CLUSTER
+
+LISTED_FOR_SECONDS: Final = 25.0
+"""How long a list is good: a state that is so old only delays, and 3,600 calls an hour are shared by all."""
+USABLE_FOR_SECONDS: Final = 300.0
+"""How long a server that was listed is believed to be there while the API gives no answer."""
+FRESH_FOR_SECONDS: Final = 120.0
+"""How long a server that was made here is believed to be there although the API does not show it yet."""
+_MOST_NOTES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What is known of a name apart from lists."""
+
+    server: ServerFacts | None
+    at: float
+
+
+class ServerList:
+    """The servers of one cluster in one project.
+
+    Args:
+        client: of the project.
+        cluster_name: whose servers are listed.
+        elapsed: seconds since some moment.
+    """
+
+    def __init__(self, client: HetznerClient, cluster_name: str, elapsed: Callable[[], float]) -> None:
+        self._client = client
+        self._cluster_name = cluster_name
+        self._elapsed = elapsed
+        self._listed: dict[str, ServerFacts] = {}
+        self._listed_at: float | None = None
+        self._notes: dict[str, _Note] = {}
+        self._made: dict[str, _Note] = {}
+        """Of create calls that were answered."""
+        self._one_flight = asyncio.Lock()
+
+    @property
+    def known(self) -> tuple[ServerFacts, ...]:
+        """The servers as last seen, without a call."""
+        return tuple(self._known().values())
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether they were ever listed."""
+        return self._listed_at is not None
+
+    async def all(self) -> list[ServerFacts]:
+        """Return all servers of the cluster.
+
+        Raises:
+            ProviderError: the API does not tell them.
+        """
+        await self._refresh()
+        return list(self._known().values())
+
+    async def find(self, name: str) -> ServerFacts | None:
+        """Return the server of that name, whose ever it is, or None: the API says that there is none.
+
+        Raises:
+            ProviderError: the API does not answer, and the server was not seen lately.
+        """
+        note = self._fresh_note(name)
+        if note is not None:
+            return note.server
+        try:
+            await self._refresh()
+        except GrowthError:
+            seen = self._known().get(name)
+            if seen is None or self._age() > USABLE_FOR_SECONDS:
+                raise
+            return seen
+        if (listed := self._known().get(name)) is not None:
+            return listed
+        note = self._fresh_note(name)
+        if note is not None:
+            return note.server
+        found = await self._client.server(name) or self._fresh(name)
+        self._note(name, found)
+        return found
+
+    def note(self, server: ServerFacts) -> None:
+        """Take what the API has just said of a server."""
+        self._note(server.name, server)
+
+    def note_made(self, server: ServerFacts) -> None:
+        """Take that the API has just made a server."""
+        self._note(server.name, server)
+        self._made[server.name] = self._notes[server.name]
+        oldest = self._elapsed() - FRESH_FOR_SECONDS
+        self._made = {name: note for name, note in self._made.items() if note.at > oldest}
+
+    def note_deleting(self, server: ServerFacts) -> None:
+        """Take that its deletion was asked for."""
+        self._note(server.name, replace(server, status="deleting"))
+        self._made.pop(server.name, None)
+
+    def forget(self, name: str) -> None:
+        """Take that whether there is a server of this name is not known."""
+        for known in (self._notes, self._made, self._listed):
+            known.pop(name, None)
+
+    async def _refresh(self) -> None:
+        async with self._one_flight:
+            if self._listed_at is not None and self._age() < LISTED_FOR_SECONDS:
+                return
+            # Before the call: what is noted while it runs is newer.
+            began = self._elapsed()
+            listed = await self._client.servers(f"{LABEL_CLUSTER}={self._cluster_name}")
+            self._listed = {server.name: server for server in listed}
+            self._listed_at = began
+            self._notes = {
+                name: note
+                for name, note in self._notes.items()
+                if note.at >= began or (note.server is None and began - note.at < LISTED_FOR_SECONDS)
+            }
+
+    def _known(self) -> dict[str, ServerFacts]:
+        known = dict(self._listed)
+        for name, note in self._notes.items():
+            if self._listed_at is not None and note.at < self._listed_at and name in self._listed:
+                continue
+            if note.server is None:
+                known.pop(name, None)
+            elif note.server.labels.get(LABEL_CLUSTER) == self._cluster_name:
+                known[name] = note.server
+        for name in self._made:
+            fresh = None if name in known else self._fresh(name)
+            if fresh is not None and fresh.labels.get(LABEL_CLUSTER) == self._cluster_name:
+                known[name] = fresh
+        return known
+
+    def _fresh(self, name: str) -> ServerFacts | None:
+        made = self._made.get(name)
+        return None if made is None or self._elapsed() - made.at >= FRESH_FOR_SECONDS else made.server
+
+    def _fresh_note(self, name: str) -> _Note | None:
+        note = self._notes.get(name)
+        if note is None or self._elapsed() - note.at >= LISTED_FOR_SECONDS:
+            return None
+        is_older = self._listed_at is not None and note.at < self._listed_at
+        return None if is_older and name in self._listed else note
+
+    def _note(self, name: str, server: ServerFacts | None) -> None:
+        self._notes.pop(name, None)
+        self._notes[name] = _Note(server, self._elapsed())
+        while len(self._notes) > _MOST_NOTES:
+            del self._notes[next(iter(self._notes))]
+
+    def _age(self) -> float:
+        return float("inf") if self._listed_at is None else self._elapsed() - self._listed_at
