@@ -50,6 +50,8 @@ NODE_POOLS: Final = Resource(GROUP, VERSION, "NodePool", "nodepools", namespaced
 SECRETS: Final = Resource("", "v1", "Secret", "secrets", namespaced=True)
 HETZNER_NODE_CLASSES: Final = Resource(GROUP, VERSION, "HetznerNodeClass", "hetznernodeclasses", namespaced=False)
 KWOK_NODE_CLASSES: Final = Resource(GROUP, VERSION, "KwokNodeClass", "kwoknodeclasses", namespaced=False)
+NODE_CLASSES: Final = (KWOK_NODE_CLASSES, HETZNER_NODE_CLASSES)
+"""Every kind of node class there is, in the order in which people are told of them."""
 NODE_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRequest", "noderequests", namespaced=False)
 NODE_REMOVAL_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRemovalRequest", "noderemovalrequests", namespaced=False)
 

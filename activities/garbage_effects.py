@@ -114,6 +114,9 @@ async def _spec(ports: Ports, finding: Finding) -> NodeRemovalRequestSpec:
     kind = next(iter(ports.providers)) if server is None else server.class_kind
     known = await find_pool(ports, pool)
     ref = None if known is None else known.spec.template.class_ref
+    made_by = "" if server is None else server.class_name
+    if made_by or ref is None or ref.kind != kind:
+        ref = ClassRef.model_validate({"kind": kind} | ({"name": made_by} if made_by else {}))
     provider_id = (None if server is None else server.provider_id) or (None if node is None else node.provider_id)
     return NodeRemovalRequestSpec(
         server_name=finding.name,
@@ -122,7 +125,7 @@ async def _spec(ports: Ports, finding: Finding) -> NodeRemovalRequestSpec:
         pool=pool,
         server_type=server_type,
         location=location,
-        class_ref=ref if ref is not None and ref.kind == kind else ClassRef.model_validate({"kind": kind}),
+        class_ref=ref,
         reason=Garbage.SERVER_GONE if finding.kind is Garbage.SERVER_GONE else ORPHAN,
         immediate=finding.kind is not Garbage.STRAY,
     )

@@ -23,6 +23,7 @@ from api.keys import (
     ANNOTATION_DO_NOT_REMOVE,
     LABEL_ABANDONED,
     LABEL_CLUSTER,
+    LABEL_NODE_CLASS,
     LABEL_POOL,
     LABEL_REGION,
     LABEL_REQUEST,
@@ -171,6 +172,7 @@ def server_fact(class_kind: str, server: Server) -> ServerFact:
         request=labels.get(LABEL_REQUEST, ""),
         request_uid=labels.get(LABEL_REQUEST_UID, ""),
         is_abandoned=bool(labels.get(LABEL_ABANDONED)),
+        class_name=labels.get(LABEL_NODE_CLASS, ""),
     )
 
 
@@ -241,6 +243,6 @@ def _is_of_cluster(ports: Ports, server: Server) -> bool:
 async def _is_still(provider: Provider, listed: ServerFact) -> bool:
     """Return whether the server is as it was listed; one that was abandoned meanwhile is not."""
     try:
-        return server_fact(listed.class_kind, await provider.get(listed.name)) == listed
+        return server_fact(listed.class_kind, await provider.get(listed.name, listed.class_name or None)) == listed
     except NotFound:
         return False

@@ -4,12 +4,13 @@ An object that cannot be read becomes a problem with its name and field; nothing
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from activities.class_status import class_status
 from activities.cluster import (
     CSI_NODES,
     DAEMON_SETS,
@@ -30,7 +31,6 @@ from activities.errors import InvalidConfiguration, NotFound, Unreachable, Unrea
 from activities.parsed import Parsed, problem_of
 from activities.ports import Ports
 from activities.providers.base import Provider
-from activities.requests_look import class_status
 from api.reading import read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -47,6 +47,7 @@ from planner.parse import (
     parse_storage_class,
     parse_volume,
 )
+from planner.refused_types import refusals
 from planner.storage import Volumes
 from planner.volumes import with_drivers
 
@@ -131,7 +132,7 @@ class Observer:
         own_parts = ((self._pools, pools), (self._requests, requests), (self._removals, removals))
         parsed, problems = await self._parse((*zip(self._surroundings, surroundings, strict=True), *own_parts))
         pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, *owned = parsed
-        classes, class_problems = self._classes(lists[around + 1 :])
+        classes, class_problems = self._classes(lists[around + 1 :], owned[0])
         snapshot = Snapshot(
             now=self._ports.now(),
             pods=heeded(pods, nodes),
@@ -187,13 +188,15 @@ class Observer:
         results = await self._ports.compute(lambda: [parser.read(items) for parser, items in parts])
         return [found for found, _ in results], [problem for _, problems in results for problem in problems]
 
-    def _classes(self, lists: Sequence[Sequence[Object]]) -> tuple[tuple[NodeClass, ...], list[Problem]]:
+    def _classes(
+        self, lists: Sequence[Sequence[Object]], pools: Sequence[NodePool]
+    ) -> tuple[tuple[NodeClass, ...], list[Problem]]:
         classes: list[NodeClass] = []
         problems: list[Problem] = []
         for (kind, provider), items in zip(self._ports.providers.items(), lists, strict=True):
             for item in items:
                 try:
-                    classes.append(_node_class(provider, item))
+                    classes.append(_node_class(provider, item, pools))
                 except (ValueError, Unreadable) as error:
                     problems.append(problem_of(class_resource(kind), item, error))
         return tuple(classes), problems
@@ -210,7 +213,7 @@ class Observer:
         )
 
 
-def _node_class(provider: Provider, item: Object) -> NodeClass:
+def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool]) -> NodeClass:
     metadata = item["metadata"]
     ref = ClassRef.model_validate({"kind": provider.class_kind, "name": metadata["name"]})
     generation = int(metadata.get("generation", 0))
@@ -218,7 +221,13 @@ def _node_class(provider: Provider, item: Object) -> NodeClass:
         offerings = provider.offerings(item)
     except InvalidConfiguration as error:
         return NodeClass(ref=ref, offerings=(), generation=generation, problem=str(error))
-    return NodeClass(ref=ref, offerings=offerings, status=class_status(item), generation=generation)
+    return NodeClass(
+        ref=ref,
+        offerings=offerings,
+        status=class_status(item),
+        generation=generation,
+        refusals=refusals(ref, offerings, pools, provider.refusal),
+    )
 
 
 def _by_name(items: Sequence[Object]) -> dict[str, Object]:

@@ -7,15 +7,15 @@ Source: design §5, Removal.
 import logging
 
 from activities.cluster import NODES
-from activities.effects import tell, tell_on
-from activities.errors import GrowthError, InvalidConfiguration, NotFound
+from activities.effects import TRIES, tell, tell_on
+from activities.errors import Conflict, GrowthError, InvalidConfiguration, NotFound, RateLimited
 from activities.events import Recorder
 from activities.ports import Ports
 from activities.removals_look import RemovalSight, is_ours
-from activities.status import conditions_with, write_status, write_step
+from activities.status import Record, conditions_with, read_removal, write_status, write_step
 from api.keys import ANNOTATION_DECISION
 from api.timestamp import format_timestamp
-from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.removal import BY_PROVIDER, BY_TIMER, DELETE_FAILED
 from planner.lifecycle.step import Act, DecisionKind, shortened
 
@@ -30,6 +30,7 @@ async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -
 
     Raises:
         Conflict: the removal has changed since it was read.
+        RateLimited: the call was not carried out and does not count; repeat it later.
     """
     attempt = sight.record.model.status.removal_attempts + 1
     now = ports.now()
@@ -46,6 +47,9 @@ async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -
         await _call(ports, record.model)
     except NotFound:
         return
+    except RateLimited as error:
+        await _take_back(ports, record, sight.record.model.status, error)
+        raise
     except GrowthError as error:
         message = shortened(f"Delete call {attempt}: {error.reason}: {error}")
         await write_status(
@@ -58,6 +62,49 @@ async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -
             message=message,
         )
         await tell(recorder, record, DELETE_FAILED, message, warning=True)
+
+
+async def _take_back(
+    ports: Ports, made: Record[NodeRemovalRequest], before: NodeRemovalRequestStatus, error: RateLimited
+) -> None:
+    """Write that the attempt `made` had no effect: however often it happens, the removal must not park for it.
+
+    Raises:
+        Conflict: the removal kept changing.
+    """
+    message = shortened(str(error))
+    record = made
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            await write_status(
+                ports.cluster,
+                record,
+                now=ports.now(),
+                event=error.reason,
+                because=message,
+                reason=error.reason,
+                message=message,
+                removal_attempts=before.removal_attempts,
+                remove_attempted_at=before.remove_attempted_at,
+            )
+        except Conflict:
+            fresh = await read_removal(ports.cluster, made.name, made.uid)
+            if fresh is None or not _shows(fresh, made):
+                return
+            if tries >= TRIES:
+                raise
+            record = fresh
+        else:
+            return
+
+
+def _shows(record: Record[NodeRemovalRequest], made: Record[NodeRemovalRequest]) -> bool:
+    """Return whether the attempt `made` is still the last one."""
+    now, then = record.model.status, made.model.status
+    is_same = (now.phase, now.removal_attempts) == (then.phase, then.removal_attempts)
+    return is_same and now.remove_attempted_at == then.remove_attempted_at
 
 
 async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:

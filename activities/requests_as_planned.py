@@ -5,8 +5,8 @@ nothing else would say why. Source: design §6.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from activities.belongings import find_class
 from activities.cluster import Object
@@ -16,6 +16,8 @@ from activities.events import Recorder
 from activities.ports import Ports
 from activities.requests_look import RequestSight
 from api.conditions import Condition, set_condition
+from api.v1alpha1.node_request import NodeRequestSpec
+from planner.learned_allocatable import amounts, quantities
 from planner.node_template import Deviations, deviations
 from planner.offering import Offering
 from planner.parse import UnreadableObject, parse_node
@@ -24,6 +26,8 @@ AS_PLANNED: Final = "NodeAsPlanned"
 """The condition."""
 NOT_AS_PLANNED: Final = "NodeNotAsPlanned"
 """Reason of the event."""
+_DIGITS: Final = 9
+"""`api.money.Price` has no more after the point."""
 _ROOM, _TAINTS, _LABELS = "LessRoom", "OtherTaints", "OtherLabels"
 
 
@@ -43,27 +47,54 @@ async def compare_with_plan(ports: Ports, sight: RequestSight) -> Finding | None
     Raises:
         Unreachable: the API server does not answer.
     """
-    if sight.node is None or sight.seen.node is None or not sight.seen.node.ready:
+    if sight.node is None or not has_ready_node(sight):
         return None
     request = sight.record.model
     ref, status = request.spec.class_ref, request.status
     node_class = await find_class(ports, ref)
     if sight.pool is None or node_class is None:
         return Finding(None, "PlanGone", f"NodePool {request.spec.pool} or {ref} does not exist any more")
-    if _changed(status.pool_generation, sight.pool.metadata.generation) or _changed(
+    if has_changed(status.pool_generation, sight.pool.metadata.generation) or has_changed(
         status.class_generation, node_class["metadata"].get("generation")
     ):
         text = f"NodePool {request.spec.pool} or {ref} has changed since the machine was asked for"
         return Finding(None, "PlanChanged", text)
     try:
-        offering = _offering(ports, node_class, sight)
+        offering = find_offering(ports, node_class, request.spec)
         node = parse_node(sight.node)
     except (InvalidConfiguration, UnreadableObject) as error:
         return Finding(None, "Unreadable", str(error))
     if offering is None:
         text = f"{ref} has no {request.spec.server_type} in {request.spec.location}"
         return Finding(None, "PlanGone", text)
+    if status.planned_allocatable is not None:
+        # By now the class may have learned better, from this very Node.
+        offering = replace(offering, allocatable=amounts(status.planned_allocatable))
     return _finding(deviations(node, sight.pool, offering))
+
+
+def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:
+    """Return the status fields of a request that keep what is planned now: price and room of its machine.
+
+    Nothing, where the class does not tell: then the provider shall say why.
+    """
+    try:
+        offering = find_offering(ports, node_class, spec)
+    except InvalidConfiguration:
+        return {}
+    if offering is None:
+        return {}
+    return {
+        # A provider may divide the price of a month: a status that is refused would stop the life.
+        "price_per_hour": round(offering.price_per_hour, _DIGITS),
+        "currency": offering.currency,
+        "planned_allocatable": quantities(offering.allocatable),
+    }
+
+
+def has_ready_node(sight: RequestSight) -> bool:
+    """Return whether the machine's Node is there and Ready."""
+    return sight.node is not None and sight.seen.node is not None and sight.seen.node.ready
 
 
 def is_as_planned(sight: RequestSight) -> bool:
@@ -101,13 +132,12 @@ def _finding(found: Deviations) -> Finding:
     return Finding(False, reason, "; ".join(found.all))
 
 
-def _offering(ports: Ports, node_class: Object, sight: RequestSight) -> Offering | None:
-    """Return what was bought.
+def find_offering(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> Offering | None:
+    """Return what is bought, as the class tells it now, or None if it has no such offering.
 
     Raises:
         InvalidConfiguration: the class cannot be read, or no provider serves it.
     """
-    spec = sight.record.model.spec
     provider = ports.providers.get(spec.class_ref.kind)
     if provider is None:
         raise InvalidConfiguration(f"No provider serves {spec.class_ref.kind}")
@@ -115,5 +145,6 @@ def _offering(ports: Ports, node_class: Object, sight: RequestSight) -> Offering
     return next((o for o in provider.offerings(node_class) if (o.server_type.lower(), o.location) == wanted), None)
 
 
-def _changed(then: int | None, now: int | None) -> bool:
+def has_changed(then: int | None, now: int | None) -> bool:
+    """Return whether two generations of an object differ, as far as both are known."""
     return then is not None and now is not None and then != now

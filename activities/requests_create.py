@@ -15,20 +15,23 @@ from activities.errors import (
     InvalidConfiguration,
     NotFound,
     QuotaExceeded,
+    RateLimited,
     Unreadable,
 )
 from activities.events import Recorder
 from activities.nodes import UNREGISTERED, get_node
 from activities.ports import Ports
 from activities.providers.base import Provider, ServerOrder
+from activities.requests_as_planned import plan_kept
 from activities.requests_look import RequestSight, is_server_of
 from activities.requests_outcome import Outcome
 from activities.status import hold, write_status
-from activities.unavailable import note_miss
+from activities.unavailable import note_miss, note_pause
 from api.keys import LABEL_CLUSTER, LABEL_REQUEST, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.step import Act
+from planner.lifecycle.unavailable import LONGEST
 from planner.node_template import marks, pool_labels, pool_taints
 
 
@@ -46,6 +49,7 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, a
 
     Raises:
         UnknownOutcome: the server may exist; the next call finds it.
+        RateLimited: the call was not carried out and does not count; repeat it later.
         Conflict: the object kept changing.
     """
     timings = sight.seen.timings
@@ -71,17 +75,23 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, a
         attempts=status.attempts + 1,
         pool_generation=None if sight.pool is None else sight.pool.metadata.generation,
         class_generation=call.node_class["metadata"].get("generation"),
+        **plan_kept(ports, call.node_class, record.model.spec),
         provisioning_deadline=status.provisioning_deadline or act.until or asked_at + timings.provisioning_timeout,
     )
     try:
         server = await call.provider.create(call.node_class, call.order)
     except InsufficientCapacity as error:
-        until = await note_miss(ports, record.model.spec, timings.unavailable_ttl)
+        ttl = max(timings.unavailable_ttl, LONGEST) if error.lasts else timings.unavailable_ttl
+        until = await note_miss(ports, record.model.spec, ttl)
         await end.refused(record, error, RequestPhase.UNMET, until)
     except QuotaExceeded as error:
-        await end.refused(record, error, RequestPhase.UNMET, ports.now() + timings.unavailable_ttl)
+        until = await note_pause(ports, record.model.spec, str(error))
+        await end.refused(record, error, RequestPhase.UNMET, until)
     except (InvalidConfiguration, AuthenticationFailed) as error:
         await end.refused(record, error, RequestPhase.FAILED, ports.now() + timings.failed_ttl)
+    except RateLimited as error:
+        await end.not_carried_out(record, error)
+        raise
     except GrowthError as error:
         # Repeated by the retry policy. The deadline on the object ends that, whatever the provider does.
         await end.unknown(record, error)

@@ -1,11 +1,12 @@
 """What belongs to a NodeRequest, looked at live: its object, pool, class, server, Node and pods."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from activities.belongings import ServerLook, find_class, find_pool, request_timings, see_server
+from activities.class_status import class_status
 from activities.cluster import NODE_REQUESTS, Object
 from activities.definitions import are_going
-from activities.errors import Unreadable
 from activities.nodes import find_node, see_node
 from activities.others import count_others
 from activities.pods import Seated, occupants_of, see_seats
@@ -13,20 +14,18 @@ from activities.ports import Ports
 from activities.providers.base import Server
 from activities.status import Record, read_request
 from api.keys import LABEL_REQUEST_UID
-from api.reading import UnreadableError, read
-from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.seen import RequestSeen, ServerSeen
 from planner.lifecycle.step import shortened
-from planner.lifecycle.unavailable import unavailable_until
+from planner.lifecycle.unavailable import pause_in_force, unavailable_until
 
 _WITH_SERVER = (RequestPhase.PROVISIONING, RequestPhase.READY)
 """The phases whose next step depends on what the provider says."""
 _WITH_NODE = (*_WITH_SERVER, RequestPhase.DEPROVISIONING)
 _UNSETTLED = (RequestPhase.PENDING, *_WITH_SERVER)
 """The phases in which planned pods may still come."""
-_WITHOUT_EVENTS = {"events": ()}
+_WITHOUT_BULK = {"events": (), "planned_allocatable": None}
 """The driver keeps what was seen in its history: the list of events would fill it."""
 
 
@@ -60,7 +59,7 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestSight | N
     seen = RequestSeen(
         deleting=record.is_deleting,
         pool=request.spec.pool,
-        status=request.status.model_copy(update=_WITHOUT_EVENTS),
+        status=request.status.model_copy(update=_WITHOUT_BULK),
         seats=len(request.spec.reserved_for),
         awaited=len(request.spec.reserved_for),
     )
@@ -79,11 +78,15 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestSight | N
 async def _before_the_server(ports: Ports, sight: RequestSight) -> RequestSight:
     spec = sight.record.model.spec
     node_class = await find_class(ports, spec.class_ref)
-    until = None
+    seen = sight.seen
     if node_class is not None:
-        entries = class_status(node_class).unavailable
-        until = unavailable_until(entries, spec.server_type, spec.location, ports.now())
-    seen = sight.seen.model_copy(update={"offering_unavailable_until": until})
+        status, now = class_status(node_class), ports.now()
+        left_out_until = unavailable_until(status.unavailable, spec.server_type, spec.location, now)
+        found: dict[str, Any] = {"offering_unavailable_until": left_out_until}
+        pause = pause_in_force(status.pause, now)
+        if pause is not None:
+            found |= {"buying_paused_until": pause.until, "pause_message": pause.message}
+        seen = seen.model_copy(update=found)
     return RequestSight(sight.record, seen, sight.pool, node_class)
 
 
@@ -151,16 +154,3 @@ def _is_under_way(request: Object) -> bool:
 def is_server_of(server: Server, request_uid: str) -> bool:
     """Return whether the server was made for the request with this uid."""
     return server.labels.get(LABEL_REQUEST_UID) == request_uid
-
-
-def class_status(node_class: Object) -> NodeClassStatus:
-    """Return the status of a node class.
-
-    Raises:
-        Unreadable: names the field.
-    """
-    try:
-        return read(NodeClassStatus, node_class.get("status") or {})
-    except UnreadableError as error:
-        name = f"{node_class['kind']} {node_class['metadata']['name']}"
-        raise Unreadable(f"{name}: status cannot be read: {error}") from error

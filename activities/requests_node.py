@@ -5,12 +5,14 @@ written on the request before the taint goes, so a taint that is left over is se
 Source: design §5, Request, and §6.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from activities.cluster import Object
 from activities.effects import tell
 from activities.errors import Conflict
 from activities.events import Recorder
+from activities.learned import note_allocatable
 from activities.nodes import change_node, is_ready, lift_taint, reserved, taints_of
 from activities.pods import tolerate
 from activities.ports import Ports
@@ -19,8 +21,9 @@ from activities.requests_create import own_labels, template_taints
 from activities.requests_look import RequestSight
 from activities.status import conditions_with, still_as_read, write_status, write_step
 from activities.unavailable import note_success
-from api.keys import TAINT_RESERVED, TAINT_UNREGISTERED
-from api.v1alpha1.node_request import RequestPhase
+from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
+from api.money import format_price
+from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.step import Act, shortened
 from planner.node_template import pool_labels
 
@@ -29,7 +32,7 @@ PODS_REFUSED = "PodsRefused"
 
 
 async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
-    """Write that the offering has no capacity, without a call: another request found out."""
+    """Write that its machine cannot be had now, without a call: another request found out."""
     await write_step(
         ports.cluster,
         sight.record,
@@ -55,7 +58,7 @@ async def mark_running(ports: Ports, sight: RequestSight, act: Act) -> None:
 
 
 async def register_node(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
-    """Label the Node, swap its startup taint for the reservation, and let the planned pods onto it.
+    """Label the Node, write its price on it, swap its startup taint for the reservation, and let its pods onto it.
 
     Killed in between, the Node is as it shall be and the request does not say so: then the next
     execution finds nothing left to change and writes it down.
@@ -75,7 +78,7 @@ async def register_node(ports: Ports, recorder: Recorder, sight: RequestSight, a
             taints += [t for t in template_taints(sight.pool) if (t["key"], t["effect"]) not in present]
     if _keeps(sight):
         taints = _with_reservation(taints, record.name)
-    await _change_as_read(ports, sight, taints, labels)
+    await _change_as_read(ports, sight, taints, labels, _price_paid(status))
     refusal = await tolerate(ports.cluster, sight.untolerated, record.name) if status.released_at is None else ""
     now = ports.now()
     await write_step(
@@ -103,7 +106,7 @@ async def tolerate_pods(ports: Ports, recorder: Recorder, sight: RequestSight) -
     node = _node_of(sight)
     if _keeps(sight) and not is_ready(node):
         # Once it is Ready, other pods may be there already: then it is too late to reserve.
-        await _change_as_read(ports, sight, _with_reservation(taints_of(node), record.name), {})
+        await _change_as_read(ports, sight, _with_reservation(taints_of(node), record.name))
     refusal = await tolerate(ports.cluster, sight.untolerated, record.name)
     if refusal:
         await _end_reservation(ports, sight, PODS_REFUSED, refusal)
@@ -114,6 +117,8 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act:
     """Write that the Node is Ready, whether it is the one that was planned, and until when it is kept for its pods."""
     record = sight.record
     finding = await compare_with_plan(ports, sight)
+    # Before the request says Ready: from then on pods that do not fit are planned anew.
+    await note_allocatable(ports, sight)
     now = ports.now()
     released = record.model.status.released_at is not None
     await write_step(
@@ -191,15 +196,27 @@ async def _end_reservation(ports: Ports, sight: RequestSight, reason: str, messa
         if not is_as_planned(sight):
             # A startup taint of another controller, or a label of a slow one, may have been all.
             changes["conditions"] = add_finding(ports, sight, status.conditions, await compare_with_plan(ports, sight))
+            await note_allocatable(ports, sight)
     await write_status(ports.cluster, sight.record, now=now, event=reason, because=message, **changes)
 
 
 async def _change_as_read(
-    ports: Ports, sight: RequestSight, taints: list[dict[str, str]], labels: dict[str, str]
+    ports: Ports,
+    sight: RequestSight,
+    taints: list[dict[str, str]],
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
 ) -> None:
     if not await still_as_read(ports.cluster, sight.record):
         raise Conflict(f"NodeRequest {sight.record.name} has changed since it was read")
-    await change_node(ports.cluster, _node_of(sight), taints=taints, labels=labels)
+    await change_node(ports.cluster, _node_of(sight), taints=taints, labels=labels, annotations=annotations)
+
+
+def _price_paid(status: NodeRequestStatus) -> dict[str, str]:
+    """Return the annotations that tell what the machine costs, for as long as its Node lives."""
+    if status.price_per_hour is None or status.currency is None:
+        return {}
+    return {ANNOTATION_PRICE: format_price(status.price_per_hour), ANNOTATION_CURRENCY: status.currency}
 
 
 def _with_reservation(taints: list[dict[str, str]], name: str) -> list[dict[str, str]]:

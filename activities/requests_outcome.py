@@ -1,4 +1,4 @@
-"""Writes down how a create call ended: launched, refused for certain, or unknown.
+"""Writes down how a create call ended: launched, refused for certain, not carried out, or unknown.
 
 Every decision here is made on the attempts that the object holds at the moment of the write. A
 refusal proves that there is no server only if no other call was ever made.
@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from activities.effects import tell
-from activities.errors import Conflict, GrowthError, NotFound, Rejected
+from activities.errors import Conflict, GrowthError, NotFound, RateLimited, Rejected
 from activities.events import Recorder
 from activities.ports import Ports
 from activities.providers.base import Server
@@ -100,6 +100,27 @@ class Outcome:
         """Write that a call may or may not have taken effect: the phase stays."""
         message = shortened(str(error))
         await self._settle(record, error.reason, message, lambda _: {"reason": error.reason, "message": message})
+
+    async def not_carried_out(self, record: Request, error: RateLimited) -> None:
+        """Write that the call of `record`'s attempt had no effect, and take the attempt back.
+
+        So a later refusal still proves that there is no server, and the time that the server has
+        begins with a call that reaches the provider.
+        """
+        message = shortened(str(error))
+        told = {"reason": error.reason, "message": message}
+        made = record.model.status
+
+        def changes(record: Request) -> Mapping[str, Any]:
+            status = record.model.status
+            if (status.attempts, status.create_attempt_at) != (made.attempts, made.create_attempt_at):
+                # Another attempt has begun meanwhile, whose call may have had an effect.
+                return told
+            if status.attempts > 1:
+                return {**told, "attempts": status.attempts - 1}
+            return {**told, "attempts": 0, "create_attempt_at": None, "provisioning_deadline": None}
+
+        await self._settle(record, error.reason, message, changes)
 
     def _parked(
         self, record: Request, phase: RequestPhase, reason: str, message: str, until: datetime

@@ -1,20 +1,24 @@
-"""Writes the memory of offerings without capacity into the status of their class."""
+"""Writes the memory of what could not be had into the status of the class: offerings, and pauses of all buying."""
 
 import logging
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Final
 
-from activities.definitions import class_resource
-from activities.errors import Conflict, GrowthError, NotFound
+from activities.class_status import change_class_status
+from activities.cluster import Object
+from activities.errors import GrowthError
 from activities.ports import Ports
-from activities.requests_look import class_status
-from activities.writes import guarded, set_field
+from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_request import NodeRequestSpec
-from planner.lifecycle.unavailable import Entries, unavailable_until, with_miss, with_success
-
-_TRIES: Final = 10
-"""Many requests may miss the same class at once; after the first one's write the others have nothing to add."""
+from planner.lifecycle.step import shortened
+from planner.lifecycle.unavailable import (
+    FIRST_PAUSE,
+    after_success,
+    pause_in_force,
+    unavailable_until,
+    with_miss,
+    with_refusal,
+    with_success,
+)
 
 log = logging.getLogger(__name__)
 
@@ -28,49 +32,54 @@ async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> date
     now = ports.now()
     server_type, location = spec.server_type, spec.location
 
-    def miss(entries: Entries) -> Entries:
+    def miss(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        entries = status.unavailable
         if unavailable_until(entries, server_type, location, now) is not None:
-            return entries
-        return with_miss(entries, server_type, location, ttl=ttl, now=now)
+            return status
+        entries = with_miss(entries, server_type, location, ttl=ttl, now=now)
+        return status.model_copy(update={"unavailable": entries})
 
     try:
-        entries = await _write(ports, spec, miss)
+        status = await change_class_status(ports, spec.class_ref, miss)
     except GrowthError as error:
         log.warning("that %s in %s has no capacity was not noted: %s", server_type, location, error)
         return now + ttl
-    return unavailable_until(entries, server_type, location, now) or now + ttl
+    return unavailable_until(status.unavailable, server_type, location, now) or now + ttl
+
+
+async def note_pause(ports: Ports, spec: NodeRequestSpec, message: str) -> datetime:
+    """Record that the account may not have more, as the provider's `message` says, and return until when it pauses.
+
+    Never raises, as for a miss: without the memory, the request itself waits as long as a first pause.
+    """
+    now = ports.now()
+
+    def refusal(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        if pause_in_force(status.pause, now) is not None:
+            return status
+        return status.model_copy(update={"pause": with_refusal(status.pause, shortened(message), now=now)})
+
+    try:
+        status = await change_class_status(ports, spec.class_ref, refusal)
+    except GrowthError as error:
+        log.warning("that the account of %s may not have more was not noted: %s", spec.class_ref, error)
+        return now + FIRST_PAUSE
+    pause = pause_in_force(status.pause, now)
+    return now + FIRST_PAUSE if pause is None else pause.until
 
 
 async def note_success(ports: Ports, spec: NodeRequestSpec, asked_at: datetime) -> None:
-    """Record that the offering has capacity: a miss from before `asked_at` is forgotten.
+    """Record that the offering has capacity: a miss from before `asked_at` is forgotten, and a pause that was over.
 
     Never raises: a server that came must not wait for a note about the next one.
     """
+
+    def success(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        entries = with_success(status.unavailable, spec.server_type, spec.location, asked_at=asked_at)
+        pause = after_success(status.pause, asked_at=asked_at)
+        return status.model_copy(update={"unavailable": entries, "pause": pause})
+
     try:
-        await _write(ports, spec, lambda e: with_success(e, spec.server_type, spec.location, asked_at=asked_at))
+        await change_class_status(ports, spec.class_ref, success)
     except GrowthError as error:
         log.warning("that %s in %s has capacity was not noted: %s", spec.server_type, spec.location, error)
-
-
-async def _write(ports: Ports, spec: NodeRequestSpec, change: Callable[[Entries], Entries]) -> Entries:
-    """Return the entries after `change`; a class that is gone remembers nothing."""
-    resource, name = class_resource(spec.class_ref.kind), spec.class_ref.name
-    tries = 0
-    while True:
-        tries += 1
-        try:
-            node_class = await ports.cluster.get(resource, name)
-            before = class_status(node_class).unavailable
-            after = change(before)
-            if after == before:
-                return after
-            value = [entry.to_json() for entry in after]
-            operations = guarded(node_class, set_field(node_class, ("status", "unavailable"), value))
-            await ports.cluster.patch(resource, name, operations, subresource="status")
-        except NotFound:
-            return ()
-        except Conflict:
-            if tries >= _TRIES:
-                raise
-        else:
-            return after

@@ -7,6 +7,7 @@ from decimal import Decimal
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.fleet import Machine
+from planner.machine_price import PriceList, price_today
 from planner.seats import Seating
 
 
@@ -15,7 +16,7 @@ def unneeded_requests(
     pools: Mapping[str, NodePool],
     seating: Seating,
     used: Collection[str],
-    prices: Mapping[tuple[str, str, str], Decimal],
+    prices: PriceList,
 ) -> tuple[str, ...]:
     """Return the names of requests to delete, the dearest first where a minimum keeps some.
 
@@ -24,7 +25,8 @@ def unneeded_requests(
     there = Counter(key for machine in fleet.values() if machine.stays for key in _keys(machine))
 
     def price(machine: Machine) -> Decimal:
-        return prices.get((str(machine.class_ref), machine.server_type, machine.location), Decimal(0))
+        cost = price_today(machine, None, prices)
+        return Decimal(0) if cost is None else cost[0]
 
     cancelled: list[str] = []
     for machine in sorted(fleet.values(), key=lambda m: (-price(m), m.name)):

@@ -74,6 +74,8 @@ class ServerFact:
     """Label: name of the request that made it. Empty or another one: nothing shows that Growth did."""
     request_uid: str = ""
     is_abandoned: bool = False
+    class_name: str = ""
+    """Label: node class that it was made by, where its provider knows several accounts."""
 
     @property
     def is_growths(self) -> bool:

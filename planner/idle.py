@@ -11,6 +11,7 @@ from api.keys import ANNOTATION_DO_NOT_REMOVE, ANNOTATION_IDLE_SINCE, LABEL_REQU
 from api.timestamp import format_timestamp
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.fleet import Machine
+from planner.machine_price import PriceList, machine_price
 from planner.model import PlannedRemoval, Snapshot
 from planner.objects import Node, Pod
 
@@ -53,12 +54,12 @@ def idle_nodes(
     snapshot: Snapshot,
     fleet: Mapping[str, Machine],
     used: Collection[str],
-    prices: Mapping[tuple[str, str, str], Decimal],
+    prices: PriceList,
 ) -> Idleness:
     """Return the removals that begin now and the idle times to write.
 
-    `used` are machines that this plan puts pods on. `prices` by class, server type and location
-    decide which go first where a minimum keeps some: unready ones, then the dearest.
+    `used` are machines that this plan puts pods on. Where a minimum keeps some, unready ones go first, then
+    the dearest; `prices` are for those of which nothing tells what was paid.
     """
     pools = {
         pool.metadata.name: pool
@@ -126,7 +127,7 @@ def _allowed(
     ripe: Iterable[_Idle],
     fleet: Iterable[Machine],
     now: datetime,
-    prices: Mapping[tuple[str, str, str], Decimal],
+    prices: PriceList,
 ) -> Iterator[PlannedRemoval]:
     """Yield the removals that leave every minimum its Ready nodes."""
     staying = [m for m in fleet if m.stays and m.node is not None]
@@ -135,8 +136,8 @@ def _allowed(
 
     def order(idle: _Idle) -> tuple[object, ...]:
         machine = idle.machine
-        price = prices.get((str(idle.class_ref), machine.server_type, machine.location), Decimal(0))
-        return idle.node.is_ready, -price, idle.since, idle.node.name
+        cost = machine_price(machine, idle.class_ref, prices)
+        return idle.node.is_ready, Decimal(0) if cost is None else -cost[0], idle.since, idle.node.name
 
     for idle in sorted(ripe, key=order):
         counts = [nodes, ready_nodes] if idle.node.is_ready else [nodes]

@@ -50,6 +50,8 @@ class NodeClass:
     generation: int = 0
     problem: str = ""
     """Why its offerings cannot be used; empty when they can."""
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    """Why it can never have a server type that a pool names, a sentence by type; only where something is known."""
 
 
 @dataclass(frozen=True, slots=True)

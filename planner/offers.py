@@ -1,6 +1,6 @@
 """What each pool may buy now: the offerings of its class as Nodes of the pool, and what stands in the way."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +9,8 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.constraints import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, untolerated, wants_node
 from planner.learned_labels import with_learned_labels
-from planner.lifecycle.request import NAME_TAKEN
+from planner.lifecycle.request import BUYING_PAUSED, NAME_TAKEN, OF_THE_ACCOUNT
+from planner.lifecycle.unavailable import REMEMBERED_FOR, pause_in_force
 from planner.model import NodeClass, Reason, Snapshot
 from planner.node_template import node_labels, pool_taints
 from planner.objects import DaemonSet, Pod, Taint
@@ -34,7 +35,9 @@ class Offer:
     daemons: tuple[Pod, ...] = ()
     """Templates of the DaemonSet pods that will be on it."""
     is_probe: bool = False
-    """It had no capacity lately: only one machine is tried first."""
+    """It had no capacity lately, or shall have none now: only one machine is tried first."""
+    is_probe_of_class: bool = False
+    """Its account might not have more lately: only one machine of the whole class is tried first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class PoolOffers:
     """The failed request that stops all buying."""
     unknown_types: tuple[str, ...] = ()
     """Server types that its class does not have."""
+    refusals: tuple[str, ...] = ()
+    """Why no class can ever have some of them, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +107,10 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
         return PoolOffers(pool, obstacle=obstacle)
     wanted = {server_type.name: server_type for server_type in pool.spec.server_types}
     known = {offering.server_type.lower() for offering in node_class.offerings}
+    unknown = () if node_class.problem else tuple(name for name in wanted if name not in known)
     blocked_by = _failed_request(pool, node_class, snapshot)
     unavailable = _unavailable(node_class, snapshot)
+    is_probe_of_class = _class_needs_probe(node_class, snapshot)
     limits = least_limits(snapshot.nodes)
     offers: list[Offer] = []
     for offering in node_class.offerings:
@@ -111,7 +118,6 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
         if server_type is None:
             continue
         looks = shape(pool, offering, snapshot.daemon_sets, NEW_HOST)
-        place = (offering.server_type.lower(), offering.location)
         offers.append(
             Offer(
                 pool=pool,
@@ -123,19 +129,21 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
                 daemons=looks.daemons,
                 priority=server_type.priority,
                 obstacle=_sold_out(offering, unavailable),
-                is_probe=_needs_probe(node_class, place, snapshot),
+                is_probe=_needs_probe(node_class, offering, snapshot),
+                is_probe_of_class=is_probe_of_class,
             )
         )
     return PoolOffers(
         pool,
         offers=tuple(offers),
-        obstacle=_obstacle(pool, node_class, blocked_by),
+        obstacle=_obstacle(pool, node_class, blocked_by, snapshot.now),
         blocked_by=blocked_by,
-        unknown_types=() if node_class.problem else tuple(name for name in wanted if name not in known),
+        unknown_types=unknown,
+        refusals=tuple(node_class.refusals[name] for name in unknown if name in node_class.refusals),
     )
 
 
-def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | None) -> Reason | None:
+def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | None, now: datetime) -> Reason | None:
     name = pool.metadata.name
     if pool.metadata.deletion_timestamp is not None:
         return Reason("PoolDeleting", f"pool {name} is being deleted and buys nothing more")
@@ -149,6 +157,10 @@ def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | N
             f"pool {name} buys nothing{until}: request {blocked_by.metadata.name} failed with "
             f"{status.reason or 'Failed'}: {status.message or 'see the request'}",
         )
+    pause = pause_in_force(node_class.status.pause, now)
+    if pause is not None:
+        until = format_timestamp(pause.until)
+        return Reason(BUYING_PAUSED, f"{node_class.ref} buys nothing until {until}: {pause.message}")
     return None
 
 
@@ -182,6 +194,7 @@ def _unavailable(node_class: NodeClass, snapshot: Snapshot) -> dict[tuple[str, s
         until = request.status.expires_at
         if (
             request.status.phase is RequestPhase.UNMET
+            and request.status.reason not in OF_THE_ACCOUNT
             and request.metadata.deletion_timestamp is None
             and request.spec.class_ref == node_class.ref
             and (until is None or snapshot.now < until)
@@ -193,7 +206,8 @@ def _unavailable(node_class: NodeClass, snapshot: Snapshot) -> dict[tuple[str, s
 def _sold_out(offering: Offering, unavailable: Mapping[tuple[str, str], datetime | None]) -> Reason | None:
     name = f"{offering.server_type} in {offering.location}"
     if not offering.available:
-        return Reason("OfferingUnavailable", f"{name} is sold out, says the provider", offering.server_type)
+        because = offering.unavailable_because or "is sold out, says the provider"
+        return Reason("OfferingUnavailable", f"{name} {because}", offering.server_type)
     place = (offering.server_type.lower(), offering.location)
     if place not in unavailable:
         return None
@@ -202,18 +216,36 @@ def _sold_out(offering: Offering, unavailable: Mapping[tuple[str, str], datetime
     return Reason("OfferingUnavailable", f"{name} had no capacity{when}", offering.server_type)
 
 
-def _needs_probe(node_class: NodeClass, place: tuple[str, str], snapshot: Snapshot) -> bool:
+def _needs_probe(node_class: NodeClass, offering: Offering, snapshot: Snapshot) -> bool:
+    place = (offering.server_type.lower(), offering.location)
     entry = next(
         (e for e in node_class.status.unavailable if (e.server_type.lower(), e.location) == place),
         None,
     )
-    if entry is None or snapshot.now < entry.until:
+    if (entry is None and not offering.is_doubtful) or (entry is not None and snapshot.now < entry.until):
         return False
+    since = snapshot.now - REMEMBERED_FOR if entry is None else entry.until
     return not any(
-        request.status.phase in {RequestPhase.PROVISIONING, RequestPhase.READY}
-        and request.spec.class_ref == node_class.ref
-        and (request.spec.server_type.lower(), request.spec.location) == place
-        and request.status.create_attempt_at is not None
-        and request.status.create_attempt_at >= entry.until
-        for request in snapshot.requests
+        (request.spec.server_type.lower(), request.spec.location) == place
+        for request in _had_since(since, node_class, snapshot)
     )
+
+
+def _class_needs_probe(node_class: NodeClass, snapshot: Snapshot) -> bool:
+    pause = node_class.status.pause
+    if pause is None or snapshot.now < pause.until:
+        return False
+    return not any(True for _ in _had_since(pause.until, node_class, snapshot))
+
+
+def _had_since(moment: datetime, node_class: NodeClass, snapshot: Snapshot) -> Iterator[NodeRequest]:
+    """Yield the requests of the class that were given a server they asked for since then."""
+    for request in snapshot.requests:
+        asked_at = request.status.create_attempt_at
+        if (
+            request.status.phase in {RequestPhase.PROVISIONING, RequestPhase.READY}
+            and request.spec.class_ref == node_class.ref
+            and asked_at is not None
+            and asked_at >= moment
+        ):
+            yield request

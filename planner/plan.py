@@ -18,6 +18,7 @@ from planner.demand import is_demand
 from planner.fleet import Machine, machines
 from planner.idle import idle_nodes
 from planner.machine_choice import MachineChoices
+from planner.machine_price import price_list
 from planner.minimum import missing_by_type, missing_in_pool, still_missing
 from planner.model import Placed, Plan, PlannedRequest, PlanResult, Reason, Snapshot, Unplaced
 from planner.notices import events
@@ -28,7 +29,7 @@ from planner.packing import Packer, Packing, PackingProblem
 from planner.pod_class import ClassKeys, PodClass, group
 from planner.raised_limit import RaisedLimits
 from planner.reasons import why_unplaced
-from planner.report import pool_reports, price_list
+from planner.report import pool_reports
 from planner.room import Room, room_left
 from planner.seats import Seating, settle_seats
 from planner.stages import Stages, unwatched
@@ -86,7 +87,7 @@ def plan(snapshot: Snapshot, packer: Packer = pack, stages: Stages = unwatched) 
 
 def _whole(known: _Known, decided: _Decided) -> Plan:
     snapshot, seating, allotment, fleet = known.snapshot, known.seating, decided.allotment, known.fleet
-    prices = {key: price for key, (price, _) in price_list(snapshot).items()}
+    prices = price_list(snapshot)
     idle = idle_nodes(snapshot, fleet, allotment.used, prices)
     reports = pool_reports(
         snapshot,
@@ -207,7 +208,9 @@ def _why(
 ) -> tuple[Reason, ...]:
     miss = assembly.split.misses.get(i)
     if miss is not None:
-        return (Reason(miss.code, miss.message),)
+        # A rule about other pods may have closed no more than the machines that are there.
+        held_up = [why for name in assembly.asks[i].pools if (why := offers[name].obstacle) is not None]
+        return (*held_up, Reason(miss.code, miss.message))
     return why_unplaced(assembly.asks[i], offers, room, partial(raised.told, i))
 
 

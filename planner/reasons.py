@@ -1,7 +1,7 @@
 """Why pods of a class have no place: the nearest miss of each kind, with a code that stays stable.
 
 Codes: NoPool, PoolNotFound (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
-PoolBlocked (the pool buys nothing); NoCompatibleOffering (labels or taints), TooLarge (room),
+PoolBlocked, BuyingPaused (the pool buys nothing); NoCompatibleOffering (labels or taints), TooLarge (room),
 OfferingUnavailable (sold out), LimitReached (max), NoRoom; VolumeUnbound, VolumeElsewhere (volumes),
 HostPortTaken; NotJudged, BackOff (not planned for). From `planner.topology`: SpreadUnsatisfiable,
 AntiAffinity, AffinityUnsatisfiable, WaitsForPods.
@@ -15,11 +15,13 @@ from api.keys import LABEL_REGION, LABEL_ZONE
 from planner.amounts import shown
 from planner.assemble import Ask
 from planner.constraints import FIELD_NAME, NEW_HOST, selects, untolerated, wants_node, whole_number
+from planner.lifecycle.request import BUYING_PAUSED
 from planner.model import Reason
 from planner.objects import Pod, Requirement
 from planner.offers import Offer, PoolOffers
 from planner.parse_selector import NEVER
 from planner.place_fit import reaches_volumes
+from planner.refused_types import with_refusals
 from planner.room import Key, Room
 from planner.topology.attachments import amount_of, asked
 from planner.topology.terms import ports_meet
@@ -75,7 +77,7 @@ def _no_types(found: PoolOffers) -> Reason:
     names = ", ".join(found.unknown_types[:_TOLD])
     pool = found.pool
     message = f"{pool.spec.template.class_ref} has none of the server types of pool {pool.metadata.name}: {names}"
-    return Reason("NoCompatibleOffering", message)
+    return Reason("NoCompatibleOffering", with_refusals(message, found.refusals))
 
 
 def _mismatch(pod: Pod, offer: Offer) -> str | None:
@@ -213,5 +215,7 @@ def limit_reached(offer: Offer, key: Key) -> Reason:
         return Reason(
             "LimitReached", f"pool {name} is at its max of {most} machines of type {server_type}", server_type
         )
+    if key[1:] == (str(offer.class_ref),):
+        return Reason(BUYING_PAUSED, f"{offer.class_ref} was refused more machines: one is tried first")
     message = f"{server_type} in {offer.offering.location} had no capacity: one machine is tried first"
     return Reason("OfferingUnavailable", message, server_type)

@@ -6,24 +6,14 @@ from datetime import datetime
 from decimal import Decimal
 
 from api.conditions import Condition, set_condition
-from api.v1alpha1.node_pool import NodePool, NodePoolStatus, PoolCounts
+from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from planner.fleet import Machine
+from planner.machine_price import machine_price, price_list
 from planner.model import PlannedRemoval, PlannedRequest, PoolReport, Snapshot
 from planner.offers import PoolOffers
+from planner.refused_types import with_refusals
 from planner.room import Room
 from planner.supply import Place, Rank
-
-PriceList = Mapping[tuple[str, str, str], tuple[Decimal, str]]
-"""Price per hour and currency by class, server type and location."""
-
-
-def price_list(snapshot: Snapshot) -> dict[tuple[str, str, str], tuple[Decimal, str]]:
-    """Return the prices of all offerings."""
-    return {
-        (str(c.ref), o.server_type.lower(), o.location): (o.price_per_hour, o.currency)
-        for c in snapshot.classes
-        for o in c.offerings
-    }
 
 
 def pool_reports(
@@ -44,7 +34,8 @@ def pool_reports(
     reports: list[PoolReport] = []
     for name, found in offers.items():
         own = [machine for machine in fleet.values() if machine.pool == name and machine.counts]
-        costs = [price for machine in own if (price := prices.get(_offering(machine, found.pool)))]
+        ref = found.pool.spec.template.class_ref
+        costs = [cost for machine in own if (cost := machine_price(machine, ref, prices))]
         counts = PoolCounts(
             ready=sum(machine.name in open_nodes for machine in own),
             in_flight=sum(machine.is_in_flight(snapshot.now) for machine in own),
@@ -71,10 +62,6 @@ def pool_reports(
 
 def _currencies(found: PoolOffers) -> set[str]:
     return {offer.offering.currency for offer in found.offers}
-
-
-def _offering(machine: Machine, pool: NodePool) -> tuple[str, str, str]:
-    return str(machine.class_ref or pool.spec.template.class_ref), machine.server_type, machine.location
 
 
 def _utilisation(machines: Sequence[Machine]) -> dict[str, float]:
@@ -123,7 +110,8 @@ def _readiness(found: PoolOffers) -> tuple[bool, str, str]:
     unknown = ", ".join(found.unknown_types)
     if not found.offers:
         message = f"{found.pool.spec.template.class_ref} has none of these server types: {unknown}"
-        return False, "UnknownServerType", message
+        return False, "UnknownServerType", with_refusals(message, found.refusals)
     if unknown:
-        return True, "UnknownServerType", f"{found.pool.spec.template.class_ref} does not have {unknown}"
+        message = f"{found.pool.spec.template.class_ref} does not have {unknown}"
+        return True, "UnknownServerType", with_refusals(message, found.refusals)
     return True, "Usable", ""

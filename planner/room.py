@@ -8,7 +8,7 @@ from planner.fleet import Machine
 from planner.offers import Offer, PoolOffers
 
 Key = tuple[str, ...]
-"""What a limit is on: a pool, a type in a pool, or an offering that is only probed."""
+"""What a limit is on: a pool, a type in a pool, or an offering or a class that is only probed."""
 
 
 class Room:
@@ -20,7 +20,7 @@ class Room:
 
     def rows(self, offer: Offer) -> list[tuple[Key, int]]:
         """Return the limits that this offer counts towards, each with how many machines it still allows."""
-        keys = (_pool_key(offer), _type_key(offer), offering_key(offer))
+        keys = (_pool_key(offer), _type_key(offer), offering_key(offer), _class_key(offer))
         return [(key, self._left[key]) for key in keys if key in self._left]
 
     def left(self, offer: Offer, wanted: int) -> int:
@@ -49,11 +49,11 @@ def room_left(fleet: Iterable[Machine], offers: Mapping[str, PoolOffers]) -> Roo
     there = [machine for machine in fleet if machine.counts]
     by_pool = Counter(machine.pool for machine in there)
     by_type = Counter((machine.pool, machine.server_type) for machine in there)
+    asked_for = [m for m in there if m.request is not None and m.request.status.phase is RequestPhase.PENDING]
     probing: Counter[Key] = Counter(
-        ("probe", str(machine.class_ref), machine.server_type, machine.location)
-        for machine in there
-        if machine.request is not None and machine.request.status.phase is RequestPhase.PENDING
+        ("probe", str(machine.class_ref), machine.server_type, machine.location) for machine in asked_for
     )
+    probing.update(("probe", str(machine.class_ref)) for machine in asked_for)
     left: dict[Key, int] = {}
     for name, found in offers.items():
         most = found.pool.spec.limits.max
@@ -63,12 +63,17 @@ def room_left(fleet: Iterable[Machine], offers: Mapping[str, PoolOffers]) -> Roo
             if server_type.max is not None:
                 left["type", name, server_type.name] = server_type.max - by_type[name, server_type.name]
         left |= {offering_key(offer): 1 - probing[offering_key(offer)] for offer in found.offers if offer.is_probe}
+        left |= {_class_key(offer): 1 - probing[_class_key(offer)] for offer in found.offers if offer.is_probe_of_class}
     return Room(left)
 
 
 def offering_key(offer: Offer) -> Key:
     """Return what tells this offering from all others, whatever its pool."""
     return "probe", str(offer.class_ref), offer.offering.server_type.lower(), offer.offering.location
+
+
+def _class_key(offer: Offer) -> Key:
+    return "probe", str(offer.class_ref)
 
 
 def _pool_key(offer: Offer) -> Key:

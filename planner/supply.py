@@ -17,6 +17,7 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.constraints import FIELD_NAME, OWN_TAINTS
 from planner.fleet import Machine
 from planner.learned_labels import with_learned_labels
+from planner.machine_price import price_paid
 from planner.model import Snapshot
 from planner.node_template import pool_taints
 from planner.objects import DaemonSet, Node, Pod, Taint
@@ -89,8 +90,12 @@ def places(snapshot: Snapshot, fleet: Mapping[str, Machine], seating: Seating) -
 def _saved_by_going(place: Place, offerings: Mapping[tuple[str, str, str], Offering]) -> Decimal:
     """Return what the end of a machine in its cool-off saves per hour: the dearest are taken back last."""
     machine = place.machine
+    if place.rank is not Rank.COOL_OFF:
+        return Decimal(0)
+    if (paid := price_paid(machine)) is not None:
+        return paid[0]
     offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
-    return Decimal(0) if place.rank is not Rank.COOL_OFF or offering is None else offering.price_per_hour
+    return Decimal(0) if offering is None else offering.price_per_hour
 
 
 def _takes_seats(machine: Machine, pool: NodePool) -> bool:

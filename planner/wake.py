@@ -9,7 +9,7 @@ from planner.model import PlannerMemory, Snapshot
 
 
 def wake_at(snapshot: Snapshot, memory: PlannerMemory) -> datetime | None:
-    """Return the next moment at which a back-off, an exclusion or a grace ends; idle nodes are not looked at."""
+    """Return when the next back-off, exclusion, pause or grace ends; idle nodes are not looked at."""
     return min((moment for moment in _moments(snapshot, memory) if moment > snapshot.now), default=None)
 
 
@@ -19,6 +19,8 @@ def _moments(snapshot: Snapshot, memory: PlannerMemory) -> Iterator[datetime]:
             yield state.until
     for node_class in snapshot.classes:
         yield from (entry.until for entry in node_class.status.unavailable)
+        if node_class.status.pause is not None:
+            yield node_class.status.pause.until
     for request in snapshot.requests:
         status = request.status
         if status.phase in {RequestPhase.UNMET, RequestPhase.FAILED} and status.expires_at is not None:

@@ -21,6 +21,8 @@ GROWTH_OWN_PODS: pods of the worker and of its Temporal, as namespace/name with 
 
 GROWTH_EMBEDDED_PORT, GROWTH_EMBEDDED_UI_PORT: ports of the embedded Temporal server and of its UI; 0 takes a free one.
 
+GROWTH_HCLOUD_ENDPOINT: URL of the Hetzner Cloud API; default https://api.hetzner.cloud/v1.
+
 GROWTH_TEMPORAL_API_KEY: API key of Temporal.
 
 GROWTH_TEMPORAL_TLS: true for TLS to Temporal; GROWTH_TEMPORAL_TLS_CA, GROWTH_TEMPORAL_TLS_CERT and
@@ -128,6 +130,9 @@ def crds() -> None:
 
 # By import path: each is loaded when it runs.
 app.command("worker.plan_command:plan", name="plan", help="Plan for the objects of a file; no cluster, no Temporal.")
+app.command(
+    "worker.catalogue_command:catalogue", name="catalogue", help="What can be bought: server types, places, prices."
+)
 app.command("worker.status_command:status", name="status", help="Pools, demand, machines, and what is awaited.")
 app.command("worker.why_command:why", name="why", help="Why a pod, node, request or removal stands where it does.")
 app.command(

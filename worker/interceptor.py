@@ -10,7 +10,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.errors import GrowthError, Unreachable
+from activities.errors import GrowthError, RateLimited, Unreachable
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -55,7 +55,7 @@ async def _beat(limit: timedelta) -> None:
 
 def _as_application_error(error: GrowthError) -> ApplicationError:
     """Return the error with its type, so that retry policies know it, and without the SDK's traceback in the log."""
-    delay = error.retry_after_seconds if isinstance(error, Unreachable) else None
+    delay = error.retry_after_seconds if isinstance(error, Unreachable | RateLimited) else None
     return ApplicationError(
         str(error),
         type=type(error).__name__,

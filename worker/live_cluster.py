@@ -14,7 +14,7 @@ from activities.observe import DefinitionsGoing, Observer
 from activities.ports import Ports
 from planner.model import PlannerMemory
 from worker.command_error import CommandError
-from worker.ports import WATCHED, kube_cluster, ports_on
+from worker.ports import WATCHED, kube_cluster, ports_on, tended
 from worker.settings import load
 from worker.sight import Sight, ToldEvent, sight_of
 from worker.trouble import trouble
@@ -121,11 +121,18 @@ async def live_cluster(
     settings = load(**{name: value for name, value in given.items() if value is not None})
     cluster = await kube_cluster(settings, list_timeout_seconds=_LIST_SECONDS)
     ports = ports_on(
-        cluster, cluster, cluster_name=settings.cluster, namespace=settings.namespace, own_pods=settings.own_pods
+        cluster,
+        cluster,
+        cluster_name=settings.cluster,
+        namespace=settings.namespace,
+        own_pods=settings.own_pods,
+        hcloud_endpoint=settings.hcloud_endpoint,
     )
     try:
         yield LiveCluster(ports, cluster.access)
     finally:
+        for provider in tended(ports):
+            await provider.close()
         await cluster.close()
 
 

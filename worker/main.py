@@ -137,6 +137,7 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             cluster_name=settings.cluster,
             namespace=settings.namespace,
             own_pods=settings.own_pods,
+            hcloud_endpoint=settings.hcloud_endpoint,
             packer=solver,
             tell_stages=StageSeconds(),
         )

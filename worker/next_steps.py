@@ -21,7 +21,7 @@ from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import SYSTEM_CRITICAL_FROM, Occupant, see_drain
 from planner.lifecycle.seen import Blocker, DrainSeen, NodeSeen, RemovalSeen, RequestSeen
 from planner.lifecycle.step import Act, DecisionKind, Done, Step, Wait
-from planner.lifecycle.unavailable import unavailable_until
+from planner.lifecycle.unavailable import pause_in_force, unavailable_until
 from planner.objects import Pod
 from worker.sight import Sight
 
@@ -33,7 +33,7 @@ class Awaited:
     """What is awaited, and what a person may do about it."""
 
     kind: str
-    """request, removal or offering."""
+    """request, removal, offering or class."""
     name: str
     what: str
     until: datetime | None
@@ -51,6 +51,10 @@ def request_step(request: NodeRequest, sight: Sight) -> Step:
         node = see_node(raw, name)
     pods = {pod.uid: pod for pod in sight.snapshot.pods}
     seated = [pods.get(seat.uid) for seat in spec.reserved_for]
+    now = sight.snapshot.now
+    found = next((c.status for c in sight.snapshot.classes if c.ref == spec.class_ref), None)
+    place = (spec.server_type, spec.location)
+    pause = None if found is None else pause_in_force(found.pause, now)
     seen = RequestSeen(
         deleting=request.metadata.deletion_timestamp is not None,
         pool=spec.pool,
@@ -60,10 +64,12 @@ def request_step(request: NodeRequest, sight: Sight) -> Step:
         awaited=sum(pod is None or not _is_served(pod) for pod in seated),
         bound=len(_occupants(sight, name)),
         unsettled=sum(_awaits_pods(other, request) for other in sight.snapshot.requests),
-        offering_unavailable_until=_unavailable_until(request, sight),
+        offering_unavailable_until=None if found is None else unavailable_until(found.unavailable, *place, now),
+        buying_paused_until=None if pause is None else pause.until,
+        pause_message="" if pause is None else pause.message,
         timings=request_timings(sight.pool(spec.pool)),
     )
-    return requests.next_step(seen, sight.snapshot.now)
+    return requests.next_step(seen, now)
 
 
 def removal_step(removal: NodeRemovalRequest, sight: Sight) -> Step:
@@ -136,18 +142,14 @@ def awaited(sight: Sight) -> Iterator[Awaited]:
         step = removal_step(removal, sight)
         yield Awaited("removal", removal.metadata.name, sentence(step), deadline(step), removal_commands(removal))
     for node_class in sight.snapshot.classes:
+        pause = pause_in_force(node_class.status.pause, sight.snapshot.now)
+        if pause is not None:
+            what = f"{node_class.ref}: refused more machines, {pause.failures} in a row: {pause.message}; buys nothing"
+            yield Awaited("class", node_class.ref.name, what, pause.until)
         for entry in node_class.status.unavailable:
             if sight.snapshot.now < entry.until:
                 what = f"{node_class.ref}: no capacity, {entry.failures} in a row; left out until then"
                 yield Awaited("offering", f"{entry.server_type} {entry.location}", what, entry.until)
-
-
-def _unavailable_until(request: NodeRequest, sight: Sight) -> datetime | None:
-    spec = request.spec
-    found = next((c for c in sight.snapshot.classes if c.ref == spec.class_ref), None)
-    if found is None:
-        return None
-    return unavailable_until(found.status.unavailable, spec.server_type, spec.location, sight.snapshot.now)
 
 
 def _awaits_pods(other: NodeRequest, request: NodeRequest) -> bool:

@@ -9,16 +9,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from activities.providers.kwok_catalogue import offerings
 from api.model import Model
 from api.reading import UnreadableError
-from api.v1alpha1.kwok_node_class import KwokNodeClass
-from api.v1alpha1.node_pool import ClassRef, NodePool
+from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model import NodeClass, Snapshot
 from planner.parse import parse_objects
 from worker.command_error import USAGE_ERROR, CommandError
+from worker.node_classes import MODELS, as_planned, unread
 from worker.plan_defaults import Completed, completed
 from worker.plan_doubts import doubts
 from worker.plan_objects import Json, Objects, items_of
@@ -62,7 +61,12 @@ def snapshot_of(objects: Objects, now: datetime) -> tuple[Snapshot, list[str]]:
         f"left out: {objects.file_of(problem.kind, problem.name)}: {problem.kind} {problem.name}: {problem.message}"
         for problem in snapshot.problems
     ]
-    told = (*objects.notes(), *complete.notes, *doubts(snapshot, complete.pods, objects.of("Node")))
+    told = (
+        *objects.notes(),
+        *complete.notes,
+        *unread(snapshot.classes),
+        *doubts(snapshot, complete.pods, objects.of("Node")),
+    )
     return snapshot, [*told, *left_out]
 
 
@@ -77,11 +81,12 @@ def with_settings(snapshot: Snapshot, objects: Objects, settings: Sequence[Setti
     check_objects(settings, objects)
     told = [
         line
-        for kind in (NodePool.__name__, KwokNodeClass.__name__)
+        for kind in (NodePool.__name__, *(model.__name__ for model in MODELS))
         for item in objects.of(kind)
         for line in notes(item, [one for one in settings if one.is_of(kind, item)])
     ]
-    return replace(snapshot, pools=_models(objects, NodePool, settings), classes=_classes(objects, settings)), told
+    pools = models(objects, NodePool, settings)
+    return replace(snapshot, pools=pools, classes=_classes(objects, pools, snapshot.now, settings)), told
 
 
 def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
@@ -95,6 +100,7 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         storage_classes=objects.of("StorageClass"),
         csi_nodes=objects.of("CSINode"),
     )
+    pools = models(objects, NodePool)
     return Snapshot(
         now=now,
         pods=parsed.pods,
@@ -102,10 +108,10 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         daemon_sets=parsed.daemon_sets,
         namespaces=parsed.namespaces,
         volumes=parsed.volumes,
-        pools=_models(objects, NodePool),
-        classes=_classes(objects),
-        requests=_models(objects, NodeRequest),
-        removals=_models(objects, NodeRemovalRequest),
+        pools=pools,
+        classes=_classes(objects, pools, now),
+        requests=models(objects, NodeRequest),
+        removals=models(objects, NodeRemovalRequest),
         problems=(*complete.problems, *parsed.problems),
     )
 
@@ -133,7 +139,7 @@ def _documents(file: str, shown: str) -> Iterator[Any]:
         raise _bad(f"{shown}{error.place}: {error}") from None
 
 
-def _models(objects: Objects, model: type[T], settings: Sequence[Setting] = ()) -> tuple[T, ...]:
+def models(objects: Objects, model: type[T], settings: Sequence[Setting] = ()) -> tuple[T, ...]:
     """Return the objects of an own kind, after the settings.
 
     Raises:
@@ -150,17 +156,10 @@ def _model(model: type[T], item: Json, objects: Objects, settings: Sequence[Sett
         raise _bad(f"{objects.origin(model.__name__, item)}: {error}") from None
 
 
-def _classes(objects: Objects, settings: Sequence[Setting] = ()) -> tuple[NodeClass, ...]:
-    return tuple(_node_class(item) for item in _models(objects, KwokNodeClass, settings))
-
-
-def _node_class(item: KwokNodeClass) -> NodeClass:
-    return NodeClass(
-        ref=ClassRef(name=item.metadata.name),
-        offerings=offerings(item),
-        status=item.status,
-        generation=item.metadata.generation or 0,
-    )
+def _classes(
+    objects: Objects, pools: Sequence[NodePool], now: datetime, settings: Sequence[Setting] = ()
+) -> tuple[NodeClass, ...]:
+    return tuple(as_planned(item, pools, now) for model in MODELS for item in models(objects, model, settings))
 
 
 def _bad(message: str) -> CommandError:

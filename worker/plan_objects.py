@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from activities.cluster import NODE_CLASSES
 from api.keys import GROUP
 from worker.command_error import USAGE_ERROR, CommandError
 
 Json = dict[str, Any]
-_OWN: Final = frozenset({"NodePool", "KwokNodeClass", "NodeRequest", "NodeRemovalRequest"})
+_OWN: Final = frozenset({"NodePool", *(each.kind for each in NODE_CLASSES), "NodeRequest", "NodeRemovalRequest"})
 _OWN_GROUP: Final = f"{GROUP}/"
 _KUBERNETES: Final = {
     "Pod": "v1",

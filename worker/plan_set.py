@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from activities.cluster import NODE_CLASSES
 from api.model import Model
 from api.reading import UnreadableError, read
 from worker.command_error import USAGE_ERROR, CommandError
@@ -19,11 +20,12 @@ from worker.plan_syntax import BadDocument, documents
 
 T = TypeVar("T", bound=Model)
 
+_CLASSES: Final = tuple(each.kind for each in NODE_CLASSES)
 _KINDS: Final = {
-    "pool": "NodePool",
-    "nodepool": "NodePool",
-    "class": "KwokNodeClass",
-    "kwoknodeclass": "KwokNodeClass",
+    "pool": ("NodePool",),
+    "nodepool": ("NodePool",),
+    "class": _CLASSES,
+    **{kind.lower(): (kind,) for kind in _CLASSES},
 }
 _FORM: Final = "must be KIND/NAME.FIELD=VALUE, such as pool/default.limits.max=9"
 # No field of any kind lies twenty steps deep, and what is deeper is no slip of a pen.
@@ -45,7 +47,8 @@ class Setting:
     """As it was written, up to the equals sign."""
     object: str
     """Its first part: kind and name."""
-    kind: str
+    kinds: tuple[str, ...]
+    """The kind; with `class`, each kind of node class."""
     name: str
     steps: tuple[str, ...]
     """Fields, and names or numbers of entries, from the spec on."""
@@ -57,7 +60,7 @@ class Setting:
     def is_of(self, kind: str, item: Json) -> bool:
         """Whether this object is the one to change."""
         metadata = item.get("metadata")
-        return kind == self.kind and isinstance(metadata, dict) and metadata.get("name") == self.name
+        return kind in self.kinds and isinstance(metadata, dict) and metadata.get("name") == self.name
 
 
 def setting(text: str) -> Setting:
@@ -78,7 +81,7 @@ def setting(text: str) -> Setting:
     return Setting(
         path=path,
         object=found["object"],
-        kind=_KINDS[kind.lower()],
+        kinds=_KINDS[kind.lower()],
         name=found["name"],
         steps=tuple(dotted or bracketed for dotted, bracketed in _STEP.findall(found["field"])),
         value=_value(path, found["value"]),
@@ -90,14 +93,18 @@ def check_objects(settings: Sequence[Setting], objects: Objects) -> None:
     """Check that each setting has its object.
 
     Raises:
-        CommandError: there is none of its name; tells which there are.
+        CommandError: there is none of its name, and tells which there are; or there are two.
     """
     for one in settings:
-        items = objects.of(one.kind)
-        if not any(one.is_of(one.kind, item) for item in items):
-            known = [str(item["metadata"].get("name")) for item in items if isinstance(item.get("metadata"), dict)]
+        items = [(kind, item) for kind in one.kinds for item in objects.of(kind)]
+        found = [kind for kind, item in items if one.is_of(kind, item)]
+        if not found:
+            known = [str(item["metadata"].get("name")) for _, item in items if isinstance(item.get("metadata"), dict)]
             there = f"there are {', '.join(known)}" if known else "no file holds any"
-            raise _bad(one.path, f"there is no {one.kind} {one.name}: {there}")
+            raise _bad(one.path, f"there is no {' or '.join(one.kinds)} {one.name}: {there}")
+        if len(found) > 1:
+            choice = " or ".join(f"{kind.lower()}/{one.name}" for kind in found)
+            raise _bad(one.path, f"more than one kind of class has this name: write {choice}")
 
 
 def changed(item: Json, settings: Sequence[Setting]) -> Json:

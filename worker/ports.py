@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import ClassVar, Final, Protocol, runtime_checkable
 
 from activities.cluster import (
-    KWOK_NODE_CLASSES,
+    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -20,18 +20,33 @@ from planner.pack import pack
 from planner.packing import Packer
 from planner.stages import Stage
 from worker.command_error import USAGE_ERROR, CommandError
-from worker.settings import Settings
+from worker.settings import HCLOUD_ENDPOINT, Settings
 
 WATCHED: Final = (
     *SURROUNDINGS,
     NODE_POOLS,
-    KWOK_NODE_CLASSES,
+    *NODE_CLASSES,
     NODE_REQUESTS,
     NODE_REMOVAL_REQUESTS,
 )
 """What rounds read from the cache, and what messages come from."""
 LIST_SECONDS: Final = 30.0
 """For each page of a list, while nobody waits for it."""
+
+
+@runtime_checkable
+class Tended(Protocol):
+    """A provider that does something between calls, too, and holds connections."""
+
+    class_kind: ClassVar[str]
+
+    async def tend(self) -> float:
+        """Do what is due, and return in how many seconds it wants to be called again."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
 
 
 def utc_now() -> datetime:
@@ -59,16 +74,21 @@ def ports_on(
     cluster_name: str,
     namespace: str,
     own_pods: frozenset[str] = frozenset(),
+    hcloud_endpoint: str = HCLOUD_ENDPOINT,
     now: Callable[[], datetime] = utc_now,
     packer: Packer = pack,
     tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None,
 ) -> Ports:
     """Return the ports on a cluster, with every provider there is."""
+    # It loads the client of Hetzner's API, and commands that draw up no ports import this module, too.
+    from activities.providers.hetzner.provider import HetznerProvider  # noqa: PLC0415
+
     kwok = KwokProvider(cluster, namespace, now)
+    hetzner = HetznerProvider(cluster, now=now, cluster_name=cluster_name, endpoint=hcloud_endpoint)
     return Ports(
         cluster=cluster,
         reader=reader,
-        providers={kwok.class_kind: kwok},
+        providers={kwok.class_kind: kwok, hetzner.class_kind: hetzner},
         now=now,
         cluster_name=cluster_name,
         namespace=namespace,
@@ -76,3 +96,8 @@ def ports_on(
         packer=packer,
         tell_stages=tell_stages,
     )
+
+
+def tended(ports: Ports) -> list[Tended]:
+    """Return the providers that have to be tended and closed."""
+    return [one for one in ports.providers.values() if isinstance(one, Tended)]

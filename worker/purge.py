@@ -163,7 +163,7 @@ async def _delete_servers(
 async def _delete_server(ports: Ports, server: FoundServer) -> None:
     provider = ports.providers[server.fact.class_kind]
     try:
-        await provider.delete(server.fact.name)
+        await provider.delete(server.fact.name, server.fact.class_name or None)
     except (AuthenticationFailed, InvalidConfiguration):
         raise
     except GrowthError:

@@ -26,6 +26,7 @@ from activities.fence import NAME as FENCE
 from activities.garbage_look import node_fact, server_fact
 from activities.lookup import find_object
 from activities.ports import Ports
+from activities.providers.base import Provider, Server
 from activities.providers.kwok_faults import NAME as FAULTS
 from api.keys import LABEL_CLUSTER
 from planner.garbage import NodeFact, ServerFact
@@ -33,6 +34,8 @@ from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.round import cluster_of
 
 LIVES: Final = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+_OF_KWOK: Final = "kwok://"
+"""Begins the provider ids of machines that no account is needed for."""
 ROUND_WITHIN: Final = timedelta(seconds=90)
 """A planner that is up takes the fence at least once a minute. Source: design §4."""
 
@@ -150,7 +153,7 @@ async def servers_of(ports: Ports, classes: Sequence[Object] = (), *, abandoned:
     prices = _prices(ports, classes)
     found = []
     for kind, provider in ports.providers.items():
-        for server in await provider.list(ports.cluster_name):
+        for server in await _listed(ports, provider):
             if server.labels.get(LABEL_CLUSTER) != ports.cluster_name:
                 continue
             fact = server_fact(kind, server)
@@ -192,7 +195,7 @@ async def _nodes(ports: Ports, servers: Sequence[FoundServer]) -> tuple[list[Fou
         if server is not None:
             stays = "its server stays" if server.stays else ""
         elif fact.is_growths:
-            owner = await _owner(ports, fact.name)
+            owner = await _owner(ports, fact)
             others |= {owner} if owner else set()
             stays = "" if owner is None else "its server is not this cluster's"
         else:
@@ -201,13 +204,25 @@ async def _nodes(ports: Ports, servers: Sequence[FoundServer]) -> tuple[list[Fou
     return sorted(found, key=lambda one: one.fact.name), others
 
 
-async def _owner(ports: Ports, name: str) -> str | None:
-    """Return the cluster of the server of this name, None if no provider has one: asked by name, not by a list."""
-    for provider in ports.providers.values():
+async def _listed(ports: Ports, provider: Provider) -> Sequence[Server]:
+    try:
+        return await provider.list(ports.cluster_name)
+    except NotFound:
+        # The kind of its classes is gone, and with the classes all that says which account to look into.
+        return ()
+
+
+async def _owner(ports: Ports, node: NodeFact) -> str | None:
+    """Return the cluster of the Node's server, None if no provider has one: asked by name, not by a list."""
+    for kind, provider in ports.providers.items():
         try:
-            return (await provider.get(name)).labels.get(LABEL_CLUSTER, "")
+            return (await provider.get(node.name)).labels.get(LABEL_CLUSTER, "")
         except NotFound:
             continue
+        except InvalidConfiguration:
+            # Where there is no class, nobody knows the account: only of a Node that is another's this says nothing.
+            if await _classes(ports, kind) or not node.provider_id.startswith(_OF_KWOK):
+                raise
     return None
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from activities.cluster import NODE_REMOVAL_REQUESTS, Object
-from activities.errors import GrowthError, NotFound
+from activities.definitions import class_resource
+from activities.errors import GrowthError, InvalidConfiguration, NotFound
 from activities.ports import Ports
 from activities.removals_look import is_ours
 from api.keys import LABEL_CLUSTER
@@ -18,6 +19,7 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.round import ObjectId, cluster_of, removal_workflow_id
 from worker.command_error import CommandError
 from worker.live_cluster import LiveCluster
+from worker.purge_look import list_known
 from worker.replay import Found, Server
 from worker.under_way import UnderWay, WorkflowState
 from workflows.messages import NODE_REMOVAL
@@ -134,12 +136,15 @@ async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asynci
         if workflow is WorkflowState.MISSING:
             return None
         server, answer = Server.GONE, ""
-        for provider in ports.providers.values():
+        for kind, provider in ports.providers.items():
             try:
                 one = await provider.get(name)
             except NotFound:
                 continue
             except GrowthError as error:
+                if isinstance(error, InvalidConfiguration) and not await list_known(ports, class_resource(kind)):
+                    # Without a class, nobody knows an account to look into.
+                    continue
                 server, answer = Server.ERROR, _short(error)
                 continue
             if one.labels.get(LABEL_CLUSTER) == there.cluster:

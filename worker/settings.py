@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from worker.command_error import USAGE_ERROR, CommandError
 
 PREFIX: Final = "GROWTH_"
+HCLOUD_ENDPOINT: Final = "https://api.hetzner.cloud/v1"
 _HIGHEST_PORT: Final = 65535
 _SIMILAR: Final = 0.8
 """Above it, a variable of another name is a slip: `GROWTH_CLUSTR`."""
@@ -38,6 +39,14 @@ def _address(text: str) -> str:
 
 
 Address = Annotated[str, AfterValidator(_address)]
+# Each call adds its path to it, so that a query or a slash at its end would break all of them.
+Url = Annotated[
+    str,
+    _matching(
+        r"https?://[^\s/?#@]+(/[^\s/?#]+)*",
+        "must be a URL such as https://api.hetzner.cloud/v1, without a slash at its end",
+    ),
+]
 DnsLabel = Annotated[
     str, _matching(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", "must be at most 63 lower-case letters, digits and hyphens")
 ]
@@ -78,6 +87,9 @@ class Settings(BaseSettings):
     """Port of the embedded server; 0 takes a free one."""
     embedded_ui_port: Port = 0
     """Port of its web UI; 0 takes a free one."""
+
+    hcloud_endpoint: Url = HCLOUD_ENDPOINT
+    """Where the Hetzner Cloud API is: a proxy, or a server for tests."""
 
     http_address: Address = "127.0.0.1:8080"
     """Where /healthz, /readyz and /metrics are served; port 0 takes a free one."""

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
 from activities.cluster import Object
-from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.fleet import Machine, machines
+from planner.machine_price import Cost, PriceList, machine_price, price_list, price_today
 from planner.model import Plan, Snapshot
 from planner.plan import plan
-from planner.report import PriceList, price_list
 from worker.packer import packer
 
 
@@ -30,11 +29,17 @@ class Sight:
         """Return the pool of that name, None if there is none that can be read."""
         return next((pool for pool in self.snapshot.pools if pool.metadata.name == name), None)
 
-    def price(self, machine: Machine) -> tuple[Decimal, str] | None:
-        """Return price per hour and currency of a machine, None if its class does not tell."""
+    def price(self, machine: Machine) -> Cost | None:
+        """Return price per hour and currency of a machine: what was paid, else what its class asks; None: unknown."""
+        return machine_price(machine, self._class_of_pool(machine), self.prices)
+
+    def price_today(self, machine: Machine) -> Cost | None:
+        """Return what one more such machine would cost, None if its class does not tell."""
+        return price_today(machine, self._class_of_pool(machine), self.prices)
+
+    def _class_of_pool(self, machine: Machine) -> ClassRef | None:
         pool = self.pool(machine.pool)
-        ref = machine.class_ref or (None if pool is None else pool.spec.template.class_ref)
-        return self.prices.get((str(ref), machine.server_type, machine.location))
+        return None if pool is None else pool.spec.template.class_ref
 
 
 def sight_of(snapshot: Snapshot, nodes: Mapping[str, Object]) -> Sight:

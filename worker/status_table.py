@@ -176,7 +176,8 @@ def _machines(out: Console, sight: Sight) -> None:
 
 
 def _row(machine: Machine, sight: Sight) -> tuple[str, ...]:
-    price = sight.price(machine)
+    price, today = sight.price(machine), sight.price_today(machine)
+    cost = "?" if price is None else money(price[0])
     return (
         machine.name,
         machine.pool,
@@ -184,5 +185,5 @@ def _row(machine: Machine, sight: Sight) -> tuple[str, ...]:
         machine.location,
         state(machine, sight.snapshot.now),
         str(len(own_pods(machine))),
-        "?" if price is None else money(price[0]),
+        cost if today is None or today == price else f"{cost}, {money(today[0])} today",
     )

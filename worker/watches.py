@@ -12,7 +12,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.cluster import (
-    KWOK_NODE_CLASSES,
+    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -35,6 +35,8 @@ CALM_QUIET_SECONDS: Final = 1.0
 CALM_LONGEST_SECONDS: Final = 10.0
 """Of pods that end the planner is told more slowly: in a busy cluster some always do, and no pod waits for it."""
 _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+_OFFERED: Final = ("serverTypes", "ipv4", "places", "currency", "resolved", "learned")
+"""Parts of a class's status that offerings are made of. Those on misses are written by whoever plans on then."""
 ORPHAN_SECONDS: Final = 2.0
 """A request or removal that has no workflow after this was not made by a round that just starts one."""
 
@@ -64,9 +66,11 @@ class Watches:
             # Its pod says nothing new by that: it was unschedulable before.
             if before is not None and not _is_bound(before) and after is not None and _is_bound(after):
                 self.nudge("claim bound")
-        elif resource in (NODE_POOLS, KWOK_NODE_CLASSES):
+        elif resource == NODE_POOLS:
             if after is None or before is None or _generation(before) != _generation(after):
                 self.nudge(f"{resource.kind} edited")
+        elif resource in NODE_CLASSES:
+            self._class(resource.kind, before, after)
         elif resource == NODE_REQUESTS:
             if after is None:
                 self._arrivals.forget(event.object["metadata"]["name"])
@@ -123,6 +127,12 @@ class Watches:
             self.nudge("node changed")
         if before is None or changed:
             self._wake_both(name, "node changed")
+
+    def _class(self, kind: str, before: Object | None, after: Object | None) -> None:
+        if after is None or before is None or _generation(before) != _generation(after):
+            self.nudge(f"{kind} edited")
+        elif _offer(before) != _offer(after):
+            self.nudge(f"{kind} offers something else")
 
     def _wake_both(self, name: str, reason: str) -> None:
         """Wake the request and the removal of a Node: they bear its name."""
@@ -222,6 +232,17 @@ def _wish(item: Object) -> tuple[bool, bool, int, dict[str, str]]:
         _generation(item),
         item["metadata"].get("annotations") or {},
     )
+
+
+def _offer(node_class: Object) -> tuple[Any, ...]:
+    """Return what else than its spec decides on what a class offers: when it was read is no part of that."""
+    status = node_class.get("status", {})
+    ready = [
+        (one.get("status"), one.get("reason"), one.get("observedGeneration"))
+        for one in _conditions(node_class)
+        if one.get("type") == "Ready"
+    ]
+    return ready, [status.get(part) for part in _OFFERED]
 
 
 def _is_going(item: Object) -> bool:

@@ -39,11 +39,20 @@ def _whose(machine: Machine, node: Node, sight: Sight) -> str:
     if not is_ours(machine):
         pool = f", though it is labelled {LABEL_POOL}={machine.pool}" if machine.pool else ""
         return f"Node {node.name}: not bought by Growth{pool}."
-    price = sight.price(machine)
-    cost = "price unknown: its class does not list it" if price is None else f"{money(price[0])} {price[1]} per hour"
+    cost = _cost(machine, sight)
     gone = "" if sight.pool(machine.pool) is not None else ", a pool that is gone or cannot be read"
     kind = f"a {machine.server_type or 'machine of unknown type'} in {machine.location or 'an unknown location'}"
     return f"Node {node.name}: bought by Growth for pool {machine.pool}{gone}; {kind}, {cost}."
+
+
+def _cost(machine: Machine, sight: Sight) -> str:
+    price, today = sight.price(machine), sight.price_today(machine)
+    if price is None:
+        return "price unknown: its class does not list it"
+    told = f"{money(price[0])} {price[1]} per hour"
+    if today is None or today == price:
+        return told
+    return f"{told}, {money(today[0])}{'' if today[1] == price[1] else f' {today[1]}'} today"
 
 
 def _reservation(machine: Machine, sight: Sight) -> Iterator[str]:

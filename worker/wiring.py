@@ -21,6 +21,7 @@ from api.keys import GROUP
 from worker.interceptor import ActivityInterceptor
 from worker.keeper import PERIOD, Keeper
 from worker.polling import polling
+from worker.ports import Tended, tended
 from worker.repeated import Repeated
 from worker.sandbox import WORKFLOWS, workflow_runner
 from worker.settings import task_queue
@@ -35,6 +36,10 @@ BOOT_PERIOD: Final = 0.5
 """Seconds between two looks at which KWOK servers have booted: boots take seconds."""
 LONGEST_BOOT_PERIOD: Final = 2.0
 """The same where a look takes long."""
+SHORTEST_TEND_PERIOD: Final = 0.5
+"""Seconds between two times at which a provider is tended, however soon it wants that."""
+LONGEST_TEND_PERIOD: Final = 10.0
+"""The same, however late: a class that is new has no prices until it has been tended."""
 LOOK_SECONDS: Final = 2.0
 """Between two looks at what is still missing: a first list takes a second or two when all is well."""
 OWN_NAMESPACES: Final = "the namespaces of Growth's objects and workflows"
@@ -97,6 +102,7 @@ async def at_work(
             await _synced(ports, cache, waiting_for)
             kwok = [one for one in ports.providers.values() if isinstance(one, KwokProvider)]
             loops += [group.create_task(_boot(one)) for one in kwok]
+            loops += [group.create_task(_tend(one)) for one in tended(ports)]
 
             async def prepare() -> None:
                 waiting_for(OWN_NAMESPACES)
@@ -163,3 +169,19 @@ async def _boot(provider: KwokProvider) -> None:
             told.warn(f"KWOK servers do not boot: {error}", reason=error.reason)
         # A pass reads all servers: with hundreds of them it must not be what the worker does most.
         await asyncio.sleep(min(LONGEST_BOOT_PERIOD, max(BOOT_PERIOD, 4 * (now() - began))))
+
+
+async def _tend(provider: Tended) -> None:
+    """Let a provider do what it does between calls, for ever; it is closed at the end."""
+    told = Repeated(log)
+    try:
+        while True:
+            pause = LONGEST_TEND_PERIOD
+            try:
+                pause = await provider.tend()
+                told.over()
+            except GrowthError as error:
+                told.warn(f"{provider.class_kind} is not tended: {error}", reason=error.reason)
+            await asyncio.sleep(min(LONGEST_TEND_PERIOD, max(SHORTEST_TEND_PERIOD, pause)))
+    finally:
+        await provider.close()

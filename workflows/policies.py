@@ -38,7 +38,9 @@ class Policy:
 
 
 def _final_errors(root: type[GrowthError]) -> list[str]:
-    names = [] if root.retryable else [root.__name__]
+    # Those of single providers may be loaded or not; each error also says of itself whether it may pass.
+    is_known = root.__module__ == GrowthError.__module__
+    names = [root.__name__] if is_known and not root.retryable else []
     for kind in root.__subclasses__():
         names += _final_errors(kind)
     return names

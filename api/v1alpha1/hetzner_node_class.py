@@ -91,11 +91,11 @@ class HetznerImage(Model):
     model_config = rules(_ONE_IMAGE)
 
     name: Name | None = None
-    """Name of a system image, such as debian-12; the same name stands for both architectures."""
+    """Name of a system image, such as debian-12, of each architecture. Without it, id or selector is needed."""
     id: Annotated[StrictInt, Field(ge=1)] | None = None
-    """Id of an image or snapshot."""
+    """Id of an image or snapshot. Without it, name or selector is needed."""
     selector: Annotated[str, _SELECTOR] | None = None
-    """Label selector of snapshots: the newest one of the architecture is taken."""
+    """Label selector of snapshots, of which the newest is taken. Without it, name or id is needed."""
 
     @model_validator(mode="after")
     def _one(self) -> "HetznerImage":
@@ -108,9 +108,9 @@ class HetznerImages(Model):
     """Images that differ from the class's own, by architecture."""
 
     amd64: HetznerImage | None = None
-    """Image of servers with Intel or AMD processors."""
+    """Image of servers with Intel or AMD processors. Without it, the image of the class."""
     arm64: HetznerImage | None = None
-    """Image of servers with Ampere processors."""
+    """Image of servers with Ampere processors. Without it, the image of the class."""
 
 
 class HetznerNetwork(Model):
@@ -142,11 +142,11 @@ class UserDataVariable(Model):
     model_config = rules(_ONE_VALUE)
 
     value: Annotated[str, Field(max_length=4096)] | None = None
-    """The value itself."""
+    """The value itself. Without it, secretKeyRef or configMapKeyRef is needed."""
     secret_key_ref: KeyRef | None = None
-    """The Secret that holds it."""
+    """The Secret that holds it. Without it, value or configMapKeyRef is needed."""
     config_map_key_ref: KeyRef | None = None
-    """The ConfigMap that holds it."""
+    """The ConfigMap that holds it. Without it, value or secretKeyRef is needed."""
 
     @model_validator(mode="after")
     def _one(self) -> "UserDataVariable":
@@ -167,11 +167,11 @@ class HetznerUserData(Model):
     model_config = rules(_ONE_TEMPLATE)
 
     template: Annotated[str, Field(max_length=LONGEST_USER_DATA)] | None = None
-    """The text, with variables written as {{ name }}, and {{{{ for {{ itself. Growth's own are in docs/hetzner.md."""
+    """The text, with variables as {{ name }}. Without it, secretKeyRef or configMapKeyRef is needed."""
     secret_key_ref: KeyRef | None = None
-    """The Secret that holds the text."""
+    """The Secret that holds the text. Without it, template or configMapKeyRef is needed."""
     config_map_key_ref: KeyRef | None = None
-    """The ConfigMap that holds the text."""
+    """The ConfigMap that holds the text. Without it, template or secretKeyRef is needed."""
     variables: Annotated[dict[str, UserDataVariable], Field(max_length=50), _VARIABLE_NAMES] = Field(
         default_factory=dict
     )
@@ -230,11 +230,11 @@ class HetznerNodeClassSpec(Model):
     image_by_architecture: HetznerImages = HetznerImages()
     """Other images for single architectures."""
     ssh_keys: Annotated[tuple[Name, ...], Field(max_length=50)] = ()
-    """Names or ids of SSH keys. One that does not exist is told of and left out."""
+    """Names or ids of SSH keys; one that does not exist is told of and left out. Without it, none."""
     networks: Annotated[tuple[HetznerNetwork, ...], Field(max_length=3), distinct("name")] = ()
-    """Private networks, at most three. Only locations in their network zone are used."""
+    """Private networks, at most three; only locations in their network zone are used. Without it, none."""
     firewalls: Annotated[tuple[Name, ...], Field(max_length=5)] = ()
-    """Names or ids of firewalls. While one of them does not exist, nothing is bought."""
+    """Names or ids of firewalls; while one of them does not exist, nothing is bought. Without it, none."""
     placement: HetznerPlacement = HetznerPlacement()
     """How servers are spread over Hetzner's hosts."""
     enable_ipv4: StrictBool = Field(default=True, alias="enableIPv4")

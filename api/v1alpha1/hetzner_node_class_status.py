@@ -65,8 +65,8 @@ class ResolvedImage(Payload):
     """Id of the image."""
     name: str = ""
     """Name or description of the image."""
-    disk: Quantity = "0"
-    """Smallest disk that it fits on."""
+    disk_bytes: int = 0
+    """Smallest disk that it fits on, in bytes."""
 
 
 class ResolvedNetwork(Payload):
@@ -83,13 +83,13 @@ class ResolvedNetwork(Payload):
 class ResolvedNames(Payload):
     """What the class names, as the project knows it."""
 
-    images: tuple[ResolvedImage, ...] = ()
+    images: Annotated[tuple[ResolvedImage, ...], Field(max_length=2)] = ()
     """Images by architecture."""
-    networks: tuple[ResolvedNetwork, ...] = ()
+    networks: Annotated[tuple[ResolvedNetwork, ...], Field(max_length=3)] = ()
     """Networks, in the order of the class."""
-    firewalls: tuple[int, ...] = ()
+    firewalls: Annotated[tuple[int, ...], Field(max_length=5)] = ()
     """Ids of firewalls."""
-    ssh_keys: tuple[int, ...] = ()
+    ssh_keys: Annotated[tuple[int, ...], Field(max_length=50)] = ()
     """Ids of SSH keys."""
 
 

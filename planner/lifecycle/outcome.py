@@ -12,7 +12,7 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.drain import Refusal
 from planner.lifecycle.removal_effect import RemovalEffect
-from planner.lifecycle.request import NAME_TAKEN, RequestEffect
+from planner.lifecycle.request import NAME_TAKEN, QUOTA_EXCEEDED, RequestEffect
 
 GONE: Final = "gone"
 """The object exists no more."""
@@ -32,6 +32,7 @@ class Outcome:
     """What that word says, as a sentence."""
 
 
+_RATE_LIMITED: Final = "The provider got too many calls and did not carry it out: it does not count, and is repeated."
 _STAYS: Final = (Outcome(STAYS),)
 _GONE: Final = (Outcome(GONE),)
 
@@ -41,8 +42,13 @@ REQUEST_OUTCOMES: Final[Mapping[RequestEffect, tuple[Outcome, ...]]] = {
         Outcome(
             STAYS, "UnknownOutcome", "The provider gave no answer: the server may exist, and the call is repeated."
         ),
+        Outcome(STAYS, "RateLimited", _RATE_LIMITED),
         Outcome(RequestPhase.UNMET, "InsufficientCapacity", "The provider has none left of this offering."),
-        Outcome(RequestPhase.UNMET, "QuotaExceeded", "The account may not have more servers."),
+        Outcome(
+            RequestPhase.UNMET,
+            QUOTA_EXCEEDED,
+            "The account may not have more servers: for a while nothing of the class is bought.",
+        ),
         Outcome(
             RequestPhase.FAILED, "InvalidConfiguration", "Pool, class, type or image is wrong: a person must mend it."
         ),
@@ -99,6 +105,7 @@ REMOVAL_OUTCOMES: Final[Mapping[RemovalEffect, tuple[Outcome, ...]]] = {
     RemovalEffect.DELETE_SERVER: (
         *_STAYS,
         Outcome(STAYS, "DeleteFailed", "The provider did not delete the server; the message has its answer."),
+        Outcome(STAYS, "RateLimited", _RATE_LIMITED),
     ),
     RemovalEffect.DELETE_NODE: _STAYS,
     RemovalEffect.PARK: (Outcome(RemovalPhase.COULD_NOT_REMOVE),),

@@ -26,6 +26,8 @@ LONGEST_LOOK: Final = timedelta(seconds=60)
 PATIENCE: Final = 4
 """A look comes at the latest when the wait so far has grown by this part of it. Only a server's own state is learned
 by it: a Node that joins comes by a message."""
+TIMEOUTS_WHILE_IT_PROGRESSES: Final = 3
+"""A server that the provider still works on gets so many times its time: begun anew, it would be as slow."""
 LOOK_AT_RECORD_EVERY: Final = timedelta(minutes=1)
 """The end of a machine or of its record comes by a message; this is the fallback."""
 
@@ -44,6 +46,10 @@ TIMEOUTS: Final = frozenset({PROVISIONING_TIMEOUT, JOIN_TIMEOUT})
 SERVER_BROKEN: Final = "ServerBroken"
 USELESS: Final = TIMEOUTS | {SERVER_BROKEN}
 """Reasons to give up that speak against buying the same offering again at once."""
+QUOTA_EXCEEDED: Final = "QuotaExceeded"
+BUYING_PAUSED: Final = "BuyingPaused"
+OF_THE_ACCOUNT: Final = frozenset({QUOTA_EXCEEDED, BUYING_PAUSED})
+"""Reasons of an Unmet request that speak against its account and not against its offering."""
 
 
 class RequestEffect(StrEnum):
@@ -98,14 +104,9 @@ def _pending(seen: RequestSeen, now: datetime) -> Step:
         if asked:
             return _give_up(CANCELLED, "The request was deleted while its server may exist")
         return _finish(CANCELLED, "Deleted before a server was asked for")
-    until = seen.offering_unavailable_until
-    if not asked and until is not None and now < until:
-        return Act(
-            effect=RequestEffect.MARK_UNMET,
-            reason="OfferingUnavailable",
-            message="Another request found this offering without capacity",
-            until=until,
-        )
+    left_out = None if asked else _left_out(seen, now)
+    if left_out is not None:
+        return left_out
     deadline = status.provisioning_deadline or now + seen.timings.provisioning_timeout
     if asked and now >= deadline:
         return _give_up(PROVISIONING_TIMEOUT, "No create call was answered in time; the server may exist")
@@ -117,13 +118,34 @@ def _pending(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
+def _left_out(seen: RequestSeen, now: datetime) -> Act | None:
+    """Return the end without a call of a request whose machine cannot be had now, as another request found out."""
+    paused_until, until = seen.buying_paused_until, seen.offering_unavailable_until
+    if paused_until is not None and now < paused_until:
+        return Act(
+            effect=RequestEffect.MARK_UNMET,
+            reason=BUYING_PAUSED,
+            message=shortened(f"Nothing of its class is bought until then: {seen.pause_message}"),
+            until=paused_until,
+        )
+    if until is not None and now < until:
+        return Act(
+            effect=RequestEffect.MARK_UNMET,
+            reason="OfferingUnavailable",
+            message="Another request found this offering without capacity",
+            until=until,
+        )
+    return None
+
+
 def _provisioning(seen: RequestSeen, now: datetime) -> Step:
     status = seen.status
     node = seen.node
     if seen.deleting:
         return _give_up(CANCELLED, "The request was deleted before its node was Ready")
     if seen.server is ServerSeen.BROKEN:
-        return _give_up(SERVER_BROKEN, "The provider says that the server will not run")
+        why = f": {seen.server_problem}" if seen.server_problem else ""
+        return _give_up(SERVER_BROKEN, shortened(f"The provider says that the server will not run{why}"))
     if _is_gone(seen, now) and not (node is not None and node.ready):
         return _give_up("ServerGone", "The provider says that the server does not exist")
     if node is not None:
@@ -156,15 +178,30 @@ def _provisioning(seen: RequestSeen, now: datetime) -> Step:
 
 
 def _await_boot(seen: RequestSeen, now: datetime) -> Step:
-    deadline = seen.status.provisioning_deadline or now
-    if now >= deadline:
+    deadline = seen.status.provisioning_deadline
+    message = "The server boots; if it does not run in time it is removed"
+    if deadline is not None and now >= deadline and _may_progress(seen, deadline, now):
+        deadline += (TIMEOUTS_WHILE_IT_PROGRESSES - 1) * seen.timings.provisioning_timeout
+        message = "The server is late, but its provider still works on it; if it does not run by then it is removed"
+    if deadline is None or now >= deadline:
         return _give_up(PROVISIONING_TIMEOUT, "The server did not run in time")
     return Wait(
         reason="ServerBoot",
-        message="The server boots; if it does not run in time it is removed",
+        message=message,
         until=deadline,
         look_every=_look_every(seen.status.create_attempt_at, seen, now),
     )
+
+
+def _may_progress(seen: RequestSeen, deadline: datetime, now: datetime) -> bool:
+    """Return whether the provider works on a server that is late, as far as is known.
+
+    While the provider is silent, one that outlived its deadline by more than a look was seen to progress since:
+    a moment without an answer must not delete it.
+    """
+    if seen.server is ServerSeen.UNKNOWN:
+        return now >= deadline + LONGEST_LOOK
+    return seen.server is ServerSeen.CREATING and seen.server_progresses
 
 
 def _await_node(seen: RequestSeen, now: datetime) -> Step:

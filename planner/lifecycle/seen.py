@@ -88,6 +88,10 @@ class RequestSeen(Payload):
     """Other requests whose machine is on its way or kept for its pods."""
     offering_unavailable_until: Timestamp | None = None
     """The offering turned out to have no capacity."""
+    buying_paused_until: Timestamp | None = None
+    """The account may not have more: nothing of the class is bought."""
+    pause_message: str = ""
+    """What the provider said of that."""
     timings: RequestTimings = RequestTimings()
 
 

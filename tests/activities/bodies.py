@@ -2,7 +2,7 @@
 
 import hashlib
 
-from activities.cluster import CRDS, KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.cluster import CRDS, NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from api.keys import FINALIZER, LABEL_INSTANCE_TYPE, LABEL_POOL, LABEL_REGION, LABEL_REQUEST, LABEL_SERVER_TYPE
 
 
@@ -114,5 +114,5 @@ def definitions():
             "metadata": {"name": f"{resource.plural}.{resource.group}"},
             "spec": {"group": resource.group, "names": {"kind": resource.kind, "plural": resource.plural}},
         }
-        for resource in (NODE_POOLS, KWOK_NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+        for resource in (NODE_POOLS, *NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
     ]

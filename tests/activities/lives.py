@@ -46,6 +46,8 @@ class Cloud:
     def __init__(self, now):
         self._now = now
         self.servers = {}
+        self.boot_image = None
+        """With one, what a Node turns out to have for pods is learned."""
         self.orders = []
         self.calls = []
         self.fail = {}
@@ -60,6 +62,12 @@ class Cloud:
             return offerings(read(KwokNodeClass, node_class))
         except UnreadableError as error:
             raise InvalidConfiguration(str(error)) from error
+
+    def image(self, node_class, offering):
+        return self.boot_image
+
+    def refusal(self, server_type):
+        return None
 
     async def create(self, node_class, order):
         await self._begin("create")

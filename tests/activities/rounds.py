@@ -120,6 +120,9 @@ class Provider:
             for name, cpu, memory, price in node_class["spec"]["serverTypes"]
         )
 
+    def refusal(self, server_type):
+        return f"{server_type} is sold elsewhere" if server_type.startswith("gex") else None
+
 
 class World:
     """Cluster, clock and ports."""

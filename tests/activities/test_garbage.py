@@ -46,6 +46,13 @@ async def test_an_orphan_gets_a_removal_that_knows_all_of_it(yard):
     assert await yard.sweep() == []
 
 
+async def test_the_removal_names_the_class_that_made_the_server(yard):
+    await yard.server(**{"growth.dev/node-class": "other"})
+    await yard.sweep()
+    removal = read(NodeRemovalRequest, (await yard.removals())[NAME])
+    assert str(removal.spec.class_ref) == "KwokNodeClass/other"
+
+
 async def test_an_orphan_of_a_pool_that_is_gone_goes_all_the_same(yard):
     await yard.server(**{"growth.dev/pool": "gone"})
     assert await yard.sweep() == [Garbage.ORPHAN]
@@ -162,7 +169,7 @@ async def test_what_comes_between_the_look_and_the_deed_saves_the_server(yard, w
     yard.pass_time(30)
     real = yard.provider.get
 
-    async def get(name):
+    async def get(name, class_name=None):
         monkeypatch.undo()
         if what == "abandoned":
             await yard.provider.label(name, {"growth.dev/abandoned": "true"})

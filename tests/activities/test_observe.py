@@ -21,7 +21,7 @@ from activities.observe import DefinitionsGoing, Observer
 from benchmarks.dump import Size
 from benchmarks.dump import objects as dumped
 from planner.model import PlannerMemory
-from tests.activities.bodies import pod, pool, removal, request
+from tests.activities.bodies import definitions, node_class, pod, pool, removal, request
 from tests.activities.rounds import World
 
 
@@ -74,6 +74,15 @@ async def test_a_snapshot_holds_everything_a_round_decides_on(world):
     assert snapshot.now == world.now()
     assert snapshot.problems == ()
     assert observed.requests["default-b"]["metadata"]["resourceVersion"]
+
+
+async def test_of_server_types_that_a_pool_names_and_its_class_lacks_the_provider_says_why():
+    world = World()
+    world.cluster.install_definitions(definitions())
+    await world.cluster.create(KWOK_NODE_CLASSES, node_class())
+    await world.cluster.create(NODE_POOLS, pool("default", serverTypes=[{"name": "gex44"}, {"name": "cx99"}]))
+    [found] = (await see(world)).snapshot.classes
+    assert found.refusals == {"gex44": "gex44 is sold elsewhere"}
 
 
 async def test_a_snapshot_holds_namespaces_storage_and_how_many_volumes_a_node_takes(world):

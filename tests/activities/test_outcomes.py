@@ -12,6 +12,7 @@ from activities.errors import (
     InsufficientCapacity,
     InvalidConfiguration,
     QuotaExceeded,
+    RateLimited,
     Rejected,
     UnknownOutcome,
 )
@@ -144,6 +145,7 @@ def going(status=None, *, taint=True, server=True, node=True, error=None, annota
 REQUESTS = [
     (create(), "create_server", "Provisioning", "Launched"),
     (create(error=UnknownOutcome("?")), "create_server", STAYS, "UnknownOutcome"),
+    (create(error=RateLimited("?", 1)), "create_server", STAYS, "RateLimited"),
     (create(error=InsufficientCapacity("?")), "create_server", "Unmet", "InsufficientCapacity"),
     (create(error=QuotaExceeded("?")), "create_server", "Unmet", "QuotaExceeded"),
     (create(error=InvalidConfiguration("?")), "create_server", "Failed", "InvalidConfiguration"),
@@ -186,6 +188,7 @@ REMOVALS = [
     (going(immediate=True), None, "commit_removal", "Deprovisioning", ""),
     (going(LEAVING), None, "delete_server", STAYS, ""),
     (going(LEAVING, error=QuotaExceeded("?")), None, "delete_server", STAYS, "DeleteFailed"),
+    (going(LEAVING, error=RateLimited("?", 1)), None, "delete_server", STAYS, "RateLimited"),
     (going(LEAVING, server=False), None, "delete_node", STAYS, ""),
     (going(USED_UP), None, "park_removal", "CouldNotRemove", ""),
     (going(PARKED), "retry", "resume_removal", "Deprovisioning", ""),

@@ -150,6 +150,20 @@ async def test_no_capacity_is_unmet_and_remembered_on_the_class(new):
     assert ("NodeRequest", "InsufficientCapacity") in await new.told()
 
 
+async def test_an_offering_that_is_not_sold_at_all_is_left_out_for_an_hour(new):
+    new.cloud.fail["create"] = InsufficientCapacity("not sold in fsn1", lasts=True)
+    seen = await new.do("create_server")
+    assert seen.status.expires_at == START + timedelta(hours=1)
+    assert (await entries(new))[0]["until"] == "2026-11-01T13:00:00Z"
+
+
+async def test_a_pool_that_leaves_offerings_out_for_longer_does_so_for_those_that_are_not_sold(new):
+    change = [{"op": "add", "path": "/spec/scaleUp", "value": {"unavailableTTL": "2h"}}]
+    await MemoryCluster.patch(new.cluster, NODE_POOLS, "default", change)
+    new.cloud.fail["create"] = InsufficientCapacity("not sold in fsn1", lasts=True)
+    assert (await new.do("create_server")).status.expires_at == START + timedelta(hours=2)
+
+
 async def test_a_second_miss_in_the_same_wait_does_not_count_and_ends_with_it(new):
     new.cloud.fail["create"] = InsufficientCapacity("sold out")
     miss = {
@@ -230,7 +244,7 @@ async def test_an_offering_that_is_left_out_is_unmet_without_a_call(new):
 @pytest.mark.parametrize(
     ("error", "phase", "seconds"),
     [
-        (QuotaExceeded("no more"), "Unmet", 120),
+        (QuotaExceeded("no more"), "Unmet", 300),
         (InvalidConfiguration("no such image"), "Failed", 1800),
         (AuthenticationFailed("token"), "Failed", 1800),
     ],

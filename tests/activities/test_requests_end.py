@@ -1,10 +1,11 @@
 """The ways out of a request's life: nothing is left behind, and nothing is taken that should stay."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from activities.cluster import CRDS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.cluster import CRDS, KWOK_NODE_CLASSES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.errors import Conflict
 from activities.providers.base import ServerState
 from planner.lifecycle.step import Act
@@ -79,6 +80,20 @@ async def test_a_cancelled_workflow_gives_up_a_request_that_is_not_deleted(life)
     life.add_server(ServerState.CREATING)
     seen = await life.do("give_up", Act(effect="give_up", reason="Cancelled"))
     assert (seen.status.phase, seen.status.reason) == ("Deprovisioning", "Cancelled")
+
+
+async def test_a_broken_server_speaks_against_its_offering_as_a_miss_does(life):
+    """Its creation was taken on and failed later for want of capacity: bought again at once, it would fail again."""
+    await life.add_request(BOOTING)
+    life.add_server(ServerState.BROKEN)
+    life.cloud.servers[NAME] = replace(life.cloud.servers[NAME], problem="error during placement")
+    seen = await life.do("give_up")
+    assert (seen.status.phase, seen.status.reason) == ("Deprovisioning", "ServerBroken")
+    assert seen.status.message == "The provider says that the server will not run: error during placement"
+    (entry,) = (await life.find(KWOK_NODE_CLASSES, "default"))["status"]["unavailable"]
+    assert (entry["serverType"], entry["location"], entry["failures"]) == ("cx32", "fsn1", 1)
+    # 120 s are the default of `spec.scaleUp.unavailableTTL`.
+    assert entry["until"] == "2026-11-01T12:02:00Z"
 
 
 async def test_the_hand_over_orders_a_removal_and_ends_the_request(life):

@@ -1,5 +1,6 @@
 """What a look at a request sees, and what it does not ask for."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -61,6 +62,17 @@ async def test_the_state_of_its_server(life, state):
     await life.add_request(BOOTING)
     life.add_server(state)
     assert (await look(life)).server == state.value
+
+
+async def test_whether_the_provider_works_on_its_server_and_what_is_wrong_with_it(life):
+    await life.add_request(BOOTING)
+    life.add_server(ServerState.CREATING)
+    seen = await look(life)
+    assert (seen.server_progresses, seen.server_problem) == (False, "")
+    life.cloud.servers[NAME] = replace(life.cloud.servers[NAME], is_progressing=True, problem="x" * 2000)
+    seen = await look(life)
+    assert seen.server_progresses
+    assert seen.server_problem == f"{'x' * 1021}..."
 
 
 async def test_another_requests_server_is_foreign(life):

@@ -26,6 +26,7 @@ RUNNING = {
 REGISTERED = RUNNING | {"registeredAt": START - timedelta(seconds=5), "nodeName": NAME}
 READY = REGISTERED | {"phase": "Ready", "readyAt": START, "releaseBy": START + timedelta(seconds=60)}
 DEDICATED = {"key": "dedicated", "value": "shop", "effect": "NoSchedule"}
+PRICED = RUNNING | {"pricePerHour": "0.0104", "currency": "EUR"}
 FOREIGN = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
 REGISTER = Act(effect="register_node", reason="Registered", message="Node joined")
 
@@ -44,6 +45,20 @@ async def joined(life, *, status=RUNNING, taints=(UNREGISTERED, FOREIGN), pods=1
     life.add_server()
     await life.add_node(*taints, ready=ready)
     return life
+
+
+async def test_registration_writes_what_was_paid_on_the_node(life):
+    await joined(life, status=PRICED)
+    await life.do("register_node")
+    annotations = (await life.node())["metadata"]["annotations"]
+    assert annotations == {"growth.dev/price-per-hour": "0.0104", "growth.dev/currency": "EUR"}
+    assert [write for write in life.cluster.writes if write.startswith("patch nodes/")] == [f"patch nodes/{NAME}"]
+
+
+async def test_a_machine_of_an_older_version_has_no_price(life):
+    await joined(life)
+    await life.do("register_node")
+    assert "annotations" not in (await life.node())["metadata"]
 
 
 async def test_registration_swaps_the_startup_taint_for_the_reservation(life):

@@ -36,3 +36,12 @@ def request(name: str = "default-abc", **spec: Any) -> Object:
 def removal(name: str = "default-abc", **spec: Any) -> Object:
     base = {"serverName": name, "pool": "default", "serverType": "cax11", "location": "fsn1", "classRef": CLASS_REF}
     return _object("NodeRemovalRequest", name, base | spec)
+
+
+def hetzner_class(name: str = "default", **spec: Any) -> Object:
+    base = {
+        "tokenSecretRef": {"namespace": "growth-system", "name": "hcloud"},
+        "image": {"name": "debian-12"},
+        "userData": {"template": "#!/bin/sh\nkubelet {{ kubelet.args }}\n"},
+    }
+    return _object("HetznerNodeClass", name, base | spec)

@@ -262,7 +262,7 @@ REFUSALS = {
     "request for no pool's name": Refusal(request(pool="A"), f"spec.pool: 'A' {_DNS_40}", _DNS_40),
     "class of an unknown kind": Refusal(
         request(classRef={"kind": "NodeClass", "name": "default"}),
-        "spec.classRef.kind: must be 'KwokNodeClass', not 'NodeClass'",
+        "spec.classRef.kind: must be 'KwokNodeClass' or 'HetznerNodeClass', not 'NodeClass'",
         'supported values: "KwokNodeClass"',
         by_rule=False,
     ),

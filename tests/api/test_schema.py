@@ -83,12 +83,14 @@ def test_names():
     assert {kind: name.get("shortNames", []) for kind, name in names.items()} == {
         "NodePool": ["gnp"],
         "KwokNodeClass": [],
+        "HetznerNodeClass": [],
         "NodeRequest": ["nr"],
         "NodeRemovalRequest": ["nrr"],
     }
     assert {name["plural"] for name in names.values()} == {
         "nodepools",
         "kwoknodeclasses",
+        "hetznernodeclasses",
         "noderequests",
         "noderemovalrequests",
     }

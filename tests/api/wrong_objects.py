@@ -2,6 +2,7 @@
 
 from tests.api.objects import MACHINE, Object, node_class, pool, removal, request
 from tests.api.refusals import REFUSALS, Refusal
+from tests.api.wrong_hetzner_classes import WRONG_HETZNER_CLASSES
 
 _DURATION = 'must be a number with a unit, such as "30s", "10m" or "1h30m"'
 _VALUE = 'must be letters, digits, "-", "_" and ".", at most 63, starting and ending with a letter or digit'
@@ -187,4 +188,4 @@ _FURTHER = {
     ),
 }
 
-WRONG_OBJECTS = REFUSALS | NOT_YET | _FURTHER
+WRONG_OBJECTS = REFUSALS | NOT_YET | _FURTHER | WRONG_HETZNER_CLASSES

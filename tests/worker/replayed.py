@@ -74,7 +74,7 @@ class Leaving:
 
     async def leave(self, name: str, status: dict[str, Any] | None = None) -> ObjectId:
         """Make a server and an immediate removal of it, which stands where `status` says; return the removal."""
-        (provider,) = self.ports.providers.values()
+        provider = self.ports.providers["KwokNodeClass"]
         labels = {LABEL_CLUSTER: self.name, "growth.dev/request": name}
         order = ServerOrder(name, "small", "fsn1", labels, {}, ())
         await provider.create(await self.cluster.get(KWOK_NODE_CLASSES, "default"), order)

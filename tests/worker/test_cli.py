@@ -61,13 +61,13 @@ def test_a_wrong_option_of_a_command_is_exit_code_2():
 def test_the_definitions_of_all_kinds_are_printed():
     done = run("crds")
     kinds = {one["spec"]["names"]["kind"] for one in yaml.safe_load_all(done.stdout)}
-    assert kinds == {"NodePool", "KwokNodeClass", "NodeRequest", "NodeRemovalRequest"}
+    assert kinds == {"NodePool", "KwokNodeClass", "HetznerNodeClass", "NodeRequest", "NodeRemovalRequest"}
 
 
 def test_every_command_has_a_line_of_help():
     done = run("--help")
     assert done.returncode == 0
-    for command in ("run", "plan", "demo", "crds", "requests", "removals", "purge"):
+    for command in ("run", "plan", "catalogue", "demo", "crds", "requests", "removals", "purge"):
         assert any(line.split()[1:2] == [command] and len(line.split()) > 4 for line in done.stdout.splitlines())
 
 
@@ -87,10 +87,10 @@ def test_commands_that_only_look_load_no_client_of_temporal(module):
     assert done.stdout == "set()\n"
 
 
-def test_a_plan_loads_neither_a_client_nor_temporal():
+def test_a_plan_and_a_catalogue_of_files_load_neither_a_client_nor_temporal():
     script = (
-        "import sys; from worker.cli import app; import worker.plan_command;"
-        "print(sorted({'kubernetes', 'temporalio', 'aiohttp', 'uvicorn'} & set(sys.modules)))"
+        "import sys; from worker.cli import app; import worker.plan_command, worker.catalogue_command;"
+        "print(sorted({'kubernetes', 'temporalio', 'aiohttp', 'uvicorn', 'hcloud', 'requests'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"

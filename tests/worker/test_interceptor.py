@@ -5,10 +5,11 @@ import pytest
 from temporalio import activity, workflow
 from temporalio.client import WorkflowFailureError
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, ApplicationErrorCategory
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.errors import Conflict, GrowthError, Rejected, Unreachable
+from activities.errors import Conflict, GrowthError, RateLimited, Rejected, Unreachable
+from activities.providers.hetzner.refusals import Locked, Protected
 from worker.interceptor import ActivityInterceptor, _as_application_error
 from workflows.policies import NON_RETRYABLE
 
@@ -82,8 +83,21 @@ def test_the_servers_wish_for_a_pause_is_kept():
     assert _as_application_error(Unreachable("no answer")).next_retry_delay is None
 
 
+def test_a_call_that_was_not_carried_out_is_repeated_when_the_provider_says():
+    error = _as_application_error(RateLimited("3600 calls an hour", 40))
+    assert (error.type, error.next_retry_delay) == ("RateLimited", timedelta(seconds=40))
+    assert (error.non_retryable, error.category) == (False, ApplicationErrorCategory.BENIGN)
+
+
 def kinds(root: type[GrowthError] = GrowthError) -> list[type[GrowthError]]:
-    return [root, *(kind for child in root.__subclasses__() for kind in kinds(child))]
+    """Return the project's errors, without those that only one provider tells apart."""
+    found = [root, *(kind for child in root.__subclasses__() for kind in kinds(child))]
+    return [kind for kind in found if kind.__module__ == GrowthError.__module__]
+
+
+def test_an_error_of_one_provider_says_of_itself_whether_it_may_pass():
+    assert _as_application_error(Protected("delete protection")).non_retryable
+    assert not _as_application_error(Locked("busy")).non_retryable
 
 
 def test_the_retry_policy_knows_exactly_the_errors_that_do_not_pass():

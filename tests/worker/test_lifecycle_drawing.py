@@ -69,7 +69,12 @@ def test_the_arrows_of_a_request(page):
         ("gone", "[*]"),
     }
     assert found["Provisioning", "Ready"] == ["Ready", "PodsBound"]
-    assert found["Pending", "Unmet"] == ["InsufficientCapacity", "QuotaExceeded", "OfferingUnavailable"]
+    assert found["Pending", "Unmet"] == [
+        "InsufficientCapacity",
+        "QuotaExceeded",
+        "OfferingUnavailable",
+        "BuyingPaused",
+    ]
     assert set(found["Provisioning", "Deprovisioning"]) == {
         "Cancelled",
         "ProvisioningTimeout",
@@ -117,8 +122,10 @@ def test_every_reason_and_every_effect_is_explained(page, lifecycle):
 def test_a_row_reads_as_a_sentence(page):
     """Source: the step functions' own words."""
     assert (
-        "| Provisioning | `ServerBoot` | The server boots; if it does not run in time it is removed "
-        "| `provisioningDeadline`; then `ProvisioningTimeout` |"
+        "| Provisioning | `ServerBoot` | The server boots; if it does not run in time it is removed<br/>"
+        "The server is late, but its provider still works on it; if it does not run by then it is removed "
+        "| `provisioningDeadline` or 2 times `provisioningTimeout` after `provisioningDeadline`; "
+        "then `ProvisioningTimeout` or `ServerBoot` |"
     ) in page
     assert (
         "| Provisioning | `Ready` | `mark_ready` | Node *name* is Ready<br/>Sets a deadline: 1m from now | Ready |"

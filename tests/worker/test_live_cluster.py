@@ -15,7 +15,7 @@ from worker.command_error import CommandError
 from worker.live_cluster import LiveCluster
 from worker.ports import ports_on, utc_now
 
-KINDS = ("nodepools", "noderequests", "noderemovalrequests", "kwoknodeclasses")
+KINDS = ("nodepools", "noderequests", "noderemovalrequests", "kwoknodeclasses", "hetznernodeclasses")
 INSTALL = "`growth crds | kubectl apply --server-side -f -` installs"
 
 

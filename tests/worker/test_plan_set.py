@@ -70,12 +70,13 @@ def test_values_are_yaml(text, value):
 
 
 def test_the_kinds_and_their_short_names():
-    kinds = {word: setting(f"{word}/x.a=1").kind for word in ("pool", "NodePool", "class", "KwokNodeClass")}
-    assert kinds == {
-        "pool": "NodePool",
-        "NodePool": "NodePool",
-        "class": "KwokNodeClass",
-        "KwokNodeClass": "KwokNodeClass",
+    words = ("pool", "NodePool", "class", "KwokNodeClass", "hetznernodeclass")
+    assert {word: setting(f"{word}/x.a=1").kinds for word in words} == {
+        "pool": ("NodePool",),
+        "NodePool": ("NodePool",),
+        "class": ("KwokNodeClass", "HetznerNodeClass"),
+        "KwokNodeClass": ("KwokNodeClass",),
+        "hetznernodeclass": ("HetznerNodeClass",),
     }
 
 
@@ -146,7 +147,7 @@ def test_a_name_of_several_entries_means_all_of_them_and_is_told():
         (f"pool/default{'.a' * 21}=3", f"pool/default{'.a' * 21}=3: must be KIND/NAME.FIELD=VALUE"),
         (
             "pod/a.nodeName=b",
-            "pod/a.nodeName: the kind must be one of pool, nodepool, class, kwoknodeclass, not pod",
+            "pod/a.nodeName: the kind must be one of pool, nodepool, class, kwoknodeclass, hetznernodeclass, not pod",
         ),
         ("pool/default.limits.max=", "pool/default.limits.max: one value is needed; null removes what is there"),
         ("pool/default.limits.max=1\n---\n2", "pool/default.limits.max: one value is needed"),

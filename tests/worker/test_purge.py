@@ -1,11 +1,13 @@
 """A purge on a cluster in memory: what goes, what stays, and what stops it half-way, without Temporal."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from activities.cluster import (
     CONFIG_MAPS,
+    CRDS,
     KWOK_NODE_CLASSES,
     LEASES,
     NODE_POOLS,
@@ -13,11 +15,12 @@ from activities.cluster import (
     NODE_REQUESTS,
     NODES,
 )
-from activities.errors import AuthenticationFailed, Conflict, UnknownOutcome, Unreachable
+from activities.errors import AuthenticationFailed, Conflict, InvalidConfiguration, UnknownOutcome, Unreachable
 from api.timestamp import format_timestamp
 from simulator.cluster import MemoryCluster
 from tests.activities.yards import SPACE, START, Yard
 from worker.command_error import CommandError
+from worker.ports import ports_on
 from worker.purge import SERVERS_GONE_WITHIN, purge
 from worker.purge_look import look
 
@@ -153,7 +156,7 @@ async def test_a_server_that_may_still_appear_is_waited_for(yard):
 
 
 async def test_a_server_that_does_not_go_is_told_and_the_same_command_goes_on(yard, monkeypatch):
-    async def delete(name):
+    async def delete(name, class_name=None):
         raise UnknownOutcome("locked")
 
     with monkeypatch.context() as locked:
@@ -166,7 +169,7 @@ async def test_a_server_that_does_not_go_is_told_and_the_same_command_goes_on(ya
 
 
 async def test_a_refusal_for_good_stops_at_once(yard, monkeypatch):
-    async def delete(name):
+    async def delete(name, class_name=None):
         raise AuthenticationFailed("token")
 
     monkeypatch.setattr(yard.provider, "delete", delete)
@@ -217,6 +220,32 @@ async def test_machines_of_another_cluster_are_told_of(yard, evidence):
         "",
         "its server is not this cluster's",
     }
+
+
+def with_hetzner(yard):
+    """Return the ports of a worker, which has providers for both kinds of class."""
+    both = ports_on(yard.cluster, yard.cluster, cluster_name=yard.name, namespace=SPACE, now=yard.now)
+    return replace(yard.ports, providers={**both.providers, **yard.ports.providers})
+
+
+async def test_a_cluster_without_a_class_of_hetzner_s_is_purged_of_the_rest(yard):
+    found = await look(with_hetzner(yard), abandoned=False)
+    assert {one.fact.name: one.stays for one in found.nodes}[GONE] == ""
+    assert found.nodes == (await look(yard.ports, abandoned=False)).nodes
+
+
+async def test_a_cluster_without_hetzner_s_kind_is_purged_of_the_rest(yard):
+    await MemoryCluster.delete(yard.cluster, CRDS, "hetznernodeclasses.growth.dev")
+    found = await look(with_hetzner(yard), abandoned=False)
+    assert [one.fact.name for one in found.servers] == [READY, COMING, ABANDONED, "strange"]
+
+
+async def test_a_node_of_a_server_in_an_account_that_no_class_names_stops_a_purge(yard):
+    await yard.node("default-a5")
+    of_hetzner = [{"op": "replace", "path": "/spec/providerID", "value": "hcloud://7"}]
+    await MemoryCluster.patch(yard.cluster, NODES, "default-a5", of_hetzner)
+    with pytest.raises(InvalidConfiguration, match=r"look at server default-a5: there is no HetznerNodeClass"):
+        await look(with_hetzner(yard), abandoned=False)
 
 
 async def test_the_last_create_call_counts_wherever_it_is_written(yard):

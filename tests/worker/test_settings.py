@@ -1,6 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
+from activities.providers.hetzner.provider import DEFAULT_ENDPOINT
 from worker.command_error import CommandError
 from worker.settings import Settings, load, task_queue
 
@@ -34,6 +35,14 @@ def test_own_pods_stand_with_commas_between(monkeypatch):
             "here:65536",
             "must be host:port, such as localhost:7233, with a port up to 65535, not 'here:65",
         ),
+        (
+            "HCLOUD_ENDPOINT",
+            "api.hetzner.cloud/v1",
+            "must be a URL such as https://api.hetzner.cloud/v1, without a slash",
+        ),
+        ("HCLOUD_ENDPOINT", "ftp://here/v1", "must be a URL such as https://api.hetzner.cloud/v1"),
+        ("HCLOUD_ENDPOINT", "https://here/v1/", "must be a URL such as https://api.hetzner.cloud/v1"),
+        ("HCLOUD_ENDPOINT", "https://user:password@here/v1", "must be a URL such as https://api.hetzner.cloud/v1"),
         ("LOG_FORMAT", "xml", "must be 'auto', 'console' or 'json', not 'xml'"),
         ("EMBEDDED_TEMPORAL", "jein", "must be true or false, not 'jein'"),
         ("EMBEDDED_PORT", "http", "must be a whole number, not 'http'"),
@@ -121,3 +130,13 @@ def test_a_secret_is_not_shown():
 
 def test_each_cluster_has_its_task_queue():
     assert task_queue("a") != task_queue("b")
+
+
+@pytest.mark.parametrize("url", ["https://api.hetzner.cloud/v1", "http://127.0.0.1:8080/v1", "https://proxy.example"])
+def test_the_address_of_the_cloud_is_a_url(monkeypatch, url):
+    monkeypatch.setenv("GROWTH_HCLOUD_ENDPOINT", url)
+    assert load().hcloud_endpoint == url
+
+
+def test_the_address_of_the_cloud_is_that_of_its_provider():
+    assert load().hcloud_endpoint == DEFAULT_ENDPOINT

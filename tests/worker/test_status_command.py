@@ -103,6 +103,16 @@ def test_pools_demand_and_machines_are_told():
     assert "by-hand" not in text
 
 
+def test_machines_are_told_with_what_was_paid_for_them():
+    paid = {"growth.dev/price-per-hour": "0.0047", "growth.dev/currency": "EUR"}
+    made = busy()
+    made.nodes[0]["metadata"]["annotations"] = paid
+    text = drawn(made)
+    assert " ".join(row(text, "at-work")[2:]) == "cx22 fsn1 Ready 1 0.0047, 0.0066 today"
+    # 1 machine at 0.0047 and 4 at 0.0066.
+    assert "  0.0311 EUR per hour  " in text.splitlines()[0]
+
+
 def test_what_is_awaited_is_told_with_its_deadline_and_what_a_person_may_do():
     text = drawn(busy())
     assert row(text, "request", COMING)[2:5] == ["12:09:00", "(in", "9m)"]

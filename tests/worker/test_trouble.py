@@ -1,9 +1,8 @@
-from activities.cluster import DAEMON_SETS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
-from activities.definitions import class_resource
+from activities.cluster import DAEMON_SETS, NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.errors import Forbidden, NotFound, Unreachable
 from worker.trouble import trouble
 
-OURS = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, class_resource("KwokNodeClass"))
+OURS = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, *NODE_CLASSES)
 INSTALL = "`growth crds | kubectl apply --server-side -f -`"
 
 

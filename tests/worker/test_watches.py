@@ -5,6 +5,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.cluster import (
     CONFIG_MAPS,
+    HETZNER_NODE_CLASSES,
+    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -112,6 +114,16 @@ def removal(*, status: dict | None = None, **more) -> dict:
 
 def pool(generation: int) -> dict:
     return {"metadata": meta("default", "o-1", generation=generation), "status": {}}
+
+
+def hetzner(**status) -> dict:
+    whole = {
+        "conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "observedGeneration": 1}],
+        "serverTypes": [{"name": "cx23", "locations": [{"name": "fsn1", "pricePerHour": "0.0088"}]}],
+        "ipv4": [{"location": "fsn1", "pricePerHour": "0.0008"}],
+        "readAt": "2026-03-01T12:00:00Z",
+    }
+    return {"metadata": meta("default", "k-1", generation=1), "status": whole | status}
 
 
 def claim(*, bound: bool = False) -> dict:
@@ -300,3 +312,49 @@ async def test_a_message_that_cannot_be_sent_stops_nothing(client, watches, stat
     client.error = None
     watches.nudge("two")
     assert await told(client) == [(PLANNER, "nudge")]
+
+
+READY = {"type": "Ready", "status": "True", "reason": "Ready", "observedGeneration": 1}
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"serverTypes": [{"name": "cx23", "locations": [{"name": "fsn1", "pricePerHour": "0.0104"}]}]},
+        {"serverTypes": [{"name": "cx23", "locations": [{"name": "fsn1", "available": False}]}]},
+        {"ipv4": [{"location": "fsn1", "pricePerHour": "0.0010"}]},
+        {"learned": [{"serverType": "cx23", "image": "1", "allocatable": {"memory": "3Gi"}}]},
+        {"resolved": {"images": [{"architecture": "amd64", "id": 2}]}},
+        {"conditions": [{**READY, "status": "False", "reason": "FirewallNotFound"}]},
+        {"conditions": [{**READY, "observedGeneration": 2}]},
+        {"conditions": []},
+    ],
+)
+async def test_the_planner_hears_when_a_class_offers_something_else(watches, client, status):
+    change(watches, HETZNER_NODE_CLASSES, hetzner(), hetzner(**status))
+    assert await told(client) == [(PLANNER, "nudge")]
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"readAt": "2026-03-01T12:10:00Z"},
+        # Whoever writes these plans on at once.
+        {"unavailable": [{"serverType": "cx23", "location": "fsn1"}]},
+        {"pause": {"message": "server limit exceeded"}},
+        {"conditions": [{**READY, "lastTransitionTime": "2026-03-01T12:10:00Z"}]},
+        {"conditions": [READY, {**READY, "type": "CatalogueRead", "status": "False"}]},
+    ],
+)
+async def test_the_planner_hears_nothing_of_a_class_that_was_only_read_again(watches, client, status):
+    change(watches, HETZNER_NODE_CLASSES, hetzner(), hetzner(**status))
+    assert await told(client) == []
+
+
+@pytest.mark.parametrize("resource", NODE_CLASSES)
+async def test_the_planner_hears_of_classes_of_every_kind_that_come_change_and_go(watches, client, resource):
+    edited = hetzner()
+    edited["metadata"]["generation"] = 2
+    for before, after in ((None, hetzner()), (hetzner(), edited), (hetzner(), None)):
+        change(watches, resource, before, after)
+        assert await told(client) == [(PLANNER, "nudge")]

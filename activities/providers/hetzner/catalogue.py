@@ -126,7 +126,7 @@ def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: dat
     for server_type in status.server_types:
         architecture = server_type.architecture
         image = images.get(architecture)
-        if image is None or parse_units(image.disk) > parse_units(server_type.disk):
+        if image is None or image.disk_bytes > parse_units(server_type.disk):
             continue
         key = _image_key(image.id, spec.kubelet)
         amounts = {

@@ -122,7 +122,7 @@ async def _images(
     for field, wanted, architectures in _wanted_images(spec):
         found = await _newest(client, wanted, architectures)
         resolved.extend(
-            ResolvedImage(architecture=each.architecture, id=each.id, name=each.name, disk=str(each.disk_bytes))
+            ResolvedImage(architecture=each.architecture, id=each.id, name=each.name, disk_bytes=each.disk_bytes)
             for each in found
             if each.is_available
         )

@@ -54,7 +54,7 @@ class ServerList:
     @property
     def known(self) -> tuple[ServerFacts, ...]:
         """The servers as last seen, without a call."""
-        return tuple(self._known().values())
+        return tuple(self._known())
 
     @property
     def is_listed(self) -> bool:
@@ -68,7 +68,7 @@ class ServerList:
             ProviderError: the API does not tell them.
         """
         await self._refresh()
-        return list(self._known().values())
+        return self._known()
 
     async def find(self, name: str) -> ServerFacts | None:
         """Return the server of that name, whose ever it is, or None: the API says that there is none.
@@ -82,12 +82,12 @@ class ServerList:
         try:
             await self._refresh()
         except GrowthError:
-            seen = self._known().get(name)
+            seen = self._seen(name)
             if seen is None or self._age() > USABLE_FOR_SECONDS:
                 raise
             return seen
-        if (listed := self._known().get(name)) is not None:
-            return listed
+        if (seen := self._seen(name)) is not None:
+            return seen
         note = self._fresh_note(name)
         if note is not None:
             return note.server
@@ -131,20 +131,19 @@ class ServerList:
                 if note.at >= began or (note.server is None and began - note.at < LISTED_FOR_SECONDS)
             }
 
-    def _known(self) -> dict[str, ServerFacts]:
-        known = dict(self._listed)
-        for name, note in self._notes.items():
-            if self._listed_at is not None and note.at < self._listed_at and name in self._listed:
-                continue
-            if note.server is None:
-                known.pop(name, None)
-            elif note.server.labels.get(LABEL_CLUSTER) == self._cluster_name:
-                known[name] = note.server
-        for name in self._made:
-            fresh = None if name in known else self._fresh(name)
-            if fresh is not None and fresh.labels.get(LABEL_CLUSTER) == self._cluster_name:
-                known[name] = fresh
-        return known
+    def _known(self) -> list[ServerFacts]:
+        """Return all servers of the cluster that are believed to be there."""
+        names = dict.fromkeys((*self._listed, *self._notes, *self._made))
+        servers = [self._seen(name) or self._fresh(name) for name in names]
+        return [one for one in servers if one is not None and one.labels.get(LABEL_CLUSTER) == self._cluster_name]
+
+    def _seen(self, name: str) -> ServerFacts | None:
+        """Return what is known of a name, by the list or by what came after it."""
+        note = self._notes.get(name)
+        return self._listed.get(name) if note is None or self._is_outdated(note, name) else note.server
+
+    def _is_outdated(self, note: _Note, name: str) -> bool:
+        return self._listed_at is not None and note.at < self._listed_at and name in self._listed
 
     def _fresh(self, name: str) -> ServerFacts | None:
         made = self._made.get(name)
@@ -154,8 +153,7 @@ class ServerList:
         note = self._notes.get(name)
         if note is None or self._elapsed() - note.at >= LISTED_FOR_SECONDS:
             return None
-        is_older = self._listed_at is not None and note.at < self._listed_at
-        return None if is_older and name in self._listed else note
+        return None if self._is_outdated(note, name) else note
 
     def _note(self, name: str, server: ServerFacts | None) -> None:
         self._notes.pop(name, None)

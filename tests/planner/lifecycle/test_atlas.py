@@ -147,7 +147,12 @@ def test_the_reasons_of_a_cancel_are_those_under_which_it_is_carried_out():
 def test_waits_tell_until_when_and_what_comes_then():
     """Source: design §5."""
     boot = line(REQUEST, "Provisioning", "ServerBoot")
-    assert (boot.kind, boot.deadlines, boot.then) == ("wait", ("`provisioningDeadline`",), ("ProvisioningTimeout",))
+    assert boot.kind == "wait"
+    assert boot.deadlines == (
+        "`provisioningDeadline`",
+        "2 times `provisioningTimeout` after `provisioningDeadline`",
+    )
+    assert set(boot.then) == {"ProvisioningTimeout", "ServerBoot"}, "one that its provider works on gets more time"
     node = line(REQUEST, "Provisioning", "NodeReady")
     assert set(node.deadlines) == {"`joinDeadline`", "1m after `registeredAt`"}
     assert set(node.then) == {"JoinTimeout", "PodsBound", "NotReady"}
@@ -183,6 +188,13 @@ def test_sentences_read_for_all_cases():
     )
     assert line(REMOVAL, "Pending", "NotEmpty", "cancel_removal").messages == (
         "<occupant count> pods are on the node or on their way to it: <occupants>",
+    )
+    assert line(REQUEST, "Provisioning", "ServerBroken", "give_up").messages == (
+        "The provider says that the server will not run: <server problem>",
+        "The provider says that the server will not run",
+    )
+    assert line(REQUEST, "Pending", "BuyingPaused", "mark_unmet").messages == (
+        "Nothing of its class is bought until then: <pause message>",
     )
     assert not [message for one in lines_of(REQUEST) for message in one.messages if re.search("[0-9]", message)]
 

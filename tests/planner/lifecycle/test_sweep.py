@@ -28,7 +28,16 @@ from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Wait
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 TIMES = (None, NOW - timedelta(seconds=90), NOW, NOW + timedelta(seconds=90))
-SERVERS = (ServerSeen.UNKNOWN, ServerSeen.ABSENT, ServerSeen.FOREIGN, ServerSeen.RUNNING, ServerSeen.BROKEN)
+SERVERS = (
+    (ServerSeen.UNKNOWN, False),
+    (ServerSeen.ABSENT, False),
+    (ServerSeen.FOREIGN, False),
+    (ServerSeen.CREATING, False),
+    (ServerSeen.CREATING, True),
+    (ServerSeen.RUNNING, False),
+    (ServerSeen.BROKEN, False),
+)
+"""What is seen of the server, and whether the provider works on it."""
 NODES = (
     None,
     NodeSeen(name="a", ready=False, unregistered=True),
@@ -72,6 +81,13 @@ def check_request(seen):
     if effect == RequestEffect.GIVE_UP and step.reason in request.TIMEOUTS and phase is RequestPhase.PROVISIONING:
         assert seen.node is None or not seen.node.ready, "a Ready Node wins over a time-out"
         assert not (seen.node and seen.bound), "a bound pod wins over a time-out"
+    deadline = seen.status.provisioning_deadline
+    if step.reason == request.PROVISIONING_TIMEOUT and phase is RequestPhase.PROVISIONING and seen.server_progresses:
+        is_over = deadline is None or deadline + 2 * seen.timings.provisioning_timeout <= NOW
+        assert is_over or seen.server is not ServerSeen.CREATING, "a server that its provider works on would go"
+    if step.reason == "ServerBoot":
+        assert deadline is not None
+        assert deadline + 2 * seen.timings.provisioning_timeout > NOW, "a slow server is waited for without an end"
 
 
 def check_removal(seen, decision):
@@ -129,7 +145,7 @@ def _is_tainted(seen):
 
 
 def test_all_observations_of_a_request():
-    for phase, deleting, server, node, asked_at, deadline in product(
+    for phase, deleting, (server, progresses), node, asked_at, deadline in product(
         RequestPhase, (False, True), SERVERS, NODES, TIMES[:3], TIMES[1:]
     ):
         for registered_at, released_at, running_at in product(TIMES[:2], TIMES[:2], TIMES[:2]):
@@ -150,6 +166,7 @@ def test_all_observations_of_a_request():
                         status=status,
                         deleting=deleting,
                         server=server,
+                        server_progresses=progresses,
                         node=node,
                         seats=1,
                         awaited=awaited,
@@ -258,12 +275,16 @@ requests = st.builds(
         expires_at=times,
     ),
     server=st.sampled_from(ServerSeen),
+    server_progresses=st.booleans(),
+    server_problem=texts,
     node=nodes,
     seats=counts,
     awaited=counts,
     untolerated=counts,
     bound=counts,
     offering_unavailable_until=times,
+    buying_paused_until=times,
+    pause_message=texts,
 )
 removals = st.builds(
     RemovalSeen,

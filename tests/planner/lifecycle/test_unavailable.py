@@ -1,10 +1,20 @@
-"""The memory of misses: one per wait counts, each doubles the wait, and it fades. Source: design §4, Unmet."""
+"""The memory of misses and refusals: one per wait counts, each doubles it, and it fades. Source: design §4, Unmet."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from planner.lifecycle.unavailable import LONGEST, REMEMBERED_FOR, unavailable_until, with_miss, with_success
+from planner.lifecycle.unavailable import (
+    FIRST_PAUSE,
+    LONGEST,
+    REMEMBERED_FOR,
+    after_success,
+    pause_in_force,
+    unavailable_until,
+    with_miss,
+    with_refusal,
+    with_success,
+)
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 TTL = timedelta(seconds=120)
@@ -87,3 +97,54 @@ def test_a_success_ends_the_memory_of_misses_from_before_its_call(asked_after, l
 
 def test_a_success_of_another_offering_changes_nothing():
     assert with_success(missed(NOW), "cx22", "nbg1", asked_at=NOW) == missed(NOW)
+
+
+def refused(*times):
+    pause = None
+    for at in times:
+        pause = with_refusal(pause, f"refused at {at:%M:%S}", now=at)
+    return pause
+
+
+def test_a_first_refusal_pauses_for_five_minutes():
+    pause = refused(NOW)
+    assert (pause.failures, pause.last_failure_at, pause.until) == (1, NOW, NOW + timedelta(minutes=5))
+    assert pause.message == "refused at 00:00"
+
+
+def test_each_further_refusal_doubles_the_pause_up_to_an_hour():
+    at, waits = NOW, []
+    pause = None
+    for _ in range(7):
+        pause = with_refusal(pause, "no more", now=at)
+        waits.append((pause.until - at) // timedelta(minutes=1))
+        at = pause.until
+    assert waits == [5, 10, 20, 40, 60, 60, 60]
+    assert pause.failures == 7
+
+
+def test_a_refusal_within_the_pause_does_not_count():
+    pause = refused(NOW, NOW + FIRST_PAUSE / 2)
+    assert (pause.failures, pause.until) == (1, NOW + FIRST_PAUSE)
+    assert pause.last_failure_at == NOW + FIRST_PAUSE / 2
+
+
+def test_a_refusal_long_after_the_last_pause_begins_anew():
+    assert refused(NOW, NOW + FIRST_PAUSE + REMEMBERED_FOR).failures == 1
+    late = refused(NOW, NOW + FIRST_PAUSE + REMEMBERED_FOR - timedelta(seconds=1))
+    assert (late.failures, late.until - late.last_failure_at) == (2, 2 * FIRST_PAUSE)
+    assert late.message == "refused at 04:59"
+
+
+def test_a_pause_is_over_from_its_moment_on():
+    pause = refused(NOW)
+    assert pause_in_force(pause, pause.until - timedelta(microseconds=1)) == pause
+    assert pause_in_force(pause, pause.until) is None
+    assert pause_in_force(None, NOW) is None
+
+
+def test_only_a_server_that_was_asked_for_after_the_pause_ends_the_memory_of_it():
+    pause = refused(NOW)
+    assert after_success(pause, asked_at=pause.until - timedelta(seconds=1)) == pause
+    assert after_success(pause, asked_at=pause.until) is None
+    assert after_success(None, asked_at=NOW) is None

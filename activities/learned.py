@@ -1,0 +1,47 @@
+"""Writes what Nodes turned out to have for pods into the status of their class."""
+
+import logging
+
+from activities.class_status import change_class_status
+from activities.cluster import Object
+from activities.errors import GrowthError
+from activities.ports import Ports
+from activities.requests_as_planned import find_offering, has_changed, has_ready_node
+from activities.requests_look import RequestSight
+from api.v1alpha1.node_class_status import NodeClassStatus
+from planner.json_part import FieldError, Part
+from planner.learned_allocatable import learned
+
+log = logging.getLogger(__name__)
+
+
+async def note_allocatable(ports: Ports, sight: RequestSight) -> None:
+    """Record what the request's Node has for pods, if it is Ready and its class does not state that exactly.
+
+    Never raises: a machine that came must not wait for a note about the next one.
+    """
+    if not has_ready_node(sight):
+        return
+    try:
+        await _write(ports, sight)
+    except (GrowthError, FieldError) as error:
+        log.warning("what Node %s has for pods was not noted: %s", sight.record.name, error)
+
+
+async def _write(ports: Ports, sight: RequestSight) -> None:
+    request = sight.record.model
+    spec = request.spec
+    allocatable = Part(sight.node).part("status").amounts("allocatable")
+
+    def learnt(node_class: Object, status: NodeClassStatus) -> NodeClassStatus:
+        if has_changed(request.status.class_generation, node_class["metadata"].get("generation")):
+            # What the kubelet keeps may have changed: this Node says nothing of the next one.
+            return status
+        offering = find_offering(ports, node_class, spec)
+        image = None if offering is None else ports.providers[spec.class_ref.kind].image(node_class, offering)
+        if offering is None or image is None:
+            return status
+        entries = learned(status.learned, offering.server_type, image, allocatable, ports.now())
+        return status.model_copy(update={"learned": entries})
+
+    await change_class_status(ports, spec.class_ref, learnt)
