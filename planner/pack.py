@@ -3,10 +3,10 @@
 It is a fallback and a first answer for any better packer behind the same seat (`planner.packing.Packer`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from planner.arena import Arena, Counts
+from planner.arena import Arena
 from planner.coarse import MOST_CLASSES, by_nearest
 from planner.construct import Taste, Work, by_loss, by_number, by_type
 from planner.exact import MOST_PODS, cheapest_sharing
@@ -43,8 +43,18 @@ def pack(problem: PackingProblem) -> Packing:
     if not problem.groups:
         return Packing()
     arena = Arena(problem)
+    best = _packed(arena, without_paid_first=True)
+    if all(arena.paid_bins) or not any(arena.paid_bins[i] for i in best.unplaced):
+        return best
+    # Limits leave out pods for which machines could be bought: perhaps of a higher tier than those that came first.
+    other = _packed(arena, without_paid_first=False)
+    return min(best, other, key=lambda one: _missing(arena, one.unplaced))
+
+
+def _packed(arena: Arena, *, without_paid_first: bool) -> Packing:
+    problem = arena.problem
     start = Work(list(arena.counts), list(problem.limits), [])
-    fill_free(arena, start)
+    fill_free(arena, start, without_paid_first=without_paid_first)
     if not any(n and arena.paid_bins[i] for i, n in enumerate(start.left)):
         return Packing(tuple(start.nodes), {i: n for i, n in enumerate(start.left) if n})
     if sum(map(bool, start.left)) > MOST_CLASSES:
@@ -103,8 +113,12 @@ def _built(arena: Arena, start: Work, fine: Prices) -> Work:
 
 def _score(arena: Arena, work: Work) -> tuple[tuple[tuple[int, int], ...], int, int]:
     """Return what makes one answer better than another, the smaller the better."""
-    missing: Counts = {}
-    for i, n in enumerate(work.left):
-        missing[arena.tier[i]] = missing.get(arena.tier[i], 0) + n
-    by_tier = tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True))
-    return by_tier, arena.cost(work.nodes), len(work.nodes)
+    return _missing(arena, dict(enumerate(work.left))), arena.cost(work.nodes), len(work.nodes)
+
+
+def _missing(arena: Arena, left: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    """Return how many pods of each tier have no place, the highest tier first."""
+    missing = dict.fromkeys(sorted(set(arena.tier), reverse=True), 0)
+    for i, n in left.items():
+        missing[arena.tier[i]] += n
+    return tuple((-tier, n) for tier, n in missing.items())

@@ -198,3 +198,17 @@ def test_shuffled_groups_cost_about_the_same():
     )
     one, other = cost(given, judged(given)[0]), cost(mixed, judged(mixed)[0])
     assert abs(one - other) <= 0.05 * one
+
+
+def test_a_pod_that_only_a_free_machine_holds_gets_it_before_those_that_a_machine_can_be_bought_for():
+    groups = (Group((7,), 1, frozenset({0})), Group((2,), 1, frozenset({0, 1}), tier=5))
+    packing = pack(PackingProblem(groups, (Bin((8,), 0, (0,)), Bin((4,), 100)), (1,)))
+    assert {node.bin: dict(node.counts) for node in packing.nodes} == {0: {0: 1}, 1: {1: 1}}
+    assert not packing.unplaced
+
+
+def test_where_nothing_may_be_bought_the_higher_tier_gets_the_free_machine():
+    groups = (Group((7,), 1, frozenset({0})), Group((2,), 1, frozenset({0, 1}), tier=5))
+    packing = pack(PackingProblem(groups, (Bin((8,), 0, (0,)), Bin((4,), 100, (1,))), (1, 0)))
+    assert {node.bin: dict(node.counts) for node in packing.nodes} == {0: {1: 1}}
+    assert packing.unplaced == {0: 1}

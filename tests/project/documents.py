@@ -14,7 +14,11 @@ from api.keys import API_VERSION
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WALKED: Final = MappingProxyType(
-    {"README.md": "tests/e2e/test_readme.py", "docs/operations.md": "tests/e2e/test_operations.py"}
+    {
+        "README.md": "tests/e2e/test_readme.py",
+        "docs/operations.md": "tests/e2e/test_operations.py",
+        "docs/hetzner.md": "tests/e2e/test_hetzner_document.py",
+    }
 )
 """Documents whose commands on a cluster a test runs in their order. Other documents may repeat those and no others."""
 ELSEWHERE: Final = MappingProxyType(
@@ -26,7 +30,7 @@ ELSEWHERE: Final = MappingProxyType(
 """Commands that no test of the documents runs as they stand, by how they begin, each with the reason."""
 
 _ON_A_CLUSTER: Final = re.compile(
-    r"\b(kubectl|curl)\b(?! kustomize)|\bgrowth (run|status|why|requests|removals|purge)\b", re.ASCII
+    r"\b(kubectl|curl)\b(?! kustomize)|\bgrowth (run|status|why|requests|removals|purge|catalogue(?! -f))\b", re.ASCII
 )
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)

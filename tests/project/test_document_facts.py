@@ -11,6 +11,7 @@ from activities import garbage
 from api import keys
 from api.duration import format_duration
 from api.reading import read
+from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
@@ -30,7 +31,9 @@ from workflows import policies
 
 CONCEPTS = (ROOT / "docs" / "concepts.md").read_text()
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
-MODELS = {model.__name__: model for model in (NodePool, KwokNodeClass, NodeRequest, NodeRemovalRequest)}
+MODELS = {
+    model.__name__: model for model in (NodePool, HetznerNodeClass, KwokNodeClass, NodeRequest, NodeRemovalRequest)
+}
 OWN_KEYS = {
     value
     for name, value in vars(keys).items()
@@ -83,7 +86,7 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
     code = "\n".join(path.read_text() for path in (ROOT / "planner").rglob("*.py"))
     reasons = set(re.findall(r"Reason\(\s*\"([A-Z]\w+)\"", code))
     assert len(reasons) >= 10
-    assert set(rows(OPERATIONS, r"[A-Z][a-z]\w+")) == {*reasons, SPREAD, APART, NEAR, WAITS}
+    assert set(rows(OPERATIONS, r"[A-Z][a-z]\w+")) == {*reasons, SPREAD, APART, NEAR, WAITS, request.BUYING_PAUSED}
 
 
 def test_everything_that_blocks_a_drain_is_told():
