@@ -32,6 +32,7 @@ test: .venv/dev.stamp ## unit, property, golden, workflow, replay and simulation
 
 simulate: .venv/run.stamp ## 1,000 random histories with faults of every kind, then faults planted in the code
 	$(BIN)/python -m simulator.campaign --seeds 1000
+	$(BIN)/python -m simulator.campaign --provider hetzner --seeds 150
 	$(BIN)/python -m simulator.campaign --mutations
 
 # One control plane for all of them: in the order written, what fails can be repeated.

@@ -16,6 +16,7 @@ from api.keys import (
     LABEL_REQUEST_UID,
     TAINT_RESERVED,
     TAINT_SCALE_DOWN,
+    TAINT_UNINITIALIZED,
     TAINT_UNREGISTERED,
 )
 from planner.lifecycle.seen import NodeSeen
@@ -58,7 +59,8 @@ def see_node(node: Object, request: str) -> NodeSeen:
     metadata = node["metadata"]
     return NodeSeen(
         name=metadata["name"],
-        ready=is_ready(node),
+        # Its controller's own taint keeps all pods off until it has looked at the machine.
+        ready=is_ready(node) and not has_taint(node, TAINT_UNINITIALIZED),
         unregistered=has_taint(node, TAINT_UNREGISTERED),
         reserved=has_taint(node, TAINT_RESERVED, request),
         scale_down=has_taint(node, TAINT_SCALE_DOWN),

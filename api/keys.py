@@ -48,6 +48,8 @@ ANNOTATION_DECISION: Final = "growth.dev/decision"
 ANNOTATION_DECISION_REASON: Final = "growth.dev/decision-reason"
 """Why, beside the decision."""
 
+TAINT_UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
+"""On a Node that a cloud-controller-manager has not looked at yet. Source: Kubernetes "Well-Known Taints"."""
 LABEL_HOSTNAME: Final = "kubernetes.io/hostname"
 LABEL_ARCH: Final = "kubernetes.io/arch"
 LABEL_OS: Final = "kubernetes.io/os"

@@ -37,6 +37,7 @@ from planner.supply import Place, places
 from planner.topology.census import Census, census
 from planner.topology.question import Ceilings
 from planner.topology.sought import sought
+from planner.topology.told import WAITS
 from planner.volumes import resolve
 from planner.wake import wake_at
 
@@ -208,9 +209,12 @@ def _why(
 ) -> tuple[Reason, ...]:
     miss = assembly.split.misses.get(i)
     if miss is not None:
+        told = Reason(miss.code, miss.message)
+        if miss.code == WAITS:
+            return (told,)
         # A rule about other pods may have closed no more than the machines that are there.
         held_up = [why for name in assembly.asks[i].pools if (why := offers[name].obstacle) is not None]
-        return (*held_up, Reason(miss.code, miss.message))
+        return (*held_up, told)
     return why_unplaced(assembly.asks[i], offers, room, partial(raised.told, i))
 
 

@@ -74,6 +74,11 @@ class Connection:
         self._writes = 0
         self._on_the_way: set[asyncio.Task[None]] = set()
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether no call gets through any more."""
+        return self._is_cut
+
     def cut(self) -> None:
         """Let no further call through: whatever the client still tries while it dies has no effect."""
         self._is_cut = True

@@ -5,13 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from activities.cluster import (
-    CONFIG_MAPS,
-    NODE_REQUESTS,
-    PODS,
-    Object,
-    WatchEvent,
-)
+from activities.cluster import NODE_REQUESTS, PODS, Object, WatchEvent
 from activities.ports import Ports
 from planner.lifecycle.step import Decision
 from simulator.changes import follow
@@ -43,6 +37,7 @@ class Simulation:
         most_servers: bound for the oracle.
         losses: share of the worker's calls to the API server that get no answer, unless a start says otherwise.
         longest_binding: how long the scheduler may take for one.
+        make_world: makes the world.
     """
 
     def __init__(
@@ -54,6 +49,7 @@ class Simulation:
         most_servers: int,
         losses: float,
         longest_binding: timedelta,
+        make_world: Callable[..., World] = World,
     ) -> None:
         self._losses = losses
         self._seed = seed
@@ -69,7 +65,7 @@ class Simulation:
         """Sees each pod that a worker lets end, of every incarnation from now on."""
         self.alive: list[Incarnation] = []
         """Workers that live, the oldest first."""
-        self.world = World(now=clock.now, seed=seed, longest_binding=longest_binding)
+        self.world = make_world(now=clock.now, seed=seed, longest_binding=longest_binding)
         self.oracle = Oracle(most_servers)
         self.log: list[str] = []
 
@@ -79,7 +75,7 @@ class Simulation:
             self.world.run(),
             follow(self.world.cluster, PODS, self._note_pod),
             follow(self.world.cluster, NODE_REQUESTS, self.oracle.note_request),
-            follow(self.world.cluster, CONFIG_MAPS, lambda _: self._servers_changed.set()),
+            self.world.follow_servers(self._servers_changed.set),
             self._note_servers(),
         )
         return [self._group.create_task(watch) for watch in watches]
@@ -98,7 +94,7 @@ class Simulation:
             memory=memory,
             pod_ends=self.pod_ends,
         )
-        life.task = self._group.create_task(life.driver.run())
+        life.task = self._group.create_task(life.run())
         self.alive.append(life)
         self.tell("worker", f"incarnation {self._lives} begins")
         return life
@@ -215,6 +211,7 @@ def simulate(
     losses: float = 0.0,
     longest_binding: timedelta = _AT_ONCE,
     has_worker: bool = True,
+    make_world: Callable[..., World] = World,
 ) -> Simulation:
     """Let `story` happen to a world that holds `objects`, and return the simulation with its log.
 
@@ -234,6 +231,7 @@ def simulate(
                 most_servers=most_servers,
                 losses=losses,
                 longest_binding=longest_binding,
+                make_world=make_world,
             )
             await simulation.world.apply(*objects)
             tasks = simulation.begin()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS, Object
 from activities.providers.base import Server
 from simulator.pod_request import occupies
-from simulator.world import CLUSTER_NAME, World
+from simulator.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ async def look(world: World) -> View:
         nodes=_by_name(cluster.peek(NODES)),
         requests=_by_name(cluster.peek(NODE_REQUESTS)),
         removals=_by_name(cluster.peek(NODE_REMOVAL_REQUESTS)),
-        servers={s.name: s for s in await world.provider.list(CLUSTER_NAME)},
+        servers={s.name: s for s in await world.servers()},
     )
 
 

@@ -4,26 +4,30 @@ It runs on any event loop: in virtual time for tests, on the wall clock for the 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final
+from typing import ClassVar, Final
 
 from activities.cluster import (
     CONFIG_MAPS,
     DAEMON_SETS,
     KWOK_NODE_CLASSES,
+    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
     NODES,
     PODS,
+    SECRETS,
     Cluster,
     Object,
     Resource,
 )
-from activities.ports import Ports, Reader, in_place
+from activities.ports import Compute, Ports, Reader, in_place
+from activities.providers.base import Provider, Server
 from activities.providers.kwok import KwokProvider
+from simulator.changes import follow
 from simulator.cluster import MemoryCluster
 from simulator.history import Change
 from simulator.kubelet import Kubelet
@@ -32,7 +36,7 @@ from simulator.workloads import Daemons, Workloads
 
 NAMESPACE: Final = "growth-system"
 CLUSTER_NAME: Final = "simulated"
-_OURS: Final = (NODE_POOLS, KWOK_NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+_OURS: Final = (NODE_POOLS, *NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 _MOVING: Final = (PODS, NODES, DAEMON_SETS, CONFIG_MAPS, KWOK_NODE_CLASSES)
 """What controllers react to."""
 _AT_ONCE: Final = timedelta()
@@ -47,13 +51,16 @@ class Restless(Exception):
 
 
 class World:
-    """The simulated cluster.
+    """The simulated cluster, whose servers are KWOK's.
 
     Args:
         now: the time, UTC.
         seed: decides the scheduler's ties.
         longest_binding: how long the scheduler may take from its choice to the binding.
     """
+
+    node_classes: ClassVar[Resource] = KWOK_NODE_CLASSES
+    """The kind of node class that there is."""
 
     def __init__(self, *, now: Callable[[], datetime], seed: int, longest_binding: timedelta = _AT_ONCE) -> None:
         self._now = now
@@ -68,28 +75,44 @@ class World:
         self._boot_ends_at: datetime | None = None
 
     async def apply(self, *objects: Object) -> None:
-        """Create pools, classes and DaemonSets.
+        """Create pools, classes, DaemonSets and Secrets.
 
         Raises:
             KeyError: an object of another kind.
         """
-        resources: dict[str, Resource] = {r.kind: r for r in (NODE_POOLS, KWOK_NODE_CLASSES, DAEMON_SETS)}
+        resources: dict[str, Resource] = {r.kind: r for r in (NODE_POOLS, *NODE_CLASSES, DAEMON_SETS, SECRETS)}
         for item in objects:
-            await self.cluster.create(resources[item["kind"]], item)
+            await self.cluster.create(resources[item["kind"]], item, namespace=item["metadata"].get("namespace"))
 
-    def ports(self, cluster: Cluster, reader: Reader) -> Ports:
-        """Return what activities need to work on this world, over a client's own connection and cache."""
-        provider = KwokProvider(cluster, NAMESPACE, self._now)
+    def ports(
+        self, cluster: Cluster, reader: Reader, *, now: Callable[[], datetime] | None = None, call: Compute = in_place
+    ) -> Ports:
+        """Return what activities need to work on this world.
+
+        Args:
+            cluster: a client's own connection.
+            reader: its cache.
+            now: its clock; without it, the true time.
+            call: makes its calls to a provider that is no part of the cluster.
+        """
         return Ports(
             cluster=cluster,
             reader=reader,
-            providers={provider.class_kind: provider},
-            now=self._now,
+            providers=self._providers(cluster, now or self._now, call),
+            now=now or self._now,
             cluster_name=CLUSTER_NAME,
             namespace=NAMESPACE,
             elapsed=lambda: asyncio.get_running_loop().time(),
             compute=in_place,
         )
+
+    async def servers(self) -> list[Server]:
+        """Return the servers of this cluster that exist."""
+        return await self.provider.list(CLUSTER_NAME)
+
+    async def follow_servers(self, note: Callable[[], None]) -> None:
+        """Call `note` whenever servers have changed, until cancelled."""
+        await follow(self.cluster, CONFIG_MAPS, lambda _: note())
 
     def wake(self) -> None:
         """Let the controllers look now: something outside the cluster changed, such as a workload's replicas."""
@@ -97,8 +120,8 @@ class World:
 
     async def step(self) -> bool:
         """Let each controller look once and return whether one of them changed anything."""
-        self._boot_ends_at = await self.provider.boot()
         changes = [
+            await self._boot(),
             await self.workloads.step(),
             await self._daemons.step(),
             await self._kubelet.step(),
@@ -127,6 +150,15 @@ class World:
                 async with asyncio.timeout(self._rests_for()):
                     await self._changed.wait()
             await asyncio.sleep(_REACTS_AFTER_SECONDS)
+
+    async def _boot(self) -> bool:
+        """Let servers boot and join, and return whether that changed anything that others did not notice."""
+        self._boot_ends_at = await self.provider.boot()
+        return False
+
+    def _providers(self, cluster: Cluster, _now: Callable[[], datetime], _call: Compute) -> Mapping[str, Provider]:
+        provider = KwokProvider(cluster, NAMESPACE, self._now)
+        return {provider.class_kind: provider}
 
     def _note(self, resource: Resource, _change: Change) -> None:
         if resource in _MOVING:

@@ -30,7 +30,9 @@ class _Inbound(ActivityInboundInterceptor):
         try:
             return await super().execute_activity(input)
         except GrowthError as error:
-            log.warning(
+            # One call too many comes by itself whenever much is wanted.
+            tell = log.info if isinstance(error, RateLimited) else log.warning
+            tell(
                 "activity failed",
                 activity=info.activity_type,
                 workflow_id=info.workflow_id,

@@ -10,7 +10,7 @@ import time
 from typing import Final
 
 from simulator.campaign.campaign import Tally, catches, run
-from simulator.campaign.history import play
+from simulator.campaign.history import PROVIDERS, play
 
 _TELL_EVERY: Final = 50
 
@@ -21,33 +21,36 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1000, help="how many histories (default 1000)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default 0)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
+    parser.add_argument("--provider", choices=PROVIDERS, default="kwok", help="whose servers (default kwok)")
     parser.add_argument("--mutations", action="store_true", help="plant faults in the code and see them found")
     given = parser.parse_args()
     if given.mutations:
         return _mutations(given.jobs, given.first)
     if given.seeds == 1:
-        return _one(given.first)
-    return _many(range(given.first, given.first + given.seeds), given.jobs)
+        return _one(given.first, given.provider)
+    return _many(range(given.first, given.first + given.seeds), given.jobs, given.provider)
 
 
-def _one(seed: int) -> int:
-    outcome = play(seed)
+def _one(seed: int, provider: str) -> int:
+    outcome = play(seed, provider)
     _tell("\n".join(outcome.log))
     _tell("\n".join(f"WRONG: {what}" for what in outcome.wrong) or "nothing was wrong")
     return int(bool(outcome.wrong))
 
 
-def _many(seeds: range, jobs: int) -> int:
+def _many(seeds: range, jobs: int, provider: str) -> int:
     began = time.monotonic()
     tally = Tally()
-    for verdict in run(seeds, jobs=jobs):
+    for verdict in run(seeds, jobs=jobs, provider=provider):
         tally.add(verdict)
         if verdict.wrong:
             _tell(f"seed {verdict.seed}: {verdict.wrong[0]}")
-            _tell(f"  repeat it: python -m simulator.campaign --seeds 1 --first {verdict.seed}")
+            which = "" if provider == "kwok" else f" --provider {provider}"
+            _tell(f"  repeat it: python -m simulator.campaign{which} --seeds 1 --first {verdict.seed}")
         if tally.seeds % _TELL_EVERY == 0:
             _tell(f"{tally.seeds} of {len(seeds)} histories, {len(tally.failed)} wrong, {_since(began):.0f} s")
     _tell(tally.table())
+    _tell(f"{tally.calls_per_server():.1f} calls to the provider for each server")
     took = _since(began)
     _tell(
         f"{tally.seeds} histories of {tally.seconds / 3600:.0f} simulated hours in {took:.0f} s "

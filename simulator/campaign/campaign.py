@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from simulator.campaign.hetzner_mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
 from simulator.campaign.mutations import MUTATIONS, Mutation, planted
 
+ALL_MUTATIONS: Final = (*MUTATIONS, *HETZNER_MUTATIONS)
 _AT_ONCE: Final = 4
 """Seeds that a process is handed at once."""
 
@@ -25,10 +27,10 @@ class Verdict:
     seconds: float
 
 
-def judge(seed: int) -> Verdict:
+def judge(seed: int, provider: str = "kwok") -> Verdict:
     """Play one history and return what came of it; what breaks it is wrong with it."""
     try:
-        outcome = play(seed)
+        outcome = play(seed, provider)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this seed's finding
         return Verdict(seed, tuple(traceback.format_exception_only(_cause(error))), Counter(), 0.0)
     return Verdict(seed, outcome.wrong, outcome.counts, outcome.seconds)
@@ -40,13 +42,13 @@ def _cause(error: BaseException) -> BaseException:
     return error
 
 
-def run(seeds: range, *, jobs: int) -> Iterator[Verdict]:
+def run(seeds: range, *, jobs: int, provider: str = "kwok") -> Iterator[Verdict]:
     """Yield the verdict on every seed, in the order of seeds."""
     if jobs == 1:
-        yield from map(judge, seeds)
+        yield from (judge(seed, provider) for seed in seeds)
         return
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        yield from pool.imap(judge, seeds, chunksize=_AT_ONCE)
+        yield from pool.imap(partial(judge, provider=provider), seeds, chunksize=_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +66,23 @@ def catch(mutation: Mutation, first: int = 0) -> Catch:
     """Plant the fault and play histories until one goes wrong, or `mutation.within` are played."""
     with planted(mutation):
         for number in range(mutation.within):
-            verdict = judge(first + number)
+            verdict = judge(first + number, mutation.provider)
             if verdict.wrong:
                 return Catch(mutation, number + 1, verdict.wrong[0])
     return Catch(mutation, mutation.within, "")
 
 
 def catches(*, jobs: int, first: int = 0) -> Iterator[Catch]:
-    """Yield what came of each planted fault, in the order of `MUTATIONS`."""
+    """Yield what came of each planted fault, in the order of `ALL_MUTATIONS`."""
     if jobs == 1:
-        yield from (_catch_at(first, index) for index in range(len(MUTATIONS)))
+        yield from (_catch_at(first, index) for index in range(len(ALL_MUTATIONS)))
         return
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        yield from pool.imap(partial(_catch_at, first), range(len(MUTATIONS)))
+        yield from pool.imap(partial(_catch_at, first), range(len(ALL_MUTATIONS)))
 
 
 def _catch_at(first: int, index: int) -> Catch:
-    return catch(MUTATIONS[index], first)
+    return catch(ALL_MUTATIONS[index], first)
 
 
 @dataclass(slots=True)
@@ -104,6 +106,11 @@ class Tally:
         self.histories.update(what for what, number in verdict.counts.items() if number)
         if verdict.wrong:
             self.failed.append(verdict)
+
+    def calls_per_server(self) -> float:
+        """Return how many calls about servers were made for each server that was bought."""
+        calls = sum(number for what, number in self.counts.items() if what.startswith("call: "))
+        return calls / max(1, self.counts["servers bought"])
 
     def table(self) -> str:
         """Return how often what happened, for people."""

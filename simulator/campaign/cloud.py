@@ -5,7 +5,6 @@ decided by a seed. One `Cloud` serves all workers; each has a `CloudClient` of i
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from enum import StrEnum
@@ -28,7 +27,9 @@ from activities.writes import escape
 from api.keys import LABEL_CLUSTER, LABEL_KWOK_SERVER
 from api.timestamp import format_timestamp
 from planner.offering import Offering
+from simulator.campaign.side import Side
 from simulator.clock import START
+from simulator.store import Observer
 from simulator.world import NAMESPACE, World
 
 _MANAGED: Final = f"/metadata/annotations/{escape('kwok.x-k8s.io/node')}"
@@ -66,7 +67,7 @@ _REFUSALS: Final = {
 }
 
 
-class Cloud:
+class Cloud(Side):
     """The provider's side: its servers, what is wrong with it, and what it was asked.
 
     Args:
@@ -76,6 +77,9 @@ class Cloud:
         spawn: runs late effects.
     """
 
+    most_per_request = 2
+    """One, and one more by a write to the provider's records that took effect seconds after it was given up."""
+
     def __init__(
         self,
         world: World,
@@ -84,22 +88,16 @@ class Cloud:
         seconds: Callable[[], float],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
+        super().__init__()
         self.world = world
         self.random = random
         self._spawn = spawn
-        self.calls: Counter[str] = Counter()
-        """How often workers called, by verb."""
-        self.met: Counter[Trouble] = Counter()
-        """How often a call met a trouble."""
-        self.lost: set[str] = set()
-        """Servers that went without a worker's call: behind our back, or by an effect that was lost."""
-        self.foreign: set[str] = set()
-        """Servers of another cluster at this provider."""
-        self.late: Counter[str] = Counter()
-        """Create calls that take effect when they were given up long ago, by the server's name."""
         self._seconds = seconds
         self._until: dict[Trouble, float] = {}
         self._sold_out = ""
+
+    def observe(self, observer: Observer) -> None:
+        """Do nothing: all records are objects of the cluster."""
 
     def worsen(self, trouble: Trouble, lasts_seconds: float, *, server_type: str = "") -> None:
         """Let a trouble begin; `server_type` is the one that is sold out."""

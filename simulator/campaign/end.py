@@ -8,6 +8,7 @@ from activities.errors import BudgetExhausted
 from api.keys import LABEL_ABANDONED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from simulator.budgets import POD_DISRUPTION_BUDGETS, check_budgets
 from simulator.campaign.leaving import Leaving, must_stay
+from simulator.campaign.side import Side
 from simulator.campaign.witness import Witness, is_ours, labels_of, phase_of
 from simulator.fit import Host, misfit
 from simulator.pod_request import occupies
@@ -22,13 +23,13 @@ class End:
     Args:
         sim: the simulation.
         witness: what happened.
-        foreign: servers of another cluster.
+        cloud: knows what is of others.
     """
 
-    def __init__(self, sim: Simulation, witness: Witness, foreign: set[str]) -> None:
+    def __init__(self, sim: Simulation, witness: Witness, cloud: Side) -> None:
         self._sim = sim
         self._witness = witness
-        self._foreign = foreign
+        self._cloud = cloud
 
     def unserved(self) -> list[str]:
         """Return what is wrong while the load is as wanted: pods that wait although they could be served."""
@@ -66,10 +67,13 @@ class End:
         ours = {name for name, record in witness.servers.items() if is_ours(record)}
         abandoned = {name for name, record in witness.servers.items() if LABEL_ABANDONED in labels_of(record)}
         wrong += [f"server {name} is an orphan" for name in self.orphans()]
-        wrong += [f"node {name} has no server" for name in sorted(set(witness.nodes) - ours - abandoned)]
+        others = self._cloud.foreign_nodes
+        wrong += [f"node {name} has no server" for name in sorted(set(witness.nodes) - ours - abandoned - others)]
         wrong += [
-            f"the server {name} of another cluster is gone" for name in sorted(self._foreign - set(witness.servers))
+            f"the server {name} of another cluster is gone"
+            for name in sorted(self._cloud.foreign - set(witness.servers))
         ]
+        wrong += [f"the foreign node {name} is gone" for name in sorted(others - set(witness.nodes) - witness.bereft)]
         return wrong
 
     def drains(self, leaving: Leaving, *, with_blocked: bool) -> list[str]:

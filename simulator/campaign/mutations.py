@@ -38,6 +38,8 @@ class Mutation:
     changes: Callable[[], list[Change]]
     within: int = 10
     """Seeds among which at least one finds it."""
+    provider: str = "kwok"
+    """That these histories are played with."""
 
 
 @contextmanager

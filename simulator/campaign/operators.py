@@ -8,7 +8,6 @@ from activities.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODES, Object,
 from activities.errors import NotFound
 from activities.writes import set_field
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_MACHINES, ANNOTATION_DO_NOT_REMOVE, LABEL_POOL
-from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.campaign.scenario import Scenario
@@ -69,7 +68,7 @@ class Operators:
             pool=labels[LABEL_POOL],
             server_type=record["data"]["serverType"],
             location=record["data"]["location"],
-            class_ref=ClassRef(),
+            class_ref=self._scenario.class_ref,
             reason=BY_HAND,
         )
         await self._cluster.create(NODE_REMOVAL_REQUESTS, {"metadata": {"name": name}, "spec": spec.to_json()})
@@ -91,13 +90,14 @@ class Operators:
         spec = pool["spec"]
         most = self._random.randint(2, 8)
         least = min(most, self._random.choice([0, 0, 1, 2]))
+        cheapest, *others = self._scenario.types
         change = self._random.choice(
             [
                 ("limits", {"max": most, "min": least}),
                 ("scaleDown", {**spec["scaleDown"], "idleAfter": self._random.choice(["2s", "5s", "15s"])}),
                 (
                     "serverTypes",
-                    [{"name": "small", "max": self._random.randint(1, 3)}, {"name": "medium"}, {"name": "big"}],
+                    [{"name": cheapest, "max": self._random.randint(1, 3)}, *({"name": each} for each in others)],
                 ),
             ]
         )

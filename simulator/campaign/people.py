@@ -15,9 +15,9 @@ from activities.cluster import (
     Resource,
 )
 from activities.errors import NotFound
-from simulator.campaign.cloud import Cloud
 from simulator.campaign.operators import Operators
 from simulator.campaign.scenario import Scenario
+from simulator.campaign.side import Side
 from simulator.campaign.witness import Witness, is_ours, phase_of
 from simulator.history import Change
 from simulator.simulation import Simulation
@@ -45,7 +45,7 @@ class People:
         self,
         sim: Simulation,
         *,
-        cloud: Cloud,
+        cloud: Side,
         witness: Witness,
         operators: Operators,
         scenario: Scenario,

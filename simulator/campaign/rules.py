@@ -4,18 +4,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from activities.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS, Object, Resource
-from api.keys import LABEL_KWOK_SERVER, LABEL_REQUEST_UID
-from simulator.campaign.cloud import Cloud
-from simulator.campaign.witness import Witness, is_ours, labels_of, phase_of
+from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS, Object, Resource
+from api.keys import LABEL_REQUEST_UID
+from simulator.campaign.side import Side
+from simulator.campaign.witness import Witness, is_ours, is_record, labels_of, phase_of
 from simulator.history import Change
 
 _OWN_GARBAGE: Final = ("StaleReservation", "StaleScaleDown", "StaleStartup", "OrphanNode")
 _CLOCKS_DIFFER: Final = timedelta(seconds=1)
 _EDIT_SECONDS: Final = 45.0
 """A round may decide on what its pool said before an edit: as old as its cache, and as long as it may run."""
-_SERVERS_PER_REQUEST: Final = 2
-"""One, and one more by a write to the provider's records that took effect seconds after it was given up."""
 
 
 class Rules:
@@ -32,7 +30,7 @@ class Rules:
     def __init__(
         self,
         witness: Witness,
-        cloud: Cloud,
+        cloud: Side,
         *,
         tell: Callable[[str], None],
         now: Callable[[], datetime],
@@ -47,7 +45,7 @@ class Rules:
 
     def note(self, resource: Resource, change: Change) -> None:
         """Judge one write."""
-        if resource == CONFIG_MAPS and labels_of(change.now).get(LABEL_KWOK_SERVER):
+        if is_record(resource, change.now):
             self._server(change)
         elif resource == PODS and change.kind == "MODIFIED":
             self._pod_changed(change.before, change.now)
@@ -88,7 +86,7 @@ class Rules:
         uid = labels_of(record).get(LABEL_REQUEST_UID, "")
         if change.before is None:
             self._came(record, name, uid)
-        elif change.kind == "DELETED" and name not in self._cloud.lost:
+        elif _is_deleted(change) and name not in self._cloud.lost:
             self._went(record, name, uid)
 
     def _came(self, record: Object, name: str, uid: str) -> None:
@@ -103,7 +101,10 @@ class Rules:
         is_known = name in self._witness.removals or (request is not None and request["metadata"]["uid"] == uid)
         if not is_known:
             self._wrong(f"server {name} came and nobody knows of it")
-        if self._witness.created[uid] >= _SERVERS_PER_REQUEST + self._cloud.late[name] and name not in self._cloud.lost:
+        if (
+            self._witness.created[uid] >= self._cloud.most_per_request + self._cloud.late[name]
+            and name not in self._cloud.lost
+        ):
             self._wrong(f"server {name} was made {self._witness.created[uid] + 1} times")
 
     def _went(self, record: Object, name: str, uid: str) -> None:
@@ -177,6 +178,14 @@ class Rules:
             return
         if known in (None, uid):
             self._wrong(f"removal {name} ended and its server still exists")
+
+
+def _is_deleted(change: Change) -> bool:
+    """Return whether the server is deleted by this very change: a provider may take a while until it is gone."""
+    before = "" if change.before is None else change.before["data"].get("status")
+    if before == "deleting":
+        return False
+    return change.kind == "DELETED" or change.now["data"].get("status") == "deleting"
 
 
 def _held(request: Object) -> set[str]:

@@ -9,7 +9,6 @@ from typing import Final, Literal
 from activities.cluster import NODE_POOLS, NODES
 from activities.errors import NotFound
 from api.keys import LABEL_ABANDONED
-from simulator.campaign.cloud import Cloud, Trouble
 from simulator.campaign.drains import Deed, Drains
 from simulator.campaign.end import End
 from simulator.campaign.leaving import Leaving
@@ -29,17 +28,6 @@ _IMPATIENT: Final = 0.5
 _TWO_AT_FIRST: Final = 0.3
 """Share of histories that begin with two workers."""
 _TROUBLE_AT_FIRST: Final = 0.5
-_AT_FIRST: Final = (
-    Trouble.SOLD_OUT,
-    Trouble.CREATE_LATE,
-    Trouble.CREATE_LOST,
-    Trouble.CREATE_REPLY_LOST,
-    Trouble.NAME_TAKEN,
-)
-"""What meets the first machines."""
-_SERVED_WITHIN_SECONDS: Final = 600.0
-_SETTLED_WITHIN_SECONDS: Final = 1500.0
-"""All time-outs and pauses of the scenario, and ten minutes until a server may count as an orphan, are over then."""
 _REST_SECONDS: Final = 20.0
 """What is true shall stay true: two rounds."""
 
@@ -57,14 +45,15 @@ class Story:
     Args:
         sim: the simulation.
         scenario: its world.
+        weather: faults of what is around.
         random: decides what happens when.
     """
 
-    def __init__(self, sim: Simulation, scenario: Scenario, random: Random) -> None:
+    def __init__(self, sim: Simulation, scenario: Scenario, weather: Weather, random: Random) -> None:
         self._sim = sim
         self._scenario = scenario
         self._random = random
-        self.cloud = Cloud(sim.world, random=random, seconds=sim.seconds, spawn=sim.spawn)
+        self.cloud = weather.cloud
         self.witness = Witness(sim.seconds)
         self.rules = Rules(
             self.witness,
@@ -82,7 +71,7 @@ class Story:
             scenario=scenario,
             random=random,
         )
-        self._weather = Weather(sim, cloud=self.cloud, random=random)
+        self._weather = weather
         self._workers = Workers(sim, scenario=scenario, random=random)
         self.leaving = Leaving(
             sim.world.cluster,
@@ -103,10 +92,11 @@ class Story:
         observers = (self.rules.note, self.leaving.note, self.witness.note, self._people.note, self._drains.note)
         for observer in observers:
             sim.world.cluster.observe(observer)
+            self.cloud.observe(observer)
         for pool in sim.world.cluster.peek(NODE_POOLS):
             for note in (self.witness.note, self.leaving.note):
                 note(NODE_POOLS, Change(0, "ADDED", pool, None))
-        self._end = End(sim, self.witness, self.cloud.foreign)
+        self._end = End(sim, self.witness, self.cloud)
 
     def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
         """Judge a worker that lets a pod end, and perhaps kill it before it has written that."""
@@ -126,7 +116,7 @@ class Story:
         for _ in range(1 if self._random.random() >= _TWO_AT_FIRST else 2):
             self._workers.start()
         if self._random.random() < _TROUBLE_AT_FIRST:
-            self._weather.trouble(_AT_FIRST)
+            self._weather.trouble(is_first=True)
             await self._lose_patience()
         for _ in range(self._random.randint(4, 10)):
             await asyncio.sleep(self._random.choice([self._random.uniform(0, 4), self._random.uniform(0, 25)]))
@@ -134,14 +124,16 @@ class Story:
             self.witness.counts[f"deed: {deed}"] += 1
             await deeds[deed][1]()
         await self._calm_down()
-        await self._until(self._at_rest, "every pod that can be is served", within=_SERVED_WITHIN_SECONDS)
+        await self._until(self._at_rest, "every pod that can be is served", within=self._scenario.served_within_seconds)
         await self._drains.take_back()
         if blocked := self._end.drains(self.leaving, with_blocked=True):
             self.witness.counts["drains blocked until people let them go"] += len(blocked)
-            await self._until(self._drained, "nothing blocks, and every drain has ended", within=_SERVED_WITHIN_SECONDS)
+            await self._until(
+                self._drained, "nothing blocks, and every drain has ended", within=self._scenario.served_within_seconds
+            )
         self._sim.world.workloads.scale_all(0)
         self._sim.world.wake()
-        await self._until(self._settled, "all has settled without load", within=_SETTLED_WITHIN_SECONDS)
+        await self._until(self._settled, "all has settled without load", within=self._scenario.settled_within_seconds)
 
     def _deeds(self) -> dict[str, tuple[int, Deed]]:
         people, operators, weather, workers = self._people, self._operators, self._weather, self._workers
@@ -157,7 +149,7 @@ class Story:
             "keep a node": (1, operators.keep_node),
             "edit a pool": (2, operators.edit_pool),
             "delete a pool": (1, operators.delete_pool),
-            "trouble in the cloud": (9, self._trouble),
+            "trouble in the cloud": (weather.trouble_weight, self._trouble),
             "no boot": (2, weather.stop_boots),
             "change of stock": (1, weather.change_stock),
             "watches expire": (1, weather.expire_watches),

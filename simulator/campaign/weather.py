@@ -1,9 +1,10 @@
 """What happens to a cluster without anybody's wish: clouds fail, servers do not boot, watches expire."""
 
 import asyncio
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from dataclasses import replace
 from random import Random
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from activities.cluster import (
     KWOK_NODE_CLASSES,
@@ -14,44 +15,118 @@ from activities.cluster import (
     PODS,
     Resource,
 )
-from simulator.campaign.cloud import Cloud, Trouble
+from activities.ports import Ports
+from simulator.campaign.cloud import Cloud, CloudClient, Trouble
+from simulator.campaign.side import Side
 from simulator.simulation import Simulation
 
-_FOLLOWED: Final[tuple[Resource, ...]] = (
-    PODS,
-    NODES,
-    NODE_POOLS,
-    KWOK_NODE_CLASSES,
-    NODE_REQUESTS,
-    NODE_REMOVAL_REQUESTS,
-)
 _OFTEN: Final = (Trouble.SOLD_OUT, Trouble.DELETE_REFUSED, Trouble.DELETE_DEAF, Trouble.CREATE_LATE, Trouble.NAME_TAKEN)
 """What has the longest consequences."""
 
 
-class Weather:
+_AT_FIRST: Final = (
+    Trouble.SOLD_OUT,
+    Trouble.CREATE_LATE,
+    Trouble.CREATE_LOST,
+    Trouble.CREATE_REPLY_LOST,
+    Trouble.NAME_TAKEN,
+)
+"""What meets the first machines."""
+
+
+class Weather(ABC):
     """Faults of what Growth stands on.
 
     Args:
         sim: the simulation.
-        cloud: the provider.
         random: decides what goes wrong and for how long.
     """
 
-    def __init__(self, sim: Simulation, *, cloud: Cloud, random: Random) -> None:
+    trouble_weight: ClassVar[int]
+    """Of a trouble in the cloud, among all deeds."""
+
+    def __init__(self, sim: Simulation, random: Random) -> None:
         self._sim = sim
         self._cluster = sim.world.cluster
-        self._cloud = cloud
         self._random = random
 
-    def trouble(self, kinds: Sequence[Trouble] = (*Trouble, *_OFTEN)) -> Trouble:
-        """Let the cloud fail in one of these ways for a while, and return in which."""
-        kind = self._random.choice(kinds)
+    @property
+    @abstractmethod
+    def cloud(self) -> Side:
+        """The provider."""
+
+    def equip(self, ports: Ports) -> Ports:
+        """Return the ports of a worker, with the faults of its provider."""
+        return ports
+
+    @abstractmethod
+    def trouble(self, *, is_first: bool = False) -> str:
+        """Let the cloud fail in some way for a while, and return in which; `delete` begins those of deletions.
+
+        Args:
+            is_first: it is to meet the first machines.
+        """
+
+    @abstractmethod
+    async def stop_boots(self) -> None:
+        """Let servers of one type not boot or not join, for a while."""
+
+    @abstractmethod
+    async def change_stock(self) -> None:
+        """Let more or fewer servers of a type be had, or at another price."""
+
+    @abstractmethod
+    async def calm(self) -> None:
+        """Let everything work again."""
+
+    async def expire_watches(self) -> None:
+        """Let the API server forget the changes of a kind."""
+        followed: tuple[Resource, ...] = (
+            PODS,
+            NODES,
+            NODE_POOLS,
+            self._sim.world.node_classes,
+            NODE_REQUESTS,
+            NODE_REMOVAL_REQUESTS,
+        )
+        resource = self._random.choice(followed)
+        self._sim.tell("api server", f"forgets the changes of {resource.plural}")
+        self._cluster.forget_history(resource)
+
+    async def plant_server(self) -> None:
+        """Let another cluster have a server."""
+        name = f"theirs-{len(self.cloud.foreign)}"
+        self._sim.tell("others", f"have a server {name}")
+        await self.cloud.plant(name)
+
+
+class KwokWeather(Weather):
+    """Faults of simulated servers."""
+
+    trouble_weight: ClassVar[int] = 9
+
+    def __init__(self, sim: Simulation, random: Random) -> None:
+        super().__init__(sim, random)
+        self._cloud = Cloud(sim.world, random=random, seconds=sim.seconds, spawn=sim.spawn)
+
+    @property
+    def cloud(self) -> Cloud:
+        """The provider: `Weather.cloud`."""
+        return self._cloud
+
+    def equip(self, ports: Ports) -> Ports:
+        """Return the ports of a worker, with the cloud before its provider: `Weather.equip`."""
+        clients = {kind: CloudClient(provider, self._cloud) for kind, provider in ports.providers.items()}
+        return replace(ports, providers=clients)
+
+    def trouble(self, *, is_first: bool = False) -> str:
+        """Let the cloud fail in some way for a while: `Weather.trouble`."""
+        kind = self._random.choice(_AT_FIRST if is_first else (*Trouble, *_OFTEN))
         # Deletions begin only when a machine has been idle and has cooled off.
         seconds = self._random.uniform(30, 90) if kind.startswith("delete") else self._random.uniform(5, 45)
         server_type = self._random.choice(["small", "small", "medium", "big"])
         self._sim.tell("cloud", f"{kind}, for {seconds:.0f} s")
-        self._cloud.worsen(kind, seconds, server_type=server_type)
+        self.cloud.worsen(kind, seconds, server_type=server_type)
         return kind
 
     async def stop_boots(self) -> None:
@@ -78,21 +153,9 @@ class Weather:
             [{"op": "add", "path": "/spec/serverTypes/0/locations/0/stock", "value": stock}],
         )
 
-    async def expire_watches(self) -> None:
-        """Let the API server forget the changes of a kind."""
-        resource = self._random.choice(_FOLLOWED)
-        self._sim.tell("api server", f"forgets the changes of {resource.plural}")
-        self._cluster.forget_history(resource)
-
-    async def plant_server(self) -> None:
-        """Let another cluster have a server."""
-        name = f"theirs-{len(self._cloud.foreign)}"
-        self._sim.tell("others", f"have a server {name}")
-        await self._cloud.plant(name)
-
     async def calm(self) -> None:
         """Let everything work again."""
-        self._cloud.calm()
+        self.cloud.calm()
         await self._set_faults([])
         await self.change_stock_to_any()
 

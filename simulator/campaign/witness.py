@@ -19,6 +19,8 @@ from simulator.history import Change
 from simulator.pod_request import occupies
 from simulator.world import CLUSTER_NAME
 
+SERVERS: Final = Resource("", "", "Server", "servers", namespaced=False)
+"""Stands for records of servers that are no objects of the cluster, in the form of those that are."""
 BY_HAND: Final = "ByHand"
 """Reason of the removals that people order here."""
 Bounds = tuple[int, dict[str, int]]
@@ -66,7 +68,7 @@ class Witness:
         name = item["metadata"]["name"]
         if resource == PODS:
             self._note_pod(change)
-        elif resource == CONFIG_MAPS and labels_of(item).get(LABEL_KWOK_SERVER):
+        elif is_record(resource, item):
             if change.before is None and not is_gone:
                 self.created[labels_of(item).get(LABEL_REQUEST_UID, "")] += 1
                 self.counts["servers bought"] += is_ours(item)
@@ -155,6 +157,11 @@ class Witness:
         before = "" if change.before is None else phase_of(change.before)
         if phase_of(change.now) != before:
             self.counts[f"{kind} {phase_of(change.now)}"] += 1
+
+
+def is_record(resource: Resource, item: Object) -> bool:
+    """Return whether the object is the record of a server."""
+    return resource == SERVERS or (resource == CONFIG_MAPS and LABEL_KWOK_SERVER in labels_of(item))
 
 
 def phase_of(item: Object) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from simulator.hetzner.cloud import FakeHetzner
+from simulator.hetzner.cloud import FakeHetzner, Recorded
 from simulator.hetzner.reply import Reply
 from simulator.hetzner.server import ServerRecord, record_of
 from simulator.hetzner.timeline import Timeline
@@ -46,6 +46,8 @@ class WatchedHetzner(FakeHetzner):
         """Told of each change, in the order of changes."""
         self.before_call: Callable[[str, str, Any], None] = lambda _method, _path, _body: None
         """Called before a call is answered, with its method, path and body."""
+        self.after_call: Callable[[Recorded], None] = lambda _call: None
+        """Called after a call was answered."""
         self._seen: dict[int, ServerRecord] = {}
 
     def keep_types(self, names: Collection[str]) -> None:
@@ -63,6 +65,7 @@ class WatchedHetzner(FakeHetzner):
         """Answer a call: `FakeHetzner.handle`."""
         self.before_call(method, path, body)
         reply = super().handle(method, path, query, body, token)
+        self.after_call(self.requests[-1])
         if method != "GET":
             self._tell()
         return reply

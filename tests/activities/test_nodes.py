@@ -144,3 +144,10 @@ def test_no_taint_of_ours_can_end_a_pod():
     """By docs/decisions/0007: taint eviction may see a pod before it sees that its Node has lost a NoExecute taint."""
     taints = [UNREGISTERED, reserved("default-a1"), scale_down(1)]
     assert {taint["effect"] for taint in taints} == {"NoSchedule"}
+
+
+def test_a_node_that_its_controller_has_not_looked_at_is_not_ready():
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    waiting = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
+    assert see_node({**body(), "status": ready}, "a").ready
+    assert not see_node({**body(waiting), "status": ready}, "a").ready

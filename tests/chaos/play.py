@@ -52,6 +52,7 @@ async def play(
     is_met: Callable[[Stage], bool] = lambda _: True,
     also: Callable[[Stage], list[str]] = lambda _: [],
     beside: Callable[[Stage], Awaitable[None]] | None = None,
+    at: type[Stage] = Stage,
     **knobs: Any,
 ) -> Outcome:
     """Play a story on a stage of its own and judge its end.
@@ -63,10 +64,11 @@ async def play(
         is_met: whether that was done.
         also: what else is wrong in the end.
         beside: what somebody else does meanwhile, to its end.
+        at: kind of the stage.
         knobs: of the stage.
     """
     began = time.monotonic()
-    stage = Stage(service, f"c{next(_numbers)}", **knobs)
+    stage = at(service, f"c{next(_numbers)}", **knobs)
     try:
         async with stage.playing(*story.objects()):
             await asyncio.gather(story.play(stage), *(() if beside is None else (beside(stage),)))
@@ -77,7 +79,9 @@ async def play(
     return Outcome(story.name, what, tuple(wrong), time.monotonic() - began, stage.lives, met=is_met(stage))
 
 
-async def record(service: ServiceClient, stories: Sequence[Story]) -> dict[str, list[Point]]:
+async def record(
+    service: ServiceClient, stories: Sequence[Story], *, at: type[Stage] = Stage
+) -> dict[str, list[Point]]:
     """Play stories undisturbed and return the points that each met.
 
     Raises:
@@ -86,18 +90,18 @@ async def record(service: ServiceClient, stories: Sequence[Story]) -> dict[str, 
 
     async def one(story: Story) -> tuple[str, list[Point]]:
         recorder = Recorder()
-        end = await play(service, story, "undisturbed", meet=recorder)
+        end = await play(service, story, "undisturbed", at=at, meet=recorder)
         assert not end.wrong, str(end)
         return story.name, list(recorder.points)
 
     return dict(await all_of(stories, one))
 
 
-async def kill_at(service: ServiceClient, story: Story, point: Point) -> Outcome:
+async def kill_at(service: ServiceClient, story: Story, point: Point, *, at: type[Stage] = Stage) -> Outcome:
     """Play a story whose worker dies at the point."""
     for _ in range(TRIES):
         kill = KillAt(point)
-        end = await play(service, story, f"killed {point}", meet=kill, is_met=lambda _, kill=kill: kill.is_done)
+        end = await play(service, story, f"killed {point}", at=at, meet=kill, is_met=lambda _, kill=kill: kill.is_done)
         if end.met or end.wrong:
             break
     return end

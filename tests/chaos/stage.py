@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from activities.cluster import (
 )
 from activities.errors import Conflict, NotFound
 from activities.ports import Ports
+from activities.providers.base import Server
 from activities.providers.kwok import KwokProvider
 from activities.writes import set_field
 from api.keys import LABEL_KWOK_SERVER, LABEL_REQUEST_UID
@@ -77,11 +78,11 @@ class Stage:
         self._around = around
         self._dead: set[asyncio.Task[None]] = set()
         self.name = name
-        self.world = World(now=utc_now, seed=1)
+        self.world = self._make_world()
         self.cluster = cluster(self.world.cluster)
         """The API server as workers see it."""
         self.provider = provider(self.world.provider)
-        """The cloud as workers see it."""
+        """The cloud as workers see it, if all of them share one client."""
         self.client = self._connected(service)
         self.lives = 0
         self.created: Counter[str] = Counter()
@@ -99,7 +100,7 @@ class Stage:
         await self.world.apply(*objects)
         tasks = [
             asyncio.create_task(self.world.run(), name="world"),
-            asyncio.create_task(follow(self.world.cluster, CONFIG_MAPS, self._note), name="ledger"),
+            asyncio.create_task(self._keep_ledger(), name="ledger"),
             asyncio.create_task(self._supervise(), name="supervisor"),
         ]
         body = asyncio.current_task()
@@ -172,7 +173,7 @@ class Stage:
         ports = Ports(
             cluster=cluster,
             reader=cache,
-            providers={KwokProvider.class_kind: Tapped(self.provider, tap, "server")},
+            providers=self._providers(cluster, tap),
             now=utc_now,
             cluster_name=self.name,
             namespace=NAMESPACE,
@@ -182,6 +183,20 @@ class Stage:
         client = self._connected(service, TappedTemporal(tap, self._around))
         async with at_work(client, ports, cache, keeper_period=KEEPER_PERIOD):
             await asyncio.Event().wait()
+
+    def _make_world(self) -> World:
+        return World(now=utc_now, seed=1)
+
+    def _providers(self, _cluster: Any, tap: Tap) -> dict[str, Any]:
+        """Return the providers of one incarnation."""
+        return {KwokProvider.class_kind: Tapped(self.provider, tap, "server")}
+
+    async def _servers(self) -> list[Server]:
+        return await self.world.provider.list(self.name)
+
+    async def _keep_ledger(self) -> None:
+        """Count servers as they come, until cancelled."""
+        await follow(self.world.cluster, CONFIG_MAPS, self._note)
 
     def _connected(self, service: ServiceClient, *interceptors: Any) -> Client:
         return Client(
@@ -194,8 +209,11 @@ class Stage:
     def _note(self, event: WatchEvent) -> None:
         labels = event.object["metadata"].get("labels") or {}
         if event.type == "ADDED" and LABEL_KWOK_SERVER in labels:
-            self.created[labels.get(LABEL_REQUEST_UID, "")] += 1
-            self.named[event.object["metadata"]["name"]] += 1
+            self._came(event.object["metadata"]["name"], labels)
+
+    def _came(self, name: str, labels: Mapping[str, str]) -> None:
+        self.created[labels.get(LABEL_REQUEST_UID, "")] += 1
+        self.named[name] += 1
 
     async def _end_workflows(self) -> None:
         """End what would otherwise keep the server busy for the other stages."""
@@ -232,7 +250,7 @@ class Stage:
             nodes=_by_name((await cluster.list(NODES)).items),
             requests=_by_name(await self._all(NODE_REQUESTS)),
             removals=_by_name(await self._all(NODE_REMOVAL_REQUESTS)),
-            servers={s.name: s for s in await self.world.provider.list(self.name)},
+            servers={s.name: s for s in await self._servers()},
         )
 
     async def _all(self, resource: Resource) -> list[Object]:

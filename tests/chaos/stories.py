@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from activities.cluster import (
     CRDS,
     KWOK_NODE_CLASSES,
+    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -234,7 +235,7 @@ async def loses_its_kinds(stage: Stage) -> None:
     await stage.until(bound(2), "two pods on their machines")
     stage.scale("batch", 0)
     await stage.until(lambda v: v.removals and v.requests, "a record and a removal")
-    kinds = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODE_POOLS, KWOK_NODE_CLASSES)
+    kinds = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODE_POOLS, *NODE_CLASSES)
     for kind in kinds:
         await stage.world.cluster.delete(CRDS, f"{kind.plural}.{GROUP}")
     await stage.until(lambda v: not v.requests and not v.removals, "all requests and removals let go")

@@ -14,7 +14,9 @@ from activities.cluster import Resource
 from planner.lifecycle.step import EffectInput
 from tests.chaos.points import WHOLE, Execution, Tap, current, enter
 
-READS: Final = ("list", "get", "offerings")
+READS: Final = ("list", "get")
+PURE: Final = ("offerings", "image", "refusal")
+"""Verbs that ask nobody."""
 
 
 class Tapped:
@@ -33,7 +35,7 @@ class Tapped:
 
     def __getattr__(self, verb: str) -> Any:
         there = getattr(self._port, verb)
-        if not callable(there) or verb == "offerings":
+        if not callable(there) or verb in PURE:
             return there
         if verb == "watch":
             return self._watch
@@ -45,14 +47,10 @@ class Tapped:
             yield event
 
     def _read(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        async def read(*given: Any, **options: Any) -> Any:
-            await asyncio.sleep(0)
-            _alive(self._tap)
-            found = await call(*given, **options)
-            _alive(self._tap)
-            return found
+        async def look(*given: Any, **options: Any) -> Any:
+            return await read(self._tap, lambda: call(*given, **options))
 
-        return read
+        return look
 
     def _effect(self, verb: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         async def effect(*given: Any, **options: Any) -> Any:
@@ -64,6 +62,15 @@ class Tapped:
         target = given[0].plural if given and isinstance(given[0], Resource) else self._about
         subresource = options.get("subresource")
         return f"{verb} {target}/{subresource}" if subresource else f"{verb} {target}"
+
+
+async def read(tap: Tap, call: Callable[[], Awaitable[Any]]) -> Any:
+    """Look at something, unless the incarnation is dead."""
+    await asyncio.sleep(0)
+    _alive(tap)
+    found = await call()
+    _alive(tap)
+    return found
 
 
 async def passed(tap: Tap, label: str, call: Callable[[], Awaitable[Any]]) -> Any:

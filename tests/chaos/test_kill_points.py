@@ -6,14 +6,16 @@ import pytest
 
 from activities.registry import all_activities
 from tests.activities.lives import Life
-from tests.chaos.play import all_of, kill_at
+from tests.chaos.hetzner_stage import HETZNER_STORIES, HetznerStage, quick_provider
+from tests.chaos.play import all_of, kill_at, record
 from tests.chaos.points import BESIDE
 from tests.chaos.stories import STORIES
 from tests.chaos.table import by, keep, rows
 
 SEED = 6
 SAMPLE = 20
-BY_NAME = {story.name: story for story in STORIES}
+HETZNER_SAMPLE = 6
+BY_NAME = {story.name: story for story in (*STORIES, *HETZNER_STORIES)}
 
 
 def each_once(points):
@@ -21,6 +23,18 @@ def each_once(points):
     pairs = [(name, point) for name in sorted(points) for point in sorted(points[name])]
     Random(SEED).shuffle(pairs)
     return list({point: (BY_NAME[name], point) for name, point in pairs}.values())
+
+
+@pytest.fixture
+async def hetzner_points(service):
+    """The points that stories with Hetzner's servers meet, with the provider as quick as the rest."""
+    with quick_provider():
+        yield await record(service, HETZNER_STORIES, at=HetznerStage)
+
+
+def calls_of(points):
+    """Return what workers asked Hetzner's API for, apart from looks."""
+    return {point.effect.rsplit(" ", 1)[0] for of in points.values() for point in of if "servers" in point.effect}
 
 
 @pytest.mark.timeout(240)
@@ -44,3 +58,27 @@ async def test_a_worker_killed_at_any_point_leaves_the_right_world(service, poin
     keep("kill points", rows(by(named), ("Activity", "Kill points", "Outcome")))
     assert not [str(end) for end in ends if end.wrong]
     assert sum(end.met and end.lives > 1 for end in ends) >= 0.97 * len(ends)
+
+
+@pytest.mark.timeout(240)
+async def test_a_worker_may_die_between_calls_to_hetzner(service, hetzner_points):
+    assert calls_of(hetzner_points) >= {
+        "post servers",
+        "post servers actions attach_to_network",
+        "post servers actions poweron",
+        "delete servers",
+    }
+    about = [(story, point) for story, point in each_once(hetzner_points) if "server" in point.effect]
+    sample = Random(SEED).sample(about, HETZNER_SAMPLE)
+    ends = await all_of(sample, lambda pair: kill_at(service, *pair, at=HetznerStage))
+    assert not [str(end) for end in ends if end.wrong]
+    assert sum(end.met and end.lives > 1 for end in ends) >= HETZNER_SAMPLE - 2
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(3600)
+async def test_a_worker_killed_at_any_point_leaves_the_right_world_with_hetzner(service, hetzner_points):
+    pairs = each_once(hetzner_points)
+    ends = await all_of(pairs, lambda pair: kill_at(service, *pair, at=HetznerStage))
+    assert not [str(end) for end in ends if end.wrong]
+    assert sum(end.met and end.lives > 1 for end in ends) >= 0.95 * len(ends)

@@ -4,7 +4,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.e2e.harness import ControlPlane
 from tests.e2e.harness_process import Process, free_ports
@@ -40,7 +42,7 @@ class TemporalServer:
 class GrowthProcess:
     """A worker on the control plane, as its admin unless a `kubeconfig` is given.
 
-    With an `address` it uses that Temporal server, without one its own.
+    With an `address` it uses that Temporal server, without one its own. `environment` has further variables.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class GrowthProcess:
         cluster: str,
         address: str | None,
         kubeconfig: Path | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._folder = folder
         self._port = free_ports(1)[0]
@@ -60,6 +63,9 @@ class GrowthProcess:
             "GROWTH_KUBECONFIG": str(kubeconfig or plane.kubeconfig),
             "GROWTH_HTTP_ADDRESS": f"127.0.0.1:{self._port}",
             "GROWTH_DATA_DIR": str(self.data_dir),
+            # Nobody listens there: no scenario may reach the real cloud.
+            "GROWTH_HCLOUD_ENDPOINT": "http://127.0.0.1:1/v1",
+            **environment,
         }
         if address is None:
             self._environment["GROWTH_EMBEDDED_TEMPORAL"] = "true"
@@ -98,6 +104,10 @@ class GrowthProcess:
         """SIGKILL, as a machine that loses power."""
         if self._process is not None:
             self._process.kill()
+
+    def log(self) -> str:
+        """Return all that it and those before it have logged."""
+        return "" if self._process is None else self._process.log.read_text(errors="replace")
 
     def tail(self) -> str:
         """Return the end of its log."""

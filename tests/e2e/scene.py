@@ -1,8 +1,9 @@
 """What the scenarios share: a class, a pool and a worker to begin with, an empty cluster to leave behind."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import yaml
 
@@ -20,18 +21,23 @@ def scene(
     separate: bool = True,
     temporal: TemporalServer | None = None,
     kubeconfig: Path | None = None,
+    objects: Sequence[str] = ("class.yaml", "pool.yaml"),
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[GrowthProcess]:
     """Lend a worker that is not started yet, with a Temporal server apart from it, perhaps a given one, or of its own.
 
-    It is the admin's worker unless a kubeconfig is given. A failure prints the end of the worker's log.
+    It is the admin's worker unless a kubeconfig is given, and begins with these objects; `environment` has further
+    variables for it. A failure prints the end of the worker's log.
     """
     plane.apply_definitions()
-    for name in ("class.yaml", "pool.yaml"):
+    for name in objects:
         plane.kubectl("apply", "-f", str(OBJECTS / name))
     if separate and temporal is None:
         temporal = TemporalServer(folder)
     address = None if temporal is None else temporal.address
-    growth = GrowthProcess(plane, folder, cluster=cluster, address=address, kubeconfig=kubeconfig)
+    growth = GrowthProcess(
+        plane, folder, cluster=cluster, address=address, kubeconfig=kubeconfig, environment=environment
+    )
     try:
         yield growth
     except BaseException:
@@ -65,7 +71,7 @@ def clear_rest(plane: ControlPlane) -> None:
     """Delete machines and classes, which no worker is needed for, and what was told of objects of the same names."""
     plane.kubectl("delete", "nodes", "--all")
     plane.kubectl("delete", "configmaps", "-n", NAMESPACE, "-l", "growth.dev/request")
-    plane.kubectl("delete", "kwoknodeclasses", "--all")
+    plane.kubectl("delete", "kwoknodeclasses,hetznernodeclasses", "--all")
     # In one call: there may be thousands, and kubectl would delete them one by one.
     plane.kubectl("delete", "--raw", "/api/v1/namespaces/default/events")
 

@@ -32,8 +32,37 @@ POOL = {
     },
 }
 SOLD_OUT = [{"serverType": "cx22", "call": "create", "error": "capacity"}]
+SECRET = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "hetzner", "namespace": NAMESPACE},
+    "stringData": {"token": "0123456789abcdef" * 4},
+}
+HETZNER = {
+    "apiVersion": "growth.dev/v1alpha1",
+    "kind": "HetznerNodeClass",
+    "metadata": {"name": "default"},
+    "spec": {
+        "tokenSecretRef": {"namespace": NAMESPACE, "name": "hetzner"},
+        "image": {"name": "debian-12"},
+        "userData": {"template": "#!/bin/sh\nkubelet {{ kubelet.args }}\n"},
+    },
+}
+BY_HAND = {
+    "apiVersion": "growth.dev/v1alpha1",
+    "kind": "NodeRequest",
+    "metadata": {"name": "by-hand"},
+    "spec": {
+        # It fails before the cloud is asked, which could not tell that there is no server.
+        "pool": "nowhere",
+        "serverType": "cx23",
+        "location": "fsn1",
+        "classRef": {"kind": "HetznerNodeClass", "name": "default"},
+    },
+}
 DENIED = [
-    ("get", "", "secrets", NAMESPACE),
+    ("list", "", "secrets", NAMESPACE),
+    ("get", "", "secrets", "kube-system"),
     ("list", "", "secrets", None),
     ("get", "", "configmaps", "kube-system"),
     ("update", "coordination.k8s.io", "leases", "kube-system"),
@@ -140,8 +169,11 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
         plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
         faults = json.dumps({"spec": {"faults": SOLD_OUT}})
         plane.kubectl("patch", "kwoknodeclasses", "default", "--type=merge", "-p", faults)
+        for body in (SECRET, HETZNER):
+            plane.kubectl("create", "-f", "-", stdin=json.dumps(body))
         growth.start()
         try:
+            _looked_up(plane)
             _cancelled_by_hand(plane, view)
             _there_and_back(plane, view)
             _drained_by_hand(plane, view)
@@ -150,9 +182,28 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
             # A missing right shows first as something that does not happen.
             print("refused:", *sorted(set(refused(calls(plane)[before:]))), sep="\n  ")
             raise
+        finally:
+            plane.kubectl("delete", "secret", "hetzner", "-n", NAMESPACE)
         made = calls(plane)[before:]
         assert refused(made) == []
         assert used(made) == granted(objects)
+
+
+def _looked_up(plane: ControlPlane) -> None:
+    """The class of a cloud that does not answer says so: its token was read, and its status could be written."""
+
+    def says_so() -> bool:
+        found = json.loads(plane.kubectl("get", "hetznernodeclass", "default", "-o", "json"))
+        conditions = {each["type"]: each for each in found.get("status", {}).get("conditions", ())}
+        return conditions.get("Ready", {}).get("reason") == "ProjectUnreachable"
+
+    plane.wait_for(says_so, "the class says that its project cannot be reached", 60)
+    plane.kubectl("create", "-f", "-", stdin=json.dumps(BY_HAND))
+    view = ClusterView(plane)
+    plane.wait_for(
+        lambda: "Failed" in view.phases("noderequests"), "a request for its machine has looked for the class and fails"
+    )
+    plane.kubectl("delete", "noderequest", "by-hand", "--timeout=30s")
 
 
 def _there_and_back(plane: ControlPlane, view: ClusterView) -> None:

@@ -9,7 +9,7 @@ from planner.lifecycle.step import Act
 from planner.offers import pool_offers
 from planner.plan import plan
 from tests.planner.lifecycle import test_request as steps
-from tests.planner.scenes import NOW, Scene, after, before, node_class, pod, pool, request
+from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, request
 
 
 def pause(until):
@@ -38,6 +38,13 @@ def test_while_the_account_may_not_have_more_nothing_is_bought():
     ((reason,),) = [unplaced.reasons for unplaced in found.unplaced]
     assert reason.code == "BuyingPaused"
     assert reason.message == ("KwokNodeClass/default buys nothing until 2026-03-01T12:00:01Z: server limit exceeded")
+
+
+def test_a_pod_that_shuns_all_machines_there_are_is_told_of_the_pause_first():
+    web = {"labels": {"app": "web"}, "affinity": apart(app="web")}
+    given = scene(pod("a", **web), pod("b", node="n", **web), until=after(seconds=1), nodes=[node("n")])
+    (unplaced,) = plan(given.snapshot()).unplaced
+    assert [reason.code for reason in unplaced.reasons] == ["BuyingPaused", "AntiAffinity"]
 
 
 def test_the_pool_says_so_itself():

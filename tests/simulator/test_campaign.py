@@ -54,22 +54,27 @@ def test_one_seed_prints_its_log(monkeypatch, capsys):
 
 
 def test_a_wrong_history_is_told_with_the_command_that_repeats_it(monkeypatch, capsys):
-    def told_of(seed):
-        wrong = ("server a was made 3 times",) if seed == 6 else ()
+    def told_of(seed, provider):
+        wrong = (f"{provider}: server a was made 3 times",) if seed == 6 else ()
         return Verdict(seed, wrong, Counter({"servers bought": 2}), 60.0)
 
     monkeypatch.setattr("simulator.campaign.campaign.judge", told_of)
     monkeypatch.setattr(sys, "argv", ["campaign", "--seeds", "3", "--first", "5", "--jobs", "1"])
     assert command.main() == 1
     told = capsys.readouterr().out
-    assert "seed 6: server a was made 3 times" in told
+    assert "seed 6: kwok: server a was made 3 times" in told
     assert "repeat it: python -m simulator.campaign --seeds 1 --first 6" in told
     assert "3 histories" in told
     assert "1 wrong" in told
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--provider", "hetzner"])
+    assert command.main() == 1
+    told = capsys.readouterr().out
+    assert "seed 6: hetzner: server a was made 3 times" in told
+    assert "repeat it: python -m simulator.campaign --provider hetzner --seeds 1 --first 6" in told
 
 
 def test_a_history_that_breaks_is_wrong(monkeypatch):
-    def broken(_seed):
+    def broken(_seed, _provider):
         raise ExceptionGroup("tasks", [ExceptionGroup("more", [KeyError("spec")])])
 
     monkeypatch.setattr("simulator.campaign.campaign.play", broken)
@@ -81,3 +86,10 @@ def test_the_table_tells_how_often_what_happened_and_in_how_many_histories():
     for seed, number in enumerate((3, 0, 2)):
         tally.add(Verdict(seed, (), Counter({"servers bought": number}), 60.0))
     assert tally.table().splitlines()[1].split() == ["servers", "bought", "5", "2"]
+
+
+def test_only_calls_about_servers_count_for_each_server():
+    tally = Tally()
+    tally.add(Verdict(0, (), Counter({"servers bought": 2, "call: get": 3, "call for the class: read": 9}), 60.0))
+    tally.add(Verdict(1, (), Counter({"servers bought": 2, "call: list": 7}), 60.0))
+    assert tally.calls_per_server() == 2.5

@@ -25,9 +25,9 @@ _MOST_NOTES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What is known of a name apart from lists."""
+    """What the API said of a server after the list was made."""
 
-    server: ServerFacts | None
+    server: ServerFacts
     at: float
 
 
@@ -76,9 +76,8 @@ class ServerList:
         Raises:
             ProviderError: the API does not answer, and the server was not seen lately.
         """
-        note = self._fresh_note(name)
-        if note is not None:
-            return note.server
+        if (noted := self._freshly_noted(name)) is not None:
+            return noted
         try:
             await self._refresh()
         except GrowthError:
@@ -88,27 +87,30 @@ class ServerList:
             return seen
         if (seen := self._seen(name)) is not None:
             return seen
-        note = self._fresh_note(name)
-        if note is not None:
-            return note.server
+        # Asked each time: that there was none a moment ago is no answer, as another worker, or a call that took effect
+        # late, may have made it since.
         found = await self._client.server(name) or self._fresh(name)
-        self._note(name, found)
+        if found is not None:
+            self.note(found)
         return found
 
     def note(self, server: ServerFacts) -> None:
         """Take what the API has just said of a server."""
-        self._note(server.name, server)
+        self._notes.pop(server.name, None)
+        self._notes[server.name] = _Note(server, self._elapsed())
+        while len(self._notes) > _MOST_NOTES:
+            del self._notes[next(iter(self._notes))]
 
     def note_made(self, server: ServerFacts) -> None:
         """Take that the API has just made a server."""
-        self._note(server.name, server)
+        self.note(server)
         self._made[server.name] = self._notes[server.name]
         oldest = self._elapsed() - FRESH_FOR_SECONDS
         self._made = {name: note for name, note in self._made.items() if note.at > oldest}
 
     def note_deleting(self, server: ServerFacts) -> None:
         """Take that its deletion was asked for."""
-        self._note(server.name, replace(server, status="deleting"))
+        self.note(replace(server, status="deleting"))
         self._made.pop(server.name, None)
 
     def forget(self, name: str) -> None:
@@ -125,11 +127,7 @@ class ServerList:
             listed = await self._client.servers(f"{LABEL_CLUSTER}={self._cluster_name}")
             self._listed = {server.name: server for server in listed}
             self._listed_at = began
-            self._notes = {
-                name: note
-                for name, note in self._notes.items()
-                if note.at >= began or (note.server is None and began - note.at < LISTED_FOR_SECONDS)
-            }
+            self._notes = {name: note for name, note in self._notes.items() if note.at >= began}
 
     def _known(self) -> list[ServerFacts]:
         """Return all servers of the cluster that are believed to be there."""
@@ -140,26 +138,15 @@ class ServerList:
     def _seen(self, name: str) -> ServerFacts | None:
         """Return what is known of a name, by the list or by what came after it."""
         note = self._notes.get(name)
-        return self._listed.get(name) if note is None or self._is_outdated(note, name) else note.server
-
-    def _is_outdated(self, note: _Note, name: str) -> bool:
-        return self._listed_at is not None and note.at < self._listed_at and name in self._listed
+        return self._listed.get(name) if note is None else note.server
 
     def _fresh(self, name: str) -> ServerFacts | None:
         made = self._made.get(name)
         return None if made is None or self._elapsed() - made.at >= FRESH_FOR_SECONDS else made.server
 
-    def _fresh_note(self, name: str) -> _Note | None:
+    def _freshly_noted(self, name: str) -> ServerFacts | None:
         note = self._notes.get(name)
-        if note is None or self._elapsed() - note.at >= LISTED_FOR_SECONDS:
-            return None
-        return None if self._is_outdated(note, name) else note
-
-    def _note(self, name: str, server: ServerFacts | None) -> None:
-        self._notes.pop(name, None)
-        self._notes[name] = _Note(server, self._elapsed())
-        while len(self._notes) > _MOST_NOTES:
-            del self._notes[next(iter(self._notes))]
+        return None if note is None or self._elapsed() - note.at >= LISTED_FOR_SECONDS else note.server
 
     def _age(self) -> float:
         return float("inf") if self._listed_at is None else self._elapsed() - self._listed_at
