@@ -76,13 +76,16 @@ class Healer:
         return tuple([one for one in due[:MOST_HEALED] if await self._is_healed(one, seen, providers)])
 
     async def _servers(self, providers: Providers) -> tuple[ServerFact, ...] | None:
-        try:
-            return await list_servers(self._ports, providers)
-        except ProviderError as error:
-            message = f"Servers that nobody knows of are not looked for: a provider does not list its servers: {error}"
-            log.warning("%s", message)
-            await self._recorder.tell(self._about_namespace(UNSEEN, message))
-            return None
+        """Return the servers of all providers that list them, or None if none does."""
+        found: list[ServerFact] | None = None
+        for kind, provider in providers.items():
+            try:
+                found = [*(found or ()), *await list_servers(self._ports, kind, provider)]
+            except ProviderError as error:
+                message = f"Servers of {kind}es that nobody knows of are not looked for, as none are listed: {error}"
+                log.warning("%s", message)
+                await self._recorder.tell(self._about_namespace(UNSEEN, message))
+        return None if found is None else tuple(found)
 
     async def _is_healed(self, finding: Finding, seen: GarbageSeen, providers: Providers) -> bool:
         try:

@@ -59,19 +59,14 @@ async def in_use(ports: Ports) -> dict[str, Provider]:
     }
 
 
-async def list_servers(ports: Ports, providers: Providers) -> tuple[ServerFact, ...] | None:
-    """Return this cluster's servers at all providers, or None if there is no provider to ask.
+async def list_servers(ports: Ports, kind: str, provider: Provider) -> list[ServerFact]:
+    """Return this cluster's servers at the provider of a kind of node class.
 
     Raises:
-        ProviderError: one of them does not tell.
+        ProviderError: it does not tell.
     """
-    if not providers:
-        return None
-    found = []
-    for kind, provider in providers.items():
-        listed = await provider.list(ports.cluster_name)
-        found += [server_fact(kind, one) for one in listed if _is_of_cluster(ports, one)]
-    return tuple(found)
+    listed = await provider.list(ports.cluster_name)
+    return [server_fact(kind, one) for one in listed if _is_of_cluster(ports, one)]
 
 
 async def look_around(ports: Ports, servers: tuple[ServerFact, ...] | None, reader: Reader) -> GarbageSeen:
@@ -79,7 +74,7 @@ async def look_around(ports: Ports, servers: tuple[ServerFact, ...] | None, read
 
     Args:
         ports: the outside world.
-        servers: what `list_servers` has returned, before.
+        servers: what `list_servers` has returned, before; None if there is no provider that lists any.
         reader: where objects are read: a cache to suspect, the cluster to judge.
 
     Raises:

@@ -30,7 +30,9 @@ async def note_allocatable(ports: Ports, sight: RequestSight) -> None:
 
 async def _write(ports: Ports, sight: RequestSight) -> None:
     request = sight.record.model
-    spec = request.spec
+    spec, image = request.spec, request.status.planned_image
+    if image is None:
+        return
     allocatable = Part(sight.node).part("status").amounts("allocatable")
 
     def learnt(node_class: Object, status: NodeClassStatus) -> NodeClassStatus:
@@ -38,9 +40,9 @@ async def _write(ports: Ports, sight: RequestSight) -> None:
             # What the kubelet keeps may have changed: this Node says nothing of the next one.
             return status
         offering = find_offering(ports, node_class, spec)
-        image = None if offering is None else ports.providers[spec.class_ref.kind].image(node_class, offering)
-        if offering is None or image is None:
+        if offering is None:
             return status
+        # Not the image as it is now: a newer one may have been made since this machine was asked for.
         entries = learned(status.learned, offering.server_type, image, allocatable, ports.now())
         return status.model_copy(update={"learned": entries})
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from activities.belongings import find_pool, removal_timings, see_server
+from activities.belongings import ServerLook, find_pool, removal_timings, see_server
 from activities.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.definitions import are_going
 from activities.nodes import get_node, is_of, request_of, see_node
@@ -20,6 +20,7 @@ from planner.idle import FOUND_EMPTY
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalSeen, ServerSeen
+from planner.lifecycle.step import shortened
 
 _NAMED: Final = 5
 """Occupants that are told by name; the rest only counts."""
@@ -61,14 +62,13 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
         return RemovalSight(record, seen.model_copy(update={"crds_going": True}))
     pool = await find_pool(ports, spec.pool)
     node = await _find_node(ports, record.model)
-    server = ServerSeen.UNKNOWN
+    server = ServerLook(ServerSeen.UNKNOWN)
     pods: tuple[Object, ...] = ()
     occupants: list[str] = []
     if not status.phase.is_reversible:
-        look = await see_server(
+        server = await see_server(
             ports, spec.class_ref, spec.server_name, lambda found: is_ours(ports, record.model, found)
         )
-        server = look.seen
     elif node is not None and not spec.immediate:
         node_name = node["metadata"]["name"]
         # In this order: one that is bound in between is seen at least once.
@@ -82,7 +82,8 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
     seen = seen.model_copy(
         update={
             "timings": removal_timings(pool),
-            "server": server,
+            "server": server.seen,
+            "server_problem": shortened(server.problem),
             "node": None if node is None else _seen_node(node, record.model),
             "occupants": tuple(occupants[:_NAMED]),
             "occupant_count": len(occupants),

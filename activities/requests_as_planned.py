@@ -74,7 +74,7 @@ async def compare_with_plan(ports: Ports, sight: RequestSight) -> Finding | None
 
 
 def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:
-    """Return the status fields of a request that keep what is planned now: price and room of its machine.
+    """Return the status fields of a request that keep what is planned now: price, room and image of its machine.
 
     Nothing, where the class does not tell: then the provider shall say why.
     """
@@ -89,6 +89,7 @@ def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[s
         "price_per_hour": round(offering.price_per_hour, _DIGITS),
         "currency": offering.currency,
         "planned_allocatable": quantities(offering.allocatable),
+        "planned_image": ports.providers[spec.class_ref.kind].image(node_class, offering),
     }
 
 

@@ -23,6 +23,8 @@ LABEL_ABANDONED: Final = "growth.dev/abandoned"
 """On a server whose removal a person abandoned: sweeps leave it alone."""
 LABEL_NODE_CLASS: Final = "growth.dev/node-class"
 """On a server: the node class it was made by."""
+LABEL_NETWORK: Final = "growth.dev/network"
+"""On a server that was made stopped: a network to attach it to before it starts, as id_range."""
 LABEL_KWOK_SERVER: Final = "growth.dev/kwok-server"
 """On a ConfigMap that is the record of a simulated server."""
 

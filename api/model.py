@@ -1,7 +1,14 @@
 """The base of every kind: camelCase on the wire, unknown fields refused, values frozen."""
 
+from dataclasses import dataclass
+
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """Annotation of a field in which a secret may stand, meant or by mistake: what is told never quotes it."""
 
 
 class Model(BaseModel):

@@ -4,13 +4,13 @@ Files and API servers hold what people wrote; what pydantic says about it is a l
 """
 
 import difflib
-from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from api.model import Model
+from api.model import Model, Private
 from api.unsupported import NOT_YET, is_unsupported
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -106,8 +106,12 @@ def _sentence(model: type[Model], fault: ErrorDetails) -> str:
         what = _unknown(model, fault["loc"])
     else:
         known = _SENTENCES.get(fault["type"], fault["msg"][:1].lower() + fault["msg"][1:])
-        values = {"input": _quoted(fault["input"]), **fault.get("ctx", {})}
+        is_private = _is_private(model, fault["loc"])
+        values = {"input": (_kind if is_private else _quoted)(fault["input"]), **fault.get("ctx", {})}
         what = known.format_map(values)
+        if is_private:
+            # Our own validators begin with the value.
+            what = what.removeprefix(f"{fault['input']!r} ")
     return f"{where}: {what}" if where else what
 
 
@@ -117,16 +121,48 @@ def _path(location: tuple[int | str, ...]) -> str:
     return "".join(parts).removeprefix(".")
 
 
+def _is_private(model: type[Model], location: tuple[int | str, ...]) -> bool:
+    """Return whether a place is in a field of which nothing may be quoted."""
+    around = {model}
+    for step in location:
+        fields = [field for each in around for name, field in each.model_fields.items() if step in {name, field.alias}]
+        if any(isinstance(mark, Private) for field in fields for mark in field.metadata):
+            return True
+        # An index or a key of a mapping is no field and leaves the models as they are; a key that is named like
+        # a field is taken for it, and then too little is quoted, not too much.
+        around = {each for field in fields for each in _models_in(field.annotation)} or around
+    return False
+
+
+def _models_in(annotation: Any) -> Iterator[type[Model]]:
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
 def _quoted(value: Any) -> str:
     match value:
-        case None:
-            return "null"
         case bool():
             return str(value).lower()
         case int() | float():
             return str(value)
         case str():
             return repr(value if len(value) <= _LONGEST_INPUT else f"{value[:_LONGEST_INPUT]}...")
+        case _:
+            return _kind(value)
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
         case list() | tuple():
             return "a list"
         case Mapping():

@@ -28,14 +28,15 @@ from planner.pack import pack
 from planner.packing import Packer, Packing, PackingProblem
 from planner.pod_class import ClassKeys, PodClass, group
 from planner.raised_limit import RaisedLimits
-from planner.reasons import why_unplaced
+from planner.reasons import held_up, why_unplaced
 from planner.report import pool_reports
 from planner.room import Room, room_left
 from planner.seats import Seating, settle_seats
 from planner.stages import Stages, unwatched
 from planner.supply import Place, places
 from planner.topology.census import Census, census
-from planner.topology.question import Ceilings
+from planner.topology.machine_rules import machine_rules
+from planner.topology.question import Ceilings, Option
 from planner.topology.sought import sought
 from planner.topology.told import WAITS
 from planner.volumes import resolve
@@ -212,10 +213,20 @@ def _why(
         told = Reason(miss.code, miss.message)
         if miss.code == WAITS:
             return (told,)
-        # A rule about other pods may have closed no more than the machines that are there.
-        held_up = [why for name in assembly.asks[i].pools if (why := offers[name].obstacle) is not None]
-        return (*held_up, told)
+        # A rule about other pods may have closed no more than what could be used or bought.
+        return (*held_up(assembly.asks[i], offers, room, partial(_is_open, i, assembly)), told)
     return why_unplaced(assembly.asks[i], offers, room, partial(raised.told, i))
+
+
+def _is_open(i: int, assembly: Assembly, offer: Offer) -> bool:
+    """Return whether rules about other pods let one more pod of class `i` on a new machine of the offer."""
+    tally = assembly.split.tally
+    if tally is None:
+        return True
+    machine = Option(offer.labels, offer.taints, (), price=0, copies=1, is_new=True, daemons=offer.daemons)
+    rules = machine_rules(i, assembly.wishes[i], [0], [machine], tally)
+    # Pods that must share one machine were given theirs: another one is of no use to the rest.
+    return bool(rules.bins) and not rules.is_bundle and tally.obstacle(i, offer.labels) is None
 
 
 def _paid(assembly: Assembly, packing: Packing) -> list[Offer]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from api.keys import LABEL_REGION, LABEL_ZONE
 from planner.amounts import shown
-from planner.assemble import Ask
+from planner.assemble import Ask, fits_offer
 from planner.constraints import FIELD_NAME, NEW_HOST, selects, untolerated, wants_node, whole_number
 from planner.lifecycle.request import BUYING_PAUSED
 from planner.model import Reason
@@ -71,6 +71,19 @@ def why_unplaced(
         return tuple(found)
     # Room is left and nothing stands in the way, so the packer could not share what was there.
     return (Reason("NoRoom", f"pool {' or '.join(ask.pools)} has no room left for this pod beside the others"),)
+
+
+def held_up(
+    ask: Ask, offers: Mapping[str, PoolOffers], room: Room, is_open: Callable[[Offer], bool]
+) -> tuple[Reason, ...]:
+    """Return why no machine can be bought on which rules about other pods would let one more pod of this class.
+
+    Nothing, where only such rules stand in the way. `is_open` tells what they say of a machine of an offer.
+    """
+    obstacles = [obstacle for name in ask.pools if (obstacle := offers[name].obstacle) is not None]
+    candidates = [offer for name in ask.pools if offers[name].obstacle is None for offer in offers[name].offers]
+    wanted = [offer for offer in candidates if fits_offer(ask, offer) and is_open(offer)]
+    return (*obstacles, *_unavailable(wanted), *_limits(wanted, room, untried))
 
 
 def _no_types(found: PoolOffers) -> Reason:

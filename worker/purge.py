@@ -7,7 +7,7 @@ any point, the same command goes on: servers are found by their label, everythin
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from temporalio.service import RPCError, RPCStatusCode
@@ -15,6 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.cluster import NODE_POOLS, NODES, Object, Resource
 from activities.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
 from activities.ports import Ports
+from activities.providers.base import ServerState
 from activities.status import drop_finalizer
 from worker.command_error import CommandError
 from worker.moments import span
@@ -25,6 +26,8 @@ from worker.under_way import CALL_LIMIT, UnderWay
 SERVERS_GONE_WITHIN: Final = timedelta(minutes=5)
 """A cloud needs seconds for a deletion; what takes longer needs a person."""
 LOOK_SECONDS: Final = 2.0
+_ASK_AGAIN_AFTER: Final = timedelta(seconds=30)
+"""A server that is being deleted needs no further call before this; each counts against what an account may call."""
 _TRIES: Final = 10
 """At an object that others write to."""
 
@@ -138,6 +141,7 @@ async def _delete_servers(
     """
     began, settled_at = ports.now(), found.settled_at()
     names_ever: set[str] = set()
+    going_since: dict[str, datetime] = {}
     told = ""
     while True:
         left = [one for one in await servers_of(ports, abandoned=abandoned) if not one.stays]
@@ -155,8 +159,14 @@ async def _delete_servers(
             still = f"{count(len(left), 'server')} still there after {span(SERVERS_GONE_WITHIN)}"
             listed = names([one.fact.name for one in left])
             raise CommandError(f"{still}, the same command goes on with it: {listed}")
+        going = [one.fact.provider_id for one in left if one.state == ServerState.DELETING]
+        going_since = {each: going_since.get(each, now) for each in going}
         for one in left:
-            await _delete_server(ports, one)
+            since = going_since.get(one.fact.provider_id)
+            if since is None or now - since >= _ASK_AGAIN_AFTER:
+                # Counted anew from the next look on.
+                going_since.pop(one.fact.provider_id, None)
+                await _delete_server(ports, one)
         await sleep(LOOK_SECONDS)
 
 

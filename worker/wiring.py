@@ -182,6 +182,9 @@ async def _tend(provider: Tended) -> None:
                 told.over()
             except GrowthError as error:
                 told.warn(f"{provider.class_kind} is not tended: {error}", reason=error.reason)
+            except Exception:
+                # A fault in one provider's own affairs must not end the worker, which has others to serve.
+                log.exception("a provider is not tended", provider=provider.class_kind)
             await asyncio.sleep(min(LONGEST_TEND_PERIOD, max(SHORTEST_TEND_PERIOD, pause)))
     finally:
         await provider.close()

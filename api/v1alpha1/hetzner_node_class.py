@@ -6,7 +6,7 @@ from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
-from api.model import Model
+from api.model import Model, Private
 from api.names import Labels, LabelValue, dns_label
 from api.quantity import Quantity
 from api.rules import Check, Text, distinct, rule, rules
@@ -223,7 +223,7 @@ class HetznerNodeClassSpec(Model):
 
     model_config = rules(_NO_ADDRESS)
 
-    token_secret_ref: TokenRef
+    token_secret_ref: Annotated[TokenRef, Private()]
     """The Secret with the project's API token, which must be allowed to read and write."""
     image: HetznerImage
     """Image of each server."""
@@ -245,7 +245,7 @@ class HetznerNodeClassSpec(Model):
     """Names of the locations where servers may be bought, such as fsn1. Without it, every one."""
     server_labels: Annotated[Labels, _RESERVED] = Field(default_factory=dict)
     """Further labels of each server in the project. Without it, none."""
-    user_data: HetznerUserData
+    user_data: Annotated[HetznerUserData, Private()]
     """What cloud-init does at the first boot."""
     kubelet: HetznerKubelet = HetznerKubelet()
     """What the kubelet keeps for itself and for the system."""

@@ -101,6 +101,8 @@ class NodeRequestStatus(Payload):
     """Currency of the price."""
     planned_allocatable: PlannedAmounts | None = None
     """What a Node of it was planned to have for pods, as quantities, when the server was last asked for."""
+    planned_image: str | None = None
+    """What the class calls the image it was planned with; without it, its Node teaches nothing about the next ones."""
     provider_id: str | None = Field(default=None, alias="providerID")
     """Id of the server at the provider."""
     node_name: str | None = None

@@ -170,15 +170,21 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
         return Act(
             effect=RemovalEffect.PARK,
             reason="RemovalFailed",
-            message=shortened(
-                f"The server still exists after {status.removal_attempts} delete calls: "
-                + (status.message if status.reason == DELETE_FAILED else "its provider took them and does not say why")
-            ),
+            message=shortened(f"The server still exists after {status.removal_attempts} delete calls: {_why(seen)}"),
             until=now + _wait_of_parked(seen),
         )
     return Act(
         effect=RemovalEffect.DELETE_SERVER, reason="DeleteServer", message="Ask the provider to delete the server"
     )
+
+
+def _why(seen: RemovalSeen) -> str:
+    """Return what is known of why the delete calls had no effect."""
+    if seen.status.reason == DELETE_FAILED:
+        return seen.status.message
+    # It may be about something else than the deletion, such as a server that is switched off.
+    told = f"says of the server: {seen.server_problem}" if seen.server_problem else "does not say why"
+    return f"its provider took them and {told}"
 
 
 def _without_server(seen: RemovalSeen) -> Step:

@@ -171,6 +171,8 @@ class RemovalSeen(Payload):
     decision: DecisionSeen | None = None
     """What a person asks for by annotation; it stays there until it is answered."""
     server: ServerSeen = ServerSeen.UNKNOWN
+    server_problem: str = ""
+    """What the provider says is wrong with a broken one, such as a deletion that it began and that failed."""
     node: NodeSeen | None = None
     occupants: tuple[str, ...] = Field(default=(), max_length=5)
     """Pods on the node that count, or on their way to it by nomination, as namespace/name; the first five."""

@@ -1,16 +1,25 @@
 """Sweeps over a cluster with leftovers: what goes, how, who is told, and what stays whatever fails."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
-from activities.errors import UnknownOutcome, Unreachable
+from activities.cluster import (
+    CONFIG_MAPS,
+    HETZNER_NODE_CLASSES,
+    KWOK_NODE_CLASSES,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+)
+from activities.errors import AuthenticationFailed, UnknownOutcome, Unreachable
 from api.reading import read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from planner.garbage import Garbage
 from simulator.cluster import MemoryCluster
-from tests.activities.yards import NAME, SPACE, START, Yard
+from tests.activities.yards import NAME, SPACE, START, Listed, Yard
+from tests.api.objects import hetzner_class
 
 RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
 SCALE_DOWN = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
@@ -254,3 +263,17 @@ class Cached:
         if resource == self._without:
             found.items.clear()
         return found
+
+
+async def test_a_provider_that_does_not_list_its_servers_keeps_no_other_from_being_swept(yard):
+    class Silent(Listed):
+        class_kind = "HetznerNodeClass"
+
+    silent = Silent(yard.cluster, SPACE, yard.now)
+    silent.fail["list"] = AuthenticationFailed("bad token")
+    await yard.cluster.create(HETZNER_NODE_CLASSES, hetzner_class())
+    yard.ports = replace(yard.ports, providers={"HetznerNodeClass": silent, **yard.ports.providers})
+    yard.healer = yard.another()
+    await yard.server()
+    assert await yard.sweep() == [Garbage.ORPHAN]
+    assert ("Namespace", SPACE, "ServersUnknown") in await yard.told()

@@ -60,7 +60,7 @@ async def made(image=IMAGE):
 async def joined(*, ready=True, image=IMAGE, **status):
     """A request whose Node has less memory than its type advertises."""
     life = await made(image)
-    await life.add_request(REGISTERED | status, seats=[await life.add_pod(memory="3900Mi")])
+    await life.add_request(REGISTERED | {"plannedImage": image} | status, seats=[await life.add_pod(memory="3900Mi")])
     life.add_server()
     await join(life, RESERVED, ready=ready)
     await life.do("tolerate_pods")
@@ -178,6 +178,20 @@ async def test_a_node_that_is_not_ready_teaches_nothing():
 
 async def test_a_node_of_the_class_as_it_was_teaches_nothing_about_the_class_as_it_is():
     life = await joined(classGeneration=77)
+    await life.do("mark_ready")
+    assert (await learned(life), class_writes(life)) == ({}, [])
+
+
+async def test_a_node_of_an_older_image_teaches_nothing_about_the_newer_one():
+    """A newer snapshot changes nothing of the class's spec, so its generation stays."""
+    life = await joined()
+    life.cloud.boot_image = "114690388"
+    await life.do("mark_ready")
+    assert {image for _, image in await learned(life)} == {IMAGE}
+
+
+async def test_a_node_whose_image_was_not_kept_teaches_nothing():
+    life = await joined(plannedImage=None)
     await life.do("mark_ready")
     assert (await learned(life), class_writes(life)) == ({}, [])
 

@@ -16,6 +16,7 @@ from tests.activities.lives import NAME, Life
 
 async def asking():
     life = Life()
+    life.cloud.boot_image = "114690387"
     await life.install()
     await life.add_request()
     return life
@@ -28,17 +29,18 @@ async def change_class(life, path, value):
 
 async def kept(life):
     status = (await life.request())["status"]
-    return {key: status.get(key) for key in ("pricePerHour", "currency", "plannedAllocatable")}
+    return {key: status.get(key) for key in ("pricePerHour", "currency", "plannedAllocatable", "plannedImage")}
 
 
 AS_LISTED = {
     "pricePerHour": "0.01",
     "currency": "EUR",
     "plannedAllocatable": {"cpu": "4000m", "memory": str(8 * 2**30), "pods": "110"},
+    "plannedImage": "114690387",
 }
 
 
-async def test_the_create_call_keeps_price_and_room():
+async def test_the_create_call_keeps_price_room_and_image():
     life = await asking()
     await life.do("create_server")
     assert await kept(life) == AS_LISTED
@@ -80,7 +82,7 @@ async def test_without_an_offering_the_provider_is_asked_all_the_same(path, valu
     life = await asking()
     await change_class(life, path, value)
     await life.do("create_server")
-    assert await kept(life) == {"pricePerHour": None, "currency": None, "plannedAllocatable": None}
+    assert await kept(life) == dict.fromkeys(AS_LISTED)
     assert "create" in life.cloud.calls
 
 

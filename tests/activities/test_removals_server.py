@@ -1,5 +1,6 @@
 """The end of a server: asked for again and again, never another's, never unseen; and the ways out of a removal."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -16,7 +17,7 @@ from activities.errors import (
 )
 from activities.providers.base import ServerState
 from planner.lifecycle.seen import ServerSeen
-from planner.lifecycle.step import Act
+from planner.lifecycle.step import Act, EffectInput
 from simulator.cluster import MemoryCluster
 from tests.activities.lives import NAME, START, Life
 from tests.activities.rounds import Crash
@@ -75,6 +76,13 @@ async def test_executed_twice_it_calls_once_until_the_wait_is_over(life):
     assert life.cloud.calls.count("delete") == 1
     life.pass_time(30)
     assert (await life.do("delete_server")).status.removal_attempts == 2
+
+
+async def test_what_the_provider_says_is_wrong_with_the_server_is_seen(life):
+    await with_server(life)
+    life.cloud.servers[NAME] = replace(life.cloud.servers[NAME], state=ServerState.BROKEN, problem="x" * 2000)
+    seen = await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
+    assert (seen.server, seen.server_problem) == (ServerSeen.BROKEN, f"{'x' * 1021}...")
 
 
 @pytest.mark.parametrize("when", ["crash_at", "crash_after"])

@@ -13,6 +13,7 @@ from api.duration import format_duration
 from api.v1alpha1.hetzner_node_class import LONGEST_USER_DATA, HetznerKubelet, HetznerNodeClassSpec
 from api.v1alpha1.node_pool import ScaleUp
 from planner.lifecycle import request, unavailable
+from simulator.hetzner import project
 from tests.activities.providers.hetzner import test_calls
 from tests.project.documents import ROOT
 
@@ -84,7 +85,7 @@ def test_calls_per_machine_are_within_what_the_test_of_them_allows():
         f"at most {format_duration(unavailable.LONGEST)}; the pods are planned",
         f"read from Hetzner every {WORDS[class_keeper.PERIOD // timedelta(minutes=1)]} minutes",
         f"{WORDS[placement.MOST_MEMBERS]} in each",
-        f"{WORDS[placement.MOST_GROUPS]} groups",
+        f"{WORDS[project.GROUPS]} groups",
         f"{WORDS[request.TIMEOUTS_WHILE_IT_PROGRESSES]} times as long while Hetzner still works",
     ],
 )

@@ -35,6 +35,32 @@ def test_an_error_is_one_line_of_json_with_its_traceback(logged):
     assert "ValueError: no" in json.loads(line)["exception"]
 
 
+def fail(token):
+    """Fail with the token in a variable, as a defect in a provider would."""
+    headers = {"Authorization": f"Bearer {token}"}
+    raise RuntimeError(f"defect after {len(headers)} header")
+
+
+@pytest.mark.parametrize("log_format", ["console", "json"])
+@pytest.mark.parametrize(
+    "log", [structlog.stdlib.get_logger("worker.test"), logging.getLogger("activities.test")], ids=["ours", "library"]
+)
+def test_a_traceback_shows_no_variable(logged, log_format, log):
+    set_up_logging(log_format, "info")
+    token = "k9" * 32
+    try:
+        try:
+            fail(token)
+        except RuntimeError as error:
+            raise ValueError("no answer") from error
+    except ValueError:
+        log.exception("failed")
+    written = logged()
+    for shown in ("failed", "Traceback (most recent call last)", "in fail", "defect after 1 header", "no answer"):
+        assert shown in written
+    assert token[:8] not in written
+
+
 def test_the_console_is_for_people(logged):
     set_up_logging("console", "info")
     structlog.stdlib.get_logger("worker.test").info("working", cluster="a")

@@ -16,6 +16,7 @@ from activities.cluster import (
     NODES,
 )
 from activities.errors import AuthenticationFailed, Conflict, InvalidConfiguration, UnknownOutcome, Unreachable
+from activities.providers.base import ServerState
 from api.timestamp import format_timestamp
 from simulator.cluster import MemoryCluster
 from tests.activities.yards import SPACE, START, Yard
@@ -166,6 +167,36 @@ async def test_a_server_that_does_not_go_is_told_and_the_same_command_goes_on(ya
     assert yard.now() - START > SERVERS_GONE_WITHIN
     await purged(yard)
     assert READY not in await names(yard, CONFIG_MAPS)
+
+
+async def test_what_is_being_deleted_is_asked_for_again_only_after_a_while(yard, monkeypatch):
+    """The deletion of READY takes, and gets stuck until it is asked for again; that of COMING fails once."""
+    calls, deleting = [], set()
+    real_list, real_delete = yard.provider.list, yard.provider.delete
+
+    async def delete(name, class_name=None):
+        calls.append((name, (yard.now() - START).total_seconds()))
+        if [called for called, _ in calls].count(name) == {READY: 3, COMING: 2}[name]:
+            await real_delete(name, class_name)
+        else:
+            deleting.add(name)
+
+    async def list_servers(cluster):
+        if yard.now() >= START + timedelta(seconds=10):
+            deleting.discard(COMING)
+        return [
+            replace(one, state=ServerState.DELETING) if one.name in deleting else one
+            for one in await real_list(cluster)
+        ]
+
+    monkeypatch.setattr(yard.provider, "delete", delete)
+    monkeypatch.setattr(yard.provider, "list", list_servers)
+    lines = await purged(yard)
+    # Seen as being deleted at 2 s, and after the second call at 34 s.
+    assert [at for name, at in calls if name == READY] == [0, 32, 64]
+    # Its deletion has failed by 10 s.
+    assert [at for name, at in calls if name == COMING] == [0, 10]
+    assert "2 of 2 servers gone" in lines
 
 
 async def test_a_refusal_for_good_stops_at_once(yard, monkeypatch):

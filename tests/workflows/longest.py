@@ -117,6 +117,7 @@ def removal_seen() -> RemovalSeen:
     return RemovalSeen(
         pool=POOL,
         status=status,
+        server_problem="p" * 1024,
         decision=DecisionSeen(word="w" * 64, reason="r" * 512, by="b" * 64),
         node=NodeSeen(name=NODE, ready=True),
         occupants=(POD,) * 5,

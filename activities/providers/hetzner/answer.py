@@ -25,7 +25,8 @@ _T = TypeVar("_T")
 class Answer:
     """What came of a request: a body, an error of the API, or none of both."""
 
-    body: Any = None
+    body: Any = field(default=None, repr=False)
+    """May hold what was sent, or the password of a new server."""
     code: str | int | None = None
     """The API's, or the HTTP status where there was no JSON."""
     message: str = ""

@@ -7,7 +7,7 @@ worker. Prices are Hetzner's own of the project, read at run time; none is writt
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, TypedDict
@@ -33,10 +33,6 @@ UNREACHABLE: Final = "ProjectUnreachable"
 """Its reason while the project has not answered since the spec changed."""
 LABEL_CSI_LOCATION: Final = "csi.hetzner.cloud/location"
 """Where volumes can be used from. Source: Hetzner's CSI driver, its topology key."""
-_SMALLEST_PRICE: Final = Decimal("0.000000001")
-"""`api.money.Price` has nine digits after the point; Hetzner writes up to sixteen."""
-_HIGHEST_PRICE: Final = Decimal(10**9)
-"""`api.money.Price` has nine digits before the point. The API server would refuse the whole status for one more."""
 _DEDICATED_SERVER: Final = re.compile(r"(gex|ex|ax|sx|rx|dx|px)[0-9]+[-a-z0-9]*", re.IGNORECASE)
 """Product lines of Hetzner Robot, such as GEX44, EX44-NVMe, AX102, SX65. No server type of the cloud begins so."""
 _GPU_LINE: Final = "gex"
@@ -75,7 +71,10 @@ def catalogue_of(types: Sequence[TypeFacts], locations: Sequence[LocationFacts],
             )
             for each in types
         ),
-        ipv4=tuple(_addresses(prices)),
+        ipv4=tuple(
+            CatalogueIPv4(location=location, price_per_hour=hour, price_per_month=month)
+            for location, (hour, month) in prices.ipv4.items()
+        ),
         places=tuple(CataloguePlace(name=each.name, network_zone=each.network_zone) for each in locations),
     )
     # The API server would refuse the whole status for one entry too many.
@@ -227,25 +226,11 @@ def _price_per_hour(place: CatalogueLocation, addresses: Mapping[str, Decimal], 
 def _location(place: TypePlaceFacts) -> CatalogueLocation:
     return CatalogueLocation(
         name=place.location,
-        price_per_hour=_price(place.price_per_hour),
-        price_per_month=_price(place.price_per_month),
+        price_per_hour=place.price_per_hour,
+        price_per_month=place.price_per_month,
         available=place.available,
         unavailable_after=place.unavailable_after,
     )
-
-
-def _addresses(prices: PriceFacts) -> Iterator[CatalogueIPv4]:
-    for location, (hour, month) in prices.ipv4.items():
-        per_hour, per_month = _price(hour), _price(month)
-        if per_hour is not None and per_month is not None:
-            yield CatalogueIPv4(location=location, price_per_hour=per_hour, price_per_month=per_month)
-
-
-def _price(price: Decimal | None) -> Decimal | None:
-    """Return the price as a status can hold it. Nothing costs nothing here: zero is no price."""
-    if price is None or not _SMALLEST_PRICE <= price < _HIGHEST_PRICE:
-        return None
-    return price.quantize(_SMALLEST_PRICE).normalize()
 
 
 def _written(amount: int, unit: int, suffix: str) -> str:

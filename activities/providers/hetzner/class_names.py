@@ -179,13 +179,14 @@ def _network(field: str, wanted: HetznerNetwork, known: Iterable[NetworkFacts]) 
     found = _find(wanted.name, known)
     if found is None:
         return f"{field}.name: the project has no network {wanted.name}"
-    if not found.zones:
+    if not found.subnets:
         return f"{field}.name: network {wanted.name} has no subnet, so no server can join it: add one"
-    if wanted.subnet_ip_range is not None and wanted.subnet_ip_range not in found.subnet_ranges:
-        has = ", ".join(found.subnet_ranges)
+    zones = [zone for ip_range, zone in found.subnets if wanted.subnet_ip_range in {None, ip_range}]
+    if not zones:
+        has = ", ".join(ip_range for ip_range, _ in found.subnets if ip_range)
         return f"{field}.subnetIPRange: network {wanted.name} has no subnet {wanted.subnet_ip_range}, only {has}"
-    # Were its subnets in several zones, servers would be bought in the first one only: less, but nothing wrong.
-    return ResolvedNetwork(id=found.id, zone=found.zones[0], subnetIPRange=wanted.subnet_ip_range)
+    # Where none is named and they are in several zones, servers are bought in the first one only: less, but not wrong.
+    return ResolvedNetwork(id=found.id, zone=zones[0], subnetIPRange=wanted.subnet_ip_range)
 
 
 def _pick(names: Iterable[str], known: Sequence[NamedFacts]) -> tuple[tuple[int, ...], list[str]]:

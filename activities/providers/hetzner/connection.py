@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
+from activities.errors import RateLimited
 from activities.ports import Compute
 from activities.providers.hetzner.answer import Answer, page_of, understood
 from activities.providers.hetzner.budget import Budget
@@ -13,6 +14,9 @@ from activities.providers.hetzner.redaction import Secret, text_secret
 
 _AT_ONCE: Final = 5
 """Calls that are under way at a time: a hurried caller once had its account locked. Source: hetzner-k3s#39."""
+_LONGEST_TURN_SECONDS: Final = 15.0
+"""Longest wait for one of them. Together with the wait for the budget and for the answer, a call is over before absence
+is believed: 60 s after a creation began."""
 _PAGE: Final = 50
 """Entries of a page, the most that Hetzner gives."""
 
@@ -57,11 +61,19 @@ class Connection:
         """Make one request, and tell the budget what its answer says of the calls that are left.
 
         Raises:
-            RateLimited: the budget is used up; nothing was sent.
+            RateLimited: the budget is used up, or all calls are slow; nothing was sent.
         """
         await self._budget.spend(first=method == "DELETE")
-        async with self._turns:
+        try:
+            async with asyncio.timeout(_LONGEST_TURN_SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            # Sent much later than its caller believes, a creation could take effect when its absence is taken for sure.
+            raise RateLimited(f"{_AT_ONCE} calls to Hetzner are under way and slow", _LONGEST_TURN_SECONDS) from None
+        try:
             answer = await self._compute(partial(self._request, method, path, params=params, json=json))
+        finally:
+            self._turns.release()
         if answer.remaining is not None:
             self._budget.observe(answer.remaining, answer.limit)
         if answer.is_one_too_many:

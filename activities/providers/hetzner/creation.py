@@ -19,8 +19,9 @@ from activities.errors import (
 )
 from activities.providers.base import ServerOrder
 from activities.providers.hetzner.facts import ServerCreation, ServerFacts
+from activities.providers.hetzner.networks import network_labels
 from activities.providers.hetzner.projects import WHOLE, Project, Projects
-from activities.providers.hetzner.refusals import CannotSpread, GroupFull, NameInUse, SubnetFull
+from activities.providers.hetzner.refusals import CannotSpread, GroupFull, NameInUse, NoGroup, SubnetFull
 from api.keys import LABEL_NODE_CLASS
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.hetzner_node_class_status import ResolvedNames
@@ -41,29 +42,21 @@ def creation_of(
     """Return what to ask for; a server with an address of a chosen subnet is made stopped, and attached later."""
     spec = node_class.spec
     resolved = node_class.status.resolved or ResolvedNames()
-    is_attached_later = bool(subnets(node_class))
+    to_attach = network_labels(resolved.networks)
     return ServerCreation(
         name=order.name,
         server_type=offering.server_type,
         location=offering.location,
         image=image,
-        labels={**spec.server_labels, **order.labels, LABEL_NODE_CLASS: node_class.metadata.name},
+        labels={**spec.server_labels, **order.labels, LABEL_NODE_CLASS: node_class.metadata.name, **to_attach},
         user_data=user_data,
         ssh_keys=resolved.ssh_keys,
-        networks=() if is_attached_later else tuple(network.id for network in resolved.networks),
+        networks=() if to_attach else tuple(network.id for network in resolved.networks),
         firewalls=resolved.firewalls,
         enable_ipv4=spec.enable_ipv4,
         enable_ipv6=spec.enable_ipv6,
-        start=not is_attached_later,
+        start=not to_attach,
     )
-
-
-def subnets(node_class: HetznerNodeClass) -> tuple[tuple[int, str | None], ...]:
-    """Return the networks to attach a stopped server to, each with its range; empty when Hetzner may choose all."""
-    networks = (node_class.status.resolved or ResolvedNames()).networks
-    if not any(network.subnet_ip_range for network in networks):
-        return ()
-    return tuple((network.id, network.subnet_ip_range) for network in networks)
 
 
 def refuse(project: Project, class_name: str, error: QuotaExceeded, now: float) -> None:
@@ -97,14 +90,20 @@ class Creator:
                 project.unsure.discard(name)
                 project.servers.note(found)
                 return found
-        for holder in (WHOLE, node_class.metadata.name):
-            until, why = project.refusals.get(holder, (0.0, ""))
-            if self._elapsed() < until:
-                raise QuotaExceeded(why)
+        refusal = self._refusal(project, node_class.metadata.name)
+        if refusal:
+            # An earlier worker may have made it, and its answer been lost.
+            found = await project.servers.listed(name)
+            if found is not None:
+                return found
+            raise QuotaExceeded(refusal)
         try:
             made = await self._placed(project, node_class, creation)
         except NameInUse:
             return await self._found(project, name)
+        except NoGroup:
+            # It is remembered where groups are, and other classes need none.
+            raise
         except QuotaExceeded as error:
             refuse(project, node_class.metadata.name, error, self._elapsed())
             raise
@@ -118,30 +117,37 @@ class Creator:
         project.unsure.discard(name)
         return made
 
+    def _refusal(self, project: Project, class_name: str) -> str:
+        """Return why no more may be had for now, empty if that is not known."""
+        for holder in (WHOLE, class_name):
+            until, why = project.refusals.get(holder, (0.0, ""))
+            if self._elapsed() < until:
+                return why
+        return ""
+
     async def _placed(self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation) -> ServerFacts:
         placement = node_class.spec.placement
         if placement.strategy == "none":
             return await self._call(project, creation)
-        groups = self._projects.groups(project, node_class.metadata.name)
         refusal: ProviderError = CannotSpread("no placement group has room")
         for _ in range(_GROUPS_TRIED):
             try:
-                group = await groups.choose()
+                group = await project.groups.choose(node_class.metadata.name)
             except QuotaExceeded as error:
                 refusal = error
                 break
             try:
                 return await self._call(project, replace(creation, placement_group=group))
             except GroupFull as error:
-                groups.give_back(group, is_full=True)
+                project.groups.give_back(group, is_full=True)
                 refusal = error
             except CannotSpread as error:
-                groups.give_back(group)
+                project.groups.give_back(group)
                 refusal = error
                 break
             except ProviderError as error:
                 if not isinstance(error, UnknownOutcome):
-                    groups.give_back(group)
+                    project.groups.give_back(group)
                 raise
         if placement.required:
             if isinstance(refusal, QuotaExceeded):
@@ -154,7 +160,13 @@ class Creator:
         return await self._call(project, creation)
 
     async def _call(self, project: Project, creation: ServerCreation) -> ServerFacts:
-        made = await project.client.create_server(creation)
+        try:
+            made = await project.client.create_server(creation)
+        except (CannotSpread, GroupFull) as error:
+            if creation.placement_group is None:
+                # Then it is the whole location that has no host left.
+                raise InsufficientCapacity(str(error)) from error
+            raise
         project.servers.note_made(made.server)
         project.actions.add(made.server.id, made.actions)
         return made.server

@@ -1,7 +1,7 @@
 """What the Hetzner Cloud API says, as small as Growth needs it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Literal
@@ -51,7 +51,8 @@ class ServerCreation:
     location: str
     image: int
     labels: Mapping[str, str]
-    user_data: str
+    user_data: str = field(repr=False)
+    """Holds the cluster's join token."""
     ssh_keys: tuple[int, ...] = ()
     networks: tuple[int, ...] = ()
     firewalls: tuple[int, ...] = ()
@@ -143,9 +144,8 @@ class NetworkFacts:
 
     id: int
     name: str
-    zones: tuple[str, ...]
-    """Network zones of its subnets."""
-    subnet_ranges: tuple[str, ...]
+    subnets: tuple[tuple[str, str], ...]
+    """IP range and network zone of each subnet."""
 
 
 @dataclass(frozen=True, slots=True)

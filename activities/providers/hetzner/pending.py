@@ -34,6 +34,8 @@ class OpenActions:
         """Server and beginning, by action."""
         self._problems: dict[int, str] = {}
         """By server: why it will not become useful."""
+        self._unclear: set[int] = set()
+        """Servers of which the end of an action is not known: lists tell what became of them."""
         self._polled_at = float("-inf")
 
     @property
@@ -67,8 +69,13 @@ class OpenActions:
             self._open.pop(number, None)
             if action is not None and now - began < _LONGEST_SECONDS:
                 self._take(server, action, began)
-        waited_for = {server for server, _ in open_now.values()}
-        return frozenset(one for one in waited_for if not self.is_busy(one) and not self.problem(one))
+            else:
+                self._unclear.add(server)
+        busy = {server for server, _ in self._open.values()}
+        done = {server for server, _ in open_now.values()} - busy
+        succeeded = frozenset(one for one in done if one not in self._unclear and not self.problem(one))
+        self._unclear -= done
+        return succeeded
 
     def is_busy(self, server: int) -> bool:
         """Return whether an action of the server runs."""
@@ -87,6 +94,7 @@ class OpenActions:
     def forget(self, server: int) -> None:
         """Take that the server goes."""
         self._problems.pop(server, None)
+        self._unclear.discard(server)
         self._open = {number: kept for number, kept in self._open.items() if kept[0] != server}
 
     def _take(self, server: int, action: ActionFacts, began: float) -> None:

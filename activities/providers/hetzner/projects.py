@@ -18,7 +18,7 @@ from activities.ports import Compute
 from activities.providers.hetzner.budget import Budget
 from activities.providers.hetzner.client import HetznerClient
 from activities.providers.hetzner.pending import OpenActions
-from activities.providers.hetzner.placement import PlacementGroups
+from activities.providers.hetzner.placement import SpreadGroups
 from activities.providers.hetzner.servers import ServerList
 from activities.providers.hetzner.values import secret_value
 from api.reading import UnreadableError, read
@@ -38,10 +38,11 @@ class Project:
     client: HetznerClient
     servers: ServerList
     actions: OpenActions
+    groups: SpreadGroups
     refusals: dict[str, tuple[float, str]] = field(default_factory=dict)
     """Until when, by `elapsed`, no more may be had, and why: by node class, or of the whole project under `WHOLE`."""
-    groups: dict[str, PlacementGroups] = field(default_factory=dict)
-    """By node class."""
+    attached: dict[int, frozenset[int]] = field(default_factory=dict)
+    """Networks that half-made servers were attached to by this worker, by server."""
     unsure: set[str] = field(default_factory=set)
     """Names that a call of unknown outcome was made for: they are looked up before the next one."""
 
@@ -117,11 +118,11 @@ class Projects:
         try:
             found = await self._cluster.get(HETZNER_NODE_CLASSES, name)
             return await self._read(read(HetznerNodeClass, found))
-        except (NotFound, UnreadableError, InvalidConfiguration) as error:
+        except (NotFound, UnreadableError, InvalidConfiguration, AuthenticationFailed) as error:
             remembered = self._classes.get(name)
             if remembered is not None and remembered[0] in self._projects:
                 return self._projects[remembered[0]]
-            if isinstance(error, InvalidConfiguration):
+            if isinstance(error, InvalidConfiguration | AuthenticationFailed):
                 raise
             raise InvalidConfiguration(
                 f"HetznerNodeClass {name} does not exist or cannot be read, and with it the token of its project: "
@@ -144,12 +145,6 @@ class Projects:
         for name, (key, _) in list(self._classes.items()):
             if self._projects.get(key) is project:
                 self._classes[name] = (key, float("-inf"))
-
-    def groups(self, project: Project, class_name: str) -> PlacementGroups:
-        """Return the placement groups of a class."""
-        if class_name not in project.groups:
-            project.groups[class_name] = PlacementGroups(project.client, self._cluster_name, class_name, self._elapsed)
-        return project.groups[class_name]
 
     async def close(self) -> None:
         """Close all connections."""
@@ -198,6 +193,7 @@ class Projects:
             client,
             ServerList(client, self._cluster_name, self._elapsed),
             OpenActions(client, self._elapsed),
+            SpreadGroups(client, self._cluster_name, self._elapsed),
         )
 
     def _forget(self) -> None:

@@ -7,7 +7,7 @@ class names was looked up before. Source: `docs/hetzner.md`, "Calls".
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar, Final
@@ -30,14 +30,15 @@ from activities.ports import Compute
 from activities.providers.base import Server, ServerOrder, ServerState
 from activities.providers.hetzner import catalogue
 from activities.providers.hetzner.class_keeper import ClassKeeper
-from activities.providers.hetzner.creation import Creator, creation_of, image_of, subnets
+from activities.providers.hetzner.creation import Creator, creation_of, image_of
 from activities.providers.hetzner.facts import ServerFacts
+from activities.providers.hetzner.networks import attachments
 from activities.providers.hetzner.pending import POLL_SECONDS
 from activities.providers.hetzner.projects import Project, Projects
 from activities.providers.hetzner.refusals import Locked
 from activities.providers.hetzner.unfinished import Finisher, is_unfinished
 from activities.providers.hetzner.user_data import user_data_of
-from api.keys import LABEL_ARCH, LABEL_NODE_CLASS
+from api.keys import LABEL_ARCH
 from api.reading import UnreadableError, read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from planner.offering import Offering
@@ -46,8 +47,8 @@ DEFAULT_ENDPOINT: Final = "https://api.hetzner.cloud/v1"
 _REST_SECONDS: Final = 10.0
 """Between two looks at whether there is something to do."""
 
-_SETTLED: Final = frozenset({"running", "deleting"})
-"""States that nobody waits for here: what is deleted is asked for by its removal."""
+_ON_THE_WAY: Final = frozenset({"initializing", "starting"})
+"""States that end soon; what is deleted is asked for by its removal."""
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,15 @@ class HetznerProvider:
             raise UnknownOutcome(f"creation of server {order.name}: {error}") from error
         except Rejected as error:
             raise InvalidConfiguration(f"creation of server {order.name}: {error}") from error
-        made = await self._creator.create(project, parsed, creation_of(parsed, order, offering, image, user_data))
+        creation = creation_of(parsed, order, offering, image, user_data)
+        try:
+            made = await self._creator.create(project, parsed, creation)
+        except AuthenticationFailed:
+            # A token that was changed moments ago: nothing was made, and its pool need not stop for that.
+            fresh = await self._project(parsed.metadata.name, f"creation of server {order.name}")
+            if fresh is project:
+                raise
+            project, made = fresh, await self._creator.create(fresh, parsed, creation)
         return self._server(project, made)
 
     async def get(self, name: str, class_name: str | None = None) -> Server:
@@ -130,11 +139,13 @@ class HetznerProvider:
         """Return the servers of this cluster: `Provider.list`."""
         if cluster != self._cluster_name:
             raise InvalidConfiguration(f"servers of cluster {cluster}: this worker is of cluster {self._cluster_name}")
-        return [
+        servers = [
             self._server(project, found)
             for project in await self._all_projects("list of servers")
             for found in await project.servers.all()
         ]
+        # Two tokens may be of one project.
+        return list({one.provider_id: one for one in servers}.values())
 
     async def delete(self, name: str, class_name: str | None = None) -> None:
         """Ask for deletion: `Provider.delete`."""
@@ -177,52 +188,28 @@ class HetznerProvider:
             GrowthError: it could not be done, and is tried again in the next pass.
         """
         rest = min(_REST_SECONDS, await self._keeper.keep())
-        classes = await self._classes()
-        for name in classes:
+        for item in (await self._cluster.list(HETZNER_NODE_CLASSES)).items:
+            name = item["metadata"]["name"]
             try:
                 project = await self._projects.of_class(name)
-                if not project.servers.is_listed or _is_anything_under_way(project):
+                if not project.servers.is_listed or self._is_anything_under_way(project):
                     await project.servers.all()
-                self._take_finished(project, await project.actions.poll(), classes)
-                await self._finisher.finish(project, classes)
-                for groups in project.groups.values():
-                    await groups.delete_empty()
+                _take_finished(project, await project.actions.poll())
+                await self._finisher.finish(project)
+                await project.groups.delete_empty()
             except AuthenticationFailed:
                 # The class says so by its condition, and its token is read anew.
                 continue
             except GrowthError as error:
                 log.warning("servers of HetznerNodeClass %s cannot be tended now: %s", name, error)
                 continue
-            if project.actions.is_any_open or _is_anything_under_way(project):
+            if project.actions.is_any_open or self._is_anything_under_way(project):
                 rest = min(rest, POLL_SECONDS)
         return rest
-
-    def _take_finished(
-        self, project: Project, finished: frozenset[int], classes: Mapping[str, HetznerNodeClass]
-    ) -> None:
-        """Take what it means for a server that all that was begun with it has succeeded: sooner than lists tell."""
-        for server in project.servers.known:
-            if server.id not in finished:
-                continue
-            if server.status == "deleting":
-                project.servers.forget(server.name)
-            elif server.status in {"initializing", "starting"}:
-                node_class = classes.get(server.labels.get(LABEL_NODE_CLASS, ""))
-                is_stopped = server.status == "initializing" and node_class is not None and subnets(node_class)
-                project.servers.note(replace(server, status="off" if is_stopped else "running"))
 
     async def close(self) -> None:
         """Close all connections."""
         await self._projects.close()
-
-    async def _classes(self) -> dict[str, HetznerNodeClass]:
-        classes = {}
-        for item in (await self._cluster.list(HETZNER_NODE_CLASSES)).items:
-            try:
-                classes[item["metadata"]["name"]] = read(HetznerNodeClass, item)
-            except UnreadableError as error:
-                log.warning("%s", error)
-        return classes
 
     async def _find(self, name: str, class_name: str | None) -> tuple[Project, ServerFacts]:
         what = f"look at server {name}"
@@ -265,6 +252,12 @@ class HetznerProvider:
             problem=problem,
         )
 
+    def _is_anything_under_way(self, project: Project) -> bool:
+        return any(
+            server.status in _ON_THE_WAY or is_unfinished(project, server, self._now())
+            for server in project.servers.known
+        )
+
     def _state(self, project: Project, found: ServerFacts) -> tuple[ServerState, str]:
         problem = project.actions.problem(found.id)
         if found.status == "deleting":
@@ -273,13 +266,21 @@ class HetznerProvider:
             return ServerState.BROKEN, problem
         if found.status == "running":
             return ServerState.RUNNING, ""
-        if found.status == "off" and not is_unfinished(found, self._now()):
+        if found.status == "off" and not is_unfinished(project, found, self._now()):
             return ServerState.BROKEN, "it is switched off"
         return ServerState.CREATING, ""
 
 
-def _is_anything_under_way(project: Project) -> bool:
-    return any(server.status not in _SETTLED for server in project.servers.known)
+def _take_finished(project: Project, finished: frozenset[int]) -> None:
+    """Take what it means for a server that all that was begun with it has succeeded: sooner than lists tell."""
+    for server in project.servers.known:
+        if server.id not in finished:
+            continue
+        if server.status == "deleting":
+            project.servers.forget(server.name)
+        elif server.status in _ON_THE_WAY:
+            is_stopped = server.status == "initializing" and attachments(server.labels)
+            project.servers.note(replace(server, status="off" if is_stopped else "running"))
 
 
 def _class(node_class: Object) -> HetznerNodeClass:

@@ -34,7 +34,8 @@ _GB: Final = 10**9
 _SMALLEST_PRICE: Final = Decimal("1E-9")
 """Prices have nine digits after the point, as `api.money` has it; Hetzner writes up to sixteen."""
 _MOST: Final = Decimal(10) ** 9
-"""Larger than any price."""
+"""Larger than any price: `api.money` has nine digits before the point, too. The API server would refuse the whole
+status of a class for one more."""
 _STATUSES: Final = ("running", "success", "error")
 
 
@@ -133,8 +134,8 @@ def price(told: Any) -> Decimal | None:
         return None
     if not amount.is_finite() or amount >= _MOST:
         return None
-    exact = amount.quantize(_SMALLEST_PRICE, rounding=ROUND_HALF_EVEN)
-    return exact if exact > 0 else None
+    exact = amount.quantize(_SMALLEST_PRICE, rounding=ROUND_HALF_EVEN).normalize()
+    return exact if 0 < exact < _MOST else None
 
 
 def location(body: Any) -> LocationFacts:
@@ -171,13 +172,8 @@ def image(body: Any) -> ImageFacts | None:
 
 def network(body: Any) -> NetworkFacts:
     """Return a private network."""
-    subnets = body.get("subnets") or ()
-    return NetworkFacts(
-        id=int(body["id"]),
-        name=body["name"],
-        zones=tuple(dict.fromkeys(one["network_zone"] for one in subnets)),
-        subnet_ranges=tuple(one["ip_range"] for one in subnets if one.get("ip_range")),
-    )
+    subnets = tuple((one.get("ip_range") or "", one["network_zone"]) for one in body.get("subnets") or ())
+    return NetworkFacts(id=int(body["id"]), name=body["name"], subnets=subnets)
 
 
 def named(body: Any) -> NamedFacts:

@@ -1,7 +1,7 @@
 """Keeps secrets out of what is told: Hetzner's own messages hold half of a token, or repeat what was sent."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
@@ -19,7 +19,7 @@ _TEXT_RUN: Final = 16
 class Secret:
     """A text of which no part may be told."""
 
-    text: str
+    text: str = field(repr=False)
     run: int
     """How many characters of it in a row count as a part."""
 

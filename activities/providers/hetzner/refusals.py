@@ -4,7 +4,8 @@ ProviderError
 ├── GroupFull                   this placement group takes no more: the next one may
 ├── CannotSpread                no host apart from the others is free
 ├── QuotaExceeded
-│   └── SubnetFull              the class's subnet has no free address
+│   ├── SubnetFull              the class's subnet has no free address
+│   └── NoGroup                 the project may not have more placement groups
 ├── UnknownOutcome
 │   ├── NameInUse               a server of that name exists: whose is it?
 │   └── Locked                  something else is being done to the server
@@ -39,6 +40,12 @@ class SubnetFull(QuotaExceeded):
     """The subnet that the class names has no free address: certain that nothing was created."""
 
     reason: ClassVar[str] = "SubnetFull"
+
+
+class NoGroup(QuotaExceeded):
+    """The project may not have more placement groups: certain that nothing was created."""
+
+    reason: ClassVar[str] = "NoGroup"
 
 
 class Locked(UnknownOutcome):

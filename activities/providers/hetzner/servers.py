@@ -94,6 +94,15 @@ class ServerList:
             self.note(found)
         return found
 
+    async def listed(self, name: str) -> ServerFacts | None:
+        """Return the server of that name, without a call for it alone; None if no list shows it.
+
+        Raises:
+            ProviderError: the API does not tell.
+        """
+        await self._refresh()
+        return self._seen(name)
+
     def note(self, server: ServerFacts) -> None:
         """Take what the API has just said of a server."""
         self._notes.pop(server.name, None)

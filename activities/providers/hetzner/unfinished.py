@@ -1,7 +1,7 @@
 """Servers that were made stopped: attached to their subnets, then started, whatever worker made them.
 
-That a server is half made is seen from itself: it is young and off, so that no crash leaves one behind
-that costs money and never runs. Source: Hetzner Cloud API, "Attach a Server to a Network", ip_range.
+That a server is half made is seen from itself, so that no crash leaves one behind that costs money and
+never runs. Source: Hetzner Cloud API, "Attach a Server to a Network", ip_range.
 """
 
 from collections.abc import Callable
@@ -9,20 +9,29 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from activities.errors import ProviderError, QuotaExceeded
-from activities.providers.hetzner.creation import refuse, subnets
+from activities.errors import GrowthError, NotFound, QuotaExceeded
+from activities.providers.hetzner.creation import refuse
 from activities.providers.hetzner.facts import ServerFacts
+from activities.providers.hetzner.networks import Attachment, attachments
 from activities.providers.hetzner.projects import Project
+from activities.providers.hetzner.refusals import Locked
 from api.keys import LABEL_NODE_CLASS
-from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 
 YOUNG_FOR: Final = timedelta(minutes=15)
-"""A server that is off and older was switched off by somebody, and is left alone."""
+"""A server that is off, older, and has all its networks, was switched off by somebody, and is left alone."""
 
 
-def is_unfinished(server: ServerFacts, now: datetime) -> bool:
-    """Return whether the server was made stopped and still has to be started."""
-    return server.status == "off" and now - server.created_at < YOUNG_FOR
+def is_unfinished(project: Project, server: ServerFacts, now: datetime) -> bool:
+    """Return whether the server still has to be attached or started."""
+    if server.status != "off":
+        return False
+    is_young = now - server.created_at < YOUNG_FOR
+    return is_young or server.id in project.attached or bool(_missing(server, frozenset()))
+
+
+def _missing(server: ServerFacts, attached: frozenset[int]) -> list[Attachment]:
+    there = attached | set(server.networks)
+    return [one for one in attachments(server.labels) if one[0] not in there]
 
 
 class Finisher:
@@ -36,42 +45,44 @@ class Finisher:
     def __init__(self, now: Callable[[], datetime], elapsed: Callable[[], float]) -> None:
         self._now = now
         self._elapsed = elapsed
-        self._attached: dict[int, frozenset[int]] = {}
-        """Networks that a server was attached to since it was listed."""
 
-    async def finish(self, project: Project, classes: dict[str, HetznerNodeClass]) -> None:
+    async def finish(self, project: Project) -> None:
         """Make the next call for each half-made server of the project.
 
         Raises:
-            ProviderError: the API does not answer, so that the others are not tried.
+            GrowthError: the API does not answer, so that the others are not tried.
         """
-        waiting = [server for server in project.servers.known if is_unfinished(server, self._now())]
-        self._attached = {one.id: self._attached.get(one.id, frozenset()) for one in waiting}
+        waiting = [one for one in project.servers.known if is_unfinished(project, one, self._now())]
+        project.attached = {one.id: project.attached[one.id] for one in waiting if one.id in project.attached}
         for server in waiting:
-            node_class = classes.get(server.labels.get(LABEL_NODE_CLASS, ""))
-            if node_class is None or project.actions.is_busy(server.id) or project.actions.problem(server.id):
-                continue
-            await self._step(project, server, node_class)
+            if not project.actions.is_busy(server.id) and not project.actions.problem(server.id):
+                await self._step(project, server)
 
-    async def _step(self, project: Project, server: ServerFacts, node_class: HetznerNodeClass) -> None:
-        attached = self._attached[server.id] | set(server.networks)
-        missing = [pair for pair in subnets(node_class) if pair[0] not in attached]
+    async def _step(self, project: Project, server: ServerFacts) -> None:
+        attached = project.attached.get(server.id, frozenset())
+        missing = _missing(server, attached)
         try:
             if missing:
                 network, ip_range = missing[0]
                 action = await project.client.attach_to_network(server.id, network, ip_range)
-                self._attached[server.id] = frozenset(attached | {network})
+                project.attached[server.id] = attached | {network}
             else:
                 action = await project.client.power_on(server.id)
                 project.servers.note(replace(server, status="starting"))
+        except Locked:
+            # Something that another worker has begun is not over.
+            return
         except QuotaExceeded as error:
             # A full subnet takes no other server either.
-            refuse(project, node_class.metadata.name, error, self._elapsed())
+            refuse(project, server.labels.get(LABEL_NODE_CLASS, ""), error, self._elapsed())
             project.actions.fail(server.id, str(error))
-        except ProviderError as error:
+        except GrowthError as error:
             if error.retryable:
                 raise
-            project.actions.fail(server.id, str(error))
+            if isinstance(error, NotFound) and not missing:
+                project.servers.forget(server.name)
+            else:
+                project.actions.fail(server.id, str(error))
         else:
             if action is not None:
                 project.actions.add(server.id, [action])

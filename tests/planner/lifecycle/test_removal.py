@@ -327,13 +327,22 @@ def test_a_removal_that_parks_again_and_again_waits_longer_each_time(parked_retr
     assert (found.effect, found.until) == ("park_removal", NOW + wait)
 
 
+ACCEPTED = {"reason": "Empty", "message": "The node is empty"}
+REFUSED = {"reason": "DeleteFailed", "message": "Delete call 3: locked"}
+FAILED = "delete_server of server 42: disk is in use (server_error)"
+
+
 @pytest.mark.parametrize(
-    ("status", "why"),
+    ("status", "problem", "why"),
     [
-        ({"reason": "DeleteFailed", "message": "Delete call 3: locked"}, "Delete call 3: locked"),
-        ({"reason": "Empty", "message": "The node is empty"}, "its provider took them and does not say why"),
+        (REFUSED, "", "Delete call 3: locked"),
+        (REFUSED, FAILED, "Delete call 3: locked"),
+        (ACCEPTED, FAILED, f"its provider took them and says of the server: {FAILED}"),
+        (ACCEPTED, "", "its provider took them and does not say why"),
     ],
 )
-def test_a_parked_removal_says_what_the_provider_answered(status, why):
-    found = next_step(leaving(status | {"removal_attempts": 3, "remove_attempted_at": ago(20)}), None, NOW)
+def test_a_parked_removal_says_what_the_provider_answered(status, problem, why):
+    used_up = status | {"removal_attempts": 3, "remove_attempted_at": ago(20)}
+    found = next_step(leaving(used_up, server=ServerSeen.BROKEN, server_problem=problem), None, NOW)
+    assert found.effect == "park_removal"
     assert found.message == f"The server still exists after 3 delete calls: {why}"

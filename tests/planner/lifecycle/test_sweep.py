@@ -309,6 +309,7 @@ removals = st.builds(
         evict_attempted_at=times,
     ),
     server=st.sampled_from(ServerSeen),
+    server_problem=texts,
     node=nodes,
     occupants=st.lists(st.text(max_size=320), max_size=5).map(tuple),
     occupant_count=counts,

@@ -137,6 +137,22 @@ async def test_what_the_project_does_not_have_is_told_with_field_and_value_and_n
     assert not isinstance(raised.value, NotLookedUp)
 
 
+@pytest.mark.parametrize(
+    ("network", "locations"),
+    [
+        ({"subnetIPRange": "10.0.9.0/24"}, {"ash"}),
+        ({"subnetIPRange": "10.0.1.0/24"}, {"fsn1", "nbg1", "hel1"}),
+        ({}, {"fsn1", "nbg1", "hel1"}),
+    ],
+    ids=["second subnet", "first subnet", "none named"],
+)
+async def test_servers_are_offered_in_the_zone_of_the_subnet_that_they_shall_join(network, locations):
+    desk = Desk(networks=[{"name": "wide"} | network])
+    desk.cloud.add_network("wide", subnets=(("10.0.1.0/24", "eu-central"), ("10.0.9.0/24", "us-east")))
+    await desk.look()
+    assert {one.location for one in desk.offers()} == locations
+
+
 async def test_an_image_that_one_architecture_lacks_keeps_only_that_one_out():
     desk = Desk(imageByArchitecture={"arm64": {"name": "debian-99"}})
     await desk.look()

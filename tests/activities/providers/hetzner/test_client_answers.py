@@ -12,6 +12,7 @@ from requests.structures import CaseInsensitiveDict
 
 from activities.errors import InvalidConfiguration, ProviderError, RateLimited, UnknownOutcome
 from activities.ports import in_place
+from activities.providers.hetzner.answer import Answer
 from activities.providers.hetzner.budget import Budget
 from activities.providers.hetzner.client import HetznerClient
 from activities.providers.hetzner.facts import ServerCreation
@@ -312,3 +313,13 @@ def test_only_the_secret_is_blotted_out(told, kept):
 
 def test_half_of_a_short_token_is_a_part_of_it():
     assert redacted("for token abcdef", [token_secret("abcdefghijkl")]) == "for token [redacted]"
+
+
+@pytest.mark.parametrize(
+    "holder", [CREATION, token_secret(TOKEN), text_secret(USER_DATA), Answer(body={"root_password": JOIN_TOKEN})]
+)
+def test_what_holds_a_secret_does_not_print_it(holder):
+    printed = repr(holder)
+    assert printed.startswith(f"{type(holder).__name__}(")
+    assert TOKEN[:8] not in printed
+    assert JOIN_TOKEN[:8] not in printed

@@ -65,7 +65,7 @@ async def test_images_are_found_by_name_selector_and_id(world):
 
 async def test_what_a_class_names_is_listed(world):
     network, firewall, key = world.cloud.add_network("n"), world.cloud.add_firewall("f"), world.cloud.add_ssh_key("k")
-    assert await world.client.networks() == [NetworkFacts(network, "n", ("eu-central",), ("10.0.1.0/24",))]
+    assert await world.client.networks() == [NetworkFacts(network, "n", (("10.0.1.0/24", "eu-central"),))]
     assert await world.client.firewalls() == [NamedFacts(firewall, "f")]
     assert await world.client.ssh_keys() == [NamedFacts(key, "k")]
 

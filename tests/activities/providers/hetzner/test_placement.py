@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from activities.cluster import HETZNER_NODE_CLASSES
 from activities.errors import InsufficientCapacity, QuotaExceeded
+from activities.providers.hetzner.refusals import NoGroup
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.yard import ORDER, Yard, hetzner_class
 
@@ -115,3 +117,27 @@ async def test_empty_groups_are_deleted_after_a_while():
     await yard.tend_for(1200, step=20)
     assert yard.cloud.count("delete_placement_group") == 1
     assert members(yard) == [1]
+
+
+async def test_groups_of_an_earlier_worker_and_of_a_class_that_is_gone_are_deleted_by_the_loop():
+    yard = await Yard().open(spread(), hetzner_class("other"))
+    await fill(yard, 1)
+    await yard.tend_for(120, step=20)
+    await yard.provider.delete("s-0", "default")
+    await yard.tend_for(120, step=20)
+    await yard.cluster.delete(HETZNER_NODE_CLASSES, "default")
+    yard.provider = yard.another_worker()
+    await yard.tend_for(1500, step=20)
+    assert yard.cloud.count("delete_placement_group") == 1
+
+
+async def test_a_class_that_gets_no_group_does_not_stop_one_that_needs_none():
+    strict = hetzner_class("strict", placement={"strategy": "spread", "required": True})
+    yard = await Yard().open(strict, hetzner_class("plain"))
+    yard.cloud.faults.append(
+        Fault("create_placement_group", "error", status=403, code="resource_limit_exceeded", times=None)
+    )
+    with pytest.raises(NoGroup):
+        await yard.create(name="strict")
+    await yard.create(replace(ORDER, name="s-1"), name="plain")
+    assert list(yard.servers()) == ["s-1"]

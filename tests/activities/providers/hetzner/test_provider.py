@@ -323,3 +323,70 @@ async def test_a_deleted_server_is_known_to_be_gone_as_soon_as_its_deletion_has_
     await yard.tend_for(8)
     with pytest.raises(NotFound):
         await state(yard)
+
+
+async def test_a_location_without_a_host_left_is_a_shortage(yard):
+    yard.cloud.faults.append(Fault("create_server", "error", status=503, code="placement_error"))
+    with pytest.raises(InsufficientCapacity):
+        await yard.create()
+
+
+async def test_two_tokens_of_one_project_list_each_server_once():
+    yard = Yard()
+    yard.cloud.add_token("s" * 64)
+    await yard.cluster.create(SECRETS, secret("second", token="s" * 64), namespace=NAMESPACE)
+    ref = {"namespace": NAMESPACE, "name": "second", "key": "token"}
+    await yard.open(hetzner_class("first"), hetzner_class("second", tokenSecretRef=ref))
+    await yard.create(name="first")
+    assert len(await yard.provider.list("one")) == 1
+
+
+async def test_a_token_that_was_changed_moments_ago_is_used_at_once(yard):
+    await yard.create()
+    yard.cloud.remove_token(TOKEN)
+    yard.cloud.add_token("f" * 64)
+    await _put_token(yard, "f" * 64)
+    assert (await yard.create(replace(ORDER, name="default-b2"))).name == "default-b2"
+
+
+async def test_a_server_whose_answer_was_lost_is_adopted_although_no_more_may_be_had(yard):
+    yard.cloud.faults.append(Fault("create_server", "lost_reply"))
+    with pytest.raises(UnknownOutcome):
+        await yard.create()
+    yard.provider = yard.another_worker()
+    yard.cloud.set_server_limit(1)
+    with pytest.raises(QuotaExceeded):
+        await yard.create(replace(ORDER, name="default-b2"))
+    assert (await yard.create()).labels["growth.dev/request-uid"] == "0f"
+
+
+async def test_actions_that_the_api_has_forgotten_say_nothing_of_their_server(yard):
+    yard.cloud.durations.create_seconds = 600
+    await yard.create()
+    yard.cloud.faults.append(Fault("list_servers", "error", status=503, code="unavailable", times=None))
+    with_ids = yard.provider._projects.known[0].actions
+    with_ids._open = {number + 1000: kept for number, kept in with_ids._open.items()}
+    await yard.tend_for(20)
+    assert (await state(yard)).state is ServerState.CREATING
+
+
+async def test_a_server_that_is_switched_off_for_good_costs_no_calls(yard):
+    await yard.create()
+    await yard.tend_for(1200, step=20)
+    number = yard.servers()[NAME].id
+    yard.cloud.handle("POST", f"/servers/{number}/actions/poweroff", [], None, TOKEN)
+    yard.pass_time(30)
+    await yard.provider.list("one")
+    before = yard.cloud.count("list_servers")
+    await yard.tend_for(600)
+    assert yard.cloud.count("list_servers") == before
+
+
+async def test_a_mistyped_token_does_not_keep_a_machine_from_being_deleted(yard):
+    await yard.create()
+    yard.pass_time(60)
+    await _put_token(yard, "not a token!")
+    await yard.provider.delete(NAME, "default")
+    yard.pass_time(60)
+    with pytest.raises(NotFound):
+        await state(yard)

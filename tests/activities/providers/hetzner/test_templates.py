@@ -253,3 +253,30 @@ async def test_the_file_that_kubeadms_unit_reads_gives_each_flag_as_one_word(tmp
     given = given_values(class_of("kubeadm.yaml").spec.kubelet, ORDER)["kubelet.args"]
     assert words == ["--provider-id=hcloud://4711", *shlex.split(given)]
     assert "--register-with-taints=dedicated=shop:NoExecute,growth.dev/unregistered:NoSchedule" in words
+
+
+async def test_packages_are_installed_though_another_apt_holds_its_locks(tmp_path: Path):
+    """apt-daily is at work at the first boot. apt-get can be told to wait for the lock of dpkg, but not for that of
+    its lists: with apt 2.6, `apt-get -o DPkg::Lock::Timeout=5 update` gives up at once with code 100."""
+    script = (await files("kubeadm.yaml"))[JOIN]
+    lines = [line.replace("sleep 5", "sleep 0") for line in script.splitlines() if "apt" in line and "get" in line]
+    (tmp_path / "apt-get").write_text(
+        """#!/bin/sh
+        echo "$*" >>calls
+        case "$*" in
+        *update) [ $(($(grep -c update calls) % 3)) = 0 ] || exit 100 ;;
+        "-o DPkg::Lock::Timeout=300 install"*) ;;
+        *) exit 100 ;;
+        esac
+        """
+    )
+    (tmp_path / "apt-get").chmod(0o755)
+    (tmp_path / "script").write_text("\n".join(["set -eu", "version=1", *lines]))
+    run_shell(f"cd {tmp_path}\n. ./script", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    wait = "-o DPkg::Lock::Timeout=300"
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        *[f"{wait} update"] * 3,
+        f"{wait} install -y containerd curl gpg",
+        *[f"{wait} update"] * 3,
+        f"{wait} install -y kubelet=1-* kubeadm=1-*",
+    ]

@@ -1,0 +1,301 @@
+"""Groups whose calls others come between: creates at once, names that are taken, limits, and what is left empty."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from activities.errors import UnknownOutcome
+from activities.providers.hetzner.placement import SpreadGroups
+from activities.providers.hetzner.provider import HetznerProvider
+from activities.providers.hetzner.refusals import NoGroup
+from simulator.hetzner.faults import Fault
+from simulator.hetzner.transport import InProcess
+from tests.activities.providers.hetzner.clients import TOKEN, World
+from tests.activities.providers.hetzner.yard import CLUSTER, ORDER, Yard, hetzner_class
+
+LIMIT = {"status": 403, "code": "resource_limit_exceeded", "message": "placement group limit exceeded"}
+
+
+async def interrupted(work):
+    """Run a blocking call as a thread does: others go on before and after it."""
+    await asyncio.sleep(0)
+    done = work()
+    await asyncio.sleep(0)
+    return done
+
+
+class Lot:
+    """Groups of a cluster, without a provider, whose calls others may come between."""
+
+    def __init__(self, cluster=CLUSTER):
+        self.world = World()
+        self.cloud = self.world.cloud
+        self.start = self.world.now
+        self.groups = self.another_worker(cluster)
+
+    def another_worker(self, cluster=CLUSTER):
+        client = self.world.client_of(TOKEN, compute=interrupted)
+        return SpreadGroups(client, cluster, self.elapsed)
+
+    def elapsed(self):
+        return (self.world.now - self.start).total_seconds()
+
+    @property
+    def names(self):
+        return {group.name: group.id for group in self.cloud.project().groups.values()}
+
+    async def has(self, name, **labels):
+        """Make a group of somebody's."""
+        return await self.world.client.create_placement_group(name, labels)
+
+    async def choose(self, count, class_name="a"):
+        return await asyncio.gather(*(self.groups.choose(class_name) for _ in range(count)))
+
+    async def make(self, *groups):
+        for group in groups:
+            name = f"s-{len(self.cloud.servers_of())}"
+            await self.world.client.create_server(self.world.creation(name, placement_group=group))
+
+    async def look_for(self, seconds):
+        for _ in range(0, seconds, 20):
+            self.world.passes(20)
+            await self.groups.delete_empty()
+
+
+async def test_servers_that_are_made_at_once_share_one_list_and_fill_one_group_after_the_other():
+    yard = await Yard().open(hetzner_class(placement={"strategy": "spread"}))
+    yard.provider = HetznerProvider(
+        yard.cluster,
+        now=lambda: yard.now,
+        cluster_name=CLUSTER,
+        compute=interrupted,
+        transport=InProcess(yard.cloud),
+        elapsed=yard.elapsed,
+    )
+    node_class, lists = await yard.node_class(), yard.cloud.count("list_placement_groups")
+    await asyncio.gather(*(yard.provider.create(node_class, replace(ORDER, name=f"s-{n}")) for n in range(25)))
+    members = Counter(server.placement_group for server in yard.servers().values())
+    assert sorted(members.values()) == [5, 10, 10]
+    assert yard.cloud.count("list_placement_groups") == lists + 1
+    assert yard.cloud.count("create_placement_group") == 3
+
+
+async def test_a_list_does_not_forget_servers_whose_calls_are_under_way():
+    lot = Lot()
+    (first,) = set(await lot.choose(10))
+    lot.world.passes(61)
+    (second,) = await lot.choose(1)
+    assert second != first
+
+
+async def test_servers_that_have_come_are_not_counted_twice():
+    lot = Lot()
+    (first,) = set(await lot.choose(5))
+    await lot.make(*[first] * 5)
+    lot.world.passes(61)
+    assert set(await lot.choose(5)) == {first}
+    assert set(await lot.choose(1)) != {first}
+
+
+async def test_servers_that_never_come_are_counted_for_two_minutes():
+    lot = Lot()
+    (first,) = set(await lot.choose(10))
+    lot.world.passes(121)
+    assert await lot.choose(1) == [first]
+
+
+async def test_what_is_given_back_has_room_again():
+    lot = Lot()
+    (first,) = set(await lot.choose(10))
+    lot.groups.give_back(first)
+    assert await lot.choose(1) == [first]
+    assert await lot.choose(1) != [first]
+
+
+async def test_nobody_is_sent_to_a_group_that_is_being_deleted():
+    lot = Lot()
+    (old,) = await lot.choose(1)
+    lot.groups.give_back(old)
+    await lot.look_for(900)
+    lot.world.passes(301)
+    deletion = asyncio.create_task(lot.groups.delete_empty())
+    while not lot.cloud.count("delete_placement_group"):
+        await asyncio.sleep(0)
+    chosen = await lot.groups.choose("a")
+    await deletion
+    assert chosen in lot.names.values()
+    assert chosen != old
+
+
+async def test_a_group_that_a_server_is_put_into_is_not_deleted():
+    lot = Lot()
+    (old,) = await lot.choose(1)
+    lot.groups.give_back(old)
+    await lot.look_for(900)
+    lot.world.passes(301)
+    _, chosen = await asyncio.gather(lot.groups.delete_empty(), lot.groups.choose("a"))
+    assert chosen == old
+    assert list(lot.names.values()) == [old]
+
+
+async def test_a_deletion_that_fails_is_tried_again():
+    lot = Lot()
+    (old,) = await lot.choose(1)
+    lot.groups.give_back(old)
+    lot.cloud.faults.append(Fault("delete_placement_group", "error", status=503, code="unavailable"))
+    await lot.look_for(900)
+    with pytest.raises(UnknownOutcome):
+        await lot.look_for(300)
+    assert await lot.choose(1) == [old]
+    lot.groups.give_back(old)
+    await lot.look_for(1500)
+    assert not lot.names
+
+
+@pytest.mark.parametrize(
+    ("cluster", "class_name", "labels"),
+    [
+        ("one", "a", {}),
+        ("one", "a", {"growth.dev/cluster": "one"}),
+        ("x", "y-z", {"growth.dev/cluster": "x-y", "growth.dev/node-class": "z"}),
+    ],
+)
+async def test_a_name_that_somebody_else_has_makes_way_for_the_next_number(cluster, class_name, labels):
+    lot = Lot(cluster)
+    name = f"growth-{cluster}-{class_name}"
+    await lot.has(f"{name}-1", **labels)
+    (chosen,) = set(await lot.choose(10, class_name))
+    assert chosen == lot.names[f"{name}-2"]
+    calls = lot.cloud.count()
+    await lot.choose(1, class_name)
+    assert sorted(lot.names) == [f"{name}-1", f"{name}-2", f"{name}-3"]
+    assert lot.cloud.count() == calls + 1, "the name that is taken was asked for again"
+
+
+async def test_a_group_that_another_worker_was_first_to_make_is_used():
+    lot = Lot()
+    await lot.choose(1, "b")
+    theirs = await lot.another_worker().choose("a")
+    assert await lot.choose(1) == [theirs]
+    assert sorted(lot.names) == ["growth-one-a-1", "growth-one-b-1"]
+
+
+async def test_names_that_are_all_taken_are_a_refusal_that_says_so():
+    lot = Lot()
+    for number in range(1, 6):
+        await lot.has(f"growth-one-a-{number}")
+    with pytest.raises(NoGroup, match=r"HetznerNodeClass a: groups named growth-one-a-1, .*growth-one-a-5 are in"):
+        await lot.groups.choose("a")
+    assert await lot.choose(1, "b") == [lot.names["growth-one-b-1"]]
+    made = lot.cloud.count("create_placement_group")
+    with pytest.raises(NoGroup, match="growth-one-a-5"):
+        await lot.groups.choose("a")
+    assert lot.cloud.count("create_placement_group") == made
+    lot.world.passes(301)
+    assert await lot.choose(1) == [lot.names["growth-one-a-6"]]
+
+
+async def test_a_refused_group_is_asked_for_once_in_five_minutes():
+    lot = Lot()
+    lot.cloud.faults.append(Fault("create_placement_group", "error", **LIMIT, times=None))
+    for minutes in range(5):
+        refusals = await asyncio.gather(*(lot.groups.choose("a") for _ in range(5)), return_exceptions=True)
+        assert [type(each) for each in refusals] == [NoGroup] * 5, minutes
+        assert "placement group limit exceeded" in str(refusals[4])
+        lot.world.passes(60)
+    assert lot.cloud.count("create_placement_group") == 1
+    lot.cloud.faults.clear()
+    assert await lot.choose(1) == [lot.names["growth-one-a-1"]]
+
+
+async def test_room_that_comes_while_groups_are_refused_is_used():
+    lot = Lot()
+    (first,) = set(await lot.choose(10))
+    lot.cloud.faults.append(Fault("create_placement_group", "error", **LIMIT, times=None))
+    with pytest.raises(NoGroup):
+        await lot.groups.choose("a")
+    lot.groups.give_back(first)
+    assert await lot.choose(1) == [first]
+
+
+async def test_a_group_that_was_deleted_makes_room_for_another_at_once():
+    lot = Lot()
+    (empty,) = await lot.choose(1, "gone")
+    lot.groups.give_back(empty)
+    await lot.look_for(900)
+    lot.cloud.faults.append(Fault("create_placement_group", "error", **LIMIT))
+    with pytest.raises(NoGroup):
+        await lot.groups.choose("a")
+    await lot.look_for(280)
+    assert lot.cloud.count("delete_placement_group") == 1
+    assert await lot.choose(1) == [lot.names["growth-one-a-1"]]
+
+
+async def test_empty_groups_of_an_earlier_process_and_of_classes_that_are_gone_are_deleted():
+    lot = Lot()
+    await lot.make(*await lot.choose(1, "kept"), *await lot.choose(1, "gone"))
+    await lot.choose(1, "old")
+    await lot.has("growth-one-mine-1", **{"growth.dev/cluster": "one"})
+    await lot.has("growth-two-a-1", **{"growth.dev/cluster": "two", "growth.dev/node-class": "a"})
+    lot.groups = lot.another_worker()
+    await lot.look_for(880)
+    assert len(lot.names) == 5
+    await lot.look_for(400)
+    assert sorted(lot.names) == ["growth-one-gone-1", "growth-one-kept-1", "growth-one-mine-1", "growth-two-a-1"]
+
+
+async def test_looking_for_empty_groups_costs_twelve_lists_an_hour_and_one_where_there_are_none():
+    lot = Lot()
+    await lot.look_for(3600)
+    assert lot.cloud.count() == 1
+    await lot.make(*await lot.choose(1))
+    lot.world.passes(60)
+    calls = lot.cloud.count("list_placement_groups")
+    await lot.look_for(3600)
+    assert lot.cloud.count("list_placement_groups") - calls == 12
+
+
+async def test_nobody_is_sent_to_a_group_whose_deletion_was_not_answered():
+    lot = Lot()
+    (old,) = await lot.choose(1)
+    lot.groups.give_back(old)
+    await lot.look_for(900)
+    lot.cloud.faults.append(Fault("delete_placement_group", "lost_reply"))
+    lot.world.passes(301)
+    with pytest.raises(UnknownOutcome):
+        await lot.groups.delete_empty()
+    (chosen,) = await lot.choose(1)
+    assert list(lot.names.values()) == [chosen]
+
+
+async def test_a_group_that_somebody_deleted_is_not_chosen_again():
+    lot = Lot()
+    (old,) = await lot.choose(1)
+    await lot.world.client.delete_placement_group(old)
+    lot.world.passes(61)
+    assert await lot.choose(1) == list(lot.names.values()) != [old]
+
+
+async def test_a_group_that_is_full_stays_so_when_a_list_was_under_way():
+    lot = Lot()
+    (old,) = await lot.choose(1)
+    lot.world.passes(61)
+    lists = lot.cloud.count("list_placement_groups")
+    choice = asyncio.create_task(lot.groups.choose("a"))
+    while lot.cloud.count("list_placement_groups") == lists:
+        await asyncio.sleep(0)
+    lot.groups.give_back(old, is_full=True)
+    assert await choice != old
+
+
+async def test_a_group_that_was_used_meanwhile_is_empty_from_then_on():
+    lot = Lot()
+    lot.groups.give_back(*await lot.choose(1))
+    await lot.look_for(900)
+    lot.groups.give_back(*await lot.choose(1))
+    await lot.look_for(880)
+    assert lot.cloud.count("delete_placement_group") == 0
+    await lot.look_for(600)
+    assert lot.cloud.count("delete_placement_group") == 1
