@@ -1,12 +1,11 @@
 """Faults planted in the provider of Hetzner's servers, to show that histories with it find such faults."""
 
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
 from activities.errors import InsufficientCapacity, UnknownOutcome
-from activities.providers.hetzner import answer, error_table, pending, servers, unfinished
+from activities.providers.hetzner import answer, error_table, pending, provider, servers, unfinished
 from activities.providers.hetzner.client import HetznerClient
 from activities.providers.hetzner.creation import Creator
 from activities.providers.hetzner.facts import ActionFacts
@@ -55,12 +54,12 @@ def _never_started() -> list[Change]:
 
 
 def _started_unattached() -> list[Change]:
-    return [(unfinished, "subnets", lambda _node_class: ())]
+    return [(unfinished, "attachments", lambda _labels: ())]
 
 
 def _off_is_broken() -> list[Change]:
     """Take a server that was made stopped for one that somebody has switched off."""
-    return [(unfinished, "YOUNG_FOR", timedelta())]
+    return [(provider, "is_unfinished", lambda *_: False)]
 
 
 def _gone_when_asked() -> list[Change]:
