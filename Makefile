@@ -30,9 +30,9 @@ format: .venv/dev.stamp ## format the code and mend what the linter can mend
 test: .venv/dev.stamp ## unit, property, golden, workflow, replay and simulation tests, and a sample of chaos
 	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e and not chaos and not load"
 
-simulate: .venv/run.stamp ## 1,000 random histories with faults of every kind, then faults planted in the code
+simulate: .venv/run.stamp ## 1,000 random histories with faults of every kind, 100 with the Hetzner provider, then faults planted in the code
 	$(BIN)/python -m simulator.campaign --seeds 1000
-	$(BIN)/python -m simulator.campaign --provider hetzner --seeds 150
+	$(BIN)/python -m simulator.campaign --provider hetzner --seeds 100
 	$(BIN)/python -m simulator.campaign --mutations
 
 # One control plane for all of them: in the order written, what fails can be repeated.

@@ -73,19 +73,6 @@ def _gone_when_asked() -> list[Change]:
     return [(ServerList, "find", find)]
 
 
-def _absent_without_an_answer() -> list[Change]:
-    """Take a server for absent when the API gives no answer about it."""
-    real = ServerList.find
-
-    async def find(self: ServerList, name: str) -> Any:
-        try:
-            return await real(self, name)
-        except UnknownOutcome:
-            return None
-
-    return [(ServerList, "find", find)]
-
-
 def _each_look_is_a_call() -> list[Change]:
     return [(servers, "LISTED_FOR_SECONDS", 0.0), (pending, "POLL_SECONDS", 0.0)]
 
@@ -105,7 +92,6 @@ HETZNER_MUTATIONS: Final = (
     _hetzner("stopped servers are started without their network", _started_unattached),
     _hetzner("servers that were made stopped count as switched off", _off_is_broken, within=20),
     _hetzner("a server is taken for gone when its deletion was asked for", _gone_when_asked),
-    _hetzner("without an answer a server is taken for absent", _absent_without_an_answer, within=200),
     _hetzner("each look at a server is a call", _each_look_is_a_call),
     _hetzner("Hetzner's messages are told with the token in them", _token_told, within=100),
 )
