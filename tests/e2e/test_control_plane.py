@@ -95,7 +95,7 @@ def test_users_other_than_the_admin_may_do_nothing(control_plane):
 def test_our_definitions_are_accepted_and_served(control_plane):
     control_plane.apply_definitions()
     served = control_plane.kubectl("api-resources", "--api-group=growth.dev", "-o", "name").split()
-    kinds = ("kwoknodeclasses", "nodepools", "noderemovalrequests", "noderequests")
+    kinds = ("hetznernodeclasses", "kwoknodeclasses", "nodepools", "noderemovalrequests", "noderequests")
     assert sorted(served) == [f"{kind}.growth.dev" for kind in kinds]
 
 
