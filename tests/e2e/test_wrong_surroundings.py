@@ -55,7 +55,7 @@ def test_a_cluster_without_growths_kinds(without_kinds: ControlPlane, growth: Co
         worker.launch()
         plane.wait_for(lambda: "kinds are not installed" in worker.waits_for(), "the worker tells what it waits for")
         assert INSTALL in worker.waits_for()
-        some = ("kwoknodeclasses", "nodepools", "noderequests")
+        some = ("hetznernodeclasses", "kwoknodeclasses", "nodepools", "noderequests")
         files = [f"--filename={DEFINITIONS / f'growth.dev_{name}.yaml'}" for name in some]
         plane.kubectl("apply", "--server-side", *files)
         plane.wait_for(lambda: "NodeRemovalRequest is not installed" in worker.waits_for(), "it names the kind")
@@ -70,9 +70,10 @@ def test_a_cluster_without_growths_kinds(without_kinds: ControlPlane, growth: Co
 def test_rights_that_are_missing_are_told_all_at_once(control_plane: ControlPlane, growth: Commands, tmp_path: Path):
     control_plane.apply_definitions()
     lacking = (
-        "user nobody may not list csinodes.storage.k8s.io, daemonsets.apps, kwoknodeclasses.growth.dev, namespaces, "
-        "nodepools.growth.dev, noderemovalrequests.growth.dev, noderequests.growth.dev, nodes, persistentvolumeclaims, "
-        "persistentvolumes, pods, storageclasses.storage.k8s.io: grant it (RBAC); deploy/kustomize/base "
+        "user nobody may not list csinodes.storage.k8s.io, daemonsets.apps, hetznernodeclasses.growth.dev, "
+        "kwoknodeclasses.growth.dev, namespaces, nodepools.growth.dev, noderemovalrequests.growth.dev, "
+        "noderequests.growth.dev, nodes, persistentvolumeclaims, persistentvolumes, pods, "
+        "storageclasses.storage.k8s.io: grant it (RBAC); deploy/kustomize/base "
         "has the roles that Growth needs"
     )
     assert growth.refused("status", user="nobody").startswith(lacking)

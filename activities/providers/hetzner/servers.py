@@ -20,6 +20,9 @@ USABLE_FOR_SECONDS: Final = 300.0
 """How long a server that was listed is believed to be there while the API gives no answer."""
 FRESH_FOR_SECONDS: Final = 120.0
 """How long a server that was made here is believed to be there although the API does not show it yet."""
+ABSENT_FOR_SECONDS: Final = 5.0
+"""How long it is remembered that there is no server of a name: whoever ends a machine asks several times in a moment.
+It must stay short: absence is believed a minute after a creation, and an older answer would be one from before that."""
 _MOST_NOTES: Final = 10_000
 
 
@@ -49,6 +52,8 @@ class ServerList:
         self._notes: dict[str, _Note] = {}
         self._made: dict[str, _Note] = {}
         """Of create calls that were answered."""
+        self._absent: dict[str, float] = {}
+        """When the API said of a name that there is no server."""
         self._one_flight = asyncio.Lock()
 
     @property
@@ -87,11 +92,14 @@ class ServerList:
             return seen
         if (seen := self._seen(name)) is not None:
             return seen
-        # Asked each time: that there was none a moment ago is no answer, as another worker, or a call that took effect
-        # late, may have made it since.
+        now = self._elapsed()
+        if now - self._absent.get(name, float("-inf")) < ABSENT_FOR_SECONDS:
+            return None
         found = await self._client.server(name) or self._fresh(name)
         if found is not None:
             self.note(found)
+        else:
+            self._absent = {one: at for one, at in self._absent.items() if now - at < ABSENT_FOR_SECONDS} | {name: now}
         return found
 
     async def listed(self, name: str) -> ServerFacts | None:
@@ -105,6 +113,7 @@ class ServerList:
 
     def note(self, server: ServerFacts) -> None:
         """Take what the API has just said of a server."""
+        self._absent.pop(server.name, None)
         self._notes.pop(server.name, None)
         self._notes[server.name] = _Note(server, self._elapsed())
         while len(self._notes) > _MOST_NOTES:
@@ -124,7 +133,7 @@ class ServerList:
 
     def forget(self, name: str) -> None:
         """Take that whether there is a server of this name is not known."""
-        for known in (self._notes, self._made, self._listed):
+        for known in (self._notes, self._made, self._listed, self._absent):
             known.pop(name, None)
 
     async def _refresh(self) -> None:

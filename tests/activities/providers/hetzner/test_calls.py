@@ -119,3 +119,21 @@ async def test_while_lists_fail_what_was_seen_stays_and_nothing_is_said_to_be_go
     yard.pass_time(600)
     with pytest.raises(ProviderError):
         await yard.provider.get(ORDER.name, "default")
+
+
+async def test_whoever_asks_several_times_in_a_moment_whether_a_server_is_gone_asks_once():
+    yard = await Yard().open()
+    await yard.create()
+    await yard.tend_for(60)
+    await yard.provider.delete(ORDER.name, "default")
+    await yard.tend_for(8)
+    before = yard.cloud.count("list_servers", ORDER.name)
+    for _ in range(4):
+        yard.pass_time(1)
+        with pytest.raises(NotFound):
+            await yard.provider.get(ORDER.name, "default")
+    assert yard.cloud.count("list_servers", ORDER.name) == before + 1
+    yard.pass_time(5)
+    with pytest.raises(NotFound):
+        await yard.provider.get(ORDER.name, "default")
+    assert yard.cloud.count("list_servers", ORDER.name) == before + 2, "an older answer is none"
