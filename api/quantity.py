@@ -73,6 +73,20 @@ def parse_millis(text: object) -> int:
     return _ceil(parse_quantity(text) * 1000)
 
 
+def parse_amount(resource: str, text: object) -> int:
+    """Return the amount of a resource, rounded up: cpu in millicores, all else in whole units.
+
+    Raises:
+        ValueError: not a quantity.
+    """
+    return parse_millis(text) if resource == "cpu" else parse_units(text)
+
+
+def format_amount(resource: str, amount: int) -> str:
+    """Return an amount (cpu in millicores, all else in whole units) as an exact quantity."""
+    return f"{amount}m" if resource == "cpu" else str(amount)
+
+
 def _bounded(value: Fraction) -> Fraction:
     return max(min(value, Fraction(_LARGEST)), Fraction(-_LARGEST))
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from api.quantity import parse_millis, parse_quantity, parse_units
+from api.quantity import parse_amount, parse_quantity
 
 T = TypeVar("T")
 
@@ -149,7 +149,7 @@ def _exact_amount(name: str, text: float | str) -> int:
     if parse_quantity(text) < 0:
         msg = f"{text!r} is negative"
         raise ValueError(msg)
-    return parse_millis(text) if name == "cpu" else parse_units(text)
+    return parse_amount(name, text)
 
 
 def _moment(text: str) -> datetime:

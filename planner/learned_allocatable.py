@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
+from api.quantity import format_amount, parse_amount
 from api.v1alpha1.node_class_status import LearnedAllocatable
-from planner.json_part import Part
 from planner.offering import ResourceVector
 
 RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -43,9 +43,9 @@ def learned(
 
 def quantities(vector: ResourceVector) -> dict[str, str]:
     """Return amounts (cpu in millicores, all else in whole units) as exact quantities."""
-    return {name: f"{amount}m" if name == "cpu" else str(amount) for name, amount in vector.items()}
+    return {name: format_amount(name, amount) for name, amount in vector.items()}
 
 
 def amounts(texts: Mapping[str, str]) -> dict[str, int]:
     """Return quantities as amounts: cpu in millicores, all else in whole units."""
-    return Part({"amounts": dict(texts)}).amounts("amounts")
+    return {name: parse_amount(name, text) for name, text in texts.items()}

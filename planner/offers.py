@@ -233,9 +233,9 @@ def _needs_probe(node_class: NodeClass, offering: Offering, snapshot: Snapshot) 
 
 def _class_needs_probe(node_class: NodeClass, snapshot: Snapshot) -> bool:
     pause = node_class.status.pause
-    if pause is None or snapshot.now < pause.until:
+    if pause is None or pause_in_force(pause, snapshot.now) is not None:
         return False
-    return not any(True for _ in _had_since(pause.until, node_class, snapshot))
+    return next(_had_since(pause.until, node_class, snapshot), None) is None
 
 
 def _had_since(moment: datetime, node_class: NodeClass, snapshot: Snapshot) -> Iterator[NodeRequest]:

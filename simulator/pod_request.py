@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from activities.cluster import Object
-from api.quantity import parse_millis, parse_units
+from api.quantity import parse_amount
 
 Amounts = dict[str, int]
 """Amount per resource: cpu in millicores, all else in whole units."""
@@ -69,7 +69,7 @@ def occupied(pods: Iterable[Object]) -> Amounts:
 @lru_cache(maxsize=10_000)
 def _amount(name: str, text: object) -> int:
     """Return the quantity as an integer; kept, as a scheduler reads the same few texts for every pod and node."""
-    return parse_millis(text) if name == "cpu" else parse_units(text)
+    return parse_amount(name, text)
 
 
 def _container_request(container: Mapping[str, Any]) -> Amounts:

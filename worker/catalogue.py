@@ -9,15 +9,16 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from activities.providers.hetzner.catalogue import image_key, offered, usable_locations
+from activities.providers.hetzner.catalogue import image_key, ipv4_by_location, offered, prices_of, usable_locations
 from activities.providers.kwok_catalogue import capacity, offerings
 from api.conditions import Condition
 from api.quantity import parse_units
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
-from api.v1alpha1.hetzner_node_class_status import CatalogueLocation, CatalogueServerType
+from api.v1alpha1.hetzner_node_class_status import CatalogueServerType
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_class_status import BuyingPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.lifecycle.unavailable import pause_in_force
 from planner.offering import Offering, ResourceVector
 from worker.node_classes import AnyNodeClass, as_planned, ref_of
 
@@ -108,7 +109,7 @@ def catalogue_of(node_class: AnyNodeClass, pools: Iterable[NodePool], now: datet
         conditions=tuple(
             one for one in status.conditions if one.status != "True" and not (problem and one.type == "Ready")
         ),
-        pause=status.pause if status.pause is not None and now < status.pause.until else None,
+        pause=pause_in_force(status.pause, now),
         rows=tuple(found),
         elsewhere=_elsewhere(node_class) if is_hetzner else (),
     )
@@ -157,13 +158,14 @@ def _of_project(node_class: HetznerNodeClass, now: datetime) -> Iterator[Row]:
     known = {(one.server_type, one.location): one for one in offered(spec, status, now)}
     learned = {(one.server_type.lower(), one.image): tuple(sorted(one.allocatable)) for one in status.learned}
     locations = usable_locations(spec, status)
+    addresses = ipv4_by_location(status)
     for server_type in status.server_types:
         image = image_key(node_class, server_type.architecture)
         for place in server_type.locations:
             if place.name not in locations:
                 continue
             offering = known.get((server_type.name, place.name))
-            per_hour, per_month = _prices(node_class, place)
+            per_hour, per_month = prices_of(place, addresses.get(place.name), has_ipv4=spec.enable_ipv4)
             yield Row(
                 server_type=server_type.name,
                 architecture=server_type.architecture,
@@ -172,27 +174,13 @@ def _of_project(node_class: HetznerNodeClass, now: datetime) -> Iterator[Row]:
                 disk_bytes=parse_units(server_type.disk),
                 is_dedicated=server_type.dedicated,
                 location=place.name,
-                price_per_hour=per_hour if offering is None else offering.price_per_hour,
+                price_per_hour=per_hour,
                 price_per_month=per_month,
                 standing=_standing(offering, per_hour),
                 at=place.unavailable_after,
                 allocatable=None if offering is None else offering.allocatable,
                 learned=() if image is None else learned.get((server_type.name.lower(), image), ()),
             )
-
-
-def _prices(node_class: HetznerNodeClass, place: CatalogueLocation) -> tuple[Decimal | None, Decimal | None]:
-    """Return what a server costs per hour and per month with its address; what is unknown in part is unknown."""
-    per_hour, per_month = place.price_per_hour, place.price_per_month
-    if not node_class.spec.enable_ipv4:
-        return per_hour, per_month
-    address = next((one for one in node_class.status.ipv4 if one.location == place.name), None)
-    if address is None:
-        return None, None
-    return (
-        None if per_hour is None else per_hour + address.price_per_hour,
-        None if per_month is None else per_month + address.price_per_month,
-    )
 
 
 def _standing(offering: Offering | None, per_hour: Decimal | None) -> Standing:

@@ -19,6 +19,7 @@ from typing import Any
 
 from api.keys import API_VERSION
 from api.money import format_price
+from api.quantity import format_amount
 from api.timestamp import format_timestamp
 from worker.catalogue import Catalogue, Row
 
@@ -52,19 +53,17 @@ def _row(row: Row) -> Json:
         "serverType": row.server_type,
         "location": row.location,
         "architecture": row.architecture,
-        "cpu": _quantity("cpu", row.millicores),
-        "memory": _quantity("memory", row.memory_bytes),
-        "disk": None if row.disk_bytes is None else _quantity("ephemeral-storage", row.disk_bytes),
+        "cpu": format_amount("cpu", row.millicores),
+        "memory": format_amount("memory", row.memory_bytes),
+        "disk": None if row.disk_bytes is None else format_amount("ephemeral-storage", row.disk_bytes),
         "dedicated": row.is_dedicated,
         "pricePerHour": None if row.price_per_hour is None else format_price(row.price_per_hour),
         "pricePerMonth": None if row.price_per_month is None else format_price(row.price_per_month),
         "standing": row.standing.value,
         "at": None if row.at is None else format_timestamp(row.at),
-        "allocatable": None if amounts is None else {name: _quantity(name, n) for name, n in sorted(amounts.items())},
+        "allocatable": None
+        if amounts is None
+        else {name: format_amount(name, n) for name, n in sorted(amounts.items())},
         "learned": list(row.learned),
         "pools": list(row.pools),
     }
-
-
-def _quantity(name: str, amount: int) -> str:
-    return f"{amount}m" if name == "cpu" else str(amount)

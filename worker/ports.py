@@ -15,12 +15,13 @@ from activities.errors import Rejected
 from activities.kube import KubeCluster
 from activities.observe import SURROUNDINGS
 from activities.ports import Ports, Reader
+from activities.providers.hetzner.facts import DEFAULT_ENDPOINT
 from activities.providers.kwok import KwokProvider
 from planner.pack import pack
 from planner.packing import Packer
 from planner.stages import Stage
 from worker.command_error import USAGE_ERROR, CommandError
-from worker.settings import HCLOUD_ENDPOINT, Settings
+from worker.settings import Settings
 
 WATCHED: Final = (
     *SURROUNDINGS,
@@ -74,7 +75,7 @@ def ports_on(
     cluster_name: str,
     namespace: str,
     own_pods: frozenset[str] = frozenset(),
-    hcloud_endpoint: str = HCLOUD_ENDPOINT,
+    hcloud_endpoint: str = DEFAULT_ENDPOINT,
     now: Callable[[], datetime] = utc_now,
     packer: Packer = pack,
     tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None,

@@ -11,10 +11,10 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_va
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from activities.providers.hetzner.facts import DEFAULT_ENDPOINT
 from worker.command_error import USAGE_ERROR, CommandError
 
 PREFIX: Final = "GROWTH_"
-HCLOUD_ENDPOINT: Final = "https://api.hetzner.cloud/v1"
 _HIGHEST_PORT: Final = 65535
 _SIMILAR: Final = 0.8
 """Above it, a variable of another name is a slip: `GROWTH_CLUSTR`."""
@@ -88,7 +88,7 @@ class Settings(BaseSettings):
     embedded_ui_port: Port = 0
     """Port of its web UI; 0 takes a free one."""
 
-    hcloud_endpoint: Url = HCLOUD_ENDPOINT
+    hcloud_endpoint: Url = DEFAULT_ENDPOINT
     """Where the Hetzner Cloud API is: a proxy, or a server for tests."""
 
     http_address: Address = "127.0.0.1:8080"

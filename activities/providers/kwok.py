@@ -6,29 +6,25 @@ hold as long as the class lists them; their `times` count calls and so have no m
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar
 
 from activities.cluster import KWOK_NODE_CLASSES, Cluster, Object
 from activities.errors import (
     AlreadyExists,
-    Conflict,
     InsufficientCapacity,
     InvalidConfiguration,
     NotFound,
-    Rejected,
-    UnknownOutcome,
-    Unreachable,
-    Unreadable,
 )
 from activities.providers.base import Server, ServerOrder, ServerState
+from activities.providers.from_cluster import as_answers, class_of
 from activities.providers.kwok_boot import KwokBoot
 from activities.providers.kwok_catalogue import allocatable, capacity, node_labels, offerings
 from activities.providers.kwok_faults import KwokFaults, error_of, holds
 from activities.providers.kwok_record import KwokRecord, KwokRecords
 from api.keys import LABEL_HOSTNAME
+from api.quantity import format_amount
 from api.reading import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokLocation, KwokNodeClass, KwokServerType
 from planner.offering import Offering, ResourceVector
@@ -55,7 +51,7 @@ class KwokProvider:
 
     def offerings(self, node_class: Object) -> tuple[Offering, ...]:
         """Return every offering of the class: `Provider.offerings`."""
-        return offerings(_class(node_class))
+        return offerings(class_of(KwokNodeClass, node_class))
 
     def image(self, node_class: Object, offering: Offering) -> str | None:  # noqa: ARG002 - the class states all
         """Return None: `Provider.image`."""
@@ -67,9 +63,9 @@ class KwokProvider:
 
     async def create(self, node_class: Object, order: ServerOrder) -> Server:
         """Create the server, or return the one of that name: `Provider.create`."""
-        parsed = _class(node_class)
+        parsed = class_of(KwokNodeClass, node_class)
         server_type, location = _choice(parsed, order)
-        with _as_answers(f"creation of server {order.name}"):
+        with as_answers(f"creation of server {order.name}"):
             existing = await self._find(order.name)
             if existing is not None:
                 return await self._server(existing)
@@ -81,7 +77,7 @@ class KwokProvider:
             raise error_of(fault, what)
         if not location.available:
             raise InsufficientCapacity(f"{what}: sold out")
-        with _as_answers(f"creation of server {order.name}"):
+        with as_answers(f"creation of server {order.name}"):
             record = await self._add(parsed, server_type, location, order)
         if fault is not None:
             raise error_of(fault, what)
@@ -89,18 +85,18 @@ class KwokProvider:
 
     async def get(self, name: str, class_name: str | None = None) -> Server:  # noqa: ARG002 - one account holds all
         """Return the server of that name: `Provider.get`."""
-        with _as_answers(f"look at server {name}"):
+        with as_answers(f"look at server {name}"):
             return await self._server(await self._records.get(name))
 
     async def list(self, cluster: str) -> list[Server]:
         """Return the servers of this cluster: `Provider.list`."""
-        with _as_answers("list of servers"):
+        with as_answers("list of servers"):
             return [await self._server(record) for record in await self._records.list(cluster)]
 
     async def delete(self, name: str, class_name: str | None = None) -> None:  # noqa: ARG002 - as get
         """Delete the server at once: `Provider.delete`. Its Node stays, as a real one's does."""
         what = f"deletion of server {name}"
-        with _as_answers(what):
+        with as_answers(what):
             record = await self._find(name)
             if record is None:
                 return
@@ -112,7 +108,7 @@ class KwokProvider:
                 )
         if fault is not None and not fault.lost_reply:
             raise error_of(fault, what)
-        with _as_answers(what):
+        with as_answers(what):
             await self._records.remove(record)
             await self._faults.forget(name)
         if fault is not None:
@@ -120,7 +116,7 @@ class KwokProvider:
 
     async def label(self, name: str, labels: dict[str, str], class_name: str | None = None) -> None:  # noqa: ARG002 - as get
         """Add labels to a server: `Provider.label`."""
-        with _as_answers(f"labels of server {name}"):
+        with as_answers(f"labels of server {name}"):
             await self._records.label(await self._records.get(name), labels)
 
     async def boot(self) -> datetime | None:
@@ -187,24 +183,6 @@ class KwokProvider:
             return None
 
 
-@contextmanager
-def _as_answers(what: str) -> Iterator[None]:
-    """Turn what the API server says about records into what a cloud says about servers."""
-    try:
-        yield
-    except (Unreachable, Conflict) as error:
-        raise UnknownOutcome(f"{what}: {error}") from error
-    except (Rejected, Unreadable) as error:
-        raise InvalidConfiguration(f"{what}: {error}") from error
-
-
-def _class(node_class: Object) -> KwokNodeClass:
-    try:
-        return read(KwokNodeClass, node_class)
-    except UnreadableError as error:
-        raise InvalidConfiguration(str(error)) from error
-
-
 def _choice(node_class: KwokNodeClass, order: ServerOrder) -> tuple[KwokServerType, KwokLocation]:
     for server_type in node_class.spec.server_types:
         for location in server_type.locations:
@@ -234,4 +212,4 @@ def _node(server_type: KwokServerType, location: KwokLocation, order: ServerOrde
 
 
 def _quantities(amounts: ResourceVector) -> dict[str, str]:
-    return {name: f"{amount}m" if name == "cpu" else str(amount) for name, amount in sorted(amounts.items())}
+    return {name: format_amount(name, amount) for name, amount in sorted(amounts.items())}

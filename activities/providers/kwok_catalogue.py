@@ -3,7 +3,7 @@
 from typing import Final
 
 from api.keys import LABEL_ARCH, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
-from api.quantity import parse_millis, parse_units
+from api.quantity import parse_amount
 from api.v1alpha1.kwok_node_class import KwokLocation, KwokNodeClass, KwokServerType
 from planner.offering import Offering
 
@@ -33,12 +33,12 @@ def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
 
 def capacity(server_type: KwokServerType) -> dict[str, int]:
     """Return the capacity of a Node of this type: cpu in millicores, all else in whole units."""
-    return {"pods": DEFAULT_PODS} | {name: _amount(name, text) for name, text in server_type.capacity.items()}
+    return {"pods": DEFAULT_PODS} | {name: parse_amount(name, text) for name, text in server_type.capacity.items()}
 
 
 def allocatable(server_type: KwokServerType) -> dict[str, int]:
     """Return what is left of the capacity for pods, never below zero."""
-    kept = {name: _amount(name, text) for name, text in server_type.overhead.items()}
+    kept = {name: parse_amount(name, text) for name, text in server_type.overhead.items()}
     return {name: max(0, amount - kept.get(name, 0)) for name, amount in capacity(server_type).items()}
 
 
@@ -52,7 +52,3 @@ def node_labels(server_type: KwokServerType, location: KwokLocation) -> dict[str
         LABEL_REGION: location.name,
         LABEL_ZONE: location.zone or location.name,
     }
-
-
-def _amount(name: str, text: object) -> int:
-    return parse_millis(text) if name == "cpu" else parse_units(text)

@@ -36,6 +36,18 @@ NAME = "default-a1"
 """Of the request, the server, the Node and the removal."""
 UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
 RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
+REGISTERED = {
+    "phase": "Provisioning",
+    "attempts": 1,
+    "createAttemptAt": START - timedelta(seconds=100),
+    "providerID": f"kwok://test/{NAME}",
+    "provisioningDeadline": START + timedelta(minutes=5),
+    "runningAt": START - timedelta(seconds=10),
+    "joinDeadline": START + timedelta(minutes=10),
+    "registeredAt": START - timedelta(seconds=5),
+    "nodeName": NAME,
+}
+"""Status of a request whose Node registered 5 s ago."""
 
 
 class Cloud:

@@ -1,7 +1,6 @@
 """What Nodes turn out to have for pods is learned, so that a type is not bought twice for a pod that does not fit."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -15,19 +14,8 @@ from planner.learned_allocatable import amounts
 from planner.model import PlannerMemory
 from planner.plan import plan
 from simulator.cluster import MemoryCluster
-from tests.activities.lives import NAME, RESERVED, START, UNREGISTERED, Cloud, Life
+from tests.activities.lives import NAME, REGISTERED, RESERVED, START, UNREGISTERED, Cloud, Life
 
-REGISTERED = {
-    "phase": "Provisioning",
-    "attempts": 1,
-    "createAttemptAt": START - timedelta(seconds=100),
-    "providerID": f"kwok://test/{NAME}",
-    "provisioningDeadline": START + timedelta(minutes=5),
-    "runningAt": START - timedelta(seconds=10),
-    "joinDeadline": START + timedelta(minutes=10),
-    "registeredAt": START - timedelta(seconds=5),
-    "nodeName": NAME,
-}
 ADVERTISED, REAL = "4096Mi", "3814Mi"
 """Memory of a cpx22, as its price list and as its Node says. Source: karpenter-provider-hetzner, issue 68."""
 IMAGE = "114690387"

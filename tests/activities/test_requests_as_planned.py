@@ -1,27 +1,14 @@
 """A Node that is not the machine that was planned: a condition and an event say in what it differs."""
 
-from datetime import timedelta
-
 import pytest
 
 from activities.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODE_REQUESTS, NODES
 from activities.writes import set_field
 from planner.lifecycle.step import Act
 from simulator.cluster import MemoryCluster
-from tests.activities.lives import NAME, RESERVED, START, Life
+from tests.activities.lives import NAME, REGISTERED, RESERVED, START, Life
 from tests.activities.whole_lives import Story
 
-REGISTERED = {
-    "phase": "Provisioning",
-    "attempts": 1,
-    "createAttemptAt": START - timedelta(seconds=100),
-    "providerID": f"kwok://test/{NAME}",
-    "provisioningDeadline": START + timedelta(minutes=5),
-    "runningAt": START - timedelta(seconds=10),
-    "joinDeadline": START + timedelta(minutes=10),
-    "registeredAt": START - timedelta(seconds=5),
-    "nodeName": NAME,
-}
 DEDICATED = {"key": "dedicated", "value": "shop", "effect": "NoSchedule"}
 STARTUP = {"key": "agent.example/not-ready", "effect": "NoSchedule"}
 READY = Act(effect="mark_ready", reason="Ready", message="Node is Ready")

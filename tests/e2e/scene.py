@@ -10,6 +10,7 @@ import yaml
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS
 from tests.e2e.growth_process import GrowthProcess, TemporalServer
 from tests.e2e.harness import ControlPlane
+from tests.e2e.walk import Walk
 
 
 @contextmanager
@@ -74,6 +75,18 @@ def clear_rest(plane: ControlPlane) -> None:
     plane.kubectl("delete", "kwoknodeclasses,hetznernodeclasses", "--all")
     # In one call: there may be thousands, and kubectl would delete them one by one.
     plane.kubectl("delete", "--raw", "/api/v1/namespaces/default/events")
+
+
+def clear_after_walk(plane: ControlPlane, walk: Walk) -> None:
+    """Delete all that a walk through a document has left, its worker and its installation included."""
+    plane.apply_definitions()
+    try:
+        clear_with_worker(plane)
+    finally:
+        walk.kill_worker()
+    clear_rest(plane)
+    plane.kubectl("delete", "deployments,persistentvolumeclaims", "--all", "-n", NAMESPACE)
+    plane.kubectl("delete", "persistentvolumes", "--all")
 
 
 def account_kubeconfig(plane: ControlPlane, folder: Path) -> Path:

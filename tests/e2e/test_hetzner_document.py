@@ -14,7 +14,7 @@ from simulator.hetzner.state import Durations
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS, ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.hetzner_scene import kubelets
-from tests.e2e.scene import account_kubeconfig, clear_rest, clear_with_worker
+from tests.e2e.scene import account_kubeconfig, clear_after_walk, clear_rest
 from tests.e2e.walk import Walk
 from tests.project.documents import ROOT
 
@@ -40,14 +40,8 @@ def beginning(plane: ControlPlane, folder: Path, endpoint: str) -> Iterator[Walk
         print(walk.tail())
         raise
     finally:
-        plane.apply_definitions()
-        try:
-            clear_with_worker(plane)
-        finally:
-            walk.kill_worker()
-        clear_rest(plane)
-        plane.kubectl("delete", "deployments,persistentvolumeclaims,secrets", "--all", "-n", NAMESPACE)
-        plane.kubectl("delete", "persistentvolumes", "--all")
+        clear_after_walk(plane, walk)
+        plane.kubectl("delete", "secrets", "--all", "-n", NAMESPACE)
 
 
 def fill_in(folder: Path, token: str) -> None:

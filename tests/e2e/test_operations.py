@@ -12,7 +12,7 @@ import yaml
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS
 from tests.e2e.harness import ControlPlane
 from tests.e2e.operations import Cluster
-from tests.e2e.scene import account_kubeconfig, clear_rest, clear_with_worker
+from tests.e2e.scene import account_kubeconfig, clear_after_walk, clear_rest
 from tests.e2e.walk import NO_KUBELET, Walk
 from tests.e2e.workloads import single_pod
 from tests.project.documents import ROOT, objects
@@ -42,14 +42,7 @@ def beginning(plane: ControlPlane, folder: Path) -> Iterator[Cluster]:
         plane.kubectl("annotate", "noderemovalrequests", "--all", "growth.dev/decision=retry")
         raise
     finally:
-        plane.apply_definitions()
-        try:
-            clear_with_worker(plane)
-        finally:
-            walk.kill_worker()
-        clear_rest(plane)
-        plane.kubectl("delete", "deployments,persistentvolumeclaims", "--all", "-n", NAMESPACE)
-        plane.kubectl("delete", "persistentvolumes", "--all")
+        clear_after_walk(plane, walk)
 
 
 def test_every_command_does_what_it_says(control_plane: ControlPlane, tmp_path: Path):

@@ -7,7 +7,7 @@ worker. Prices are Hetzner's own of the project, read at run time; none is writt
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, TypedDict
@@ -16,7 +16,7 @@ from activities.errors import InvalidConfiguration
 from activities.providers.hetzner.facts import Architecture, LocationFacts, PriceFacts, TypeFacts, TypePlaceFacts
 from activities.providers.hetzner.kubelet import allocatable
 from api.keys import LABEL_ARCH, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION
-from api.quantity import parse_millis, parse_units
+from api.quantity import parse_amount, parse_units
 from api.v1alpha1.hetzner_node_class import HetznerKubelet, HetznerNodeClass, HetznerNodeClassSpec
 from api.v1alpha1.hetzner_node_class_status import (
     CatalogueIPv4,
@@ -24,6 +24,7 @@ from api.v1alpha1.hetzner_node_class_status import (
     CataloguePlace,
     CatalogueServerType,
     HetznerNodeClassStatus,
+    ResolvedImage,
 )
 from planner.offering import Offering
 
@@ -112,19 +113,18 @@ def offerings(node_class: HetznerNodeClass, now: datetime | None = None) -> tupl
 
 def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: datetime) -> tuple[Offering, ...]:
     """Return what `offerings` does, whether the class is Ready or not."""
-    images = {} if status.resolved is None else {each.architecture: each for each in status.resolved.images}
-    addresses = {each.location: each.price_per_hour for each in status.ipv4}
+    addresses = ipv4_by_location(status)
     locations = usable_locations(spec, status)
     learned = {
         (entry.server_type.lower(), entry.image): {
-            name: _amount(name, text) for name, text in entry.allocatable.items()
+            name: parse_amount(name, text) for name, text in entry.allocatable.items()
         }
         for entry in status.learned
     }
     found: list[Offering] = []
     for server_type in status.server_types:
         architecture = server_type.architecture
-        image = images.get(architecture)
+        image = image_of(status, architecture)
         if image is None or image.disk_bytes > parse_units(server_type.disk):
             continue
         key = _image_key(image.id, spec.kubelet)
@@ -135,7 +135,7 @@ def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: dat
             **learned.get((server_type.name.lower(), key), {}),
         }
         for place in server_type.locations:
-            price = _price_per_hour(place, addresses, has_ipv4=spec.enable_ipv4)
+            price, _ = prices_of(place, addresses.get(place.name), has_ipv4=spec.enable_ipv4)
             if price is None or place.name not in locations:
                 continue
             gone = place.unavailable_after is not None and place.unavailable_after <= now
@@ -191,10 +191,36 @@ def image_key(node_class: HetznerNodeClass, architecture: str) -> str | None:
     The image's id. What the kubelet keeps belongs to it where that is not the default: what was learned under
     another setting would otherwise hold for ever, as only the least that was seen is kept.
     """
-    resolved = node_class.status.resolved
-    images = () if resolved is None else resolved.images
-    image = next((each.id for each in images if each.architecture == architecture), None)
-    return None if image is None else _image_key(image, node_class.spec.kubelet)
+    image = image_of(node_class.status, architecture)
+    return None if image is None else _image_key(image.id, node_class.spec.kubelet)
+
+
+def image_of(status: HetznerNodeClassStatus, architecture: str) -> ResolvedImage | None:
+    """Return the image that servers of an architecture get, or None if the class has none for it."""
+    images = () if status.resolved is None else status.resolved.images
+    return next((image for image in images if image.architecture == architecture), None)
+
+
+def ipv4_by_location(status: HetznerNodeClassStatus) -> dict[str, CatalogueIPv4]:
+    """Return the prices of a public IPv4 address by location."""
+    return {each.location: each for each in status.ipv4}
+
+
+def prices_of(
+    place: CatalogueLocation, address: CatalogueIPv4 | None, *, has_ipv4: bool
+) -> tuple[Decimal | None, Decimal | None]:
+    """Return what a server costs per hour and at most per month, with its address.
+
+    None where any part is unknown: it must not count as nothing.
+    """
+    if not has_ipv4:
+        return place.price_per_hour, place.price_per_month
+    if address is None:
+        return None, None
+    return (
+        None if place.price_per_hour is None else place.price_per_hour + address.price_per_hour,
+        None if place.price_per_month is None else place.price_per_month + address.price_per_month,
+    )
 
 
 def refusal(server_type: str) -> str | None:
@@ -215,14 +241,6 @@ def _image_key(image: int, kubelet: HetznerKubelet) -> str:
     return f"{image}-{hashlib.sha256(settings.encode()).hexdigest()[:8]}"
 
 
-def _price_per_hour(place: CatalogueLocation, addresses: Mapping[str, Decimal], *, has_ipv4: bool) -> Decimal | None:
-    """Return the price with that of the address, or None if any part of it is unknown: it must not count as nothing."""
-    if place.price_per_hour is None or not has_ipv4:
-        return place.price_per_hour
-    address = addresses.get(place.name)
-    return None if address is None else place.price_per_hour + address
-
-
 def _location(place: TypePlaceFacts) -> CatalogueLocation:
     return CatalogueLocation(
         name=place.location,
@@ -236,7 +254,3 @@ def _location(place: TypePlaceFacts) -> CatalogueLocation:
 def _written(amount: int, unit: int, suffix: str) -> str:
     whole, rest = divmod(amount, unit)
     return str(amount) if rest else f"{whole}{suffix}"
-
-
-def _amount(name: str, text: object) -> int:
-    return parse_millis(text) if name == "cpu" else parse_units(text)

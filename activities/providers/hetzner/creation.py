@@ -18,11 +18,12 @@ from activities.errors import (
     UnknownOutcome,
 )
 from activities.providers.base import ServerOrder
+from activities.providers.hetzner.catalogue import image_of
 from activities.providers.hetzner.facts import ServerCreation, ServerFacts
 from activities.providers.hetzner.networks import network_labels
 from activities.providers.hetzner.projects import WHOLE, Project, Projects
 from activities.providers.hetzner.refusals import CannotSpread, GroupFull, NameInUse, NoGroup, SubnetFull
-from api.keys import LABEL_NODE_CLASS
+from api.keys import LABEL_ARCH, LABEL_NODE_CLASS
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.hetzner_node_class_status import ResolvedNames
 from planner.offering import Offering
@@ -36,18 +37,23 @@ _GROUPS_TRIED: Final = 3
 log = logging.getLogger(__name__)
 
 
-def creation_of(
-    node_class: HetznerNodeClass, order: ServerOrder, offering: Offering, image: int, user_data: str
-) -> ServerCreation:
-    """Return what to ask for; a server with an address of a chosen subnet is made stopped, and attached later."""
-    spec = node_class.spec
+def creation_of(node_class: HetznerNodeClass, order: ServerOrder, offering: Offering, user_data: str) -> ServerCreation:
+    """Return what to ask for; a server with an address of a chosen subnet is made stopped, and attached later.
+
+    Raises:
+        InvalidConfiguration: the class has no image for the architecture.
+    """
+    spec, architecture = node_class.spec, offering.labels[LABEL_ARCH]
+    image = image_of(node_class.status, architecture)
+    if image is None:
+        raise InvalidConfiguration(f"HetznerNodeClass {node_class.metadata.name} has no image for {architecture}")
     resolved = node_class.status.resolved or ResolvedNames()
     to_attach = network_labels(resolved.networks)
     return ServerCreation(
         name=order.name,
         server_type=offering.server_type,
         location=offering.location,
-        image=image,
+        image=image.id,
         labels={**spec.server_labels, **order.labels, LABEL_NODE_CLASS: node_class.metadata.name, **to_attach},
         user_data=user_data,
         ssh_keys=resolved.ssh_keys,
@@ -87,9 +93,7 @@ class Creator:
         if name in project.unsure:
             found = await project.client.server(name)
             if found is not None:
-                project.unsure.discard(name)
-                project.servers.note(found)
-                return found
+                return _taken(project, found)
         refusal = self._refusal(project, node_class.metadata.name)
         if refusal:
             # An earlier worker may have made it, and its answer been lost.
@@ -181,19 +185,11 @@ class Creator:
         found = await project.client.server(name)
         if found is None:
             raise UnknownOutcome(f"Hetzner says that a server named {name} exists, and does not find it")
-        project.unsure.discard(name)
-        project.servers.note(found)
-        return found
+        return _taken(project, found)
 
 
-def image_of(node_class: HetznerNodeClass, architecture: str) -> int:
-    """Return the id of the image for an architecture.
-
-    Raises:
-        InvalidConfiguration: the class has none.
-    """
-    images = (node_class.status.resolved or ResolvedNames()).images
-    found = next((image.id for image in images if image.architecture == architecture), None)
-    if found is None:
-        raise InvalidConfiguration(f"HetznerNodeClass {node_class.metadata.name} has no image for {architecture}")
+def _taken(project: Project, found: ServerFacts) -> ServerFacts:
+    """Return the server that an earlier call made, or somebody else."""
+    project.unsure.discard(found.name)
+    project.servers.note(found)
     return found

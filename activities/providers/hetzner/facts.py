@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Final, Literal
 
+DEFAULT_ENDPOINT: Final = "https://api.hetzner.cloud/v1"
+"""Where the API is."""
 Architecture = Literal["amd64", "arm64"]
 
 

@@ -39,6 +39,11 @@ class OpenActions:
         self._polled_at = float("-inf")
 
     @property
+    def busy(self) -> frozenset[int]:
+        """The servers of which an action runs."""
+        return frozenset(server for server, _ in self._open.values())
+
+    @property
     def is_any_open(self) -> bool:
         """Whether something is waited for."""
         return bool(self._open)
@@ -71,15 +76,10 @@ class OpenActions:
                 self._take(server, action, began)
             else:
                 self._unclear.add(server)
-        busy = {server for server, _ in self._open.values()}
-        done = {server for server, _ in open_now.values()} - busy
+        done = {server for server, _ in open_now.values()} - self.busy
         succeeded = frozenset(one for one in done if one not in self._unclear and not self.problem(one))
         self._unclear -= done
         return succeeded
-
-    def is_busy(self, server: int) -> bool:
-        """Return whether an action of the server runs."""
-        return any(of == server for of, _ in self._open.values())
 
     def problem(self, server: int) -> str:
         """Return why the server will not become useful, as far as that is known; empty if nothing failed."""

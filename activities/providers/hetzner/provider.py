@@ -7,7 +7,7 @@ class names was looked up before. Source: `docs/hetzner.md`, "Calls".
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar, Final
@@ -22,16 +22,14 @@ from activities.errors import (
     InsufficientCapacity,
     InvalidConfiguration,
     NotFound,
-    Rejected,
-    UnknownOutcome,
-    Unreachable,
 )
 from activities.ports import Compute
 from activities.providers.base import Server, ServerOrder, ServerState
+from activities.providers.from_cluster import as_answers, class_of
 from activities.providers.hetzner import catalogue
 from activities.providers.hetzner.class_keeper import ClassKeeper
-from activities.providers.hetzner.creation import Creator, creation_of, image_of
-from activities.providers.hetzner.facts import ServerFacts
+from activities.providers.hetzner.creation import Creator, creation_of
+from activities.providers.hetzner.facts import DEFAULT_ENDPOINT, ServerFacts
 from activities.providers.hetzner.networks import attachments
 from activities.providers.hetzner.pending import POLL_SECONDS
 from activities.providers.hetzner.projects import Project, Projects
@@ -39,11 +37,9 @@ from activities.providers.hetzner.refusals import Locked
 from activities.providers.hetzner.unfinished import Finisher, is_unfinished
 from activities.providers.hetzner.user_data import user_data_of
 from api.keys import LABEL_ARCH
-from api.reading import UnreadableError, read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from planner.offering import Offering
 
-DEFAULT_ENDPOINT: Final = "https://api.hetzner.cloud/v1"
 _REST_SECONDS: Final = 10.0
 """Between two looks at whether there is something to do."""
 
@@ -96,11 +92,11 @@ class HetznerProvider:
 
     def offerings(self, node_class: Object) -> tuple[Offering, ...]:
         """Return every offering of the class: `Provider.offerings`."""
-        return catalogue.offerings(_class(node_class), self._now())
+        return catalogue.offerings(class_of(HetznerNodeClass, node_class), self._now())
 
     def image(self, node_class: Object, offering: Offering) -> str | None:
         """Return the id of the image: `Provider.image`."""
-        return catalogue.image_key(_class(node_class), offering.labels[LABEL_ARCH])
+        return catalogue.image_key(class_of(HetznerNodeClass, node_class), offering.labels[LABEL_ARCH])
 
     def refusal(self, server_type: str) -> str | None:
         """Return why the type can never be offered: `Provider.refusal`."""
@@ -108,23 +104,19 @@ class HetznerProvider:
 
     async def create(self, node_class: Object, order: ServerOrder) -> Server:
         """Create the server, or return the one of that name: `Provider.create`."""
-        parsed = _class(node_class)
+        parsed = class_of(HetznerNodeClass, node_class)
         offering = _offering(parsed, order, self._now())
-        image = image_of(parsed, offering.labels[LABEL_ARCH])
-        try:
+        what = f"creation of server {order.name}"
+        with as_answers(what):
             project = await self._projects.of(parsed)
             user_data = await user_data_of(self._cluster, parsed, order)
-        except Unreachable as error:
-            # Nothing was asked for yet; whether an earlier call was, is known elsewhere.
-            raise UnknownOutcome(f"creation of server {order.name}: {error}") from error
-        except Rejected as error:
-            raise InvalidConfiguration(f"creation of server {order.name}: {error}") from error
-        creation = creation_of(parsed, order, offering, image, user_data)
+        creation = creation_of(parsed, order, offering, user_data)
         try:
             made = await self._creator.create(project, parsed, creation)
         except AuthenticationFailed:
             # A token that was changed moments ago: nothing was made, and its pool need not stop for that.
-            fresh = await self._project(parsed.metadata.name, f"creation of server {order.name}")
+            with as_answers(what):
+                fresh = await self._projects.of_class(parsed.metadata.name)
             if fresh is project:
                 raise
             project, made = fresh, await self._creator.create(fresh, parsed, creation)
@@ -139,11 +131,9 @@ class HetznerProvider:
         """Return the servers of this cluster: `Provider.list`."""
         if cluster != self._cluster_name:
             raise InvalidConfiguration(f"servers of cluster {cluster}: this worker is of cluster {self._cluster_name}")
-        servers = [
-            self._server(project, found)
-            for project in await self._all_projects("list of servers")
-            for found in await project.servers.all()
-        ]
+        with as_answers("list of servers"):
+            projects = await self._projects.all()
+        servers = [self._server(project, found) for project in projects for found in await project.servers.all()]
         # Two tokens may be of one project.
         return list({one.provider_id: one for one in servers}.values())
 
@@ -188,10 +178,9 @@ class HetznerProvider:
             GrowthError: it could not be done, and is tried again in the next pass.
         """
         rest = min(_REST_SECONDS, await self._keeper.keep())
-        for item in (await self._cluster.list(HETZNER_NODE_CLASSES)).items:
-            name = item["metadata"]["name"]
+        # The keeper has just read the token of each class.
+        for project in self._projects.known:
             try:
-                project = await self._projects.of_class(name)
                 if not project.servers.is_listed or self._is_anything_under_way(project):
                     await project.servers.all()
                 _take_finished(project, await project.actions.poll())
@@ -201,7 +190,7 @@ class HetznerProvider:
                 # The class says so by its condition, and its token is read anew.
                 continue
             except GrowthError as error:
-                log.warning("servers of HetznerNodeClass %s cannot be tended now: %s", name, error)
+                log.warning("the servers of a project cannot be tended now: %s", error)
                 continue
             if project.actions.is_any_open or self._is_anything_under_way(project):
                 rest = min(rest, POLL_SECONDS)
@@ -213,7 +202,8 @@ class HetznerProvider:
 
     async def _find(self, name: str, class_name: str | None) -> tuple[Project, ServerFacts]:
         what = f"look at server {name}"
-        projects = [await self._project(class_name, what)] if class_name else await self._all_projects(what)
+        with as_answers(what):
+            projects = [await self._projects.of_class(class_name)] if class_name else await self._projects.all()
         if not projects:
             raise InvalidConfiguration(f"{what}: there is no HetznerNodeClass, and so no token of a project")
         for project in projects:
@@ -225,18 +215,6 @@ class HetznerProvider:
             if found is not None:
                 return project, found
         raise NotFound(f"server {name} does not exist")
-
-    async def _project(self, class_name: str, what: str) -> Project:
-        try:
-            return await self._projects.of_class(class_name)
-        except Unreachable as error:
-            raise UnknownOutcome(f"{what}: {error}") from error
-
-    async def _all_projects(self, what: str) -> Sequence[Project]:
-        try:
-            return await self._projects.all()
-        except Unreachable as error:
-            raise UnknownOutcome(f"{what}: {error}") from error
 
     def _server(self, project: Project, found: ServerFacts) -> Server:
         state, problem = self._state(project, found)
@@ -281,13 +259,6 @@ def _take_finished(project: Project, finished: frozenset[int]) -> None:
         elif server.status in _ON_THE_WAY:
             is_stopped = server.status == "initializing" and attachments(server.labels)
             project.servers.note(replace(server, status="off" if is_stopped else "running"))
-
-
-def _class(node_class: Object) -> HetznerNodeClass:
-    try:
-        return read(HetznerNodeClass, node_class)
-    except UnreadableError as error:
-        raise InvalidConfiguration(str(error)) from error
 
 
 def _offering(node_class: HetznerNodeClass, order: ServerOrder, now: datetime) -> Offering:

@@ -166,7 +166,7 @@ def image(body: Any) -> ImageFacts | None:
         architecture=ARCHITECTURES[body["architecture"]],
         created_at=moment(body["created"]),
         is_available=body["status"] == "available" and not body.get("deleted"),
-        disk_bytes=round(float(body.get("disk_size") or 0) * 10**9),
+        disk_bytes=round(float(body.get("disk_size") or 0) * _GB),
     )
 
 

@@ -54,8 +54,9 @@ class Finisher:
         """
         waiting = [one for one in project.servers.known if is_unfinished(project, one, self._now())]
         project.attached = {one.id: project.attached[one.id] for one in waiting if one.id in project.attached}
+        busy = project.actions.busy
         for server in waiting:
-            if not project.actions.is_busy(server.id) and not project.actions.problem(server.id):
+            if server.id not in busy and not project.actions.problem(server.id):
                 await self._step(project, server)
 
     async def _step(self, project: Project, server: ServerFacts) -> None:

@@ -1,7 +1,7 @@
 """What every provider must do, whatever its cloud. A new provider adds a factory here and passes as it is."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from inspect import isawaitable
 from typing import Any
@@ -9,27 +9,11 @@ from typing import Any
 import pytest
 
 from activities.errors import InvalidConfiguration, NotFound
-from activities.providers.base import Provider, ServerOrder, ServerState
+from activities.providers.base import Provider, ServerState
 from activities.providers.kwok import KwokProvider
 from simulator.catalogue import machine, node_class
 from simulator.cluster import MemoryCluster
-from tests.activities.providers.hetzner.yard import Yard, hetzner_class
-
-START = datetime(2026, 11, 1, 12, tzinfo=UTC)
-LABELS = {
-    "growth.dev/cluster": "one",
-    "growth.dev/pool": "default",
-    "growth.dev/request": "default-a1",
-    "growth.dev/request-uid": "0f",
-}
-ORDER = ServerOrder(
-    name="default-a1",
-    server_type="small",
-    location="fsn1",
-    labels=LABELS,
-    node_labels={"growth.dev/pool": "default"},
-    node_taints=[{"key": "growth.dev/unregistered", "effect": "NoSchedule"}],
-)
+from tests.activities.providers.hetzner.yard import LABELS, ORDER, START, Yard, hetzner_class
 
 
 @dataclass

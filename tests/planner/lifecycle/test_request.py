@@ -7,7 +7,8 @@ import pytest
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.request import RequestEffect, next_step
 from planner.lifecycle.seen import NodeSeen, RequestSeen, RequestTimings, ServerSeen
-from planner.lifecycle.step import Act, Done, Wait
+from planner.lifecycle.step import Done, Wait
+from tests.planner.lifecycle.steps import check_step
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 TIMINGS = RequestTimings(provisioning_timeout=timedelta(minutes=3), join_timeout=timedelta(minutes=4))
@@ -382,10 +383,7 @@ ROWS = {
 
 @pytest.mark.parametrize(("given", "step", "reason", "until"), ROWS.values(), ids=ROWS)
 def test_next_step(given, step, reason, until):
-    found = next_step(given, NOW)
-    assert (found.effect if isinstance(found, Act) else type(found)) == step
-    assert found.reason == reason
-    assert getattr(found, "until", None) == until
+    check_step(next_step(given, NOW), step, reason, until)
 
 
 def test_every_effect_but_the_look_has_a_row():

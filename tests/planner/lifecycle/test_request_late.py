@@ -4,7 +4,8 @@ import pytest
 
 from planner.lifecycle.request import next_step
 from planner.lifecycle.seen import ServerSeen
-from planner.lifecycle.step import Act, Wait
+from planner.lifecycle.step import Wait
+from tests.planner.lifecycle.steps import check_step
 from tests.planner.lifecycle.test_request import NOW, ago, ahead, pending, provisioning
 
 ROWS = {
@@ -68,10 +69,7 @@ ROWS = {
 
 @pytest.mark.parametrize(("given", "step", "reason", "until"), ROWS.values(), ids=ROWS)
 def test_next_step(given, step, reason, until):
-    found = next_step(given, NOW)
-    assert (found.effect if isinstance(found, Act) else type(found)) == step
-    assert found.reason == reason
-    assert getattr(found, "until", None) == until
+    check_step(next_step(given, NOW), step, reason, until)
 
 
 def test_a_broken_server_is_given_up_with_what_its_provider_says():
