@@ -7,11 +7,11 @@ retried, and the simulator reads them as they are.
 from collections.abc import Callable
 from typing import Any
 
-from activities.events import Recorder
-from activities.plan import PlanActivities
-from activities.ports import Ports
-from activities.removals import RemovalActivities
-from activities.requests import RequestActivities
+from activities.objects.events import Recorder
+from activities.ports.ports import Ports
+from activities.removals.activities import RemovalActivities
+from activities.requests.activities import RequestActivities
+from activities.round.plan_round import PlanActivities
 
 
 def all_activities(ports: Ports) -> list[Callable[..., Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.problem import Problem, Purchase
-from planner.packing import PackedNode, Packing
+from planner.packing.problem import PackedNode, Packing
 
 _STATUS: Final = Path("/proc/self/status")
 

@@ -8,12 +8,12 @@ from typing import Final
 
 from api.keys import TAINT_RESERVED
 from benchmarks.default_scheduler import DefaultScheduler
-from planner.judge.site import sites_of
-from planner.model import PlannedRequest, Snapshot
-from planner.node_template import node_labels, pool_taints
-from planner.objects import Node, Pod, Taint, Toleration
-from planner.packing import Packer
+from planner.model.plan import PlannedRequest, Snapshot
+from planner.objects.kinds import Node, Pod, Taint, Toleration
+from planner.packing.problem import Packer
 from planner.plan import plan
+from planner.scheduling.site import sites_of
+from planner.supply.node_template import node_labels, pool_taints
 
 _MOST_ROUNDS: Final = 50
 """More would mean that planner and scheduler disagree on what fits."""

@@ -17,7 +17,7 @@ from benchmarks.growth_run import growth_run
 from benchmarks.problem import Purchase
 from benchmarks.quality import Quality, is_better, read_quality, with_best, worse, write_quality
 from benchmarks.rows import ROWS, Row
-from planner.solver.effort import Effort
+from planner.packing.optimiser.effort import Effort
 
 _WIDTH_WITHOUT_TERMINAL: Final = 150
 _LONG: Final = Effort(

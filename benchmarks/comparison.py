@@ -11,8 +11,8 @@ from benchmarks.growth_run import GrowthRun, growth_run
 from benchmarks.peers.cluster_autoscaler import cluster_autoscaler
 from benchmarks.peers.karpenter import karpenter
 from benchmarks.problem import Problem, Purchase
-from planner.assemble import price_of
-from planner.pack import pack
+from planner.packing.assemble import price_of
+from planner.packing.greedy.pack import pack
 
 _CHEAP: Final = ("cx", "cax")
 """Families that a person who knows the prices would write into a pool."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Final
 
-from planner.judge.judge import Judge
-from planner.judge.site import Site
-from planner.objects import Pod
+from planner.objects.kinds import Pod
+from planner.scheduling.feasibility import Judge
+from planner.scheduling.site import Site
 
 _SCORED: Final = ("cpu", "memory")
 _MOST: Final = 100

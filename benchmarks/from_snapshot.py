@@ -3,17 +3,17 @@
 from dataclasses import replace
 
 from benchmarks.problem import Problem
-from planner.admission import admit
-from planner.assemble import assemble
-from planner.demand import is_demand
-from planner.fleet import machines
-from planner.model import Snapshot
-from planner.offers import pool_offers
-from planner.pod_class import ClassKeys, group
-from planner.room import room_left
-from planner.seats import settle_seats
-from planner.topology.census import census
-from planner.volumes import resolve
+from planner.model.plan import Snapshot
+from planner.objects.demand import is_demand
+from planner.packing.assemble import assemble
+from planner.packing.domains.census import census
+from planner.policies.admission import admit
+from planner.scheduling.volume_places import resolve
+from planner.supply.limits import room_left
+from planner.supply.machines import machines
+from planner.supply.offers import pool_offers
+from planner.supply.pod_class import ClassKeys, group
+from planner.supply.seats import settle_seats
 
 
 def problem_of(snapshot: Snapshot) -> Problem:

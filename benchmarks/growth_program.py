@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.answer import Answer, read_answer, write_answer
 from benchmarks.problem import Problem
 from benchmarks.problem_file import read
-from planner.solver.solve import solve, warm
+from planner.packing.optimiser.solve import solve, warm
 
 
 def run(path: Path, problem: Problem) -> Answer:

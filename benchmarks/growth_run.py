@@ -6,9 +6,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from benchmarks.answer import peak_bytes
-from planner.packing import Packing, PackingProblem
-from planner.solver.effort import ROUND, Effort
-from planner.solver.solve import solve, warm
+from planner.packing.optimiser.effort import ROUND, Effort
+from planner.packing.optimiser.solve import solve, warm
+from planner.packing.problem import Packing, PackingProblem
 
 
 @dataclass(frozen=True, slots=True)

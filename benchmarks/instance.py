@@ -6,8 +6,8 @@ from typing import Final
 
 from benchmarks.catalogue import ZONES, Machine
 from benchmarks.problem import Problem
-from planner.assemble import price_units
-from planner.packing import Bin, Group, PackingProblem
+from planner.packing.assemble import price_units
+from planner.packing.problem import Bin, Group, PackingProblem
 
 PORTS: Final = 4
 """Host ports that pods may need; each is a resource of which every machine has one."""

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from activities.providers.kwok_catalogue import offerings
+from activities.providers.kwok.catalogue import offerings
 from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_ZONE
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from benchmarks.catalogue import Machine
 from benchmarks.instance import DEDICATED, SCARCE, Instance, Shape
-from planner.model import NodeClass, Snapshot
-from planner.parse import Json, parse_objects, parse_pod
+from planner.model.plan import NodeClass, Snapshot
+from planner.parsing.objects import Json, parse_objects, parse_pod
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Any time: nothing here has an age."""

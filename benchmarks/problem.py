@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from planner.assemble import price_of
-from planner.packing import Packing, PackingProblem
+from planner.packing.assemble import price_of
+from planner.packing.problem import Packing, PackingProblem
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Final
 
 from benchmarks.catalogue import Machine
 from benchmarks.problem import Problem
-from planner.packing import Bin, Group, PackingProblem
+from planner.packing.problem import Bin, Group, PackingProblem
 
 _ONLY_ZONE: Final = "everywhere"
 """The zone of machines that have none: a program may ask for one of each."""

@@ -21,9 +21,9 @@ from benchmarks.catalogue import HOURS
 from benchmarks.closed_loop import Course, LeftOver, Realised, realise
 from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.objects import snapshot_of
-from planner.pack import pack
-from planner.packing import Packer
-from planner.solver.solve import solve
+from planner.packing.greedy.pack import pack
+from planner.packing.optimiser.solve import solve
+from planner.packing.problem import Packer
 
 RECIPES: Final = tuple(
     Recipe(pods=pods, shapes=shapes, mix=mix)

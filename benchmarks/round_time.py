@@ -18,7 +18,7 @@ from typing import Final
 
 from cyclopts import App
 
-from activities.stopwatch import Stopwatch
+from activities.round.stopwatch import Stopwatch
 from api.keys import API_VERSION
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
@@ -26,11 +26,11 @@ from api.v1alpha1.node_request import NodeRequestSpec
 from benchmarks.dump import Size, objects
 from benchmarks.generator import Recipe, draw
 from benchmarks.objects import pods_of, server_types_of, snapshot_of
-from planner.model import Plan, PlanResult, Snapshot
-from planner.packing import Packing, PackingProblem
-from planner.parse import Json, parse_objects
+from planner.model.plan import Plan, PlanResult, Snapshot
+from planner.packing.optimiser.solve import solve, warm
+from planner.packing.problem import Packing, PackingProblem
+from planner.parsing.objects import Json, parse_objects
 from planner.plan import plan
-from planner.solver.solve import solve, warm
 
 _ONE_POD: Final = draw(Recipe(pods=1, shapes=1))
 """For its machines."""
@@ -101,7 +101,7 @@ def main(*, pods: int = 10_000, nodes: int = 1_000, shapes: int = 500) -> None:
 def run(items: Iterable[Json]) -> Round:
     """Return what a round does for these objects and a pool of all types, and how long each stage took.
 
-    `snapshot` is parsing, then come the stages of `planner.stages`, and `write` makes the JSON of the requests.
+    `snapshot` is parsing, then come the stages of `planner.model.stages`, and `write` makes the JSON of the requests.
     """
     settings, watch = snapshot_of(_ONE_POD), Stopwatch(time.monotonic)
     began = time.monotonic()

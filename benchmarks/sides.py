@@ -18,8 +18,8 @@ from benchmarks.peers.cluster_autoscaler import EXPANDERS, Expander, cluster_aut
 from benchmarks.problem import Problem, Purchase
 from benchmarks.problem_file import read, write
 from benchmarks.side_by_side_row import Row, Run, Way
-from planner.assemble import price_of
-from planner.bound import lower_bound
+from planner.packing.assemble import price_of
+from planner.packing.greedy.bound import lower_bound
 
 GROWTH: Final = "Growth"
 _ALWAYS_REPEATED: Final = 1000

@@ -7,40 +7,40 @@ from datetime import datetime
 from functools import partial
 
 from api.v1alpha1.node_pool import PodBackoff
-from planner.admission import Refused, admit
-from planner.allot import Allotment, allot, placed_on, requests_of, reservations, unused_minimum
-from planner.arrange import arrange
-from planner.assemble import Assembly, assemble
-from planner.backoff import BackedOff, Miss, remember, supply_hash, waiting
-from planner.cancel import unneeded_requests
-from planner.cost import Cost, cost_of
-from planner.demand import is_demand
-from planner.fleet import Machine, machines
-from planner.idle import idle_nodes
-from planner.machine_choice import MachineChoices
-from planner.machine_price import price_list
-from planner.minimum import missing_by_type, missing_in_pool, still_missing
-from planner.model import Placed, Plan, PlannedRequest, PlanResult, Reason, Snapshot, Unplaced
-from planner.notices import events
-from planner.objects import Pod
-from planner.offers import Offer, PoolOffers, pool_offers
-from planner.pack import pack
-from planner.packing import Packer, Packing, PackingProblem
-from planner.pod_class import ClassKeys, PodClass, group
-from planner.raised_limit import RaisedLimits
-from planner.reasons import held_up, why_unplaced
-from planner.report import pool_reports
-from planner.room import Room, room_left
-from planner.seats import Seating, settle_seats
-from planner.stages import Stages, unwatched
-from planner.supply import Place, places
-from planner.topology.census import Census, census
-from planner.topology.machine_rules import machine_rules
-from planner.topology.question import Ceilings, Option
-from planner.topology.sought import sought
-from planner.topology.told import WAITS
-from planner.volumes import resolve
-from planner.wake import wake_at
+from planner.model.plan import Placed, Plan, PlannedRequest, PlanResult, Reason, Snapshot, Unplaced
+from planner.model.stages import Stages, unwatched
+from planner.objects.demand import is_demand
+from planner.objects.kinds import Pod
+from planner.packing.arrange import arrange
+from planner.packing.assemble import Assembly, assemble
+from planner.packing.assign import Allotment, allot, placed_on, requests_of, reservations, unused_minimum
+from planner.packing.domains.affinity_hash import sought
+from planner.packing.domains.census import Census, census
+from planner.packing.domains.domains import Ceilings, Option
+from planner.packing.domains.hostname_rules import machine_rules
+from planner.packing.domains.messages import WAITS
+from planner.packing.greedy.pack import pack
+from planner.packing.problem import Packer, Packing, PackingProblem
+from planner.policies.admission import Refused, admit
+from planner.policies.emptiness import idle_nodes
+from planner.policies.minimum import missing_by_type, missing_in_pool, still_missing
+from planner.policies.pod_backoff import BackedOff, Miss, remember, supply_hash, waiting
+from planner.policies.unneeded_requests import unneeded_requests
+from planner.policies.wake import wake_at
+from planner.report.cost import Cost, cost_of
+from planner.report.events import events
+from planner.report.machine_choice import MachineChoices
+from planner.report.pool_report import pool_reports
+from planner.report.raised_limit import RaisedLimits
+from planner.report.unplaced import held_up, why_unplaced
+from planner.scheduling.volume_places import resolve
+from planner.supply.limits import Room, room_left
+from planner.supply.machine_price import price_list
+from planner.supply.machines import Machine, machines
+from planner.supply.offers import Offer, PoolOffers, pool_offers
+from planner.supply.places import Place, places
+from planner.supply.pod_class import ClassKeys, PodClass, group
+from planner.supply.seats import Seating, settle_seats
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from activities.cluster import Object
+from activities.ports.cluster import Object
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
 

@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 
-from activities.cluster import Object, WatchEvent
-from activities.providers.base import Server
+from activities.ports.cluster import Object, WatchEvent
+from activities.ports.provider import Server
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
-from simulator.pod_request import occupies
+from simulator.scheduling.pod_request import occupies
 from simulator.view import View
 
 

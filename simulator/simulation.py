@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from activities.cluster import NODE_REQUESTS, PODS, Object, WatchEvent
-from activities.ports import Ports
+from activities.ports.cluster import NODE_REQUESTS, PODS, Object, WatchEvent
+from activities.ports.ports import Ports
 from planner.lifecycle.step import Decision
-from simulator.changes import follow
+from simulator.apiserver.changes import follow
 from simulator.clock import VirtualClock, run
-from simulator.connection import Health, PodEnds
-from simulator.drive import Memory
-from simulator.incarnation import Incarnation
+from simulator.driver.connection import Health, PodEnds
+from simulator.driver.driver import Memory
+from simulator.driver.incarnation import Incarnation
 from simulator.oracle import Oracle
 from simulator.view import View, look
 from simulator.world import World

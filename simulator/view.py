@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS, Object
-from activities.providers.base import Server
-from simulator.pod_request import occupies
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS, Object
+from activities.ports.provider import Server
+from simulator.scheduling.pod_request import occupies
 from simulator.world import World
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import ClassVar, Final
 
-from activities.cluster import (
+from activities.ports.cluster import (
     CONFIG_MAPS,
     DAEMON_SETS,
     KWOK_NODE_CLASSES,
@@ -24,15 +24,15 @@ from activities.cluster import (
     Object,
     Resource,
 )
-from activities.ports import Compute, Ports, Reader, in_place
-from activities.providers.base import Provider, Server
-from activities.providers.kwok import KwokProvider
-from simulator.changes import follow
-from simulator.cluster import MemoryCluster
-from simulator.history import Change
-from simulator.kubelet import Kubelet
-from simulator.scheduler import Scheduler
-from simulator.workloads import Daemons, Workloads
+from activities.ports.ports import Compute, Ports, Reader, in_place
+from activities.ports.provider import Provider, Server
+from activities.providers.kwok.provider import KwokProvider
+from simulator.apiserver.changes import follow
+from simulator.apiserver.cluster import MemoryCluster
+from simulator.apiserver.history import Change
+from simulator.scheduling.kubelet import Kubelet
+from simulator.scheduling.scheduler import Scheduler
+from simulator.scheduling.workloads import Daemons, Workloads
 
 NAMESPACE: Final = "growth-system"
 CLUSTER_NAME: Final = "simulated"

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
-from worker.command_error import USAGE_ERROR, AtOnce, CommandError
+from worker.errors import USAGE_ERROR, AtOnce, CommandError
 
 READER_GONE = 128 + signal.SIGPIPE
 """As a shell tells of a program that the closed pipe ended."""
@@ -129,15 +129,23 @@ def crds() -> None:
 
 
 # By import path: each is loaded when it runs.
-app.command("worker.plan_command:plan", name="plan", help="Plan for the objects of a file; no cluster, no Temporal.")
 app.command(
-    "worker.catalogue_command:catalogue", name="catalogue", help="What can be bought: server types, places, prices."
+    "worker.commands.plan.command:plan", name="plan", help="Plan for the objects of a file; no cluster, no Temporal."
 )
-app.command("worker.status_command:status", name="status", help="Pools, demand, machines, and what is awaited.")
-app.command("worker.why_command:why", name="why", help="Why a pod, node, request or removal stands where it does.")
+app.command(
+    "worker.commands.catalogue.command:catalogue",
+    name="catalogue",
+    help="What can be bought: server types, places, prices.",
+)
+app.command(
+    "worker.commands.status.command:status", name="status", help="Pools, demand, machines, and what is awaited."
+)
+app.command(
+    "worker.commands.why.command:why", name="why", help="Why a pod, node, request or removal stands where it does."
+)
 app.command(
     "worker.demo.command:demo", name="demo", help="A simulated cluster grows and shrinks, in less than a minute."
 )
-app.command("worker.lifecycle_commands:requests", name="requests", help="Machines that shall come.")
-app.command("worker.lifecycle_commands:removals", name="removals", help="Machines that shall go.")
-app.command("worker.purge_command:purge", name="purge", help="Everything of a cluster: shown, then removed.")
+app.command("worker.commands.lifecycles.commands:requests", name="requests", help="Machines that shall come.")
+app.command("worker.commands.lifecycles.commands:removals", name="removals", help="Machines that shall go.")
+app.command("worker.commands.purge.command:purge", name="purge", help="Everything of a cluster: shown, then removed.")

@@ -11,19 +11,19 @@ from typing import Any, Final, NoReturn
 
 import structlog
 
-from activities.cache import Cache
-from activities.errors import GrowthError
-from worker.command_error import FAILED, CommandError
-from worker.embedded import EmbeddedError, EmbeddedTemporal, embedded_temporal
+from activities.kube.cache import Cache
+from activities.ports.errors import GrowthError
+from worker.errors import FAILED, CommandError
 from worker.logs import set_up_logging
 from worker.ports import WATCHED, kube_cluster, ports_on
+from worker.runtime.stage_seconds import StageSeconds
+from worker.runtime.telemetry import Telemetry, telemetry
+from worker.runtime.web import application, listen, serve
+from worker.runtime.wiring import at_work
 from worker.settings import Settings
-from worker.solver import SolverProcess
-from worker.stage_seconds import StageSeconds
-from worker.telemetry import Telemetry, telemetry
-from worker.temporal import connect
-from worker.web import application, listen, serve
-from worker.wiring import at_work
+from worker.solver.process import SolverProcess
+from worker.temporal.client import connect
+from worker.temporal.embedded import EmbeddedError, EmbeddedTemporal, embedded_temporal
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -4,23 +4,23 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import ClassVar, Final, Protocol, runtime_checkable
 
-from activities.cluster import (
+from activities.kube.client import KubeCluster
+from activities.ports.cluster import (
     NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
     Cluster,
 )
-from activities.errors import Rejected
-from activities.kube import KubeCluster
-from activities.observe import SURROUNDINGS
-from activities.ports import Ports, Reader
-from activities.providers.hetzner.facts import DEFAULT_ENDPOINT
-from activities.providers.kwok import KwokProvider
-from planner.pack import pack
-from planner.packing import Packer
-from planner.stages import Stage
-from worker.command_error import USAGE_ERROR, CommandError
+from activities.ports.errors import Rejected
+from activities.ports.ports import Ports, Reader
+from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT
+from activities.providers.kwok.provider import KwokProvider
+from activities.round.observe import SURROUNDINGS
+from planner.model.stages import Stage
+from planner.packing.greedy.pack import pack
+from planner.packing.problem import Packer
+from worker.errors import USAGE_ERROR, CommandError
 from worker.settings import Settings
 
 WATCHED: Final = (

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_va
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from activities.providers.hetzner.facts import DEFAULT_ENDPOINT
-from worker.command_error import USAGE_ERROR, CommandError
+from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT
+from worker.errors import USAGE_ERROR, CommandError
 
 PREFIX: Final = "GROWTH_"
 _HIGHEST_PORT: Final = 65535

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from activities.cluster import Resource
-from activities.errors import Forbidden, GrowthError, NotFound
+from activities.ports.cluster import Resource
+from activities.ports.errors import Forbidden, GrowthError, NotFound
 from api.definitions import DEFINITIONS
 from api.keys import GROUP
 

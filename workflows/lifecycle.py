@@ -16,7 +16,7 @@ from temporalio.exceptions import ActivityError, FailureError, RetryState
 
 from planner.lifecycle.seen import RemovalSeen, RequestSeen
 from planner.lifecycle.step import Act, Done, EffectInput, Step, Wait
-from planner.round import ObjectId, cluster_of, planner_workflow_id
+from planner.model.round import ObjectId, cluster_of, planner_workflow_id
 from workflows.account import Choice, details, waiting
 from workflows.messages import (
     CLUSTER,

@@ -10,8 +10,8 @@ from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSear
 
 from api.model import Payload
 from api.timestamp import Timestamp
-from planner.model import PlannerMemory
-from planner.round import ObjectId, StartNote
+from planner.model.plan import PlannerMemory
+from planner.model.round import ObjectId, StartNote
 
 PLANNER: Final = "Planner"
 NODE_REQUEST: Final = "NodeRequest"

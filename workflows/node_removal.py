@@ -17,7 +17,7 @@ from planner.lifecycle.decision import refusal
 from planner.lifecycle.removal import RemovalEffect, next_step
 from planner.lifecycle.seen import RemovalSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step
-from planner.round import ObjectId
+from planner.model.round import ObjectId
 from workflows import removal_account
 from workflows.account import Choice
 from workflows.lifecycle import Lifecycle

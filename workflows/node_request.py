@@ -9,7 +9,7 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.request import RequestEffect, next_step
 from planner.lifecycle.seen import RequestSeen
 from planner.lifecycle.step import Act, Done, Step
-from planner.round import ObjectId
+from planner.model.round import ObjectId
 from workflows import request_account
 from workflows.account import Choice
 from workflows.lifecycle import Lifecycle

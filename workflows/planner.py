@@ -9,7 +9,7 @@ from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError
 from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
-from planner.round import (
+from planner.model.round import (
     ObjectId,
     RoundInput,
     RoundResult,

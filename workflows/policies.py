@@ -11,7 +11,7 @@ from typing import Final
 
 from temporalio.common import RetryPolicy
 
-from activities.errors import GrowthError
+from activities.ports.errors import GrowthError
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 

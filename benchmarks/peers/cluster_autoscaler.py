@@ -11,7 +11,7 @@ from math import inf
 from typing import Final, Literal
 
 from benchmarks.problem import Problem, Purchase
-from planner.packing import Group, PackedNode, Packing
+from planner.packing.problem import Group, PackedNode, Packing
 
 Expander = Literal["price", "least-waste", "most-pods"]
 EXPANDERS: Final[tuple[Expander, ...]] = ("price", "least-waste", "most-pods")

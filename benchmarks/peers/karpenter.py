@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from benchmarks.problem import Problem, Purchase
-from planner.packing import Group, PackedNode, Packing
+from planner.packing.problem import Group, PackedNode, Packing
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Where each effect leads: what a step function cannot know, because the effect finds it out.
 
-Declared for the drawing in docs/lifecycles.md; `tests/activities/test_outcomes.py` proves each row on a
+Declared for the drawing in docs/lifecycles.md; `tests/activities/requests/test_create_outcome.py` proves each row on a
 cluster in memory.
 """
 

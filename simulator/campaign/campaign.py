@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from simulator.campaign.hetzner_mutations import HETZNER_MUTATIONS
+from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
 from simulator.campaign.mutations import MUTATIONS, Mutation, planted
 

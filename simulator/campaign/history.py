@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from simulator.campaign import hetzner_scenario, scenario
-from simulator.campaign.hetzner_weather import HetznerWeather
-from simulator.campaign.scenario import Scenario
-from simulator.campaign.story import Story, Unsettled
-from simulator.campaign.weather import KwokWeather, Weather
+from simulator.campaign import setup as scenario
+from simulator.campaign.actors.cloud_faults import KwokWeather, Weather
+from simulator.campaign.hetzner import setup as hetzner_scenario
+from simulator.campaign.hetzner.cloud_faults import HetznerWeather
+from simulator.campaign.scenario import Story, Unsettled
+from simulator.campaign.setup import Scenario
 from simulator.simulation import Simulation, simulate
 
 _PURCHASES: Final = 12

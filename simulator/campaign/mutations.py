@@ -7,24 +7,24 @@ from datetime import timedelta
 from importlib import import_module
 from typing import Any, Final
 
-from activities import (
-    fence,
-    removals_cool_off,
-    removals_drain,
-    removals_end,
-    removals_look,
-    removals_server,
-    requests_create,
-    requests_end,
-    requests_node,
-    status,
-)
-from activities import unavailable as notes
-from activities.errors import GrowthError
-from planner import fleet, supply
+from activities.objects import record as status
+from activities.objects import unavailable as notes
+from activities.ports.errors import GrowthError
+from activities.removals import cool_off as removals_cool_off
+from activities.removals import drain as removals_drain
+from activities.removals import end as removals_end
+from activities.removals import look as removals_look
+from activities.removals import server as removals_server
+from activities.requests import create as requests_create
+from activities.requests import end as requests_end
+from activities.requests import node as requests_node
+from activities.round import fence
 from planner import plan as decisions
-from planner.lifecycle import removal, request, unavailable
+from planner.lifecycle import removal, request
 from planner.lifecycle.seen import RemovalSeen
+from planner.supply import machines as fleet
+from planner.supply import places as supply
+from planner.supply import unavailable
 
 Change = tuple[Any, str, Any]
 """A module or class, the name of what is replaced in it, and what takes its place."""

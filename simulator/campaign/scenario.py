@@ -1,182 +1,235 @@
-"""What a seed decides before anything happens: the classes, pools and workloads, and how everything around fares."""
+"""The course of a history: deeds at random moments, then calm, then an end without load."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from random import Random
-from typing import Any, Final
+from typing import Final, Literal
 
-from activities.cluster import Object
-from api.v1alpha1.node_pool import ClassRef
-from simulator.catalogue import machine, node_class, node_pool
-from simulator.connection import Health
-from simulator.workloads import Workload
-from simulator.world import World
+from activities.ports.cluster import NODE_POOLS, NODES
+from activities.ports.errors import NotFound
+from api.keys import LABEL_ABANDONED
+from simulator.apiserver.history import Change
+from simulator.campaign.actors.cloud_faults import Weather
+from simulator.campaign.actors.drains import Deed, Drains
+from simulator.campaign.actors.operators import Operators
+from simulator.campaign.actors.users import People
+from simulator.campaign.actors.workers import Workers
+from simulator.campaign.judging.end_state import End
+from simulator.campaign.judging.invariants import Rules
+from simulator.campaign.judging.pod_departures import Leaving
+from simulator.campaign.judging.recorder import Witness, labels_of
+from simulator.campaign.setup import Scenario
+from simulator.simulation import Simulation
 
-_TIMINGS: Final = {
-    "provisioningTimeout": "30s",
-    "joinTimeout": "30s",
-    "unavailableTTL": "5s",
-    "failedTTL": "10s",
-    "recordTTL": "40s",
-    "podBackoff": {"base": "10s", "max": "40s"},
-}
-"""Short, so that a history holds many lives; a record outlives the longest stall of a watch, as in production."""
-_REMOVAL: Final = {"maxAttempts": 2, "retry": "5s", "parkedRetry": "30s"}
-_LONGEST_STALL_SECONDS: Final = 12.0
-_DRAINS: Final = 0.4
-"""Share of histories."""
-_POOLS_WITH_DRAIN: Final = 0.85
-HARD_GRACES: Final = ("10s", "45s")
-"""Shorter and longer than what keeps pods mostly lasts."""
-KWOK_TYPES: Final = ("small", "medium", "big")
-KWOK_CLASS: Final = ClassRef()
-SPECIAL: Final = "special"
-"""The second pool, for pods that select it."""
+_LOOK_SECONDS: Final = 2.0
+_TROUBLE_WITH_LOAD: Final = 0.8
+_IMPATIENT: Final = 0.5
+_TWO_AT_FIRST: Final = 0.3
+"""Share of histories that begin with two workers."""
+_TROUBLE_AT_FIRST: Final = 0.5
+_REST_SECONDS: Final = 20.0
+"""What is true shall stay true: two rounds."""
 
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """The world of one history."""
-
-    objects: list[Object]
-    pools: dict[str, Object]
-    """As they were made, by name."""
-    workloads: list[Workload]
-    longest_binding: timedelta
-    losses: float
-    stalls: float
-    has_drains: bool
-    """Whether people drain machines, and keep pods where they are."""
-    types: tuple[str, str, str]
-    """Server types, the cheapest first."""
-    class_ref: ClassRef
-    """Of all pools."""
-    make_world: Callable[..., World]
-    served_within_seconds: float
-    """After all troubles: pauses of the pools and of the class are over then."""
-    settled_within_seconds: float
-    """Without load: all time-outs and pauses, and ten minutes until a server may count as an orphan, are over then."""
-
-    def health(self, dies_after: int | None = None) -> Health:
-        """Return how a worker's way to the API server fares."""
-        return Health(
-            losses=self.losses,
-            stalls=self.stalls,
-            longest_stall_seconds=_LONGEST_STALL_SECONDS,
-            dies_after=dies_after,
-        )
+Holds = Callable[[], list[str]]
+"""Returns what is wrong, nothing when all is right."""
 
 
-def draw(random: Random, drains: Random) -> Scenario:
-    """Return a scenario.
-
-    What is about drains is drawn from a stream of its own, so that the other histories do not change with it.
-    """
-    has_drains = drains_happen(drains)
-    boot = random.choice(["1s", "4s", "12s"])
-    slow = random.choice(["4s", "12s", "45s"])
-    stock = random.choice([None, None, 1, 2])
-    small_location: dict[str, Any] = {"name": "fsn1", "bootTime": boot} | ({} if stock is None else {"stock": stock})
-    klass = node_class(
-        [
-            machine("small", cpu=2, memory=4, price="0.010", locations=[small_location]),
-            machine("medium", cpu=4, memory=8, price="0.021", locations=["fsn1", "nbg1"], boot_time=boot),
-            machine("big", cpu=8, memory=16, price="0.045", boot_time=slow),
-        ]
-    )
-    return peopled([klass], random, drains if has_drains else None)
+class Unsettled(Exception):
+    """When all was quiet, something stayed wrong for longer than it may."""
 
 
-def drains_happen(drains: Random) -> bool:
-    """Return whether the scenario has drains: a share of all has."""
-    return drains.random() < _DRAINS
-
-
-def peopled(
-    classes: list[Object],
-    random: Random,
-    drains: Random | None,
-    *,
-    types: tuple[str, str, str] = KWOK_TYPES,
-    class_ref: ClassRef = KWOK_CLASS,
-    timings: Mapping[str, Any] = _TIMINGS,
-    removal: Mapping[str, Any] = _REMOVAL,
-    make_world: Callable[..., World] = World,
-    served_within_seconds: float = 600.0,
-    settled_within_seconds: float = 1500.0,
-) -> Scenario:
-    """Return a scenario with pools and workloads around classes.
+class Story:
+    """One history.
 
     Args:
-        classes: and what belongs to them.
-        random: decides on pools and workloads.
-        drains: decides on drains; without it there are none.
-        types: of servers, the cheapest first.
-        class_ref: of all pools.
-        timings: of requests.
-        removal: how removals try again.
-        make_world: makes the world that they are in.
-        served_within_seconds: so long may pods wait after all troubles.
-        settled_within_seconds: so long may machines stay after all load.
+        sim: the simulation.
+        scenario: its world.
+        weather: faults of what is around.
+        random: decides what happens when.
     """
 
-    def pool(name: str) -> Object:
-        mode = {} if drains is None else _mode(drains)
-        return _pool(name, random, mode, types=types, class_ref=class_ref, timings=timings, removal=removal)
+    def __init__(self, sim: Simulation, scenario: Scenario, weather: Weather, random: Random) -> None:
+        self._sim = sim
+        self._scenario = scenario
+        self._random = random
+        self.cloud = weather.cloud
+        self.witness = Witness(sim.seconds)
+        self.rules = Rules(
+            self.witness,
+            self.cloud,
+            tell=lambda what: sim.tell("rules", what),
+            now=sim.now,
+            may_leap=lambda: any(life.ahead for life in sim.alive),
+        )
+        self._operators = Operators(sim, witness=self.witness, scenario=scenario, random=random)
+        self._people = People(
+            sim,
+            cloud=self.cloud,
+            witness=self.witness,
+            operators=self._operators,
+            scenario=scenario,
+            random=random,
+        )
+        self._weather = weather
+        self._workers = Workers(sim, scenario=scenario, random=random)
+        self.leaving = Leaving(
+            sim.world.cluster,
+            self.witness,
+            tell=lambda what: sim.tell("rules", what),
+            now=sim.now,
+            may_leap=lambda: any(life.ahead for life in sim.alive),
+            has_losses=bool(scenario.losses),
+        )
+        self._drains = Drains(
+            sim,
+            witness=self.witness,
+            operators=self._operators,
+            workers=self._workers,
+            scenario=scenario,
+            random=random,
+        )
+        observers = (self.rules.note, self.leaving.note, self.witness.note, self._people.note, self._drains.note)
+        for observer in observers:
+            sim.world.cluster.observe(observer)
+            self.cloud.observe(observer)
+        for pool in sim.world.cluster.peek(NODE_POOLS):
+            for note in (self.witness.note, self.leaving.note):
+                note(NODE_POOLS, Change(0, "ADDED", pool, None))
+        self._end = End(sim, self.witness, self.cloud)
 
-    pools = {"default": pool("default")}
-    workloads = [
-        Workload("web", random.randint(0, 5), {"cpu": "900m", "memory": "1Gi"}),
-        Workload("batch", random.randint(0, 3), {"cpu": "1700m", "memory": "2Gi"}),
-    ]
-    if random.random() < 0.4:  # noqa: PLR2004 - a share
-        pools[SPECIAL] = pool(SPECIAL)
-        spec = {"nodeSelector": {"growth.dev/pool": SPECIAL}}
-        workloads.append(Workload("picky", random.randint(0, 3), {"cpu": "1500m", "memory": "1Gi"}, spec=spec))
-    return Scenario(
-        objects=[*classes, *pools.values()],
-        pools=pools,
-        workloads=workloads,
-        longest_binding=timedelta(seconds=random.choice([0.0, 0.5, 3.0, 3.0])),
-        losses=random.choice([0.0, 0.0, 0.01, 0.03]),
-        stalls=random.choice([0.0, 0.0, 0.02, 0.1]),
-        has_drains=drains is not None,
-        types=types,
-        class_ref=class_ref,
-        make_world=make_world,
-        served_within_seconds=served_within_seconds,
-        settled_within_seconds=settled_within_seconds,
-    )
+    def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
+        """Judge a worker that lets a pod end, and perhaps kill it before it has written that."""
+        self.leaving.judge(verb, namespace, name)
+        self._drains.note_eviction()
 
+    async def run(self) -> None:
+        """Let it happen.
 
-def _mode(drains: Random) -> dict[str, Any]:
-    """Return how the machines of a pool are drained: mostly at all, with hardGrace or without."""
-    if drains.random() >= _POOLS_WITH_DRAIN:
-        return {}
-    grace = drains.choice([None, None, *HARD_GRACES])
-    return {"mode": "drain"} if grace is None else {"mode": "drain", "hardGrace": grace}
+        Raises:
+            Unsettled: it never comes to rest, or in a wrong state.
+        """
+        deeds = self._deeds()
+        for workload in self._scenario.workloads:
+            self._sim.world.workloads.add(workload)
+        self._sim.world.wake()
+        for _ in range(1 if self._random.random() >= _TWO_AT_FIRST else 2):
+            self._workers.start()
+        if self._random.random() < _TROUBLE_AT_FIRST:
+            self._weather.trouble(is_first=True)
+            await self._lose_patience()
+        for _ in range(self._random.randint(4, 10)):
+            await asyncio.sleep(self._random.choice([self._random.uniform(0, 4), self._random.uniform(0, 25)]))
+            deed = self._random.choices(list(deeds), weights=[weight for weight, _ in deeds.values()])[0]
+            self.witness.counts[f"deed: {deed}"] += 1
+            await deeds[deed][1]()
+        await self._calm_down()
+        await self._until(self._at_rest, "every pod that can be is served", within=self._scenario.served_within_seconds)
+        await self._drains.take_back()
+        if blocked := self._end.drains(self.leaving, with_blocked=True):
+            self.witness.counts["drains blocked until people let them go"] += len(blocked)
+            await self._until(
+                self._drained, "nothing blocks, and every drain has ended", within=self._scenario.served_within_seconds
+            )
+        self._sim.world.workloads.scale_all(0)
+        self._sim.world.wake()
+        await self._until(self._settled, "all has settled without load", within=self._scenario.settled_within_seconds)
 
+    def _deeds(self) -> dict[str, tuple[int, Deed]]:
+        people, operators, weather, workers = self._people, self._operators, self._weather, self._workers
+        return {
+            "scale": (8, people.scale),
+            "evict a pod": (3, people.evict),
+            "delete a request": (3, people.delete_request),
+            "delete a removal": (2, people.delete_removal),
+            "delete a node": (2, people.delete_node),
+            "delete a server": (2, people.delete_server),
+            "decide by annotation": (3, operators.annotate_removal),
+            "decide by message": (2, operators.ask_removal),
+            "keep a node": (1, operators.keep_node),
+            "edit a pool": (2, operators.edit_pool),
+            "delete a pool": (1, operators.delete_pool),
+            "trouble in the cloud": (weather.trouble_weight, self._trouble),
+            "no boot": (2, weather.stop_boots),
+            "change of stock": (1, weather.change_stock),
+            "watches expire": (1, weather.expire_watches),
+            "others have a server": (1, weather.plant_server),
+            "worker dies": (4, workers.crash),
+            "worker dies after a write": (4, workers.doom),
+            "second worker": (3, workers.double),
+            "second worker ends": (1, workers.single),
+            "clock jumps": (2, workers.leap),
+            **(self._drains.deeds() if self._scenario.has_drains else {}),
+        }
 
-def _pool(
-    name: str,
-    random: Random,
-    mode: dict[str, Any],
-    *,
-    types: tuple[str, str, str],
-    class_ref: ClassRef,
-    timings: Mapping[str, Any],
-    removal: Mapping[str, Any],
-) -> Object:
-    wanted: list[dict[str, Any]] = [{"name": each} for each in types]
-    most = random.choice([None, 2, 3])
-    if most is not None:
-        wanted[1] |= {"max": most}
-    return node_pool(
-        name,
-        wanted,
-        template={"classRef": class_ref.to_json()},
-        limits={"max": random.randint(4, 8), "min": random.choice([0, 0, 0, 1])},
-        scaleUp={**timings, "reserve": random.random() < 0.85},  # noqa: PLR2004 - a share
-        scaleDown={"idleAfter": "5s", "softGrace": random.choice(["0s", "1s", "8s"]), "removal": dict(removal), **mode},
-    )
+    async def _trouble(self) -> None:
+        """Let the cloud fail when it is needed: mostly together with a change of load."""
+        trouble = self._weather.trouble()
+        if self._random.random() >= _TROUBLE_WITH_LOAD:
+            return
+        if trouble.startswith("delete"):
+            self._sim.world.workloads.scale_all(0)
+            self._sim.world.wake()
+            # Until machines are idle, cool off, and the first delete calls have failed.
+            await asyncio.sleep(self._random.uniform(0, 40))
+            return
+        await self._people.scale_up()
+        await self._lose_patience()
+
+    async def _lose_patience(self) -> None:
+        if self._random.random() < _IMPATIENT:
+            await asyncio.sleep(self._random.uniform(1, 10))
+            await self._people.delete_unanswered()
+
+    async def _calm_down(self) -> None:
+        self._sim.tell("story", "calms down")
+        self._workers.calm()
+        self._people.is_calm = self._drains.is_calm = True
+        await self._weather.calm()
+        while not await self._operators.restore():  # noqa: ASYNC110 - a pool goes when a round lets it go, which tells nobody
+            await asyncio.sleep(_LOOK_SECONDS)
+        for life in self._sim.alive:
+            self._sim.tell("story", f"incarnation {life.number} is alive")
+
+    def _at_rest(self) -> list[str]:
+        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=False)]
+
+    def _drained(self) -> list[str]:
+        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=True)]
+
+    def _settled(self) -> list[str]:
+        least = {name: pool["spec"]["limits"].get("min", 0) for name, pool in self._scenario.pools.items()}
+        return [*self._end.unsettled(), *self._end.surplus(least)]
+
+    async def _until(self, wrong: Holds, what: str, *, within: float) -> None:
+        deadline = self._sim.seconds() + within
+        right_since: float | None = None
+        while True:
+            await self._tidy()
+            found = wrong()
+            now = self._sim.seconds()
+            if found:
+                right_since = None
+            elif right_since is None:
+                right_since = now
+            elif now - right_since >= _REST_SECONDS:
+                self._sim.tell("story", f"{what}")
+                return
+            if now >= deadline and found:
+                raise Unsettled(f"not within {within:.0f} s: {what}: {'; '.join(found)}")
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _tidy(self) -> None:
+        """Let people do what only they can: end what they abandoned, and several orphans at once."""
+        for name, record in sorted(self.witness.servers.items()):
+            if LABEL_ABANDONED in labels_of(record):
+                self.witness.counts["abandoned servers"] += 1
+                await self.cloud.lose(name)
+                with suppress(NotFound):
+                    await self._sim.world.cluster.delete(NODES, name)
+        orphans = self._end.orphans()
+        # A sweep does not believe in several orphans at once, and asks people to order their removal.
+        if len(orphans) > 1:
+            for name in orphans:
+                self.witness.counts["orphans removed by hand"] += 1
+                await self._operators.order_removal(name)

@@ -11,11 +11,11 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+from simulator.hetzner.calls.routes import Route, route
 from simulator.hetzner.faults import About, Verb
-from simulator.hetzner.project import Project
+from simulator.hetzner.project.project import Project
+from simulator.hetzner.project.state import State
 from simulator.hetzner.reply import Call, Refusal, Reply, error_body
-from simulator.hetzner.routes import Route, route
-from simulator.hetzner.state import State
 
 
 @dataclass(frozen=True, slots=True)

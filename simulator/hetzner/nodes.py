@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final
 
-from activities.cluster import NODES, Cluster, Object, PatchOp
-from activities.errors import AlreadyExists, Conflict, NotFound
-from activities.writes import escape, guarded, set_field
+from activities.kube.json_patch import escape, guarded, set_field
+from activities.ports.cluster import NODES, Cluster, Object, PatchOp
+from activities.ports.errors import AlreadyExists, Conflict, NotFound
 from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.flags import KubeletFlags, read_flags
-from simulator.hetzner.server import ServerRecord
-from simulator.hetzner.table import Machine
+from simulator.hetzner.project.price_list import Machine
+from simulator.hetzner.project.server import ServerRecord
 
 _FAKE: Final = {"kwok.x-k8s.io/node": "fake"}
 """The annotation by which KWOK knows the Nodes that it plays."""

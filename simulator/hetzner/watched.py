@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from simulator.hetzner.cloud import FakeHetzner, Recorded
+from simulator.hetzner.project.server import ServerRecord, record_of
+from simulator.hetzner.project.timeline import Timeline
 from simulator.hetzner.reply import Reply
-from simulator.hetzner.server import ServerRecord, record_of
-from simulator.hetzner.timeline import Timeline
 
 Told = Callable[[ServerRecord | None, ServerRecord | None], None]
 """Takes a server as it was and as it is; None when it was, or is, not there."""

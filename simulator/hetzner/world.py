@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Final
 
 import requests
 
-from activities.cluster import HETZNER_NODE_CLASSES, Cluster, Resource
-from activities.ports import Compute
-from activities.providers.base import Provider, Server, ServerState
+from activities.ports.cluster import HETZNER_NODE_CLASSES, Cluster, Resource
+from activities.ports.ports import Compute
+from activities.ports.provider import Provider, Server, ServerState
 from activities.providers.hetzner.provider import HetznerProvider
 from api.keys import LABEL_CLUSTER
 from simulator.hetzner.nodes import HetznerNodes
-from simulator.hetzner.server import ServerRecord
-from simulator.hetzner.state import Durations
+from simulator.hetzner.project.server import ServerRecord
+from simulator.hetzner.project.state import Durations
 from simulator.hetzner.transport import InProcess
 from simulator.hetzner.watched import WatchedHetzner
 from simulator.world import CLUSTER_NAME, World

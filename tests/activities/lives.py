@@ -3,7 +3,9 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from activities.cluster import (
+from activities.kube.json_patch import set_field
+from activities.objects.events import Recorder
+from activities.ports.cluster import (
     EVENTS,
     KWOK_NODE_CLASSES,
     NODE_POOLS,
@@ -12,22 +14,20 @@ from activities.cluster import (
     NODES,
     PODS,
 )
-from activities.errors import InvalidConfiguration, NotFound
-from activities.events import Recorder
-from activities.ports import Ports, in_place
-from activities.providers.base import Server, ServerState
-from activities.providers.kwok_catalogue import offerings
-from activities.removals import RemovalActivities
-from activities.requests import RequestActivities
-from activities.writes import set_field
+from activities.ports.errors import InvalidConfiguration, NotFound
+from activities.ports.ports import Ports, in_place
+from activities.ports.provider import Server, ServerState
+from activities.providers.kwok.catalogue import offerings
+from activities.removals.activities import RemovalActivities
+from activities.requests.activities import RequestActivities
 from api.reading import UnreadableError, read
 from api.timestamp import format_timestamp
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps
 from planner.lifecycle.step import Act, EffectInput
-from simulator.budgets import POD_DISRUPTION_BUDGETS
-from simulator.cluster import MemoryCluster
+from simulator.apiserver.cluster import MemoryCluster
+from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 from tests.activities import bodies
 from tests.activities.rounds import FlakyCluster
 

@@ -2,8 +2,8 @@
 
 from contextlib import suppress
 
-from activities.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
-from activities.errors import NotFound
+from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.ports.errors import NotFound
 
 
 async def clear_named(cluster, beginning):

@@ -5,7 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from api.v1alpha1.node_request import Seat
-from planner.model import Plan, PlannedRemoval, PlannedRequest, PlanResult
+from planner.model.plan import Plan, PlannedRemoval, PlannedRequest, PlanResult
 from tests.activities.rounds import CLASS, START
 
 

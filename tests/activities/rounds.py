@@ -5,24 +5,24 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from activities.cluster import (
+from activities.objects.events import Recorder
+from activities.ports.cluster import (
     KWOK_NODE_CLASSES,
     LEASES,
     NODE_POOLS,
     NODES,
     PODS,
 )
-from activities.errors import InvalidConfiguration
-from activities.events import Recorder
-from activities.fence import Fence
-from activities.plan import PlanActivities
-from activities.ports import Ports, in_place
+from activities.ports.errors import InvalidConfiguration
+from activities.ports.ports import Ports, in_place
+from activities.round.fence import Fence
+from activities.round.plan_round import PlanActivities
 from api.keys import LABEL_INSTANCE_TYPE, LABEL_REGION
 from api.v1alpha1.node_pool import ClassRef
-from planner.model import PlannerMemory
-from planner.offering import Offering
-from planner.round import RoundInput
-from simulator.cluster import MemoryCluster
+from planner.model.plan import PlannerMemory
+from planner.model.round import RoundInput
+from planner.objects.offering import Offering
+from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.bodies import definitions, node, node_class, pod, pool, unschedulable
 
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -7,7 +7,10 @@ from secrets import token_hex
 
 import pytest
 
-from activities.cluster import (
+from activities.kube.client import KubeCluster
+from activities.objects.events import Recorder
+from activities.objects.nodes import is_ready
+from activities.ports.cluster import (
     KWOK_NODE_CLASSES,
     NAMESPACES,
     NODE_POOLS,
@@ -16,14 +19,11 @@ from activities.cluster import (
     NODES,
     PODS,
 )
-from activities.errors import NotFound, UnknownOutcome
-from activities.events import Recorder
-from activities.kube import KubeCluster
-from activities.nodes import is_ready
-from activities.ports import Ports
-from activities.providers.kwok import KwokProvider
-from activities.removals import RemovalActivities
-from activities.requests import RequestActivities
+from activities.ports.errors import NotFound, UnknownOutcome
+from activities.ports.ports import Ports
+from activities.providers.kwok.provider import KwokProvider
+from activities.removals.activities import RemovalActivities
+from activities.requests.activities import RequestActivities
 from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps
 from planner.lifecycle.step import Act, Done, EffectInput

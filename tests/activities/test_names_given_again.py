@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from api.keys import ANNOTATION_DELETE_MACHINES, LABEL_REQUEST, LABEL_REQUEST_UID
 from tests.activities.plans import begun, nothing
 from tests.activities.rounds import World

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from activities.errors import QuotaExceeded, RateLimited, UnknownOutcome
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.ports.errors import QuotaExceeded, RateLimited, UnknownOutcome
 from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Act
-from simulator.cluster import MemoryCluster
+from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import NAME, START, Life
 
 LIMITED = RateLimited("3600 calls an hour", 40)

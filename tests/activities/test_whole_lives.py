@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
-from simulator.cluster import MemoryCluster
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
+from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import NAME
 from tests.activities.whole_lives import Story, through_deaths
 

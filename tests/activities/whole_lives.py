@@ -7,7 +7,11 @@ does: servers boot, Nodes turn Ready, pods are bound where they may.
 from contextlib import suppress
 from datetime import timedelta
 
-from activities.cluster import (
+from activities.kube.json_patch import set_field
+from activities.objects.events import Recorder
+from activities.objects.nodes import is_ready
+from activities.objects.pods import tolerates
+from activities.ports.cluster import (
     CONFIG_MAPS,
     KWOK_NODE_CLASSES,
     NODE_POOLS,
@@ -16,19 +20,15 @@ from activities.cluster import (
     NODES,
     PODS,
 )
-from activities.errors import GrowthError
-from activities.events import Recorder
-from activities.nodes import is_ready
-from activities.pods import tolerates
-from activities.ports import Ports, in_place
-from activities.providers.kwok import KwokProvider
-from activities.removals import RemovalActivities
-from activities.requests import RequestActivities
-from activities.writes import set_field
+from activities.ports.errors import GrowthError
+from activities.ports.ports import Ports, in_place
+from activities.providers.kwok.provider import KwokProvider
+from activities.removals.activities import RemovalActivities
+from activities.requests.activities import RequestActivities
 from planner.lifecycle import removal, request
 from planner.lifecycle.step import Act, EffectInput, Wait
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class
-from simulator.cluster import MemoryCluster
 from tests.activities import bodies
 from tests.activities.lives import NAME, START
 from tests.activities.rounds import Crash, FlakyCluster

@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from activities.cluster import (
+from activities.garbage.sweep import Healer
+from activities.objects.events import Recorder
+from activities.ports.cluster import (
     CRDS,
     EVENTS,
     KWOK_NODE_CLASSES,
@@ -12,15 +14,13 @@ from activities.cluster import (
     NODES,
     PODS,
 )
-from activities.errors import NotFound
-from activities.events import Recorder
-from activities.garbage import Healer
-from activities.ports import Ports, in_place
-from activities.providers.kwok import KwokProvider
-from activities.providers.kwok_record import KwokRecords
+from activities.ports.errors import NotFound
+from activities.ports.ports import Ports, in_place
+from activities.providers.kwok.provider import KwokProvider
+from activities.providers.kwok.record import KwokRecords
 from api.timestamp import format_timestamp
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class
-from simulator.cluster import MemoryCluster
 from tests.activities import bodies
 from tests.activities.rounds import FlakyCluster
 

@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from api.v1alpha1.node_request import NodeRequestSpec, NodeRequestStatus
 from planner.lifecycle.seen import RequestSeen
-from planner.round import RoundResult
+from planner.model.round import RoundResult
 
 SPEC = {"pool": "default", "serverType": "cx22", "location": "fsn1", "classRef": {"name": "default"}}
 

@@ -7,8 +7,8 @@ from benchmarks.catalogue import HOURS
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
 from benchmarks.problem import Problem, Purchase
-from planner.assemble import price_units
-from planner.packing import Bin, Group, PackingProblem
+from planner.packing.assemble import price_units
+from planner.packing.problem import Bin, Group, PackingProblem
 
 KNOWN = {
     "100 x 50 mix": Recipe(pods=100, shapes=50, mix=True),

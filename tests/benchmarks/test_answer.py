@@ -3,7 +3,7 @@
 import json
 
 from benchmarks.answer import read_answer, write_answer
-from planner.packing import PackedNode, Packing
+from planner.packing.problem import PackedNode, Packing
 from tests.benchmarks.problems import pods, problem
 
 GIVEN = problem([pods(3, 1, 1, bins={0}), pods(2, 1, 1, bins={0})], [("m", (9, 9), "0.5")])

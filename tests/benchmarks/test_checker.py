@@ -5,7 +5,7 @@ import pytest
 from benchmarks.checker import WrongPurchase, check, violations
 from benchmarks.peers.karpenter import karpenter
 from benchmarks.problem import Purchase
-from planner.packing import PackedNode, Packing
+from planner.packing.problem import PackedNode, Packing
 from tests.benchmarks.problems import KNOWN, known, pods, problem
 from tests.planner.packing_rules import broken_rules
 

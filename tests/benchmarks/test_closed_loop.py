@@ -10,9 +10,9 @@ from benchmarks.closed_loop import Course, LeftOver, realise
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import Instance, Shape
 from benchmarks.objects import snapshot_of
-from planner.pack import pack
+from planner.packing.greedy.pack import pack
+from planner.packing.optimiser.solve import solve
 from planner.plan import plan
-from planner.solver.solve import solve
 
 ONE_BY_ONE, TOGETHER = Course(reserves=True, together=False), Course(reserves=True, together=True)
 UNRESERVED = replace(ONE_BY_ONE, reserves=False)

@@ -17,9 +17,9 @@ from benchmarks.generator import BadRecipe, Recipe
 from benchmarks.growth_run import GrowthRun
 from benchmarks.quality import read_quality
 from benchmarks.rows import MOST_BYTES, ROWS, Row
-from planner.packing import PackedNode, Packing
-from planner.solver.effort import Effort
-from planner.solver.solve import solve
+from planner.packing.optimiser.effort import Effort
+from planner.packing.optimiser.solve import solve
+from planner.packing.problem import PackedNode, Packing
 from tests.benchmarks.problems import KNOWN
 
 ROOT = Path(__file__).resolve().parents[2]

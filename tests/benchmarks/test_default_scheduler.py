@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.default_scheduler import DefaultScheduler, score
-from planner.judge.site import Site
-from planner.objects import Pod, PodTerm, Requirement, Spread, Taint, Toleration
+from planner.objects.kinds import Pod, PodTerm, Requirement, Spread, Taint, Toleration
+from planner.scheduling.site import Site
 
 HOSTNAME = "kubernetes.io/hostname"
 SELECTOR = (Requirement("app", "In", ("web",)),)

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from benchmarks.dump import Size, objects
-from planner.constraints import holds
-from planner.judge.site import sites_of
-from planner.parse import parse_objects
-from planner.volumes import resolve
+from planner.objects.predicates import holds
+from planner.parsing.objects import parse_objects
+from planner.scheduling.site import sites_of
+from planner.scheduling.volume_places import resolve
 
 ROOT = Path(__file__).resolve().parents[2]
 GROWTH = Path(sys.prefix) / "bin" / "growth"

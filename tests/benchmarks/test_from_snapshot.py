@@ -9,7 +9,7 @@ from benchmarks.from_snapshot import problem_of
 from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from benchmarks.peers.karpenter import karpenter
 from benchmarks.problem import Purchase
-from planner.pack import pack
+from planner.packing.greedy.pack import pack
 from planner.plan import plan
 from tests.benchmarks.problems import on_machines
 from tests.planner.scenes import (

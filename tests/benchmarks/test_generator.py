@@ -8,9 +8,9 @@ from benchmarks.catalogue import HOURS
 from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.instance import problem_of_instance
 from benchmarks.problem import Purchase
-from planner.assemble import price_of
-from planner.bound import lower_bound
-from planner.pack import pack
+from planner.packing.assemble import price_of
+from planner.packing.greedy.bound import lower_bound
+from planner.packing.greedy.pack import pack
 from tests.benchmarks.problems import KNOWN
 
 

@@ -7,7 +7,7 @@ from benchmarks.generator import Recipe, draw
 from benchmarks.growth_program import run
 from benchmarks.instance import problem_of_instance
 from benchmarks.problem_file import write
-from planner.solver.solve import solve
+from planner.packing.optimiser.solve import solve
 
 
 # Where its code was never compiled, that is a minute of it.

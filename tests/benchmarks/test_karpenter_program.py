@@ -12,8 +12,8 @@ from benchmarks.peers.karpenter import karpenter
 from benchmarks.peers.karpenter_program import CHEAP, EXPERT, OPEN, SET_UPS, KarpenterFailed, run, set_ups
 from benchmarks.problem import Problem
 from benchmarks.problem_file import write
-from planner.assemble import price_units
-from planner.packing import Bin, Group, PackingProblem
+from planner.packing.assemble import price_units
+from planner.packing.problem import Bin, Group, PackingProblem
 from tests.benchmarks.problems import on_machines
 
 ALL = machines()

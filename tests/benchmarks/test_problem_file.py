@@ -11,7 +11,7 @@ from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
 from benchmarks.peers.karpenter_program import set_ups
 from benchmarks.problem_file import Inexpressible, Pool, read, write
-from planner.packing import Group
+from planner.packing.problem import Group
 from tests.benchmarks.problems import pods, problem
 
 RECIPES = [

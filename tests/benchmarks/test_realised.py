@@ -11,8 +11,8 @@ from benchmarks.closed_loop import Course, realise
 from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.objects import snapshot_of
 from benchmarks.realised import PACKERS, RECIPES, main
-from planner.pack import pack
-from planner.solver.solve import solve
+from planner.packing.greedy.pack import pack
+from planner.packing.optimiser.solve import solve
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,8 +6,8 @@ from benchmarks import round_time
 from benchmarks.dump import Size, objects
 from benchmarks.generator import Recipe, draw
 from benchmarks.objects import pods_of
-from planner.model import PlanResult
-from planner.stages import STAGES
+from planner.model.plan import PlanResult
+from planner.model.stages import STAGES
 
 WAITING = list(pods_of(draw(Recipe(pods=80, shapes=4))))
 RUNNING = [item for item in objects(Size(nodes=3, pods=20), 0) if item["kind"] in ("Pod", "Node", "CSINode")]

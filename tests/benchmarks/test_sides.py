@@ -14,9 +14,9 @@ from benchmarks.peers.karpenter import karpenter
 from benchmarks.problem import Purchase
 from benchmarks.problem_file import read
 from benchmarks.sides import Effort, measure
-from planner.assemble import price_of
-from planner.bound import lower_bound
-from planner.packing import PackedNode, Packing
+from planner.packing.assemble import price_of
+from planner.packing.greedy.bound import lower_bound
+from planner.packing.problem import PackedNode, Packing
 
 RECIPE = Recipe(pods=60, shapes=6)
 TWICE = Effort(repetitions=2)

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from activities.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object
-from activities.errors import Conflict, NotFound
+from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object
+from activities.ports.errors import Conflict, NotFound
 from api.keys import ANNOTATION_DECISION, TAINT_RESERVED
 from simulator.catalogue import machine
+from simulator.scheduling.workloads import Workload
 from simulator.view import View
-from simulator.workloads import Workload
 from simulator.world import NAMESPACE
 from tests.chaos.stage import Stage
 

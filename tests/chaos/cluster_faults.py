@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
-from activities.cluster import PODS, Resource, WatchEvent
-from activities.errors import Conflict, Expired, GrowthError, Rejected, Unreachable
+from activities.ports.cluster import PODS, Resource, WatchEvent
+from activities.ports.errors import Conflict, Expired, GrowthError, Rejected, Unreachable
 from tests.chaos.taps import READS
 
 

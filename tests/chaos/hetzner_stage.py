@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from activities.cluster import Object
-from activities.providers.base import Server
-from activities.providers.hetzner import pending, projects, servers
+from activities.ports.cluster import Object
+from activities.ports.provider import Server
 from activities.providers.hetzner import provider as provider_module
-from activities.providers.hetzner.budget import Budget
+from activities.providers.hetzner.api.budget import Budget
 from activities.providers.hetzner.provider import HetznerProvider
+from activities.providers.hetzner.servers import actions as pending
+from activities.providers.hetzner.servers import listing as servers
+from activities.providers.hetzner.servers import projects
 from api.keys import LABEL_CLUSTER
-from simulator.campaign.hetzner_scenario import class_objects
+from simulator.campaign.hetzner.setup import class_objects
 from simulator.catalogue import node_pool
-from simulator.hetzner.server import ServerRecord
-from simulator.hetzner.state import Durations
+from simulator.hetzner.project.server import ServerRecord
+from simulator.hetzner.project.state import Durations
 from simulator.hetzner.transport import InProcess
 from simulator.hetzner.world import HetznerWorld, Terms, server_of
 from simulator.world import World
@@ -25,8 +27,8 @@ from tests.chaos.points import Tap
 from tests.chaos.stage import Stage
 from tests.chaos.stories import Story, comes_and_goes, is_called_off
 from tests.chaos.taps import Tapped, passed, read
-from worker import wiring
 from worker.ports import utc_now
+from worker.runtime import wiring
 
 NETWORK: Final = "inside"
 SUBNET: Final = "10.0.1.0/24"

@@ -13,7 +13,7 @@ from typing import Any, Final
 from temporalio.common import RetryPolicy
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-from planner.garbage import Guards
+from planner.lifecycle.garbage import Guards
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from workflows import policies
@@ -34,11 +34,11 @@ _CALL: Final = policies.Policy(timedelta(seconds=20), _RETRY, ASK_AGAIN_AFTER)
 _PROVIDER: Final = policies.Policy(timedelta(seconds=20), _RETRY, ASK_AGAIN_AFTER)
 
 _SECONDS: Final = {
-    "activities.fence": {"HELD_FOR": 4, "WRITES_WITHIN": 3, "_LOOK_EVERY": 0.2, "_WAIT_AT_MOST": 5},
-    "activities.plan": {"_ENOUGH_TO_WRITE": 1.5},
-    "activities.starts": {"_START_TAKES": 1},
-    "planner.fleet": {"READY_GRACE": 2},
-    "planner.supply": {"PLACED_AFTER_CANCEL": 4, "_LIFT_DELAY": 1},
+    "activities.round.fence": {"HELD_FOR": 4, "WRITES_WITHIN": 3, "_LOOK_EVERY": 0.2, "_WAIT_AT_MOST": 5},
+    "activities.round.plan_round": {"_ENOUGH_TO_WRITE": 1.5},
+    "activities.round.starts": {"_START_TAKES": 1},
+    "planner.supply.machines": {"READY_GRACE": 2},
+    "planner.supply.places": {"PLACED_AFTER_CANCEL": 4, "_LIFT_DELAY": 1},
     "planner.lifecycle.request": {
         "BELIEVE_ABSENCE_AFTER": 4,
         "RELEASE_AFTER_READY": 6,
@@ -77,8 +77,8 @@ _OTHERS: Final[dict[str, dict[str, Any]]] = {
         },
     },
     "planner.lifecycle.looks": {"LOOKS_A_SECOND": 40},
-    "activities.garbage": {"Guards": partial(Guards, oldest_young=YOUNG, apart=KEEPER_PERIOD)},
-    "worker.watches": {"ORPHAN_SECONDS": 0.7, "CALM_QUIET_SECONDS": 0.3, "CALM_LONGEST_SECONDS": 1.0},
+    "activities.garbage.sweep": {"Guards": partial(Guards, oldest_young=YOUNG, apart=KEEPER_PERIOD)},
+    "worker.runtime.watches": {"ORPHAN_SECONDS": 0.7, "CALM_QUIET_SECONDS": 0.3, "CALM_LONGEST_SECONDS": 1.0},
 }
 
 
@@ -94,7 +94,7 @@ def quick_pace() -> Iterator[None]:
     """Make Growth quick for the block, in every module that has taken a duration over."""
     changes = [(room, name, timedelta(seconds=value)) for room, of in _SECONDS.items() for name, value in of.items()]
     changes += [(room, name, value) for room, of in _OTHERS.items() for name, value in of.items()]
-    changes.append(("worker.sandbox", "workflow_runner", open_runner))
+    changes.append(("worker.temporal.sandbox", "workflow_runner", open_runner))
     undo: list[tuple[Any, str, Any]] = []
     try:
         for room, name, value in changes:

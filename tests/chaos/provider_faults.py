@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from activities.cluster import Object
-from activities.errors import UnknownOutcome
-from activities.providers.base import Server, ServerOrder, ServerState
+from activities.ports.cluster import Object
+from activities.ports.errors import UnknownOutcome
+from activities.ports.provider import Server, ServerOrder, ServerState
 
 
 class Lying:

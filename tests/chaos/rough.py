@@ -8,7 +8,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.errors import Unreachable
+from activities.ports.errors import Unreachable
 
 
 async def twice(inner: ActivityInboundInterceptor, asked: ExecuteActivityInput) -> Any:

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from activities.cluster import NODES
-from activities.errors import Expired
+from activities.ports.cluster import NODES
+from activities.ports.errors import Expired
 from api.keys import TAINT_SCALE_DOWN
 from simulator.catalogue import machine
-from simulator.workloads import Workload
+from simulator.scheduling.workloads import Workload
 from tests.chaos.acts import (
     ASKED,
     KWOK_MANAGES,

@@ -9,8 +9,9 @@ from typing import Any, Final
 from temporalio.client import Client, WorkflowExecution
 from temporalio.service import RPCError, ServiceClient
 
-from activities.cache import Cache
-from activities.cluster import (
+from activities.kube.cache import Cache
+from activities.kube.json_patch import set_field
+from activities.ports.cluster import (
     CONFIG_MAPS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -21,24 +22,23 @@ from activities.cluster import (
     Resource,
     WatchEvent,
 )
-from activities.errors import Conflict, NotFound
-from activities.ports import Ports
-from activities.providers.base import Server
-from activities.providers.kwok import KwokProvider
-from activities.writes import set_field
+from activities.ports.errors import Conflict, NotFound
+from activities.ports.ports import Ports
+from activities.ports.provider import Server
+from activities.providers.kwok.provider import KwokProvider
 from api.keys import LABEL_KWOK_SERVER, LABEL_REQUEST_UID
-from planner.round import ObjectId, removal_workflow_id, request_workflow_id
-from simulator.changes import follow
-from simulator.pod_request import occupies
+from planner.model.round import ObjectId, removal_workflow_id, request_workflow_id
+from simulator.apiserver.changes import follow
+from simulator.scheduling.pod_request import occupies
 from simulator.view import View
 from simulator.world import NAMESPACE, World
 from tests.chaos.pace import KEEPER_PERIOD
 from tests.chaos.points import Point, Tap
 from tests.chaos.taps import Around, Tapped, TappedTemporal, once
-from worker.failures import DATA_CONVERTER
 from worker.ports import WATCHED, utc_now
+from worker.runtime.wiring import at_work
 from worker.settings import task_queue
-from worker.wiring import at_work
+from worker.temporal.failures import DATA_CONVERTER
 from workflows.messages import PLANNER
 
 LOOK_SECONDS: Final = 0.1

@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from activities.cluster import (
+from activities.ports.cluster import (
     CRDS,
     KWOK_NODE_CLASSES,
     NODE_CLASSES,
@@ -23,7 +23,7 @@ from activities.cluster import (
 from api.keys import ANNOTATION_DO_NOT_REMOVE, GROUP, LABEL_ARCH, TAINT_RESERVED, TAINT_SCALE_DOWN
 from planner.lifecycle.seen import Blocker
 from simulator.catalogue import node_class, node_pool
-from simulator.workloads import Workload
+from simulator.scheduling.workloads import Workload
 from tests.activities.bodies import definitions
 from tests.chaos.acts import (
     ASKED,

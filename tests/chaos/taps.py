@@ -10,7 +10,7 @@ from temporalio.client import OutboundInterceptor
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 from temporalio.worker import Interceptor as WorkerInterceptor
 
-from activities.cluster import Resource
+from activities.ports.cluster import Resource
 from planner.lifecycle.step import EffectInput
 from tests.chaos.points import WHOLE, Execution, Tap, current, enter
 

@@ -14,8 +14,8 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tests.worker.conftest import answers, free_port
-from worker import child
-from worker.embedded import program
+from worker import parent_death as child
+from worker.temporal.embedded import program
 
 STARTS_WITHIN: Final = 30.0
 NO_SETTINGS: Final[Mapping[str, str]] = {}

@@ -12,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from simulator.catalogue import machine
-from simulator.workloads import Workload
+from simulator.scheduling.workloads import Workload
 from tests.chaos.acts import ASKED, bound
 from tests.chaos.scenarios import BOTH, GOES
 from tests.chaos.stage import NAMESPACE_OF_TEMPORAL
@@ -20,8 +20,8 @@ from tests.chaos.stories import Story
 from tests.chaos.temporal_server import TemporalServer
 from tests.replay.careless import Careless
 from tests.replay.failing import FAILED, Failing
-from worker import wiring
-from worker.sandbox import WORKFLOWS
+from worker.runtime import wiring
+from worker.temporal.sandbox import WORKFLOWS
 from workflows import planner
 from workflows.node_request import NodeRequestWorkflow
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODES, PODS, WatchEvent
-from activities.providers.base import ServerOrder
+from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODES, PODS, WatchEvent
+from activities.ports.provider import ServerOrder
 from api.keys import LABEL_CLUSTER, LABEL_REQUEST_UID
 from simulator.world import NAMESPACE
 from tests.activities.bodies import node, pod, removal

@@ -17,15 +17,15 @@ from typing import Any, Final
 
 import yaml
 
-from activities.errors import GrowthError
-from activities.kube import KubeCluster
+from activities.kube.client import KubeCluster
+from activities.ports.errors import GrowthError
 from api.keys import ANNOTATION_PRICE
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.http import serve
 from simulator.hetzner.nodes import HetznerNodes
-from simulator.hetzner.project import CALLS
+from simulator.hetzner.project.project import CALLS
+from simulator.hetzner.project.state import DEFAULT, Durations
 from simulator.hetzner.reply import Reply
-from simulator.hetzner.state import DEFAULT, Durations
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS, ClusterView
 from tests.e2e.commands import Commands
 from tests.e2e.growth_process import GrowthProcess, TemporalServer

@@ -16,13 +16,13 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
-from activities.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODES
+from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODES
 from api.keys import LABEL_POOL, LABEL_SERVER_TYPE
 from api.money import format_price
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import Instance
 from benchmarks.objects import pod_of, server_types_of
-from planner.round import RoundResult
+from planner.model.round import RoundResult
 from tests.load.masses import DEPLOYMENTS, create, node_class, pool
 from tests.load.stage import Stage, stage
 from tests.load.swap import check_end

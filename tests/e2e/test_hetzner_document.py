@@ -10,7 +10,7 @@ import pytest
 
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.http import serve
-from simulator.hetzner.state import Durations
+from simulator.hetzner.project.state import Durations
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS, ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.hetzner_scene import kubelets

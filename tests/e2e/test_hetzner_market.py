@@ -13,7 +13,7 @@ from tests.e2e.hetzner_scene import HetznerScene, hetzner_scene, paid, pool
 from tests.e2e.workloads import deployment
 
 ADDRESS = Decimal("0.0008")
-"""A public IPv4 address per hour. This and the next: net prices of simulator/hetzner/table.py."""
+"""A public IPv4 address per hour. This and the next: net prices of simulator/hetzner/project/price_list.py."""
 CX33 = Decimal("0.0136") + ADDRESS
 CPX22 = Decimal("0.0312") + ADDRESS
 MOST_TRIES = 3

@@ -7,8 +7,8 @@ from statistics import median, quantiles
 
 import pytest
 
-from activities.cluster import NODE_REQUESTS, PODS
-from activities.kube import KubeCluster
+from activities.kube.client import KubeCluster
+from activities.ports.cluster import NODE_REQUESTS, PODS
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import scene
 from tests.e2e.workloads import NAMESPACE, single_pod

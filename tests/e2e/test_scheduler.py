@@ -12,10 +12,10 @@ from random import Random
 
 import pytest
 
-from planner.judge.judge import Judge
-from planner.judge.site import sites_of
-from planner.parse import parse_objects, parse_pod
-from planner.volumes import resolve
+from planner.parsing.objects import parse_objects, parse_pod
+from planner.scheduling.feasibility import Judge
+from planner.scheduling.site import sites_of
+from planner.scheduling.volume_places import resolve
 from tests.e2e import (
     situations_nodes,
     situations_nominated,

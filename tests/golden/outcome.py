@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from planner.model import Plan
+from planner.model.plan import Plan
 from planner.plan import plan
 from tests.planner.checker import Checker, violations
 from tests.planner.scenes import Scene

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planner.model import PlanResult
+from planner.model.plan import PlanResult
 from tests.golden.outcome import codes, landed, planned, together, types
 from tests.planner.reading import Json
 from tests.planner.scenes import Scene, after, before, node, node_class, pod, pool, request, server_type

@@ -11,8 +11,8 @@ from decimal import Decimal
 
 import pytest
 
-from planner.model import PlanResult
-from planner.parse import parse_pod
+from planner.model.plan import PlanResult
+from planner.parsing.objects import parse_pod
 from tests.golden.outcome import codes, planned, together, types
 from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal, request, server_type
 from tests.planner.wishes import ZONE, affinity, term

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planner.model import PlanResult
+from planner.model.plan import PlanResult
 from tests.golden.outcome import codes, landed, planned, together, types
 from tests.planner.disks import claim, storage_class, using, volume
 from tests.planner.reading import Json

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from itertools import cycle
 from typing import Any, Final
 
-from activities.cluster import NODES
-from activities.kube import KubeCluster
+from activities.kube.client import KubeCluster
+from activities.ports.cluster import NODES
 from api.timestamp import format_timestamp
 from tests.load.masses import create
 

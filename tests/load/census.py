@@ -7,9 +7,17 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from activities.cache import Cache
-from activities.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS, Object, Resource, WatchEvent
-from activities.kube import KubeCluster
+from activities.kube.cache import Cache
+from activities.kube.client import KubeCluster
+from activities.ports.cluster import (
+    CONFIG_MAPS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    PODS,
+    Object,
+    Resource,
+    WatchEvent,
+)
 from api.keys import LABEL_REQUEST
 from tests.e2e.harness import ControlPlane
 from tests.e2e.workloads import NAMESPACE

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final, Self
 
-from planner.round import STARTS_PER_ROUND
+from planner.model.round import STARTS_PER_ROUND
 from tests.chaos.table import keep
 from tests.load.histories import Left, left, percentile
 from tests.load.processes import MEBIBYTE, Used

@@ -10,9 +10,9 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHistory
 
 from tests.e2e.growth_process import GrowthProcess
-from worker.embedded import embedded_address
 from worker.settings import Settings
-from worker.temporal import connect
+from worker.temporal.client import connect
+from worker.temporal.embedded import embedded_address
 from workflows.messages import PLANNER
 from workflows.policies import PLAN_ROUND
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
-from activities.cluster import Object, Resource
-from activities.kube import KubeCluster
+from activities.kube.client import KubeCluster
+from activities.ports.cluster import Object, Resource
 from tests.e2e.harness import ControlPlane
 from tests.e2e.workloads import NAMESPACE
 from tests.e2e.workloads import deployment as workload

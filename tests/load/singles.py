@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from activities.cluster import KWOK_NODE_CLASSES, NODE_POOLS
+from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS
 from tests.load.masses import DEPLOYMENTS, create, deployment, node_class, pool, server_type
 from tests.load.stage import Stage
 

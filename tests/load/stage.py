@@ -9,7 +9,7 @@ from typing import Final
 
 from temporalio.client import Client
 
-from activities.kube import KubeCluster
+from activities.kube.client import KubeCluster
 from tests.e2e.growth_process import GrowthProcess
 from tests.e2e.harness import ControlPlane
 from tests.load.bystanders import reporting

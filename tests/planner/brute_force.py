@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from itertools import product
 
-from planner.model import Plan, PlanResult
+from planner.model.plan import Plan, PlanResult
 from tests.planner import checker_topology, checker_volumes
 from tests.planner.checker import Checker
 from tests.planner.lookups import attach_limits

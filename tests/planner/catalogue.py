@@ -12,8 +12,8 @@ from benchmarks import catalogue
 from benchmarks.catalogue import HOURS
 from benchmarks.generator import CPU_GRID
 from benchmarks.instance import PORTS, capacity
-from planner.assemble import price_units
-from planner.packing import Bin, Group, PackingProblem
+from planner.packing.assemble import price_units
+from planner.packing.problem import Bin, Group, PackingProblem
 
 
 def machines() -> list[tuple[str, tuple[int, ...], int]]:

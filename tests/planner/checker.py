@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from planner.model import Plan
+from planner.model.plan import Plan
 from tests.planner import checker_topology, checker_volumes
 from tests.planner.lookups import Lookups
 from tests.planner.reading import (

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from api.v1alpha1.node_request import Seat
-from planner.model import Plan, PlannedRequest
+from planner.model.plan import Plan, PlannedRequest
 from tests.planner import checker_volumes
 from tests.planner.checker_learned import learned
 from tests.planner.reading import (

@@ -1,6 +1,6 @@
 """The rules that every packing must keep, checked one by one, whoever made it."""
 
-from planner.packing import Packing, PackingProblem
+from planner.packing.problem import Packing, PackingProblem
 
 
 def broken_rules(problem: PackingProblem, packing: Packing) -> list[str]:

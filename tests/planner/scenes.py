@@ -4,15 +4,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from activities.providers.kwok_catalogue import offerings
+from activities.providers.kwok.catalogue import offerings
 from api.timestamp import format_timestamp
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
-from planner.model import NodeClass, PlannerMemory, Snapshot
-from planner.parse import parse_objects, parse_pod
-from planner.pod_class import ClassKeys, seat_of
+from planner.model.plan import NodeClass, PlannerMemory, Snapshot
+from planner.parsing.objects import parse_objects, parse_pod
+from planner.supply.pod_class import ClassKeys, seat_of
 
 Json = dict[str, Any]
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

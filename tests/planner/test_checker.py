@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.model import Placed, Plan, PlannedRemoval, PlanResult, Reason, RemovalCancel, Unplaced
+from planner.model.plan import Placed, Plan, PlannedRemoval, PlanResult, Reason, RemovalCancel, Unplaced
 from planner.plan import plan
 from tests.planner.checker import violations
 from tests.planner.disks import claim, storage_class

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planner.model import Placed, Plan, PlanResult
+from planner.model.plan import Placed, Plan, PlanResult
 from tests.planner.checker import violations
 from tests.planner.scenes import Json, Scene, apart, daemon_set, node, node_class, pod, pool
 from tests.planner.wishes import HOST, ZONE, affinity, named, on_port, spread, term

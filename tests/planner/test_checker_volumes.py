@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planner.model import Placed, Plan, PlannedRequest, PlanResult
+from planner.model.plan import Placed, Plan, PlannedRequest, PlanResult
 from planner.plan import plan
 from tests.planner.checker import violations
 from tests.planner.disks import DRIVER, claim, csi_node, own_disk, storage_class, using, volume

@@ -6,8 +6,8 @@ import pytest
 
 from planner.lifecycle.request import next_step
 from planner.lifecycle.step import Act
-from planner.offers import pool_offers
 from planner.plan import plan
+from planner.supply.offers import pool_offers
 from tests.planner.lifecycle import test_request as steps
 from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, request
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from planner.model import Plan, PlanResult
-from planner.packing import Packing, PackingProblem
+from planner.model.plan import Plan, PlanResult
+from planner.packing.problem import Packing, PackingProblem
 from planner.plan import plan
 from tests.planner.checker import violations
 from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, request, server_type

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from api.timestamp import format_timestamp
-from planner.model import Plan
+from planner.model.plan import Plan
 from planner.plan import plan
 from tests.planner.brute_force import cheapest
 from tests.planner.checker import violations

@@ -8,13 +8,13 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from planner import arrange
-from planner.assemble import Assembly
-from planner.model import Plan
-from planner.packing import Packing
+from planner.model.plan import Plan
+from planner.packing import arrange
+from planner.packing.assemble import Assembly
+from planner.packing.domains.census import Census
+from planner.packing.preferences import preferred
+from planner.packing.problem import Packing
 from planner.plan import plan
-from planner.preferences import preferred
-from planner.topology.census import Census
 from tests.planner.checker import violations
 from tests.planner.reading import Json
 from tests.planner.scenes import KINDS, Scene, node_class, pool, server_type

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.v1alpha1.node_pool import ClassRef
-from planner.model import Alternative, Plan, PlannedRequest
+from planner.model.plan import Alternative, Plan, PlannedRequest
 from planner.plan import plan
 from tests.planner import checker_topology, checker_volumes
 from tests.planner.checker import Checker, violations

@@ -15,7 +15,7 @@ import yaml
 from api.keys import LABEL_POOL
 from tests.project.deploy_base import ROOT, one, rendered_base
 from worker.settings import Settings
-from worker.solver_child import COMPILED
+from worker.solver.child import COMPILED
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 INSTRUCTIONS = re.findall(

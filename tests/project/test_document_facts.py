@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from activities import garbage
+from activities.garbage import sweep as garbage
 from api import keys
 from api.duration import format_duration
 from api.reading import read
@@ -16,16 +16,18 @@ from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
-from planner.garbage import Garbage, Guards
-from planner.lifecycle import removal, request, unavailable
+from planner.lifecycle import removal, request
 from planner.lifecycle.drain import Refusal
+from planner.lifecycle.garbage import Garbage, Guards
 from planner.lifecycle.seen import Blocker
 from planner.lifecycle.step import DecisionKind
-from planner.topology.tally import APART, NEAR, SPREAD
-from planner.topology.told import WAITS
+from planner.packing.domains.counts import APART, NEAR, SPREAD
+from planner.packing.domains.messages import WAITS
+from planner.supply import unavailable
 from tests.project.documents import ROOT, documents, objects
-from worker import keeper, temporal
+from worker.runtime import keeper
 from worker.settings import Settings
+from worker.temporal import client as temporal
 from workflows import planner as rounds
 from workflows import policies
 

@@ -5,15 +5,21 @@ from datetime import timedelta
 
 import pytest
 
-from activities.providers.base import ServerOrder
-from activities.providers.hetzner import catalogue, class_check, class_keeper, kubelet, pending, placement, servers
-from activities.providers.hetzner.unfinished import YOUNG_FOR
-from activities.providers.hetzner.user_data import given_values
+from activities.ports.provider import ServerOrder
+from activities.providers.hetzner import class_keeper
+from activities.providers.hetzner.classes import catalogue, kubelet
+from activities.providers.hetzner.classes import check as class_check
+from activities.providers.hetzner.classes.user_data import given_values
+from activities.providers.hetzner.servers import actions as pending
+from activities.providers.hetzner.servers import listing as servers
+from activities.providers.hetzner.servers import placement_groups as placement
+from activities.providers.hetzner.servers.unfinished import YOUNG_FOR
 from api.duration import format_duration
 from api.v1alpha1.hetzner_node_class import LONGEST_USER_DATA, HetznerKubelet, HetznerNodeClassSpec
 from api.v1alpha1.node_pool import ScaleUp
-from planner.lifecycle import request, unavailable
-from simulator.hetzner import project
+from planner.lifecycle import request
+from planner.supply import unavailable
+from simulator.hetzner.project import project
 from tests.activities.providers.hetzner import test_calls
 from tests.project.documents import ROOT
 

@@ -48,15 +48,27 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("file", "planted", "broken"),
     [
-        ("planner/plan.py", "import activities.cluster", "Rooms import only rooms below them"),
+        ("planner/plan.py", "import activities.ports.cluster", "Rooms import only rooms below them"),
         ("workflows/planner.py", "import kubernetes", "Workflows, planner and api reach no client"),
-        ("simulator/world.py", "import kubernetes", "Only activities.kube imports kubernetes"),
-        ("planner/pack.py", "import temporalio", "Decisions know nothing"),
+        ("simulator/world.py", "import kubernetes", "Only activities.kube.client imports kubernetes"),
+        ("planner/packing/greedy/pack.py", "import temporalio", "Decisions know nothing"),
         ("benchmarks/problem.py", "import simulator.world", "Rooms import only rooms below them"),
-        ("planner/pack.py", "import numpy", "Only planner.solver imports numpy, numba and ortools"),
-        ("worker/packer.py", "import numba", "Only planner.solver imports numpy, numba and ortools"),
-        ("activities/plan.py", "import planner.solver", "The optimiser is handed in, never imported"),
-        ("planner/plan.py", "import planner.solver", "The optimiser is handed in, never imported"),
+        (
+            "planner/packing/greedy/pack.py",
+            "import numpy",
+            "Only the optimiser imports numpy, numba and ortools",
+        ),
+        (
+            "worker/solver/in_process.py",
+            "import numba",
+            "Only the optimiser imports numpy, numba and ortools",
+        ),
+        (
+            "activities/round/plan_round.py",
+            "import planner.packing.optimiser",
+            "The optimiser is handed in, never imported",
+        ),
+        ("planner/plan.py", "import planner.packing.optimiser", "The optimiser is handed in, never imported"),
         ("worker/main.py", "import benchmarks.generator", "No command draws instances"),
     ],
 )

@@ -24,8 +24,8 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalTimings, RequestTimings, ServerSeen
-from planner.model import PlanResult
-from planner.round import (
+from planner.model.plan import PlanResult
+from planner.model.round import (
     ObjectId,
     RoundInput,
     RoundResult,

@@ -8,7 +8,7 @@ from temporalio.worker import Replayer
 
 from tests.replay.careless import Careless
 from tests.replay.record import HISTORIES, LIVES, path_of
-from worker.sandbox import WORKFLOWS, workflow_runner
+from worker.temporal.sandbox import WORKFLOWS, workflow_runner
 
 IDS = {"request": "node-request:test:m:u", "removal": "node-removal:test:m:u", "planner": "planner:test"}
 

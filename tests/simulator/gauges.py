@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from activities.cluster import EVENTS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Resource
-from activities.events import Recorder
-from activities.plan import PlanActivities
-from simulator.cluster import MemoryCluster
-from simulator.course import Course
-from simulator.drive import Driver
-from simulator.history import Change
-from simulator.incarnation import Incarnation
+from activities.objects.events import Recorder
+from activities.ports.cluster import EVENTS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Resource
+from activities.round.plan_round import PlanActivities
+from simulator.apiserver.cluster import MemoryCluster
+from simulator.apiserver.history import Change
+from simulator.driver.driver import Driver
+from simulator.driver.incarnation import Incarnation
+from simulator.driver.lifecycle import Course
 from simulator.simulation import Simulation
 from simulator.world import World
 

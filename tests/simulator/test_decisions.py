@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from activities.cluster import EVENTS, KWOK_NODE_CLASSES, NODE_REMOVAL_REQUESTS
-from activities.errors import NotFound
+from activities.ports.cluster import EVENTS, KWOK_NODE_CLASSES, NODE_REMOVAL_REQUESTS
+from activities.ports.errors import NotFound
 from api.keys import TAINT_SCALE_DOWN
 from simulator.catalogue import machine, node_class, node_pool
+from simulator.scheduling.workloads import Workload
 from simulator.simulation import simulate
-from simulator.workloads import Workload
 
 STUBBORN = {"call": "delete", "error": "transient"}
 POOL = node_pool(

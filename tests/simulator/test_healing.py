@@ -1,10 +1,10 @@
 """Sweeps in virtual time: what a person breaks behind Growth's back is found and mended, and nothing else goes."""
 
-from activities.cluster import NODE_REQUESTS, NODES
-from activities.writes import set_field
+from activities.kube.json_patch import set_field
+from activities.ports.cluster import NODE_REQUESTS, NODES
 from simulator.catalogue import machine, node_class, node_pool
+from simulator.scheduling.workloads import Workload
 from simulator.simulation import simulate
-from simulator.workloads import Workload
 
 SMALL = machine("small", cpu=2, memory=4, price="0.010", boot_time="30s")
 TIMES = {"scaleUp": {"recordTTL": "10s"}, "scaleDown": {"idleAfter": "1h", "softGrace": "10s"}}

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from activities.cluster import WatchEvent
-from activities.providers.base import Server, ServerState
+from activities.ports.cluster import WatchEvent
+from activities.ports.provider import Server, ServerState
 from simulator.oracle import Oracle
 from simulator.view import View
 

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from activities.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from simulator.catalogue import machine, node_class, node_pool
+from simulator.scheduling.workloads import Workload
 from simulator.simulation import simulate
-from simulator.workloads import Workload
 
 SECONDS = {
     "scaleUp": {"provisioningTimeout": "60s", "joinTimeout": "60s", "recordTTL": "30s"},

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, EVENTS, NODE_REMOVAL_REQUESTS, PODS
+from activities.ports.cluster import CONFIG_MAPS, EVENTS, NODE_REMOVAL_REQUESTS, PODS
 from api.v1alpha1.lifecycle import EVENTS_KEPT
-from simulator.campaign.cloud import Cloud
-from simulator.campaign.rules import Rules
-from simulator.campaign.witness import Witness
+from simulator.campaign.actors.cloud import Cloud
+from simulator.campaign.judging.invariants import Rules
+from simulator.campaign.judging.recorder import Witness
 from simulator.simulation import Simulation, simulate
 from tests.simulator.gauges import Gauges
 from tests.simulator.week import (

@@ -4,14 +4,14 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from activities.cluster import KWOK_NODE_CLASSES, NODES, PODS
-from activities.errors import NotFound
-from activities.providers.base import ServerOrder
+from activities.ports.cluster import KWOK_NODE_CLASSES, NODES, PODS
+from activities.ports.errors import NotFound
+from activities.ports.provider import ServerOrder
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.clock import START, VirtualClock, run
-from simulator.conditions import condition_status
+from simulator.scheduling.conditions import condition_status
+from simulator.scheduling.workloads import Workload
 from simulator.view import look
-from simulator.workloads import Workload
 from simulator.world import CLUSTER_NAME, Restless, World
 
 SLOW = node_class([machine("small", cpu=2, memory=4, price="0.010", boot_time="90s")])

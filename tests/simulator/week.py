@@ -8,7 +8,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from activities.cluster import (
+from activities.kube.json_patch import set_field
+from activities.ports.cluster import (
     CONFIG_MAPS,
     EVENTS,
     KWOK_NODE_CLASSES,
@@ -19,14 +20,13 @@ from activities.cluster import (
     NODES,
     PODS,
 )
-from activities.errors import NotFound
-from activities.writes import set_field
+from activities.ports.errors import NotFound
 from api.keys import ANNOTATION_DO_NOT_REMOVE
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.catalogue import machine, node_class, node_pool
-from simulator.drive import Memory
+from simulator.driver.driver import Memory
+from simulator.scheduling.workloads import Workload
 from simulator.simulation import Simulation
-from simulator.workloads import Workload
 
 DAYS = 7
 HOUR_SECONDS = 3600

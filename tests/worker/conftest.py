@@ -15,9 +15,9 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 
-from worker import child
-from worker.embedded import program
-from worker.temporal import ensure_search_attributes
+from worker import parent_death as child
+from worker.temporal.client import ensure_search_attributes
+from worker.temporal.embedded import program
 
 _numbers = itertools.count(1)
 STARTS = 3

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from activities.cluster import (
+from activities.kube.kubeconfig import Access
+from activities.ports.cluster import (
     KWOK_NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
@@ -11,12 +12,11 @@ from activities.cluster import (
     PODS,
     Resource,
 )
-from activities.errors import GrowthError
-from activities.kubeconfig import Access
-from simulator.cluster import MemoryCluster
+from activities.ports.errors import GrowthError
+from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.bodies import definitions
 from tests.planner.scenes import Json, Scene
-from worker.sight import Sight, sight_of
+from worker.commands.shared.snapshot import Sight, sight_of
 
 READ_ONLY = frozenset({"list", "get"})
 

@@ -7,19 +7,19 @@ from typing import Any
 
 from temporalio.client import Client
 
-from activities.cache import Cache
-from activities.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS
-from activities.errors import GrowthError, NotFound
-from activities.kubeconfig import Access
-from activities.providers.base import ServerOrder
+from activities.kube.cache import Cache
+from activities.kube.kubeconfig import Access
+from activities.ports.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS
+from activities.ports.errors import GrowthError, NotFound
+from activities.ports.provider import ServerOrder
 from api.keys import FINALIZER, LABEL_CLUSTER
-from planner.round import ObjectId, removal_workflow_id
+from planner.model.round import ObjectId, removal_workflow_id
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class, node_pool
-from simulator.cluster import MemoryCluster
 from simulator.world import NAMESPACE
 from tests.activities.bodies import definitions
-from worker import wiring
 from worker.ports import WATCHED, ports_on, utc_now
+from worker.runtime import wiring
 
 STUBBORN = [{"call": "delete", "error": "transient"}]
 

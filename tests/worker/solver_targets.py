@@ -6,8 +6,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from planner.pack import pack
-from planner.packing import PackedNode, Packing
+from planner.packing.greedy.pack import pack
+from planner.packing.problem import PackedNode, Packing
 
 PROVEN = 7
 """What a good solver here claims to have proven: the greedy packer never does, so it tells who answered."""

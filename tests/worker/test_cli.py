@@ -89,7 +89,8 @@ def test_commands_that_only_look_load_no_client_of_temporal(module):
 
 def test_a_plan_and_a_catalogue_of_files_load_neither_a_client_nor_temporal():
     script = (
-        "import sys; from worker.cli import app; import worker.plan_command, worker.catalogue_command;"
+        "import sys; from worker.cli import app; import worker.commands.plan.command;"
+        "import worker.commands.catalogue.command;"
         "print(sorted({'kubernetes', 'temporalio', 'aiohttp', 'uvicorn', 'hcloud', 'requests'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)

@@ -7,17 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from activities.errors import Unreachable
+from activities.ports.errors import Unreachable
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalTimings, RequestTimings
-from planner.round import ObjectId, removal_workflow_id, request_workflow_id
+from planner.model.round import ObjectId, removal_workflow_id, request_workflow_id
 from tests.worker.conftest import free_port, serves, temporal_at
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
-from worker import asking, under_way
-from worker import lifecycle_commands as commands
-from worker.command_error import CommandError
-from worker.under_way import UnderWay
+from worker.commands.lifecycles import asking, commands
+from worker.commands.lifecycles import running as under_way
+from worker.commands.lifecycles.running import UnderWay
+from worker.errors import CommandError
 
 SUBJECT = ObjectId(name=NAME, uid="u-9")
 COOLS_OFF = RemovalTimings(soft_grace=timedelta(minutes=10))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.activities.test_kube import write_kubeconfig
+from tests.activities.kube.test_client import write_kubeconfig
 from tests.worker.conftest import answers, free_port
-from tests.worker.test_solver import is_alive
-from tests.worker.test_web import fetch
+from tests.worker.runtime.test_web import fetch
+from tests.worker.solver.test_process import is_alive
 
 RUN = [sys.executable, "-c", "from worker.cli import main; main()", "run", "--log-format", "console"]
 
@@ -75,7 +75,7 @@ def solvers_of(worker: int) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == worker and b"worker.solver_child" in (folder / "cmdline").read_bytes():
+            if parent == worker and b"worker.solver.child" in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
     return found
 

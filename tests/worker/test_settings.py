@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from activities.providers.hetzner.provider import DEFAULT_ENDPOINT
-from worker.command_error import CommandError
+from worker.errors import CommandError
 from worker.settings import Settings, load, task_queue
 
 

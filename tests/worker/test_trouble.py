@@ -1,5 +1,13 @@
-from activities.cluster import DAEMON_SETS, NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
-from activities.errors import Forbidden, NotFound, Unreachable
+from activities.ports.cluster import (
+    DAEMON_SETS,
+    NODE_CLASSES,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+)
+from activities.ports.errors import Forbidden, NotFound, Unreachable
 from worker.trouble import trouble
 
 OURS = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, *NODE_CLASSES)

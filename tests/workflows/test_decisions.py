@@ -4,7 +4,7 @@ import pytest
 
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import DecisionSeen, ServerSeen
-from planner.round import ObjectId, removal_workflow_id
+from planner.model.round import ObjectId, removal_workflow_id
 from tests.workflows.scripts import NAME, leaving, stubborn
 from tests.workflows.world import QUEUE, PlannerEar, Script, running
 from workflows.messages import Asked, LifecycleReport

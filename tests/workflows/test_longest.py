@@ -5,8 +5,8 @@ import json
 import pytest
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from planner.model import PlannerMemory
-from planner.round import STARTS_PER_ROUND, RoundInput
+from planner.model.plan import PlannerMemory
+from planner.model.round import STARTS_PER_ROUND, RoundInput
 from tests.workflows.longest import (
     VERSIONS,
     busiest_round,

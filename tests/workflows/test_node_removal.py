@@ -7,7 +7,7 @@ from temporalio.exceptions import ApplicationError
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalTimings, ServerSeen
-from planner.round import ObjectId, removal_workflow_id
+from planner.model.round import ObjectId, removal_workflow_id
 from tests.workflows.scripts import NAME, leaving, stubborn
 from tests.workflows.world import QUEUE, PlannerEar, running
 from workflows.messages import PHASE, Asked, LifecycleReport

@@ -7,7 +7,7 @@ from temporalio.exceptions import ApplicationError
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RequestTimings
-from planner.round import ObjectId, request_workflow_id
+from planner.model.round import ObjectId, request_workflow_id
 from tests.workflows.scripts import NAME, booting, machine
 from tests.workflows.world import QUEUE, PlannerEar, Script, clock, running
 from workflows.messages import CLUSTER, DEADLINE, FAILING, NODE, PHASE, POOL, REASON, LifecycleReport

@@ -9,8 +9,8 @@ from temporalio.exceptions import ApplicationError
 
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RequestSeen
-from planner.model import PlannerMemory, PlanResult
-from planner.round import (
+from planner.model.plan import PlannerMemory, PlanResult
+from planner.model.round import (
     ObjectId,
     RoundInput,
     RoundResult,

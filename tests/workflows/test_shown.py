@@ -11,7 +11,7 @@ from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalTimings
 from planner.lifecycle.step import DecisionKind
-from planner.round import ObjectId, removal_workflow_id, request_workflow_id
+from planner.model.round import ObjectId, removal_workflow_id, request_workflow_id
 from tests.workflows.scripts import NAME, leaving, machine
 from tests.workflows.world import QUEUE, clock, running
 from workflows.removal_account import description

@@ -11,8 +11,8 @@ from temporalio.client import WorkflowExecutionStatus
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.model import PlannerMemory
-from planner.round import STARTS_PER_ROUND, request_workflow_id
+from planner.model.plan import PlannerMemory
+from planner.model.round import STARTS_PER_ROUND, request_workflow_id
 from tests.workflows.longest import busiest_round
 from tests.workflows.runs import (
     EVENTS_SUGGESTED,

@@ -19,8 +19,8 @@ from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalSeen, RequestSeen
 from planner.lifecycle.step import EffectInput
-from planner.round import planner_workflow_id
-from worker.sandbox import WORKFLOWS, workflow_runner
+from planner.model.round import planner_workflow_id
+from worker.temporal.sandbox import WORKFLOWS, workflow_runner
 from workflows.messages import SEARCH_ATTRIBUTES
 
 QUEUE = "growth-test"

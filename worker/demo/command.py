@@ -18,8 +18,8 @@ from worker.demo.scene import SEED, prices
 from worker.demo.screen import Screen
 from worker.demo.show import show
 from worker.demo.watch import StageFailed
-from worker.embedded import EmbeddedError
 from worker.logs import set_up_logging
+from worker.temporal.embedded import EmbeddedError
 
 FAILED: Final = 1
 INTERRUPTED: Final = 130

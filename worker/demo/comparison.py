@@ -9,11 +9,11 @@ from rich.table import Table
 from benchmarks.from_snapshot import problem_of
 from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from benchmarks.peers.karpenter import karpenter
-from planner.model import Snapshot
+from planner.model.plan import Snapshot
 from planner.plan import plan
 from worker.demo.scene import CURRENCY_SIGN
 from worker.demo.tables import plain
-from worker.packer import packer
+from worker.solver.in_process import packer
 
 LABEL: Final = (
     "The others are their published rules, run on the same pods, machines and prices (benchmarks/peers), "

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.cluster import KWOK_NODE_CLASSES, NODE_POOLS
+from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS
 from api.keys import TAINT_SCALE_DOWN
 from api.v1alpha1.node_removal_request import RemovalPhase
 from simulator.view import View

@@ -1,15 +1,15 @@
 """What the demo's load asks for, worked out from the objects alone before the show, as `growth plan` would."""
 
-from activities.cluster import DAEMON_SETS, KWOK_NODE_CLASSES, NODE_POOLS, PODS, Object
+from activities.ports.cluster import DAEMON_SETS, KWOK_NODE_CLASSES, NODE_POOLS, PODS, Object
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.model import NodeClass, Snapshot
-from planner.parse import parse_objects
+from planner.model.plan import NodeClass, Snapshot
+from planner.parsing.objects import parse_objects
 from planner.plan import plan
-from simulator.workloads import Workload
+from simulator.scheduling.workloads import Workload
 from simulator.world import World
 from worker.demo.scene import SoldOut
-from worker.packer import packer
 from worker.ports import utc_now
+from worker.solver.in_process import packer
 
 
 async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snapshot:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator.workloads import Workload
+from simulator.scheduling.workloads import Workload
 from simulator.world import World
 from worker.demo.comparison import LABEL, Bought, Comparison, comparison_table
 from worker.demo.person import Person

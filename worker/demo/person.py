@@ -4,10 +4,10 @@ from typing import Final
 
 from temporalio.client import Client
 
-from activities.cluster import KWOK_NODE_CLASSES, NODES, Object
-from activities.writes import set_field
+from activities.kube.json_patch import set_field
+from activities.ports.cluster import KWOK_NODE_CLASSES, NODES, Object
 from api.keys import ANNOTATION_DO_NOT_REMOVE
-from planner.round import ObjectId, removal_workflow_id
+from planner.model.round import ObjectId, removal_workflow_id
 from simulator.world import CLUSTER_NAME, World
 from workflows.messages import Asked
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from activities.cluster import Object
+from activities.ports.cluster import Object
 from api.keys import TAINT_RESERVED
-from simulator.conditions import condition_status
+from simulator.scheduling.conditions import condition_status
+from simulator.scheduling.workloads import Workload
 from simulator.view import View
-from simulator.workloads import Workload
 from simulator.world import World
 from worker.demo.scene import SoldOut
 from worker.demo.screen import Screen

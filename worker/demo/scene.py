@@ -6,10 +6,10 @@ from decimal import Decimal
 from random import Random
 from typing import Any, Final
 
-from activities.cluster import Object
+from activities.ports.cluster import Object
 from api.keys import LABEL_ARCH, LABEL_HOSTNAME
 from simulator.catalogue import machine, node_class, node_pool
-from simulator.workloads import Workload
+from simulator.scheduling.workloads import Workload
 
 CURRENCY_SIGN: Final = "€"
 SEED: Final = 1

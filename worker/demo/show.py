@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from activities.cache import Cache
+from activities.kube.cache import Cache
 from simulator.world import CLUSTER_NAME, NAMESPACE, World
 from worker.demo.comparison import compare
 from worker.demo.encore import encore
@@ -16,12 +16,12 @@ from worker.demo.scene import objects, without, workloads
 from worker.demo.screen import Screen
 from worker.demo.story import Story
 from worker.demo.watch import Watch
-from worker.embedded import embedded_temporal
-from worker.packer import packer
 from worker.ports import WATCHED, ports_on, utc_now
+from worker.runtime.wiring import at_work
 from worker.settings import Settings
-from worker.temporal import connect
-from worker.wiring import at_work
+from worker.solver.in_process import packer
+from worker.temporal.client import connect
+from worker.temporal.embedded import embedded_temporal
 
 TEMPORAL_NAMESPACE: Final = "growth"
 CONNECT_ATTEMPTS: Final = 10

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from activities.providers.base import Server
+from activities.ports.provider import Server
 from api.keys import TAINT_SCALE_DOWN
 from api.v1alpha1.node_removal_request import RemovalPhase
 from simulator.view import View

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from activities.cluster import EVENTS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, WatchEvent
-from simulator.changes import follow
+from activities.ports.cluster import EVENTS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, WatchEvent
+from simulator.apiserver.changes import follow
 from simulator.world import World
 from worker.demo.screen import Screen
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from rich.table import Table
 
-from activities.cluster import Object
-from activities.providers.base import Server
+from activities.ports.cluster import Object
+from activities.ports.provider import Server
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from api.v1alpha1.node_removal_request import RemovalPhase
-from simulator.conditions import condition_status
-from simulator.pod_request import amounts, occupied, pod_request
+from simulator.scheduling.conditions import condition_status
+from simulator.scheduling.pod_request import amounts, occupied, pod_request
 from simulator.view import View
 from worker.demo.scene import CURRENCY_SIGN
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from activities.cluster import Object
-from activities.providers.base import Server
+from activities.ports.cluster import Object
+from activities.ports.provider import Server
 from simulator.view import View, look
 from simulator.world import World
 from worker.demo.screen import Screen

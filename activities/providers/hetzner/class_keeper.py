@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from activities.cluster import HETZNER_NODE_CLASSES, Cluster, Object, PatchOp
-from activities.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
-from activities.providers.hetzner.catalogue import READY
-from activities.providers.hetzner.class_check import CATALOGUE_READ, OWN_CONDITIONS, look_up, without_token
-from activities.providers.hetzner.class_names import ProjectReader
-from activities.round_writes import patch_if_same
-from activities.writes import set_field
+from activities.kube.json_patch import patch_if_same, set_field
+from activities.ports.cluster import HETZNER_NODE_CLASSES, Cluster, Object, PatchOp
+from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
+from activities.providers.hetzner.classes.catalogue import READY
+from activities.providers.hetzner.classes.check import CATALOGUE_READ, OWN_CONDITIONS, look_up, without_token
+from activities.providers.hetzner.classes.names import ProjectReader
 from api.conditions import Condition
 from api.money import format_price
 from api.reading import UnreadableError, read

@@ -14,8 +14,9 @@ from typing import ClassVar, Final
 
 from requests.adapters import BaseAdapter
 
-from activities.cluster import HETZNER_NODE_CLASSES, Cluster, Object
-from activities.errors import (
+from activities.objects.classes import as_answers, class_of
+from activities.ports.cluster import HETZNER_NODE_CLASSES, Cluster, Object
+from activities.ports.errors import (
     AuthenticationFailed,
     ClassNotLookedUp,
     GrowthError,
@@ -23,22 +24,21 @@ from activities.errors import (
     InvalidConfiguration,
     NotFound,
 )
-from activities.ports import Compute
-from activities.providers.base import Server, ServerOrder, ServerState
-from activities.providers.from_cluster import as_answers, class_of
-from activities.providers.hetzner import catalogue
+from activities.ports.ports import Compute
+from activities.ports.provider import Server, ServerOrder, ServerState
+from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT, ServerFacts
+from activities.providers.hetzner.api.refusals import Locked
 from activities.providers.hetzner.class_keeper import ClassKeeper
-from activities.providers.hetzner.creation import Creator, creation_of
-from activities.providers.hetzner.facts import DEFAULT_ENDPOINT, ServerFacts
-from activities.providers.hetzner.networks import attachments
-from activities.providers.hetzner.pending import POLL_SECONDS
-from activities.providers.hetzner.projects import Project, Projects
-from activities.providers.hetzner.refusals import Locked
-from activities.providers.hetzner.unfinished import Finisher, is_unfinished
-from activities.providers.hetzner.user_data import user_data_of
+from activities.providers.hetzner.classes import catalogue
+from activities.providers.hetzner.classes.user_data import user_data_of
+from activities.providers.hetzner.servers.actions import POLL_SECONDS
+from activities.providers.hetzner.servers.creation import Creator, creation_of
+from activities.providers.hetzner.servers.networks import attachments
+from activities.providers.hetzner.servers.projects import Project, Projects
+from activities.providers.hetzner.servers.unfinished import Finisher, is_unfinished
 from api.keys import LABEL_ARCH
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
-from planner.offering import Offering
+from planner.objects.offering import Offering
 
 _REST_SECONDS: Final = 10.0
 """Between two looks at whether there is something to do."""

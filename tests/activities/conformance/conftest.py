@@ -2,9 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from activities.cluster import NAMESPACES
-from activities.kube import KubeCluster
-from simulator.cluster import MemoryCluster
+from activities.kube.client import KubeCluster
+from activities.ports.cluster import NAMESPACES
+from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.conformance.world import World, fresh_name
 from tests.e2e.harness import borrowed_control_plane
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, DAEMON_SETS, NAMESPACES, NODES, PODS
-from activities.errors import AlreadyExists, NotFound, Rejected
+from activities.ports.cluster import CONFIG_MAPS, DAEMON_SETS, NAMESPACES, NODES, PODS
+from activities.ports.errors import AlreadyExists, NotFound, Rejected
 from tests.activities.conformance.world import WIDGETS
 
 

@@ -5,8 +5,8 @@ import contextlib
 
 import pytest
 
-from activities.cluster import CRDS
-from activities.errors import NotFound, Rejected
+from activities.ports.cluster import CRDS
+from activities.ports.errors import NotFound, Rejected
 from tests.activities.conformance.world import DEFINITION, WIDGETS
 
 NAME = DEFINITION["metadata"]["name"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, NODES, PODS
-from activities.errors import Conflict, NotFound, Rejected
+from activities.ports.cluster import CONFIG_MAPS, NODES, PODS
+from activities.ports.errors import Conflict, NotFound, Rejected
 from tests.activities.conformance.world import WIDGETS
 
 HOLD = "example.com/hold"

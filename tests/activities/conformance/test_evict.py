@@ -2,9 +2,9 @@
 
 import pytest
 
-from activities.cluster import PODS
-from activities.errors import BudgetExhausted, Conflict, NotFound
-from simulator.budgets import POD_DISRUPTION_BUDGETS
+from activities.ports.cluster import PODS
+from activities.ports.errors import BudgetExhausted, Conflict, NotFound
+from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 
 GUARDED = {"app": "guarded"}
 HEALTHY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}

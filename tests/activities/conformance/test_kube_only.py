@@ -2,9 +2,9 @@
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, NODES, PODS
-from activities.errors import NotFound, Rejected
-from activities.kube import KubeCluster
+from activities.kube.client import KubeCluster
+from activities.ports.cluster import CONFIG_MAPS, NODES, PODS
+from activities.ports.errors import NotFound, Rejected
 from tests.activities.conformance.world import WIDGETS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("world", ["kube"], indirect=True)]

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, NODES, PODS
-from activities.errors import Conflict, NotFound, Rejected
-from activities.writes import guarded
+from activities.kube.json_patch import guarded
+from activities.ports.cluster import CONFIG_MAPS, NODES, PODS
+from activities.ports.errors import Conflict, NotFound, Rejected
 from tests.activities.conformance.world import WIDGETS
 
 

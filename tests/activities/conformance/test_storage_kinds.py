@@ -1,6 +1,6 @@
 """Claims, volumes, storage classes and CSINodes: which of them the API server gives a status or counts changes of."""
 
-from activities.cluster import CSI_NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
+from activities.ports.cluster import CSI_NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from benchmarks.dump import Size, objects
 
 KINDS = (PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES, CSI_NODES)

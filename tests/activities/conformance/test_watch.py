@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, PODS
-from activities.errors import Expired
-from simulator.cluster import MemoryCluster
+from activities.ports.cluster import CONFIG_MAPS, PODS
+from activities.ports.errors import Expired
+from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.conformance.world import WIDGETS
 
 

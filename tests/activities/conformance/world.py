@@ -7,9 +7,9 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from activities.cluster import CRDS, PODS, Object, Resource
-from activities.errors import AlreadyExists, NotFound
-from simulator.cluster import MemoryCluster
+from activities.ports.cluster import CRDS, PODS, Object, Resource
+from activities.ports.errors import AlreadyExists, NotFound
+from simulator.apiserver.cluster import MemoryCluster
 
 WIDGETS = Resource("conformance.example.com", "v1", "Widget", "widgets", namespaced=False)
 DEFINITION: Object = {

@@ -4,12 +4,12 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from activities.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODES
-from activities.errors import NotFound
-from activities.providers.base import ServerOrder
-from activities.providers.kwok import KwokProvider
+from activities.ports.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODES
+from activities.ports.errors import NotFound
+from activities.ports.provider import ServerOrder
+from activities.providers.kwok.provider import KwokProvider
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class
-from simulator.cluster import MemoryCluster
 from tests.activities.rounds import FlakyCluster
 
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from activities.errors import InvalidConfiguration, NotFound
-from activities.providers.base import Provider, ServerState
-from activities.providers.kwok import KwokProvider
+from activities.ports.errors import InvalidConfiguration, NotFound
+from activities.ports.provider import Provider, ServerState
+from activities.providers.kwok.provider import KwokProvider
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class
-from simulator.cluster import MemoryCluster
 from tests.activities.providers.hetzner.yard import LABELS, ORDER, START, Yard, hetzner_class
 
 
@@ -45,7 +45,7 @@ async def hetzner():
     yard = Yard()
     yard.cloud.withdraw("cx23", "nbg1", START)
     await yard.open(hetzner_class(locations=["fsn1", "nbg1"]))
-    # 0.0088 for the server and 0.0008 for its IPv4 address: `simulator.hetzner.table`.
+    # 0.0088 for the server and 0.0008 for its IPv4 address: `simulator.hetzner.project.price_list`.
     return Cloud(yard.provider, await yard.node_class(), yard.clock, "cx23", Decimal("0.0096"))
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, NAMESPACES
-from activities.errors import (
+from activities.ports.cluster import CONFIG_MAPS, NAMESPACES
+from activities.ports.errors import (
     AuthenticationFailed,
     Conflict,
     InsufficientCapacity,

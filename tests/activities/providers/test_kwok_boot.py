@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from activities.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODES
-from activities.errors import InvalidConfiguration, Rejected
-from activities.providers.base import ServerState
+from activities.ports.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODES
+from activities.ports.errors import InvalidConfiguration, Rejected
+from activities.ports.provider import ServerState
 from tests.activities.providers.clouds import NAME, ORDER, SPACE, START, TAINT, Cloud
 from tests.activities.rounds import Crash
 

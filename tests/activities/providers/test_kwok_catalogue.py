@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from activities.providers.kwok_catalogue import capacity, offerings
+from activities.providers.kwok.catalogue import capacity, offerings
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from planner.lifecycle.unavailable import (
+from planner.supply.unavailable import (
     FIRST_PAUSE,
     LONGEST,
     REMEMBERED_FOR,

@@ -7,16 +7,16 @@ import sys
 
 import pytest
 
-from activities.cluster import HETZNER_NODE_CLASSES, NODES
-from activities.ports import in_place
+from activities.ports.cluster import HETZNER_NODE_CLASSES, NODES
+from activities.ports.ports import in_place
 from simulator.campaign.campaign import ALL_MUTATIONS, Tally, catch, judge
-from simulator.campaign.hetzner_mutations import HETZNER_MUTATIONS
-from simulator.campaign.hetzner_scenario import class_objects
-from simulator.campaign.hetzner_side import HetznerSide
+from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
+from simulator.campaign.hetzner.provider_side import HetznerSide
+from simulator.campaign.hetzner.setup import class_objects
 from simulator.campaign.history import play
 from simulator.campaign.mutations import planted
 from simulator.clock import VirtualClock
-from simulator.hetzner.state import Durations
+from simulator.hetzner.project.state import Durations
 from simulator.hetzner.world import TOKEN, HetznerWorld, Terms
 from simulator.world import CLUSTER_NAME
 

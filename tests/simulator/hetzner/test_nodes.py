@@ -2,13 +2,13 @@ from fractions import Fraction
 
 import pytest
 
-from activities.cluster import NODES
-from activities.errors import NotFound
-from simulator.cluster import MemoryCluster
+from activities.ports.cluster import NODES
+from activities.ports.errors import NotFound
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.faults import Fault
 from simulator.hetzner.flags import read_flags
 from simulator.hetzner.nodes import HetznerNodes
-from simulator.kubelet import Kubelet
+from simulator.scheduling.kubelet import Kubelet
 from tests.simulator.hetzner.desk import Desk
 
 UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"

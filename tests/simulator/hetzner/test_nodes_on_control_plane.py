@@ -5,10 +5,10 @@ from contextlib import suppress
 
 import pytest
 
-from activities.cluster import NODES
-from activities.errors import NotFound
-from activities.kube import KubeCluster
-from activities.nodes import has_taint, is_ready
+from activities.kube.client import KubeCluster
+from activities.objects.nodes import has_taint, is_ready
+from activities.ports.cluster import NODES
+from activities.ports.errors import NotFound
 from simulator.hetzner.nodes import HetznerNodes
 from tests.e2e.harness import borrowed_control_plane
 from tests.simulator.hetzner.desk import Desk

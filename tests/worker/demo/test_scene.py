@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.errors import InsufficientCapacity
-from activities.providers.base import ServerOrder
+from activities.ports.errors import InsufficientCapacity
+from activities.ports.provider import ServerOrder
 from planner.plan import plan
 from simulator.world import World
 from worker.demo.forecast import first_choice, snapshot_of
@@ -18,8 +18,8 @@ from worker.demo.scene import (
     without,
     workloads,
 )
-from worker.packer import packer
 from worker.ports import utc_now
+from worker.solver.in_process import packer
 
 
 def test_equal_seeds_give_equal_loads_and_others_do_not():

@@ -6,7 +6,7 @@ import io
 import pytest
 from rich.console import Console
 
-from simulator.workloads import Workload
+from simulator.scheduling.workloads import Workload
 from simulator.world import World
 from worker.demo import watch as watching
 from worker.demo.play import Growth

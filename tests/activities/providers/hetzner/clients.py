@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import SecretStr
 
-from activities.ports import in_place
-from activities.providers.hetzner.budget import Budget
-from activities.providers.hetzner.client import HetznerClient
-from activities.providers.hetzner.facts import ServerCreation
+from activities.ports.ports import in_place
+from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.client import HetznerClient
+from activities.providers.hetzner.api.facts import ServerCreation
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.transport import InProcess
 

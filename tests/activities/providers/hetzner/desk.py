@@ -2,14 +2,14 @@
 
 from pydantic import SecretStr
 
-from activities.ports import in_place
-from activities.providers.hetzner.budget import Budget
-from activities.providers.hetzner.catalogue import offerings
-from activities.providers.hetzner.class_check import look_up
-from activities.providers.hetzner.client import HetznerClient
+from activities.ports.ports import in_place
+from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.client import HetznerClient
+from activities.providers.hetzner.classes.catalogue import offerings
+from activities.providers.hetzner.classes.check import look_up
 from api.reading import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
-from simulator.cluster import MemoryCluster
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.transport import InProcess
 from tests.activities.providers.hetzner.yard import START, TOKEN, hetzner_class

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from activities.cluster import HETZNER_NODE_CLASSES, SECRETS
-from activities.ports import in_place
+from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.ports import in_place
 from activities.providers.hetzner.class_keeper import ClassKeeper
-from activities.providers.hetzner.projects import Projects
-from simulator.cluster import MemoryCluster
+from activities.providers.hetzner.servers.projects import Projects
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.transport import InProcess
 from tests.activities.providers.hetzner.yard import CLUSTER, NAMESPACE, START, TOKEN, hetzner_class, secret

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activities.errors import RateLimited
-from activities.providers.hetzner.budget import Budget
+from activities.ports.errors import RateLimited
+from activities.providers.hetzner.api.budget import Budget
 
 
 class Clock:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from activities.errors import NotFound, ProviderError
+from activities.ports.errors import NotFound, ProviderError
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.yard import ORDER, SUBNET, Yard, hetzner_class
 

@@ -11,10 +11,10 @@ from decimal import Decimal
 
 import pytest
 
-from activities.errors import InvalidConfiguration
-from activities.providers.hetzner.catalogue import NotLookedUp, catalogue_of, image_key, offerings, refusal
-from activities.providers.hetzner.facts import LocationFacts, PriceFacts, TypeFacts, TypePlaceFacts
-from activities.providers.hetzner.kubelet import allocatable
+from activities.ports.errors import InvalidConfiguration
+from activities.providers.hetzner.api.facts import LocationFacts, PriceFacts, TypeFacts, TypePlaceFacts
+from activities.providers.hetzner.classes.catalogue import NotLookedUp, catalogue_of, image_key, offerings, refusal
+from activities.providers.hetzner.classes.kubelet import allocatable
 from api.reading import read
 from api.v1alpha1.hetzner_node_class import HetznerKubelet, HetznerNodeClass
 from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
@@ -236,7 +236,7 @@ def test_nothing_is_said_against_other_names(name):
 def test_plans_from_a_dump_need_no_client_library():
     # `growth plan -f` and `growth --help` are used without any cloud; these imports take half a second.
     code = (
-        "import sys, activities.providers.hetzner.catalogue;"
+        "import sys, activities.providers.hetzner.classes.catalogue;"
         "sys.exit(any(name in sys.modules for name in ('hcloud', 'requests', 'kubernetes')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

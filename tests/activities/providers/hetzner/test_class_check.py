@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from activities.errors import InvalidConfiguration, Unreachable
-from activities.providers.hetzner.catalogue import NotLookedUp
+from activities.ports.errors import InvalidConfiguration, Unreachable
+from activities.providers.hetzner.classes.catalogue import NotLookedUp
 from api.reading import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from simulator.hetzner.faults import Fault

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from activities.cluster import HETZNER_NODE_CLASSES, SECRETS
-from activities.errors import Unreachable
+from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.errors import Unreachable
 from activities.providers.hetzner.class_keeper import PERIOD
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.house import CALLS, LOGGER, House

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from activities.errors import Conflict, Unreachable
+from activities.ports.errors import Conflict, Unreachable
 from tests.activities.providers.hetzner.house import CALLS, LOGGER, House
 from tests.activities.providers.hetzner.yard import TOKEN, hetzner_class
 

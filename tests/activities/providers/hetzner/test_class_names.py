@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from activities.errors import InvalidConfiguration
-from activities.providers.hetzner.catalogue import NotLookedUp
+from activities.ports.errors import InvalidConfiguration
+from activities.providers.hetzner.classes.catalogue import NotLookedUp
 from tests.activities.providers.hetzner.desk import Desk
 from tests.activities.providers.hetzner.yard import START
 

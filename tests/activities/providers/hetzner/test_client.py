@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from pydantic import SecretStr
 
-from activities.errors import (
+from activities.ports.errors import (
     InsufficientCapacity,
     InvalidConfiguration,
     NotFound,
@@ -14,9 +14,9 @@ from activities.errors import (
     RateLimited,
     UnknownOutcome,
 )
-from activities.providers.hetzner.budget import Budget
-from activities.providers.hetzner.client import HetznerClient
-from activities.providers.hetzner.refusals import GroupFull, Locked, NameInUse, Protected
+from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.client import HetznerClient
+from activities.providers.hetzner.api.refusals import GroupFull, Locked, NameInUse, Protected
 from simulator.hetzner.faults import Fault
 from simulator.hetzner.http import serve
 from tests.activities.providers.hetzner.clients import TOKEN, World

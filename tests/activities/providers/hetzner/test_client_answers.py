@@ -10,13 +10,13 @@ from pydantic import SecretStr
 from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 
-from activities.errors import InvalidConfiguration, ProviderError, RateLimited, UnknownOutcome
-from activities.ports import in_place
-from activities.providers.hetzner.answer import Answer
-from activities.providers.hetzner.budget import Budget
-from activities.providers.hetzner.client import HetznerClient
-from activities.providers.hetzner.facts import ServerCreation
-from activities.providers.hetzner.redaction import redacted, text_secret, token_secret
+from activities.ports.errors import InvalidConfiguration, ProviderError, RateLimited, UnknownOutcome
+from activities.ports.ports import in_place
+from activities.providers.hetzner.api.answer import Answer
+from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.client import HetznerClient
+from activities.providers.hetzner.api.facts import ServerCreation
+from activities.providers.hetzner.api.redaction import redacted, text_secret, token_secret
 
 TOKEN = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 HALF = TOKEN[:32]

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from activities.errors import AuthenticationFailed
-from activities.providers.hetzner.facts import LocationFacts, NamedFacts, NetworkFacts
+from activities.ports.errors import AuthenticationFailed
+from activities.providers.hetzner.api.facts import LocationFacts, NamedFacts, NetworkFacts
 from tests.activities.providers.hetzner.clients import READ_ONLY, World
 
 

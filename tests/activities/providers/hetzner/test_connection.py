@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from activities.errors import RateLimited
-from activities.providers.hetzner import connection
-from activities.providers.hetzner.answer import Answer
-from activities.providers.hetzner.budget import Budget
-from activities.providers.hetzner.redaction import token_secret
+from activities.ports.errors import RateLimited
+from activities.providers.hetzner.api import connection
+from activities.providers.hetzner.api.answer import Answer
+from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.redaction import token_secret
 
 
 class Slow:

@@ -5,7 +5,7 @@ Source: Hetzner Cloud API docs, "Errors", and the messages that users of other a
 
 import pytest
 
-from activities.errors import (
+from activities.ports.errors import (
     AuthenticationFailed,
     GrowthError,
     InsufficientCapacity,
@@ -15,8 +15,8 @@ from activities.errors import (
     RateLimited,
     UnknownOutcome,
 )
-from activities.providers.hetzner.error_table import classify, of_action
-from activities.providers.hetzner.refusals import CannotSpread, GroupFull, Locked, NameInUse, Protected, SubnetFull
+from activities.providers.hetzner.api.error_table import classify, of_action
+from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, Locked, NameInUse, Protected, SubnetFull
 
 WHAT = "create server a-1 (cx23 in fsn1)"
 RIGHTS = "make a token that may read and write, and put it into the Secret that the class names in spec.tokenSecretRef"

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from activities.errors import InsufficientCapacity
+from activities.ports.errors import InsufficientCapacity
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.yard import ORDER, Yard, hetzner_class
 from tests.planner.scenes import node, pod
 from tests.worker.hetzner_dump import CATALOGUE, dump, hetzner_pool, place, server_type
 from tests.worker.hetzner_dump import hetzner_class as class_of_dump
-from worker.plan_command import plan
+from worker.commands.plan.command import plan
 
 WORKERS = {"role": "worker"}
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.errors import InvalidConfiguration
-from activities.providers.hetzner.kubelet import allocatable, k3s_args, kubelet_args, label_list, taint_list
+from activities.ports.errors import InvalidConfiguration
+from activities.providers.hetzner.classes.kubelet import allocatable, k3s_args, kubelet_args, label_list, taint_list
 from api.v1alpha1.hetzner_node_class import HetznerKubelet
 
 GIB = 2**30

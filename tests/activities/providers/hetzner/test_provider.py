@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from activities.cluster import HETZNER_NODE_CLASSES, SECRETS
-from activities.errors import (
+from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.errors import (
     AuthenticationFailed,
     ClassNotLookedUp,
     InsufficientCapacity,
@@ -18,7 +18,7 @@ from activities.errors import (
     RateLimited,
     UnknownOutcome,
 )
-from activities.providers.base import ServerState
+from activities.ports.provider import ServerState
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.yard import LABELS, NAMESPACE, ORDER, TOKEN, Yard, hetzner_class, secret
 

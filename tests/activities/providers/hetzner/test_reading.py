@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from activities.providers.hetzner import reading
-from activities.providers.hetzner.facts import (
+from activities.providers.hetzner.api import reading
+from activities.providers.hetzner.api.facts import (
     ActionFacts,
     GroupFacts,
     ImageFacts,

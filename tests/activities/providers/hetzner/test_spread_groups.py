@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from activities.errors import UnknownOutcome
-from activities.providers.hetzner.placement import SpreadGroups
+from activities.ports.errors import UnknownOutcome
+from activities.providers.hetzner.api.refusals import NoGroup
 from activities.providers.hetzner.provider import HetznerProvider
-from activities.providers.hetzner.refusals import NoGroup
+from activities.providers.hetzner.servers.placement_groups import SpreadGroups
 from simulator.hetzner.faults import Fault
 from simulator.hetzner.transport import InProcess
 from tests.activities.providers.hetzner.clients import TOKEN, World

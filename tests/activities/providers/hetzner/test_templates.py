@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 import yaml
 
-from activities.cluster import SECRETS
-from activities.nodes import UNREGISTERED
-from activities.providers.base import ServerOrder
-from activities.providers.hetzner.kubelet import allocatable
-from activities.providers.hetzner.user_data import check, given_values, user_data_of
+from activities.objects.nodes import UNREGISTERED
+from activities.ports.cluster import SECRETS
+from activities.ports.provider import ServerOrder
+from activities.providers.hetzner.classes.kubelet import allocatable
+from activities.providers.hetzner.classes.user_data import check, given_values, user_data_of
 from api.reading import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.node_pool import NodePool
-from simulator.cluster import MemoryCluster
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.flags import read_flags
 
 FOLDER = Path(__file__).resolve().parents[4] / "deploy" / "hetzner"

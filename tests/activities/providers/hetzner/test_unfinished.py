@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from activities.cluster import HETZNER_NODE_CLASSES, SECRETS
-from activities.errors import QuotaExceeded
-from activities.providers.base import ServerState
-from activities.providers.hetzner.networks import attachments, network_labels
+from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.errors import QuotaExceeded
+from activities.ports.provider import ServerState
+from activities.providers.hetzner.servers.networks import attachments, network_labels
 from api.v1alpha1.hetzner_node_class_status import ResolvedNetwork
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.yard import NAMESPACE, ORDER, SUBNET, TOKEN, Yard, hetzner_class, secret

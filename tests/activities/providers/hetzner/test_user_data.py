@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.cluster import CONFIG_MAPS, SECRETS
-from activities.errors import Forbidden, InvalidConfiguration, Rejected, Unreachable
-from activities.nodes import UNREGISTERED
-from activities.providers.base import ServerOrder
-from activities.providers.hetzner.catalogue import node_labels
-from activities.providers.hetzner.kubelet import k3s_args, kubelet_args
-from activities.providers.hetzner.user_data import check, given_values, render, user_data_of
+from activities.objects.nodes import UNREGISTERED
+from activities.ports.cluster import CONFIG_MAPS, SECRETS
+from activities.ports.errors import Forbidden, InvalidConfiguration, Rejected, Unreachable
+from activities.ports.provider import ServerOrder
+from activities.providers.hetzner.classes.catalogue import node_labels
+from activities.providers.hetzner.classes.kubelet import k3s_args, kubelet_args
+from activities.providers.hetzner.classes.user_data import check, given_values, render, user_data_of
 from api.keys import LABEL_ARCH, LABEL_OS
 from api.v1alpha1.hetzner_node_class import HetznerKubelet, HetznerNodeClass
-from simulator.cluster import MemoryCluster
+from simulator.apiserver.cluster import MemoryCluster
 
 ORDER = ServerOrder(
     name="shop-7d9f0a",

@@ -3,11 +3,11 @@
 import base64
 from datetime import UTC, datetime, timedelta
 
-from activities.cluster import HETZNER_NODE_CLASSES, SECRETS
-from activities.ports import in_place
-from activities.providers.base import ServerOrder
+from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.ports import in_place
+from activities.ports.provider import ServerOrder
 from activities.providers.hetzner.provider import HetznerProvider
-from simulator.cluster import MemoryCluster
+from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.transport import InProcess
 

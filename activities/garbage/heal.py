@@ -1,0 +1,131 @@
+"""What heals a piece of garbage: a removal for a machine, or the end of a taint."""
+
+import logging
+from typing import Final
+
+from activities.objects.belongings import find_pool
+from activities.objects.effects import tell_on
+from activities.objects.events import Recorder
+from activities.objects.nodes import change_node, taints_of
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES, Object
+from activities.ports.errors import AlreadyExists
+from activities.ports.ports import Ports
+from api.keys import (
+    ANNOTATION_IDLE_SINCE,
+    FINALIZER,
+    LABEL_POOL,
+    LABEL_REQUEST,
+    LABEL_REQUEST_UID,
+    LABEL_SERVER_TYPE,
+    TAINT_RESERVED,
+    TAINT_SCALE_DOWN,
+    TAINT_UNREGISTERED,
+)
+from api.timestamp import format_timestamp
+from api.v1alpha1.node_pool import ClassRef
+from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
+from planner.lifecycle.garbage import Finding, Garbage
+
+ORPHAN: Final = "Orphan"
+"""Why a machine goes that nobody knows of: `spec.reason` of its removal."""
+_TAINTS: Final = {
+    Garbage.RESERVED: TAINT_RESERVED,
+    Garbage.SCALE_DOWN: TAINT_SCALE_DOWN,
+    Garbage.UNREGISTERED: TAINT_UNREGISTERED,
+}
+_UNTOLD: Final = "unknown"
+"""Pool, type or location of a machine that has lost its labels: its deletion needs none of them."""
+
+log = logging.getLogger(__name__)
+
+
+async def remove(ports: Ports, recorder: Recorder, finding: Finding, node: Object | None) -> bool:
+    """Make the removal of the machine, and return whether it was made now.
+
+    A machine whose Node is there goes the way of all machines with a Node, with a cool-off and a look
+    for pods at its end; one without, or without a server, goes at once.
+
+    Raises:
+        Rejected: the API server refuses the removal.
+        Unreachable: unknown outcome; the next sweep finds it or makes it.
+    """
+    try:
+        spec = await _spec(ports, finding)
+    except ValueError as error:
+        # Such a name or label was never Growth's.
+        log.warning("%s %s is left: no NodeRemovalRequest can be made of it: %s", finding.kind, finding.name, error)
+        return False
+    marks = finding.server or finding.node
+    labels = {
+        LABEL_POOL: spec.pool,
+        LABEL_SERVER_TYPE: spec.server_type,
+        LABEL_REQUEST: finding.name,
+        **({LABEL_REQUEST_UID: marks.request_uid} if marks is not None and marks.request_uid else {}),
+    }
+    body = {
+        "apiVersion": NODE_REMOVAL_REQUESTS.api_version,
+        "kind": NODE_REMOVAL_REQUESTS.kind,
+        "metadata": {"name": finding.name, "labels": labels, "finalizers": [FINALIZER]},
+        "spec": spec.to_json(),
+    }
+    try:
+        made = await ports.cluster.create(NODE_REMOVAL_REQUESTS, body)
+    except AlreadyExists:
+        return False
+    log.warning("%s %s: %s", finding.kind, finding.name, finding.why)
+    await tell_on(recorder, NODE_REMOVAL_REQUESTS, made, finding.kind, finding.why, warning=True)
+    if node is not None:
+        await tell_on(recorder, NODES, node, finding.kind, finding.why, warning=True)
+    return True
+
+
+async def lift(ports: Ports, recorder: Recorder, finding: Finding, node: Object) -> bool:
+    """Take the taint off the Node, and return whether it was there.
+
+    After a cool-off that nobody ended, its idle time begins anew, as after a cancelled one.
+
+    Raises:
+        Conflict: the Node has changed since it was read.
+        NotFound: it is gone.
+    """
+    key = _TAINTS[finding.kind]
+    value = finding.value if finding.kind is Garbage.RESERVED else None
+    kept = [t for t in taints_of(node) if t["key"] != key or (value is not None and t.get("value", "") != value)]
+    if kept == taints_of(node):
+        return False
+    is_back = finding.kind is Garbage.SCALE_DOWN and finding.node is not None and finding.node.is_growths
+    idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())} if is_back else None
+    await change_node(ports.cluster, node, taints=kept, annotations=idle)
+    log.warning("%s %s: %s", finding.kind, finding.name, finding.why)
+    await tell_on(recorder, NODES, node, finding.kind, finding.why, warning=True)
+    return True
+
+
+async def _spec(ports: Ports, finding: Finding) -> NodeRemovalRequestSpec:
+    """Return the wish.
+
+    Raises:
+        ValueError: the machine's name or a label of it is none that Growth gives.
+    """
+    server, node = finding.server, finding.node
+    of_server = ("", "", "") if server is None else (server.pool, server.server_type, server.location)
+    of_node = ("", "", "") if node is None else (node.pool, node.server_type, node.location)
+    pool, server_type, location = (one or other or _UNTOLD for one, other in zip(of_server, of_node, strict=True))
+    kind = next(iter(ports.providers)) if server is None else server.class_kind
+    known = await find_pool(ports, pool)
+    ref = None if known is None else known.spec.template.class_ref
+    made_by = "" if server is None else server.class_name
+    if made_by or ref is None or ref.kind != kind:
+        ref = ClassRef.model_validate({"kind": kind} | ({"name": made_by} if made_by else {}))
+    provider_id = (None if server is None else server.provider_id) or (None if node is None else node.provider_id)
+    return NodeRemovalRequestSpec(
+        server_name=finding.name,
+        node_name=None if node is None else node.name,
+        providerID=provider_id or None,
+        pool=pool,
+        server_type=server_type,
+        location=location,
+        class_ref=ref,
+        reason=Garbage.SERVER_GONE if finding.kind is Garbage.SERVER_GONE else ORPHAN,
+        immediate=finding.kind is not Garbage.STRAY,
+    )

@@ -1,0 +1,146 @@
+"""The sweep for garbage: look, believe nothing that was seen once, look again at each piece, then heal it.
+
+A server that nobody knows gets a NodeRemovalRequest like every other, so that its end is watched,
+tried again and counted; a taint without a reason is lifted. Sweeps of several workers may meet: a
+removal has its server's name, and a taint is lifted on condition of the Node as it was read. What was
+seen once is kept in memory only; a restart makes healing later, never wrong.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from activities.garbage.heal import lift, remove
+from activities.garbage.look import Providers, in_use, list_servers, look_again, look_around, with_answers
+from activities.objects.definitions import are_going
+from activities.objects.events import Recorder
+from activities.ports.cluster import NAMESPACES, NODE_POOLS
+from activities.ports.errors import Conflict, GrowthError, NotFound, ProviderError
+from activities.ports.ports import Ports
+from planner.lifecycle.garbage import (
+    Finding,
+    Garbage,
+    GarbageSeen,
+    Guards,
+    ServerFact,
+    confirmed,
+    excess,
+    garbage,
+    suspects,
+)
+from planner.model.plan import PlannedEvent
+
+MOST_HEALED: Final = 100
+"""Pieces of garbage that one sweep heals; the rest waits for the next."""
+KEPT: Final = "OrphansKept"
+"""Reason of the event that tells of orphans that are too many to be believed."""
+UNSEEN: Final = "ServersUnknown"
+"""Reason of the event that tells of a provider that does not list its servers."""
+_NAMED: Final = 5
+
+log = logging.getLogger(__name__)
+
+
+class Healer:
+    """Sweeps, and remembers what it saw in the sweep before.
+
+    Args:
+        ports: the outside world.
+        recorder: tells what was healed.
+        guards: how careful it is.
+    """
+
+    def __init__(self, ports: Ports, recorder: Recorder, guards: Guards | None = None) -> None:
+        self._ports = ports
+        self._recorder = recorder
+        self._guards = guards or Guards()
+        self._sightings: Mapping[tuple[str, str, str, str], datetime] = {}
+        self._kept: frozenset[str] = frozenset()
+
+    async def heal(self) -> tuple[Finding, ...]:
+        """Heal what two sweeps in a row, this one included, have found, and return it.
+
+        While one of Growth's definitions is gone or going, nothing is called and nothing is healed.
+
+        Raises:
+            GrowthError: the cluster could not be looked at; the next sweep begins anew.
+        """
+        # What a sweep cannot see it has not seen again: only sightings in consecutive sweeps count.
+        before, self._sightings = self._sightings, {}
+        if await are_going(self._ports):
+            return ()
+        providers = await in_use(self._ports)
+        servers = await self._servers(providers)
+        suspected = await look_around(self._ports, servers, self._ports.reader)
+        if not garbage(suspected, self._guards) and not suspects(suspected, self._guards):
+            self._kept = frozenset()
+            return ()
+        # A cache may be behind: it is only good enough for finding nothing.
+        seen = await look_around(self._ports, servers, self._ports.cluster)
+        seen = await with_answers(self._ports, providers, seen, self._guards)
+        found = garbage(seen, self._guards)
+        due, self._sightings = confirmed(found, before, seen.now, self._guards)
+        if await self._are_kept(excess(found, seen, self._guards), seen):
+            due = tuple(one for one in due if not one.is_orphan)
+        return tuple([one for one in due[:MOST_HEALED] if await self._is_healed(one, seen, providers)])
+
+    async def _servers(self, providers: Providers) -> tuple[ServerFact, ...] | None:
+        """Return the servers of all providers that list them, or None if none does."""
+        found: list[ServerFact] | None = None
+        for kind, provider in providers.items():
+            try:
+                found = [*(found or ()), *await list_servers(self._ports, kind, provider)]
+            except ProviderError as error:
+                message = f"Servers of {kind}es that nobody knows of are not looked for, as none are listed: {error}"
+                log.warning("%s", message)
+                await self._recorder.tell(self._about_namespace(UNSEEN, message))
+        return None if found is None else tuple(found)
+
+    async def _is_healed(self, finding: Finding, seen: GarbageSeen, providers: Providers) -> bool:
+        try:
+            again, node = await look_again(self._ports, providers, seen, finding.name, self._guards)
+            live = next((one for one in garbage(again, self._guards) if one.key == finding.key), None)
+            if live is None:
+                return False
+            if live.kind in {Garbage.ORPHAN, Garbage.STRAY, Garbage.SERVER_GONE}:
+                return await remove(self._ports, self._recorder, live, node)
+            return node is not None and await lift(self._ports, self._recorder, live, node)
+        except (Conflict, NotFound) as error:
+            log.info("%s %s is looked at again in the next sweep: %s", finding.kind, finding.name, error)
+        except GrowthError as error:
+            log.warning("%s %s could not be healed: %s", finding.kind, finding.name, error)
+        return False
+
+    async def _are_kept(self, orphans: Sequence[Finding], seen: GarbageSeen) -> bool:
+        """Tell of orphans that are too many to be believed, and return whether there are any."""
+        names = sorted(one.name for one in orphans)
+        is_news = self._kept != frozenset(names)
+        self._kept = frozenset(names)
+        if not names:
+            return False
+        rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        message = (
+            f"{len(names)} of {len(seen.servers or ())} servers of cluster {self._ports.cluster_name} belong to no "
+            f"request, removal or Node, more than {self._guards.percent} % at once: none of them is removed. Were "
+            "objects or Nodes lost, or does another cluster bear the same name? If they shall go, make a "
+            f"NodeRemovalRequest of the name of each: {', '.join(names[:_NAMED])}{rest}"
+        )
+        if is_news:
+            log.warning("%s", message)
+        pools = {one.server.pool for one in orphans if one.server is not None}
+        about = [self._about_namespace(KEPT, message)]
+        for item in (await self._ports.reader.list(NODE_POOLS)).items:
+            metadata = item["metadata"]
+            if metadata["name"] in pools:
+                about.append(_event(NODE_POOLS.kind, metadata["name"], KEPT, message, uid=metadata["uid"]))
+        for event in about[1:] or about:
+            await self._recorder.tell(event)
+        return True
+
+    def _about_namespace(self, reason: str, message: str) -> PlannedEvent:
+        return _event(NAMESPACES.kind, self._ports.namespace, reason, message)
+
+
+def _event(kind: str, name: str, reason: str, message: str, *, uid: str = "") -> PlannedEvent:
+    return PlannedEvent(kind=kind, name=name, namespace=None, uid=uid, reason=reason, message=message, warning=True)

@@ -1,0 +1,127 @@
+"""What an API server's answer means, in the project's errors: the one place that maps them.
+
+Source: Kubernetes docs, "API concepts" and the `Status` object; measured on kube-apiserver 1.36.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from activities.ports.errors import (
+    AlreadyExists,
+    BudgetExhausted,
+    Conflict,
+    Expired,
+    Forbidden,
+    GrowthError,
+    NotFound,
+    Rejected,
+    Unreachable,
+)
+
+_RIGHTS: Final = "grant it (RBAC); deploy/kustomize/base has the roles that Growth needs"
+_CREDENTIALS: Final = "there were no credentials, or none that the API server knows: look at the user in the kubeconfig"
+_ANONYMOUS: Final = "system:anonymous"
+"""The API server's name for whoever shows no credentials. Source: Kubernetes docs, "Authenticating"."""
+_LACKING: Final = re.compile(
+    r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) resource "(?P<plural>[^"]*)" in API group "(?P<group>[^"]*)"'
+)
+_BUDGET_CAUSE: Final = "DisruptionBudget"
+"""Tells an eviction that a budget refuses from a server that is too busy: both are a 429."""
+_SEVERAL_BUDGETS: Final = "more than one PodDisruptionBudget"
+_STRICT: Final = "strict decoding error: "
+"""Before the field that the API server does not know; what stands before it may be the whole object."""
+
+
+def error_of(status: int, text: str, headers: Mapping[str, str], *, what: str) -> GrowthError:
+    """Return the error that an answer outside 2xx tells of.
+
+    Args:
+        status: HTTP status code.
+        text: body; a `Status` object as JSON, or plain text from a proxy or for an unknown resource.
+        headers: of the answer.
+        what: the call, for the message: verb, resource and name.
+    """
+    body = _status_object(text)
+    message = f"{what}: {body.get('message') or f'HTTP {status} {text.strip()[:200]}'}"
+    match status:
+        case 404:
+            return NotFound(message)
+        case 409 if body.get("reason") == "AlreadyExists":
+            return AlreadyExists(message)
+        case 409:
+            return Conflict(message)
+        case 410:
+            return Expired(message)
+        case 401:
+            return Rejected(
+                f"{what}: the API server does not accept these credentials, they are unknown or expired: "
+                "renew the token or the client certificate"
+            )
+        case 403:
+            return _forbidden(message)
+        case 400 | 422 if _STRICT in message:
+            return Rejected(
+                f"{what}: {message.partition(_STRICT)[2]}: are Growth's definitions of an older version? "
+                "`growth crds | kubectl apply --server-side -f -` brings them up to date"
+            )
+        case 429 | 500 if (budget := _budget_of(body)) is not None:
+            return BudgetExhausted(f"{what}: {budget}")
+        case _ if status in {408, 429} or status >= 500:  # noqa: PLR2004 - HTTP status codes
+            return Unreachable(message, _retry_after_seconds(body, headers))
+        case _:
+            return Rejected(message)
+
+
+def _forbidden(message: str) -> Rejected:
+    """Return the error of a 403: a right is missing, or the object itself is not allowed."""
+    lacking = _LACKING.search(message)
+    if lacking is None:
+        return Rejected(message)
+    user, verb, plural, group = lacking.group("user", "verb", "plural", "group")
+    return Forbidden(
+        message,
+        user=user,
+        verb=verb,
+        resource=f"{plural}.{group}" if group else plural,
+        advice=_CREDENTIALS if user == _ANONYMOUS else _RIGHTS,
+    )
+
+
+def is_failed_patch(text: str) -> bool:
+    """Return whether the body of a 422 says that a JSON patch could not be applied to the object as it is.
+
+    The API server answers 422 both to that and to an invalid result, and words a `test` that failed like
+    a path that is missing; only an invalid result names its causes.
+    """
+    return not (_status_object(text).get("details") or {}).get("causes")
+
+
+def _budget_of(body: Mapping[str, Any]) -> str | None:
+    """Return what the API server says of the budget that refuses an eviction, None if none does.
+
+    Of a pod in several budgets it knows no answer, which it calls an error of its own.
+    """
+    for cause in (body.get("details") or {}).get("causes") or ():
+        if cause.get("reason") == _BUDGET_CAUSE:
+            return str(cause.get("message") or body.get("message"))
+    message = str(body.get("message") or "")
+    return message if _SEVERAL_BUDGETS in message else None
+
+
+def _status_object(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _retry_after_seconds(body: Mapping[str, Any], headers: Mapping[str, str]) -> float | None:
+    told = (body.get("details") or {}).get("retryAfterSeconds") or headers.get("Retry-After")
+    try:
+        return float(told) if told else None
+    except ValueError:
+        # The header may also hold a date; the caller's own back-off is good enough then.
+        return None

@@ -1,0 +1,211 @@
+"""A local copy of some resources, kept up to date by list and watch, for readers that ask often.
+
+It satisfies `Reader`. It may lag behind the API server, so nothing is written on its word alone: writes
+are conditional on the version that was read.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Container, Iterable
+from typing import Final
+
+from activities.kube.trimming import kept
+from activities.ports.cluster import Cluster, Object, ObjectList, Resource, WatchEvent
+from activities.ports.errors import Expired, GrowthError, NotFound, Unreachable
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, str]
+Subscriber = Callable[[Resource, WatchEvent, Object | None], None]
+"""Told of each change: the resource, the event and the object as it was before, None if it was not there."""
+
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_LONGEST_PAUSE_SECONDS: Final = 30.0
+"""As client-go's reflectors: an API server that comes back must not be met by all its clients at once."""
+_LONGEST_UNDEFINED_SECONDS: Final = 3.0
+"""For a kind that is not defined: asking costs next to nothing, and whoever has defined it waits for the answer."""
+
+
+class _Store:
+    """What is known of one resource."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.items: dict[Key, Object] = {}
+        self.version = ""
+        """Of the newest change that is known; empty before the first list, and while the resource is undefined."""
+        self.must_list = True
+        self.failures = 0
+        self.failure: GrowthError | None = None
+        """Of the last attempt that failed."""
+
+
+class Cache:
+    """Copies of resources.
+
+    Args:
+        cluster: where they come from.
+        resources: which ones.
+        sleep: waits so many seconds; a test's may not wait at all.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        resources: Iterable[Resource],
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._cluster = cluster
+        self._stores = {resource: _Store(resource) for resource in resources}
+        self._sleep = sleep
+        self._subscribers: list[Subscriber] = []
+        self._listed = asyncio.Condition()
+
+    async def run(self) -> None:
+        """Follow all resources until cancelled, through outages of any length."""
+        async with asyncio.TaskGroup() as group:
+            for store in self._stores.values():
+                group.create_task(self._follow(store))
+
+    async def list(self, resource: Resource) -> ObjectList:
+        """Return all objects of a resource that is followed, and the version they are from: `Reader.list`.
+
+        They are the cache's own objects, not copies: do not change them.
+
+        Raises:
+            Unreachable: they could not be listed yet, or the resource is not defined.
+        """
+        store = self._stores[resource]
+        if not store.version:
+            raise Unreachable(f"list {resource.plural}: the cache has none yet")
+        return ObjectList(list(store.items.values()), store.version)
+
+    def synced(self, but: Container[Resource] = ()) -> bool:
+        """Return whether every resource has been listed, some left out."""
+        return all(store.version for resource, store in self._stores.items() if resource not in but)
+
+    async def wait_until_synced(self) -> None:
+        """Wait until every resource has been listed."""
+        async with self._listed:
+            await self._listed.wait_for(self.synced)
+
+    def failures(self) -> dict[Resource, GrowthError]:
+        """Return why resources could not be listed, of those that were tried and are not known yet or any more."""
+        return {
+            store.resource: store.failure
+            for store in self._stores.values()
+            if not store.version and store.failure is not None
+        }
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call `subscriber` after each change from now on.
+
+        It must be quick and must not change the objects. What a list shows that no watch told of arrives too:
+        as ADDED (the first list: every object), MODIFIED or DELETED; BOOKMARKs do not.
+        """
+        self._subscribers.append(subscriber)
+
+    async def _follow(self, store: _Store) -> None:
+        while True:
+            try:
+                if store.must_list:
+                    await self._list(store)
+                if await self._watch(store):
+                    continue
+                # A watch without any event is either of a quiet resource or at a version that the API server
+                # has lost, as after a restore of its store, when it would stay silent for ever: a list tells.
+                store.must_list = True
+            except Expired:
+                store.must_list = True
+            except NotFound as failure:
+                store.failure = failure
+                self._clear(store)
+            except GrowthError as failure:
+                # Until the first list, who waits for it tells of all resources in one line; later on, an outage is told
+                # of when it begins.
+                is_news = bool(store.version) and not store.failures
+                level = logging.WARNING if is_news else logging.DEBUG
+                log.log(level, "the cache cannot follow %s and tries again: %s", store.resource.plural, failure)
+                store.failure = failure
+                await self._pause(store, failure)
+                continue
+            await self._pause(store)
+
+    async def _list(self, store: _Store) -> None:
+        listed = await self._cluster.list(store.resource)
+        found = {_key(item): kept(store.resource, item) for item in listed.items}
+        known = store.items
+        store.items, store.version, store.must_list = found, listed.resource_version, False
+        for event, before in _differences(known, found):
+            self._tell(store.resource, event, before)
+        async with self._listed:
+            self._listed.notify_all()
+
+    async def _watch(self, store: _Store) -> bool:
+        """Take over changes until the stream ends, and return whether there were any."""
+        has_any = False
+        began = asyncio.get_running_loop().time()
+        async for event in self._cluster.watch(store.resource, resource_version=store.version):
+            has_any, store.failures = True, 0
+            self._take(store, event)
+        if asyncio.get_running_loop().time() - began > _FIRST_PAUSE_SECONDS:
+            store.failures = 0
+        return has_any
+
+    def _take(self, store: _Store, event: WatchEvent) -> None:
+        item = kept(store.resource, event.object)
+        store.version = item["metadata"]["resourceVersion"]
+        if event.type == "BOOKMARK":
+            return
+        before = store.items.get(_key(item))
+        if event.type == "DELETED":
+            store.items.pop(_key(item), None)
+        else:
+            store.items[_key(item)] = item
+        self._tell(store.resource, event, before)
+
+    def _clear(self, store: _Store) -> None:
+        """Forget all objects: without its definition, the resource has none."""
+        known = store.items
+        store.items, store.version, store.must_list = {}, "", True
+        for event, before in _differences(known, {}):
+            self._tell(store.resource, event, before)
+
+    def _tell(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
+        for subscriber in self._subscribers:
+            try:
+                subscriber(resource, event, before)
+            except Exception:
+                # One subscriber's fault must not stop the copy that all others read.
+                log.exception("a subscriber failed on %s %s", resource.plural, _key(event.object))
+
+    async def _pause(self, store: _Store, failure: GrowthError | None = None) -> None:
+        """Wait, longer after each failure in a row, and not the same time in each replica."""
+        limit = _LONGEST_PAUSE_SECONDS if failure or store.version else _LONGEST_UNDEFINED_SECONDS
+        longest = min(_FIRST_PAUSE_SECONDS * 2**store.failures, limit)
+        store.failures += 1
+        seconds = longest * random.uniform(0.5, 1)  # noqa: S311 - it spreads load, it guards nothing
+        asked = failure.retry_after_seconds if isinstance(failure, Unreachable) else None
+        await self._sleep(max(seconds, asked or 0))
+
+
+def _differences(known: dict[Key, Object], found: dict[Key, Object]) -> list[tuple[WatchEvent, Object | None]]:
+    """Return the events that lead from what was known to what a list found, each with the object before."""
+    events: list[tuple[WatchEvent, Object | None]] = []
+    for key, before in known.items():
+        now = found.get(key)
+        if now is None or now["metadata"]["uid"] != before["metadata"]["uid"]:
+            events.append((WatchEvent("DELETED", before), before))
+    for key, now in found.items():
+        before = known.get(key)
+        if before is None or now["metadata"]["uid"] != before["metadata"]["uid"]:
+            events.append((WatchEvent("ADDED", now), None))
+        elif now["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]:
+            events.append((WatchEvent("MODIFIED", now), before))
+    return events
+
+
+def _key(item: Object) -> Key:
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]

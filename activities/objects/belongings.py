@@ -1,0 +1,102 @@
+"""What belongs to a request or a removal besides its Node: the pool, the class and the server."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from activities.kube.lookup import find_object
+from activities.objects.definitions import class_resource
+from activities.ports.cluster import NODE_POOLS, Object
+from activities.ports.errors import GrowthError, NotFound, Unreadable
+from activities.ports.ports import Ports
+from activities.ports.provider import Server
+from api.reading import UnreadableError, read
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.lifecycle.seen import RemovalTimings, RequestTimings, ServerSeen
+
+log = logging.getLogger(__name__)
+
+
+async def read_pool(ports: Ports, name: str) -> NodePool:
+    """Return the pool, read live.
+
+    Raises:
+        NotFound: it does not exist.
+        Unreadable: names the field.
+    """
+    found = await ports.cluster.get(NODE_POOLS, name)
+    try:
+        return read(NodePool, found)
+    except UnreadableError as error:
+        raise Unreadable(str(error)) from error
+
+
+async def find_pool(ports: Ports, name: str) -> NodePool | None:
+    """Return the pool, or None if it is gone or cannot be read: a life in course goes on with the defaults."""
+    try:
+        return await read_pool(ports, name)
+    except NotFound:
+        return None
+    except Unreadable as error:
+        log.warning("%s; defaults are used", error)
+        return None
+
+
+async def find_class(ports: Ports, ref: ClassRef) -> Object | None:
+    """Return the node class, read live, or None if it is gone."""
+    return await find_object(ports.cluster, class_resource(ref.kind), ref.name)
+
+
+def request_timings(pool: NodePool | None) -> RequestTimings:
+    """Return the pool's durations for a request, or the defaults."""
+    if pool is None:
+        return RequestTimings()
+    wish = pool.spec.scale_up
+    return RequestTimings(
+        provisioning_timeout=wish.provisioning_timeout,
+        join_timeout=wish.join_timeout,
+        unavailable_ttl=wish.unavailable_ttl,
+        failed_ttl=wish.failed_ttl,
+        record_ttl=wish.record_ttl,
+    )
+
+
+def removal_timings(pool: NodePool | None) -> RemovalTimings:
+    """Return the pool's durations for a removal, or the defaults."""
+    if pool is None:
+        return RemovalTimings()
+    wish = pool.spec.scale_down
+    return RemovalTimings(
+        soft_grace=wish.soft_grace,
+        hard_grace=wish.hard_grace,
+        max_attempts=wish.removal.max_attempts,
+        retry=wish.removal.retry,
+        parked_retry=wish.removal.parked_retry,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLook:
+    """A server as it was seen."""
+
+    seen: ServerSeen
+    is_progressing: bool = False
+    problem: str = ""
+
+
+async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[Server], bool]) -> ServerLook:
+    """Return what the provider of this class says of the server; without an answer, unknown."""
+    provider = ports.providers.get(ref.kind)
+    if provider is None:
+        log.warning("no provider for %s: server %s is not looked at", ref.kind, name)
+        return ServerLook(ServerSeen.UNKNOWN)
+    try:
+        server = await provider.get(name, ref.name)
+    except NotFound:
+        return ServerLook(ServerSeen.ABSENT)
+    except GrowthError as error:
+        log.warning("the provider gives no answer about server %s: %s", name, error)
+        return ServerLook(ServerSeen.UNKNOWN)
+    if not is_ours(server):
+        return ServerLook(ServerSeen.FOREIGN)
+    return ServerLook(ServerSeen(server.state.value), server.is_progressing, server.problem)

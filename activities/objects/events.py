@@ -1,0 +1,184 @@
+"""Kubernetes Events on the objects that people look at: seldom enough to be read, never in the way.
+
+One per (object, reason) per five minutes; a round tells at most fifty and sums the rest up on a
+pool. Telling never fails the work it tells of. Source: design §4; Kubernetes API reference,
+events.k8s.io/v1.
+"""
+
+import asyncio
+import logging
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Final
+
+from activities.ports.cluster import (
+    DAEMON_SETS,
+    EVENTS,
+    NAMESPACES,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+    Object,
+)
+from activities.ports.errors import AlreadyExists, GrowthError
+from activities.ports.ports import Ports
+from api.keys import API_VERSION
+from api.v1alpha1.node_pool import NodePool
+from planner.model.plan import PlannedEvent
+
+CONTROLLER: Final = "growth.dev/growth"
+QUIET_FOR: Final = timedelta(minutes=5)
+"""An event that comes again within this says nothing new."""
+ROUND_BUDGET: Final = 50
+"""An event is a write to etcd: a burst of pods must not become a burst of writes."""
+SUMMED: Final = "MoreEvents"
+"""Reason of the event that sums up what went beyond a round's budget."""
+_REMEMBERED: Final = 10_000
+"""(object, reason) pairs kept at most, each for `QUIET_FOR`; beyond that, at worst one event is told twice."""
+_AT_ONCE: Final = 8
+"""Concurrent calls: a full budget shall not delay a round by fifty round trips."""
+_NOTE_BYTES: Final = 1024
+_NAME_CHARACTERS: Final = 230
+"""An Event's name has at most 253, a dot and the hash included."""
+NAMESPACE_OF_CLUSTER_SCOPED: Final = "default"
+"""The API server refuses any other for an object without a namespace."""
+
+_API_VERSIONS: Final = {
+    resource.kind: resource.api_version
+    for resource in (PODS, NODES, NAMESPACES, DAEMON_SETS, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+}
+_ACTIONS: Final = {
+    PODS.kind: "Place",
+    NODES.kind: "Remove",
+    NODE_REQUESTS.kind: "Provision",
+    NODE_REMOVAL_REQUESTS.kind: "Remove",
+}
+"""What is being done with an object of the kind; the default is Plan."""
+
+log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """Tells events, each seldom."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._told: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+
+    async def tell(self, event: PlannedEvent, *, always: bool = False) -> None:
+        """Write the event, unless the same one was told lately. Never raises: a failure is logged.
+
+        Args:
+            event: what to tell.
+            always: it answers a person, who may say another thing within minutes and waits for that answer too.
+        """
+        if always or self._is_news(event):
+            await self._write(event)
+
+    async def tell_round(self, events: Sequence[PlannedEvent], pools: Sequence[NodePool]) -> None:
+        """Write what is news among `events`, at most `ROUND_BUDGET`; the rest as one event on a pool.
+
+        What was only summed up is told in a later round if it still holds. Never raises.
+        """
+        news: dict[tuple[str, str], PlannedEvent] = {}
+        for event in events:
+            if self._is_news(event):
+                news.setdefault(_key(event), event)
+        chosen = list(news.values())
+        if len(chosen) > ROUND_BUDGET:
+            rest = chosen[ROUND_BUDGET - 1 :]
+            chosen = [*chosen[: ROUND_BUDGET - 1], *_summed(rest, pools)]
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def write(event: PlannedEvent) -> None:
+            async with gate:
+                await self.tell(event)
+
+        await asyncio.gather(*(write(event) for event in chosen))
+
+    def _is_news(self, event: PlannedEvent) -> bool:
+        told_at = self._told.get(_key(event))
+        return told_at is None or self._ports.now() - told_at >= QUIET_FOR
+
+    async def _write(self, event: PlannedEvent) -> None:
+        key = _key(event)
+        now = self._ports.now()
+        # Remembered before the call, or a concurrent telling would not see this one.
+        self._told[key] = now
+        self._told.move_to_end(key)
+        while len(self._told) > _REMEMBERED or now - next(iter(self._told.values())) >= QUIET_FOR:
+            self._told.popitem(last=False)
+        body = _body(event, now, self._ports.cluster_name)
+        try:
+            await self._ports.cluster.create(EVENTS, body, namespace=body["metadata"]["namespace"])
+        except AlreadyExists:
+            log.debug("event %s on %s %s exists already", event.reason, event.kind, event.name)
+        except GrowthError as error:
+            self._told.pop(key, None)
+            log.warning("event %s on %s %s was not written: %s", event.reason, event.kind, event.name, error)
+        except Exception:
+            self._told.pop(key, None)
+            log.exception("event %s on %s %s was not written", event.reason, event.kind, event.name)
+
+
+def _key(event: PlannedEvent) -> tuple[str, str]:
+    return event.uid or f"{event.kind}/{event.namespace or ''}/{event.name}", event.reason
+
+
+def _body(event: PlannedEvent, now: datetime, cluster_name: str) -> Object:
+    namespace = event.namespace or NAMESPACE_OF_CLUSTER_SCOPED
+    regarding = {
+        "apiVersion": _API_VERSIONS.get(event.kind, API_VERSION),
+        "kind": event.kind,
+        "name": event.name,
+        "namespace": event.namespace,
+        "uid": event.uid,
+    }
+    digest = sha256(f"{_key(event)} {now.isoformat()}".encode()).hexdigest()[:16]
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.kind,
+        "metadata": {"name": f"{event.name[:_NAME_CHARACTERS].rstrip('.-')}.{digest}", "namespace": namespace},
+        "eventTime": now.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "reportingController": CONTROLLER,
+        "reportingInstance": f"growth-{cluster_name}"[:128],
+        "action": _ACTIONS.get(event.kind, "Plan"),
+        "reason": event.reason[:128],
+        "type": "Warning" if event.warning else "Normal",
+        "regarding": {key: value for key, value in regarding.items() if value},
+        "note": _shortened(event.message),
+    }
+
+
+def _shortened(text: str) -> str:
+    # The API server counts bytes, not characters.
+    raw = text.encode()
+    if len(raw) <= _NOTE_BYTES:
+        return text
+    return raw[: _NOTE_BYTES - 3].decode(errors="ignore") + "..."
+
+
+def _summed(rest: Sequence[PlannedEvent], pools: Sequence[NodePool]) -> list[PlannedEvent]:
+    counts = Counter((event.reason, event.kind) for event in rest)
+    parts = ", ".join(f"{count} x {reason} on {kind}" for (reason, kind), count in counts.most_common(10))
+    message = f"{len(rest)} more events in this round: {parts}"
+    if not pools:
+        log.warning("%s", message)
+        return []
+    # Most of a burst is about pods that select no pool, and those belong to this one.
+    pool = next((pool for pool in pools if pool.takes_unselected_pods), pools[0])
+    return [
+        PlannedEvent(
+            kind=NODE_POOLS.kind,
+            name=pool.metadata.name,
+            namespace=None,
+            uid=pool.metadata.uid,
+            reason=SUMMED,
+            message=message,
+            warning=any(event.warning for event in rest),
+        )
+    ]

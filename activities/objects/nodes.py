@@ -1,0 +1,154 @@
+"""Nodes as lifecycles see and change them: whose they are, their taints and labels.
+
+Taints are one atomic list with several owners, so a change replaces the list as it was read, on
+condition of the Node's resourceVersion. Source: design §3, Keys.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from activities.kube.json_patch import escape, guarded, set_field
+from activities.kube.lookup import find_object
+from activities.ports.cluster import NODES, Cluster, Object, PatchOp
+from api.keys import (
+    ANNOTATION_DO_NOT_REMOVE,
+    LABEL_REQUEST,
+    LABEL_REQUEST_UID,
+    TAINT_RESERVED,
+    TAINT_SCALE_DOWN,
+    TAINT_UNINITIALIZED,
+    TAINT_UNREGISTERED,
+)
+from planner.lifecycle.seen import NodeSeen
+
+Taint = dict[str, str]
+"""key, value, effect, as in the API."""
+
+UNREGISTERED: Final[Taint] = {"key": TAINT_UNREGISTERED, "effect": "NoSchedule"}
+"""What a machine starts with."""
+
+
+def reserved(request: str) -> Taint:
+    """Return the taint of a request's reservation."""
+    return {"key": TAINT_RESERVED, "value": request, "effect": "NoSchedule"}
+
+
+def scale_down(unix_seconds: int) -> Taint:
+    """Return the taint of a cool-off that began then."""
+    return {"key": TAINT_SCALE_DOWN, "value": str(unix_seconds), "effect": "NoSchedule"}
+
+
+def taints_of(node: Object) -> list[Taint]:
+    """Return the Node's taints."""
+    return list(node.get("spec", {}).get("taints") or ())
+
+
+def has_taint(node: Object, key: str, value: str | None = None) -> bool:
+    """Return whether the Node carries a taint of this key, and of this value if one is given."""
+    return any(taint["key"] == key and (value is None or taint.get("value", "") == value) for taint in taints_of(node))
+
+
+def is_ready(node: Object) -> bool:
+    """Return whether the Node's condition Ready is True."""
+    conditions = node.get("status", {}).get("conditions") or ()
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+
+
+def see_node(node: Object, request: str) -> NodeSeen:
+    """Return what the step functions need of a Node of the machine named `request`."""
+    metadata = node["metadata"]
+    return NodeSeen(
+        name=metadata["name"],
+        # Its controller's own taint keeps all pods off until it has looked at the machine.
+        ready=is_ready(node) and not has_taint(node, TAINT_UNINITIALIZED),
+        unregistered=has_taint(node, TAINT_UNREGISTERED),
+        reserved=has_taint(node, TAINT_RESERVED, request),
+        scale_down=has_taint(node, TAINT_SCALE_DOWN),
+        keep=bool((metadata.get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE)),
+    )
+
+
+async def find_node(cluster: Cluster, name: str, *, request_uid: str | None, provider_id: str | None) -> Object | None:
+    """Return the machine's Node, or None if there is none or the one of that name is another machine's.
+
+    Args:
+        cluster: where to look.
+        name: the Node's name.
+        request_uid: uid of the request that made the machine, if known.
+        provider_id: the machine, as its provider names it, if known.
+    """
+    node = await get_node(cluster, name)
+    return node if node is not None and is_of(node, request_uid=request_uid, provider_id=provider_id) else None
+
+
+async def get_node(cluster: Cluster, name: str) -> Object | None:
+    """Return the Node of this name, whose ever it is, or None if there is none."""
+    return await find_object(cluster, NODES, name)
+
+
+def is_of(node: Object, *, request_uid: str | None, provider_id: str | None) -> bool:
+    """Return whether nothing on the Node says that it is another machine's than the one with these marks."""
+    labelled = (node["metadata"].get("labels") or {}).get(LABEL_REQUEST_UID)
+    named = node.get("spec", {}).get("providerID")
+    return not (labelled and request_uid and labelled != request_uid) and not (
+        named and provider_id and named != provider_id
+    )
+
+
+def request_of(node: Object) -> str:
+    """Return the name of the request that made the machine, as the Node tells it; empty if Growth did not make it."""
+    metadata = node["metadata"]
+    labelled = (metadata.get("labels") or {}).get(LABEL_REQUEST)
+    if labelled:
+        return str(labelled)
+    # One that is not registered yet may come without labels; it bears the name of its request.
+    return str(metadata["name"]) if has_taint(node, TAINT_UNREGISTERED) else ""
+
+
+async def change_node(
+    cluster: Cluster,
+    node: Object,
+    *,
+    taints: Sequence[Taint] | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> Object:
+    """Give the Node exactly `taints`, and labels and annotations besides its others, and return it.
+
+    What is None stays as it is; without any change nothing is written.
+
+    Raises:
+        Conflict: it has changed since it was read; nothing was written.
+        NotFound: it does not exist any more.
+    """
+    operations: list[PatchOp] = []
+    if taints is not None and list(taints) != taints_of(node):
+        operations += set_field(node, ("spec", "taints"), list(taints) or None)
+    operations += _added(node, "labels", labels or {})
+    operations += _added(node, "annotations", annotations or {})
+    if not operations:
+        return node
+    return await cluster.patch(NODES, node["metadata"]["name"], guarded(node, operations))
+
+
+def _added(node: Object, field: str, wanted: Mapping[str, str]) -> list[PatchOp]:
+    present = node["metadata"].get(field) or {}
+    missing = {key: value for key, value in wanted.items() if present.get(key) != value}
+    if missing and not present:
+        return [{"op": "add", "path": f"/metadata/{field}", "value": missing}]
+    return [{"op": "add", "path": f"/metadata/{field}/{escape(key)}", "value": value} for key, value in missing.items()]
+
+
+async def lift_taint(cluster: Cluster, node: Object, key: str, value: str | None = None) -> Object:
+    """Take the taint of this key, and of this value if one is given, off the Node, and return it.
+
+    Raises:
+        Conflict: it has changed since it was read; nothing was written.
+        NotFound: it does not exist any more.
+    """
+    kept = [
+        taint
+        for taint in taints_of(node)
+        if taint["key"] != key or (value is not None and taint.get("value", "") != value)
+    ]
+    return await change_node(cluster, node, taints=kept)

@@ -1,0 +1,183 @@
+"""Pods as lifecycles see and change them: who is on a node, who is awaited, who may land on a reserved one.
+
+Read as plain JSON: a pod that the planner cannot read still counts on the node it runs on.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from activities.kube.json_patch import guarded, set_field
+from activities.kube.lookup import find_object
+from activities.ports.cluster import PODS, Cluster, Object
+from activities.ports.errors import Conflict, NotFound, Rejected, Unreachable
+from activities.ports.ports import Reader
+from api.keys import TAINT_RESERVED
+from api.v1alpha1.node_request import Seat
+
+_AT_ONCE: Final = 8
+"""Concurrent calls for the pods of one machine."""
+_TRIES: Final = 4
+"""The scheduler writes to a pending pod each time it is looked at."""
+_MIRROR: Final = "kubernetes.io/config.mirror"
+
+
+def is_finished(pod: Object) -> bool:
+    """Return whether it has run to its end and takes no room."""
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+
+
+def is_occupant(pod: Object) -> bool:
+    """Return whether it keeps a node from being empty: a terminating pod does.
+
+    DaemonSet pods, mirror pods and finished ones do not. Source: design §5, Removal.
+    """
+    metadata = pod["metadata"]
+    owners = metadata.get("ownerReferences") or ()
+    is_daemon = any(owner.get("controller") and owner["kind"] == "DaemonSet" for owner in owners)
+    is_mirror = _MIRROR in (metadata.get("annotations") or {})
+    return not (is_daemon or is_mirror or is_finished(pod))
+
+
+async def pods_on(cluster: Cluster, node: str) -> list[Object]:
+    """Return the pods on the node that count, listed live by nodeName."""
+    pods = await cluster.list(PODS, fields=f"spec.nodeName={node}")
+    return [pod for pod in pods.items if is_occupant(pod)]
+
+
+async def occupants_of(cluster: Cluster, node: str) -> list[str]:
+    """Return the pods on the node that count, listed live by nodeName, as namespace/name."""
+    return [key_of(pod) for pod in await pods_on(cluster, node)]
+
+
+async def awaited_on(cluster: Cluster, node: str) -> list[str]:
+    """Return the pods that the scheduler keeps the node for and that are bound nowhere yet, listed live.
+
+    Whatever state the node is in: while the scheduler binds its volumes, a pod comes even to a node that has closed.
+    """
+    pods = await cluster.list(PODS, fields=f"status.nominatedNodeName={node}")
+    return [key_of(pod) for pod in pods.items if is_occupant(pod) and _is_waiting(pod)]
+
+
+def key_of(pod: Object) -> str:
+    """Return namespace/name."""
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def tolerates(pod: Object, request: str) -> bool:
+    """Return whether the pod may land on a node reserved for the request."""
+    return any(_matches(toleration, request) for toleration in pod["spec"].get("tolerations") or ())
+
+
+def _matches(toleration: dict[str, Any], request: str) -> bool:
+    if toleration.get("effect") not in (None, "", "NoSchedule"):
+        return False
+    if toleration.get("operator") == "Exists":
+        return toleration.get("key") in (None, "", TAINT_RESERVED)
+    return toleration.get("key") == TAINT_RESERVED and toleration.get("value") == request
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """The pods that a machine is kept for."""
+
+    awaited: int
+    """Seats whose pod is not bound: it waits, or is gone and not yet replaced or dropped by a round."""
+    untolerated: tuple[Object, ...]
+    """Waiting pods that do not tolerate the reservation."""
+
+
+async def see_seats(cluster: Cluster, reader: Reader, seats: Sequence[Seat], request: str) -> Seated:
+    """Return how the pods of a reservation stand.
+
+    With many seats, a call for each at each look would be most of what the API server has to do in a burst. So those
+    that are bound to the machine, which has the request's name, come in one live list; and of the others, what the
+    cache knows to wait and to be let in counts as that: it may have gone or be bound elsewhere by now, which the next
+    look finds. The rest is read live, one by one.
+    """
+    waiting = 0
+    if len(seats) > 1:
+        there = {pod["metadata"]["uid"] for pod in (await cluster.list(PODS, fields=f"spec.nodeName={request}")).items}
+        awaited = await _known_to_wait(reader, seats, request)
+        waiting = sum(seat.uid in awaited and seat.uid not in there for seat in seats)
+        seats = [seat for seat in seats if seat.uid not in there and seat.uid not in awaited]
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def pod_of(seat: Seat) -> Object | None:
+        async with gate:
+            pod = await find_object(cluster, PODS, seat.name, namespace=seat.namespace)
+        return pod if pod is not None and pod["metadata"]["uid"] == seat.uid else None
+
+    pods = await asyncio.gather(*(pod_of(seat) for seat in seats))
+    return Seated(
+        awaited=waiting + sum(1 for pod in pods if pod is None or not _is_served(pod)),
+        untolerated=tuple(pod for pod in pods if pod is not None and _is_waiting(pod) and not tolerates(pod, request)),
+    )
+
+
+async def _known_to_wait(reader: Reader, seats: Sequence[Seat], request: str) -> set[str]:
+    """Return the uids of planned pods that wait and may land on the reserved node, as far as the cache knows."""
+    try:
+        pods = (await reader.list(PODS)).items
+    except Unreachable:
+        return set()
+    # Among thousands of pods few are its own, and only those are looked at closely.
+    planned = {seat.uid for seat in seats}
+    own = [pod for pod in pods if pod["metadata"]["uid"] in planned]
+    return {pod["metadata"]["uid"] for pod in own if _is_waiting(pod) and tolerates(pod, request)}
+
+
+def _is_served(pod: Object) -> bool:
+    return bool(pod["spec"].get("nodeName")) or is_finished(pod)
+
+
+def _is_waiting(pod: Object) -> bool:
+    return not _is_served(pod) and "deletionTimestamp" not in pod["metadata"]
+
+
+async def tolerate(cluster: Cluster, pods: Sequence[Object], request: str) -> str:
+    """Let the pods onto the node reserved for the request, and return why one could not be; empty when all could.
+
+    Tolerations are only added, which the API server allows on an existing pod. A pod that is gone
+    or was bound meanwhile is passed over.
+
+    Raises:
+        Conflict: a pod kept changing.
+    """
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(pod: Object) -> str:
+        async with gate:
+            try:
+                await _tolerate(cluster, pod, request)
+            except Rejected as error:
+                return str(error)
+        return ""
+
+    refusals = await asyncio.gather(*(one(pod) for pod in pods))
+    return next((refusal for refusal in refusals if refusal), "")
+
+
+async def _tolerate(cluster: Cluster, pod: Object, request: str) -> None:
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+    toleration = {"key": TAINT_RESERVED, "operator": "Equal", "value": request, "effect": "NoSchedule"}
+    tries = 0
+    while _is_waiting(pod) and not tolerates(pod, request):
+        tries += 1
+        wanted = [*(pod["spec"].get("tolerations") or ()), toleration]
+        try:
+            await cluster.patch(
+                PODS, name, guarded(pod, set_field(pod, ("spec", "tolerations"), wanted)), namespace=namespace
+            )
+        except NotFound:
+            return
+        except Conflict:
+            if tries >= _TRIES:
+                raise
+            live = await find_object(cluster, PODS, name, namespace=namespace)
+            if live is None or live["metadata"]["uid"] != pod["metadata"]["uid"]:
+                return
+            pod = live
+        else:
+            return

@@ -1,0 +1,225 @@
+"""Requests and removals as records: read with their identity, written only as they were read, let go at their end.
+
+A status is replaced as a whole, on condition of the resourceVersion it was made from, so nobody's
+change is lost and no two writers can both believe that theirs was first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from activities.kube.json_patch import guarded, set_field
+from activities.kube.lookup import find_object
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Cluster, Object, Resource
+from activities.ports.errors import NotFound, Unreadable
+from api.conditions import Condition, set_condition
+from api.keys import FINALIZER
+from api.reading import UnreadableError, read
+from api.v1alpha1.lifecycle import add_event
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import NodeRequest
+from planner.lifecycle.step import Act
+
+Kind = TypeVar("Kind", NodeRequest, NodeRemovalRequest)
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Generic[Kind]):
+    """A request or removal as it was read."""
+
+    resource: Resource
+    object: Object
+    model: Kind
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.model.metadata.name
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+        return self.model.metadata.uid
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether it has a deletionTimestamp."""
+        return self.model.metadata.deletion_timestamp is not None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether our finalizer holds it."""
+        return FINALIZER in self.model.metadata.finalizers
+
+
+async def read_request(cluster: Cluster, name: str, uid: str) -> Record[NodeRequest] | None:
+    """Return the NodeRequest with this uid, or None when its life is over.
+
+    Raises:
+        Unreadable: a person broke it.
+    """
+    return await _read(cluster, NODE_REQUESTS, NodeRequest, name, uid)
+
+
+async def read_removal(cluster: Cluster, name: str, uid: str) -> Record[NodeRemovalRequest] | None:
+    """Return the NodeRemovalRequest with this uid, or None when its life is over.
+
+    Raises:
+        Unreadable: a person broke it.
+    """
+    return await _read(cluster, NODE_REMOVAL_REQUESTS, NodeRemovalRequest, name, uid)
+
+
+async def _read(cluster: Cluster, resource: Resource, kind: type[Kind], name: str, uid: str) -> Record[Kind] | None:
+    found = await find_object(cluster, resource, name)
+    if found is None:
+        return None
+    metadata = found["metadata"]
+    if metadata["uid"] != uid:
+        return None
+    if "deletionTimestamp" in metadata and FINALIZER not in metadata.get("finalizers", ()):
+        # Only someone else's finalizer still holds it, such as foreground deletion's.
+        return None
+    return as_record(resource, kind, found)
+
+
+def as_record(resource: Resource, kind: type[Kind], found: Object) -> Record[Kind]:
+    """Return the object as a record.
+
+    Raises:
+        Unreadable: names the field.
+    """
+    try:
+        return Record(resource, found, read(kind, found))
+    except UnreadableError as error:
+        raise Unreadable(str(error)) from error
+
+
+async def write_status(
+    cluster: Cluster,
+    record: Record[Kind],
+    *,
+    now: datetime,
+    event: str | None,
+    because: str,
+    **changes: Any,
+) -> Record[Kind]:
+    """Write `changes` to the status together with one more event in its list, and return the record as it is now.
+
+    Args:
+        cluster: where the object lives.
+        record: the object as it was read.
+        now: the time of the event.
+        event: name of the event, one CamelCase word; None for what is only repeated, which adds none.
+        because: why, a sentence.
+        changes: new values of status fields.
+
+    Raises:
+        Conflict: the object has changed since it was read; nothing was written.
+        NotFound: it does not exist any more.
+    """
+    before = record.model.status
+    events = before.events if event is None else add_event(before.events, event, because, now)
+    status = before.model_copy(update={**changes, "events": events})
+    operations = guarded(record.object, [{"op": "add", "path": "/status", "value": status.to_json()}])
+    written = await cluster.patch(record.resource, record.name, operations, subresource="status")
+    return as_record(record.resource, type(record.model), written)
+
+
+async def write_step(
+    cluster: Cluster, record: Record[Kind], act: Act, *, now: datetime, **changes: Any
+) -> Record[Kind]:
+    """Write that the step `act` was taken: its reason and message as event and as where the object stands.
+
+    Raises:
+        Conflict: the object has changed since it was read; nothing was written.
+        NotFound: it does not exist any more.
+    """
+    told = {"reason": act.reason, "message": act.message}
+    return await write_status(cluster, record, now=now, event=act.reason, because=act.message, **told, **changes)
+
+
+def conditions_with(
+    record: Record[Kind], type_: str, *, status: bool | None, reason: str, message: str, now: datetime
+) -> Sequence[Condition]:
+    """Return the record's conditions with this one set."""
+    metadata = record.model.metadata
+    return set_condition(
+        record.model.status.conditions,
+        type_,
+        status=status,
+        reason=reason[:64],
+        message=message,
+        now=now,
+        generation=metadata.generation,
+    )
+
+
+async def still_as_read(cluster: Cluster, record: Record[Kind]) -> bool:
+    """Return whether the object has not changed since it was read.
+
+    Asked after a Node was read and before that Node is changed: an activity that was given up and
+    still runs somewhere is then stopped either here or by the Node's resourceVersion, because the
+    lifecycle writes its object before it undoes anything on the Node.
+    """
+    try:
+        live = await cluster.get(record.resource, record.name)
+    except NotFound:
+        return False
+    return live["metadata"]["resourceVersion"] == record.object["metadata"]["resourceVersion"]
+
+
+async def hold(cluster: Cluster, record: Record[Kind]) -> Record[Kind]:
+    """Return the record with our finalizer on it: one made by hand has none, and could vanish under its server.
+
+    Raises:
+        Conflict: the object has changed since it was read.
+        NotFound: it does not exist any more.
+    """
+    if record.is_held:
+        return record
+    finalizers = [*record.model.metadata.finalizers, FINALIZER]
+    operations = guarded(record.object, set_field(record.object, ("metadata", "finalizers"), finalizers))
+    held = await cluster.patch(record.resource, record.name, operations)
+    return as_record(record.resource, type(record.model), held)
+
+
+async def drop_finalizer(cluster: Cluster, resource: Resource, read_object: Object) -> None:
+    """Take our finalizer off; an object that is gone is success.
+
+    Raises:
+        Conflict: the object has changed since it was read.
+    """
+    metadata = read_object["metadata"]
+    if FINALIZER not in metadata.get("finalizers", ()):
+        return
+    others = [finalizer for finalizer in metadata["finalizers"] if finalizer != FINALIZER]
+    operations = guarded(read_object, set_field(read_object, ("metadata", "finalizers"), others or None))
+    try:
+        await cluster.patch(resource, metadata["name"], operations)
+    except NotFound:
+        return
+
+
+async def let_go(cluster: Cluster, record: Record[Kind]) -> None:
+    """End the object: delete it as it was read, then drop our finalizer.
+
+    Killed in between, it is an object being deleted, whose next step is this one again.
+
+    Raises:
+        Conflict: the object has changed since it was read.
+    """
+    metadata = record.object["metadata"]
+    marked = record.object
+    if not record.is_deleting:
+        try:
+            await cluster.delete(
+                record.resource, record.name, uid=record.uid, resource_version=metadata["resourceVersion"]
+            )
+            marked = await cluster.get(record.resource, record.name)
+        except NotFound:
+            return
+        if marked["metadata"]["uid"] != record.uid:
+            return
+    await drop_finalizer(cluster, record.resource, marked)

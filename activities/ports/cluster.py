@@ -1,0 +1,166 @@
+"""The port to a Kubernetes API server: the few verbs Growth uses, on objects as plain JSON.
+
+`activities.kube.client` speaks to a real API server, `simulator.apiserver.cluster` keeps one in memory; one
+conformance suite runs against both. Objects are dicts in the shape of the API; `planner` parses
+what it needs of them into its own frozen types.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from api.keys import GROUP, VERSION
+
+Object = dict[str, Any]
+"""An API object as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Where objects of a kind live."""
+
+    group: str
+    """Empty for the core group."""
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion of its objects."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+PODS: Final = Resource("", "v1", "Pod", "pods", namespaced=True)
+NODES: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
+NAMESPACES: Final = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+PERSISTENT_VOLUMES: Final = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
+PERSISTENT_VOLUME_CLAIMS: Final = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True)
+CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
+DAEMON_SETS: Final = Resource("apps", "v1", "DaemonSet", "daemonsets", namespaced=True)
+STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+CSI_NODES: Final = Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False)
+LEASES: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
+EVENTS: Final = Resource("events.k8s.io", "v1", "Event", "events", namespaced=True)
+CRDS: Final = Resource(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
+)
+NODE_POOLS: Final = Resource(GROUP, VERSION, "NodePool", "nodepools", namespaced=False)
+SECRETS: Final = Resource("", "v1", "Secret", "secrets", namespaced=True)
+HETZNER_NODE_CLASSES: Final = Resource(GROUP, VERSION, "HetznerNodeClass", "hetznernodeclasses", namespaced=False)
+KWOK_NODE_CLASSES: Final = Resource(GROUP, VERSION, "KwokNodeClass", "kwoknodeclasses", namespaced=False)
+NODE_CLASSES: Final = (KWOK_NODE_CLASSES, HETZNER_NODE_CLASSES)
+"""Every kind of node class there is, in the order in which people are told of them."""
+NODE_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRequest", "noderequests", namespaced=False)
+NODE_REMOVAL_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRemovalRequest", "noderemovalrequests", namespaced=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectList:
+    """A consistent list and the version from which a watch goes on."""
+
+    items: list[Object]
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """One change. A BOOKMARK carries only metadata.resourceVersion."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+    object: Object
+
+
+PatchOp = dict[str, Any]
+"""One operation of a JSON patch (RFC 6902): op, path, value."""
+
+
+class Cluster(Protocol):
+    """The verbs. Every call may also raise `Unreachable`, and `Rejected` when forbidden."""
+
+    async def list(
+        self, resource: Resource, *, namespace: str | None = None, labels: str = "", fields: str = ""
+    ) -> ObjectList:
+        """Return all objects, of one namespace if given, that both selectors accept.
+
+        Items carry kind and apiVersion. `labels` is a label selector, `fields` a field selector
+        (`spec.nodeName=`, `metadata.name=` and `status.phase!=` are enough).
+
+        Raises:
+            NotFound: the resource does not exist (its CRD is gone).
+        """
+        ...
+
+    def watch(self, resource: Resource, *, resource_version: str, labels: str = "") -> AsyncIterator[WatchEvent]:
+        """Yield changes after `resource_version` until the server ends the stream.
+
+        Raises:
+            Expired: the version is too old: list again.
+        """
+        ...
+
+    async def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Object:
+        """Return the object, read live.
+
+        Raises:
+            NotFound: it does not exist.
+        """
+        ...
+
+    async def create(self, resource: Resource, body: Object, *, namespace: str | None = None) -> Object:
+        """Create the object and return it as stored; a status in `body` of a kind with a status subresource is dropped.
+
+        Raises:
+            AlreadyExists: an object of that name exists.
+            Rejected: the API server refuses it; the message is the server's.
+        """
+        ...
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        operations: Sequence[PatchOp],
+        *,
+        namespace: str | None = None,
+        subresource: Literal["status"] | None = None,
+    ) -> Object:
+        """Apply a JSON patch as a whole and return the object.
+
+        A `test` that does not hold (on /metadata/resourceVersion, /metadata/uid or any other path)
+        means that nothing was changed.
+
+        Raises:
+            NotFound: it does not exist.
+            Conflict: a `test` failed or the object changed meanwhile.
+            Rejected: the result is invalid.
+        """
+        ...
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+    ) -> None:
+        """Delete the object, or mark it when finalizers hold it.
+
+        Raises:
+            NotFound: it does not exist.
+            Conflict: uid or resource_version differ.
+        """
+        ...
+
+    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Ask for the end of a pod by the eviction API, which deletes it with its own grace if its budgets allow that.
+
+        Raises:
+            NotFound: it does not exist.
+            Conflict: another pod has its name.
+            BudgetExhausted: a PodDisruptionBudget does not let it go now; the message names the budget.
+        """
+        ...

@@ -1,0 +1,64 @@
+"""Everything an activity may reach, handed in from outside: the worker and the simulator fill it differently."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from activities.ports.cluster import Cluster, ObjectList, Resource
+from activities.ports.provider import Provider
+from planner.model.stages import Stage
+from planner.packing.greedy.pack import pack
+from planner.packing.problem import Packer
+
+
+class Reader(Protocol):
+    """Where a round reads pods and nodes from: a watch cache, or a live list."""
+
+    async def list(self, resource: Resource) -> ObjectList:
+        """Return all objects of the resource, and the version they are from."""
+        ...
+
+
+T = TypeVar("T")
+
+
+class Compute(Protocol):
+    """How a long, pure computation is run."""
+
+    async def __call__(self, work: Callable[[], T], /) -> T:
+        """Return what `work` returns."""
+        ...
+
+
+async def in_place(work: Callable[[], T], /) -> T:
+    """Run `work` on the event loop: for the simulator, whose loop knows no other thread."""
+    return work()
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside world."""
+
+    cluster: Cluster
+    reader: Reader
+    providers: Mapping[str, Provider]
+    """By kind of node class."""
+    now: Callable[[], datetime]
+    """The time, UTC: the wall clock, or the simulator's."""
+    cluster_name: str
+    """Tells this cluster's servers, workflows and events from others'."""
+    namespace: str
+    """Where Growth keeps its own objects: the fence's Lease, KWOK's server records."""
+    own_pods: frozenset[str] = frozenset()
+    """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
+    elapsed: Callable[[], float] = time.monotonic
+    """Seconds since some moment, by a clock that nobody sets. It may stand still while the machine sleeps."""
+    compute: Compute = asyncio.to_thread
+    """Off the event loop, so that a big round does not keep other activities from their heartbeats."""
+    tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None
+    """Told how many seconds each stage of a round took."""
+    packer: Packer = pack
+    """Puts pods on machines. It is called where `compute` runs the round, and may take seconds."""

@@ -1,0 +1,159 @@
+"""What an error of Hetzner's API means, in the project's errors: the one place that maps them.
+
+Source: Hetzner Cloud API docs, "Errors"; messages as users of other autoscalers have met them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from activities.ports.errors import (
+    AuthenticationFailed,
+    GrowthError,
+    InsufficientCapacity,
+    InvalidConfiguration,
+    NotFound,
+    ProviderError,
+    QuotaExceeded,
+    RateLimited,
+    UnknownOutcome,
+)
+from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, Locked, NameInUse, Protected, SubnetFull
+
+Verb = Literal["create", "delete", "read", "write"]
+"""What was being done. `write` is every other change of something that exists."""
+
+RATE_LIMITED: Final = frozenset({"rate_limit_exceeded", 429})
+"""Codes of a call that was too many: of the API, and of whatever stands before it."""
+FEW_TOKENS_SECONDS: Final = 5.0
+"""In which a project gets back enough calls to go on with: Hetzner refills one a second."""
+_LONGEST_SAID: Final = 300
+"""Characters of Hetzner's own words: a message is one line of a condition."""
+_UNSUPPORTED_LOCATION: Final = "unsupported location for server type"
+_GROUP_LIMIT: Final = "placement_group_member_limit_reached"
+_GROUP: Final = "placement group"
+
+_CREDENTIALS: Final = "put a valid API token of the project into the Secret that the class names in spec.tokenSecretRef"
+_RIGHTS: Final = (
+    "make a token that may read and write, and put it into the Secret that the class names in spec.tokenSecretRef"
+)
+_QUOTA: Final = "ask Hetzner for a higher limit in its console, or delete what the project does not need"
+_SUBNET: Final = "its subnet has no free address: name a larger one, or another network, in the class's spec.networks"
+_CLASS: Final = "look at what the class names in its spec"
+_GONE: Final = "something that the class names is not in the project any more"
+_DEFECT: Final = "is there a newer version of Growth?"
+_PROTECTED: Final = "a person has protected it: lift the protection in Hetzner's console if it may go"
+
+_TABLE: Final[dict[str, tuple[type[ProviderError], str]]] = {
+    "resource_unavailable": (InsufficientCapacity, ""),
+    "resource_limit_exceeded": (QuotaExceeded, _QUOTA),
+    "ip_not_available": (SubnetFull, _SUBNET),
+    "no_subnet_available": (SubnetFull, _SUBNET),
+    "placement_error": (CannotSpread, ""),
+    _GROUP_LIMIT: (GroupFull, ""),
+    "uniqueness_error": (NameInUse, ""),
+    "locked": (Locked, ""),
+    "resource_locked": (Locked, ""),
+    "conflict": (Locked, ""),
+    "server_error": (UnknownOutcome, ""),
+    "service_error": (UnknownOutcome, ""),
+    "unavailable": (UnknownOutcome, ""),
+    "bad_gateway": (UnknownOutcome, ""),
+    "timeout": (UnknownOutcome, ""),
+    "maintenance": (UnknownOutcome, ""),
+    "forbidden": (AuthenticationFailed, _RIGHTS),
+    "token_readonly": (AuthenticationFailed, _RIGHTS),
+    "unauthorized": (AuthenticationFailed, _CREDENTIALS),
+    "protected": (Protected, _PROTECTED),
+    "invalid_input": (InvalidConfiguration, _CLASS),
+    "networks_overlap": (InvalidConfiguration, "name networks in the class's spec.networks that do not overlap"),
+    "incompatible_network_type": (InvalidConfiguration, "look at the class's spec.firewalls"),
+    "private_net_only_server": (
+        InvalidConfiguration,
+        "a firewall needs a public address: look at the class's spec.firewalls",
+    ),
+    "volume_already_attached": (InvalidConfiguration, _CLASS),
+    "primary_ip_assigned": (InvalidConfiguration, _CLASS),
+    "primary_ip_datacenter_mismatch": (InvalidConfiguration, _CLASS),
+    "primary_ip_version_mismatch": (InvalidConfiguration, _CLASS),
+    "unsupported_error": (InvalidConfiguration, _CLASS),
+    "json_error": (InvalidConfiguration, _DEFECT),
+    "deprecated_api_endpoint": (InvalidConfiguration, _DEFECT),
+    # These pass by themselves, or are of things that Growth never makes: a look shows how things stand.
+    "server_already_attached": (UnknownOutcome, ""),
+    "server_not_stopped": (UnknownOutcome, ""),
+    "no_space_left_in_location": (UnknownOutcome, ""),
+    "resource_in_use": (UnknownOutcome, ""),
+    "robot_unavailable": (UnknownOutcome, ""),
+    "unknown_error": (UnknownOutcome, ""),
+}
+"""Codes whose meaning does not depend on the message, each with what a person can do."""
+
+
+def classify(
+    code: str | int,
+    message: str,
+    *,
+    details: Any = None,
+    verb: Verb,
+    what: str,
+    retry_after_seconds: float = FEW_TOKENS_SECONDS,
+) -> GrowthError:
+    """Return the error that an answer tells of; its text is one sentence for people.
+
+    Args:
+        code: of the API, or the HTTP status where there was no JSON.
+        message: Hetzner's words, without secrets.
+        details: of the API: `fields` or `limits`, without secrets.
+        verb: what was being done.
+        what: the call in words, such as "create server general-x7 (cx22 in fsn1)".
+        retry_after_seconds: how long to wait after a call too many.
+    """
+    told = _told(code, message, details, what)
+    lowered = message.lower()
+    match code:
+        case _ if code in RATE_LIMITED:
+            return RateLimited(told, retry_after_seconds)
+        case "invalid_server_type":
+            return InsufficientCapacity(f"{told}: it is no longer sold", lasts=True)
+        case "invalid_input" if _UNSUPPORTED_LOCATION in lowered:
+            return InsufficientCapacity(told, lasts=True)
+        case "service_error" if _GROUP_LIMIT in lowered:
+            return GroupFull(told)
+        case "not_found" if verb != "create":
+            return NotFound(told)
+        case "not_found" if _GROUP in lowered.replace("_", " "):
+            return GroupFull(f"{told}: it was deleted meanwhile")
+        case "not_found":
+            return InvalidConfiguration(f"{told}: {_GONE}")
+        case _:
+            # What is not known is taken for transient: who gives up too early may leave a server behind.
+            kind, advice = _TABLE.get(str(code), (UnknownOutcome, ""))
+            return kind(f"{told}: {advice}" if advice else told)
+
+
+def of_action(code: str, message: str, *, what: str) -> GrowthError:
+    """Return the error that a failed action tells of: its codes are those of a refused call.
+
+    Args:
+        code: of the action's error.
+        message: of the action's error.
+        what: the action in words, such as "start server general-x7".
+    """
+    return classify(code, message, verb="write", what=what)
+
+
+def _told(code: str | int, message: str, details: Any, what: str) -> str:
+    said = " ".join(message.split())[:_LONGEST_SAID].rstrip(".: ")
+    named = f" of {names}" if (names := _names(details)) else ""
+    shown = f"HTTP status {code}" if isinstance(code, int) else code
+    return f'{what}: Hetzner says "{said}"{named} ({shown})' if said else f"{what}: Hetzner says {shown}{named}"
+
+
+def _names(details: Any) -> str:
+    """Return the names of the fields or limits that the details are about."""
+    if not isinstance(details, Mapping):
+        return ""
+    told = details.get("fields") or details.get("limits")
+    entries = told if isinstance(told, list) else []
+    names = (str(entry["name"]) for entry in entries if isinstance(entry, Mapping) and entry.get("name"))
+    return ", ".join(names)[:_LONGEST_SAID]

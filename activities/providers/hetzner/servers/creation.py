@@ -1,0 +1,195 @@
+"""The create call: what is asked for, and what becomes of each answer.
+
+A server's name is unique in its project, so a call whose answer was lost is repeated safely: the API
+refuses the second one, and the first one's server is found by its name. Source: design §5, Request.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from activities.ports.errors import (
+    AuthenticationFailed,
+    InsufficientCapacity,
+    InvalidConfiguration,
+    ProviderError,
+    QuotaExceeded,
+    UnknownOutcome,
+)
+from activities.ports.provider import ServerOrder
+from activities.providers.hetzner.api.facts import ServerCreation, ServerFacts
+from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, NameInUse, NoGroup, SubnetFull
+from activities.providers.hetzner.classes.catalogue import image_of
+from activities.providers.hetzner.servers.networks import network_labels
+from activities.providers.hetzner.servers.projects import WHOLE, Project, Projects
+from api.keys import LABEL_ARCH, LABEL_NODE_CLASS
+from api.v1alpha1.hetzner_node_class import HetznerNodeClass
+from api.v1alpha1.hetzner_node_class_status import ResolvedNames
+from planner.objects.offering import Offering
+
+REFUSED_FOR_SECONDS: Final = 270.0
+"""After a refusal for the whole project no call is made: a little less than the shortest pause of a class."""
+_MOST_UNSURE: Final = 1_000
+_GROUPS_TRIED: Final = 3
+"""Groups that turn out to be full, one after the other: then what is known of them is wrong."""
+
+log = logging.getLogger(__name__)
+
+
+def creation_of(node_class: HetznerNodeClass, order: ServerOrder, offering: Offering, user_data: str) -> ServerCreation:
+    """Return what to ask for; a server with an address of a chosen subnet is made stopped, and attached later.
+
+    Raises:
+        InvalidConfiguration: the class has no image for the architecture.
+    """
+    spec, architecture = node_class.spec, offering.labels[LABEL_ARCH]
+    image = image_of(node_class.status, architecture)
+    if image is None:
+        raise InvalidConfiguration(f"HetznerNodeClass {node_class.metadata.name} has no image for {architecture}")
+    resolved = node_class.status.resolved or ResolvedNames()
+    to_attach = network_labels(resolved.networks)
+    return ServerCreation(
+        name=order.name,
+        server_type=offering.server_type,
+        location=offering.location,
+        image=image.id,
+        labels={**spec.server_labels, **order.labels, LABEL_NODE_CLASS: node_class.metadata.name, **to_attach},
+        user_data=user_data,
+        ssh_keys=resolved.ssh_keys,
+        networks=() if to_attach else tuple(network.id for network in resolved.networks),
+        firewalls=resolved.firewalls,
+        enable_ipv4=spec.enable_ipv4,
+        enable_ipv6=spec.enable_ipv6,
+        start=not to_attach,
+    )
+
+
+def refuse(project: Project, class_name: str, error: QuotaExceeded, now: float) -> None:
+    """Take that no more may be had for a while: in the class where its subnet is full, else in the whole project."""
+    holder = class_name if isinstance(error, SubnetFull) else WHOLE
+    project.refusals[holder] = (now + REFUSED_FOR_SECONDS, str(error))
+
+
+class Creator:
+    """Makes create calls.
+
+    Args:
+        projects: where the projects are known.
+        elapsed: seconds since some moment.
+    """
+
+    def __init__(self, projects: Projects, elapsed: Callable[[], float]) -> None:
+        self._projects = projects
+        self._elapsed = elapsed
+
+    async def create(self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation) -> ServerFacts:
+        """Return the server of that name, whose ever it is.
+
+        Raises:
+            ProviderError: as `Provider.create`.
+        """
+        name = creation.name
+        if name in project.unsure:
+            found = await project.client.server(name)
+            if found is not None:
+                return _taken(project, found)
+        refusal = self._refusal(project, node_class.metadata.name)
+        if refusal:
+            # An earlier worker may have made it, and its answer been lost.
+            found = await project.servers.listed(name)
+            if found is not None:
+                return found
+            raise QuotaExceeded(refusal)
+        try:
+            made = await self._placed(project, node_class, creation)
+        except NameInUse:
+            return await self._found(project, name)
+        except NoGroup:
+            # It is remembered where groups are, and other classes need none.
+            raise
+        except QuotaExceeded as error:
+            refuse(project, node_class.metadata.name, error, self._elapsed())
+            raise
+        except UnknownOutcome:
+            if len(project.unsure) < _MOST_UNSURE:
+                project.unsure.add(name)
+            raise
+        except AuthenticationFailed:
+            self._projects.doubt(project)
+            raise
+        project.unsure.discard(name)
+        return made
+
+    def _refusal(self, project: Project, class_name: str) -> str:
+        """Return why no more may be had for now, empty if that is not known."""
+        for holder in (WHOLE, class_name):
+            until, why = project.refusals.get(holder, (0.0, ""))
+            if self._elapsed() < until:
+                return why
+        return ""
+
+    async def _placed(self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation) -> ServerFacts:
+        placement = node_class.spec.placement
+        if placement.strategy == "none":
+            return await self._call(project, creation)
+        refusal: ProviderError = CannotSpread("no placement group has room")
+        for _ in range(_GROUPS_TRIED):
+            try:
+                group = await project.groups.choose(node_class.metadata.name)
+            except QuotaExceeded as error:
+                refusal = error
+                break
+            try:
+                return await self._call(project, replace(creation, placement_group=group))
+            except GroupFull as error:
+                project.groups.give_back(group, is_full=True)
+                refusal = error
+            except CannotSpread as error:
+                project.groups.give_back(group)
+                refusal = error
+                break
+            except ProviderError as error:
+                if not isinstance(error, UnknownOutcome):
+                    project.groups.give_back(group)
+                raise
+        if placement.required:
+            if isinstance(refusal, QuotaExceeded):
+                raise refusal
+            raise InsufficientCapacity(
+                f"{creation.server_type} in {creation.location}: {refusal}; "
+                "spec.placement.required of its class forbids to buy it without a placement group"
+            ) from refusal
+        log.info("server %s is bought without a placement group: %s", creation.name, refusal)
+        return await self._call(project, creation)
+
+    async def _call(self, project: Project, creation: ServerCreation) -> ServerFacts:
+        try:
+            made = await project.client.create_server(creation)
+        except (CannotSpread, GroupFull) as error:
+            if creation.placement_group is None:
+                # Then it is the whole location that has no host left.
+                raise InsufficientCapacity(str(error)) from error
+            raise
+        project.servers.note_made(made.server)
+        project.actions.add(made.server.id, made.actions)
+        return made.server
+
+    async def _found(self, project: Project, name: str) -> ServerFacts:
+        """Return the server that has the name already.
+
+        Raises:
+            UnknownOutcome: it is gone since, or something else has the name.
+        """
+        project.servers.forget(name)
+        found = await project.client.server(name)
+        if found is None:
+            raise UnknownOutcome(f"Hetzner says that a server named {name} exists, and does not find it")
+        return _taken(project, found)
+
+
+def _taken(project: Project, found: ServerFacts) -> ServerFacts:
+    """Return the server that an earlier call made, or somebody else."""
+    project.unsure.discard(found.name)
+    project.servers.note(found)
+    return found

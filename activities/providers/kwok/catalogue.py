@@ -1,0 +1,54 @@
+"""What a KwokNodeClass offers, read from its spec alone: also `growth plan`, without any cluster, needs it."""
+
+from typing import Final
+
+from api.keys import LABEL_ARCH, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
+from api.quantity import parse_amount
+from api.v1alpha1.kwok_node_class import KwokLocation, KwokNodeClass, KwokServerType
+from planner.objects.offering import Offering
+
+DEFAULT_PODS: Final = 110
+"""The kubelet's own default. Source: KubeletConfiguration v1beta1, maxPods."""
+
+
+def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
+    """Return one offering per server type and location, sold-out ones too, in the order of the class.
+
+    Stock is not told: a provider's stock is not known before it refuses, so plans must not know it.
+    """
+    return tuple(
+        Offering(
+            server_type=server_type.name,
+            location=location.name,
+            price_per_hour=server_type.price_per_hour,
+            currency=node_class.spec.currency,
+            allocatable=allocatable(server_type),
+            labels=node_labels(server_type, location),
+            available=location.available,
+        )
+        for server_type in node_class.spec.server_types
+        for location in server_type.locations
+    )
+
+
+def capacity(server_type: KwokServerType) -> dict[str, int]:
+    """Return the capacity of a Node of this type: cpu in millicores, all else in whole units."""
+    return {"pods": DEFAULT_PODS} | {name: parse_amount(name, text) for name, text in server_type.capacity.items()}
+
+
+def allocatable(server_type: KwokServerType) -> dict[str, int]:
+    """Return what is left of the capacity for pods, never below zero."""
+    kept = {name: parse_amount(name, text) for name, text in server_type.overhead.items()}
+    return {name: max(0, amount - kept.get(name, 0)) for name, amount in capacity(server_type).items()}
+
+
+def node_labels(server_type: KwokServerType, location: KwokLocation) -> dict[str, str]:
+    """Return the labels of a Node of this type in this location; the well-known ones cannot be overridden."""
+    return {
+        **server_type.labels,
+        LABEL_ARCH: server_type.architecture,
+        LABEL_OS: "linux",
+        LABEL_INSTANCE_TYPE: server_type.name,
+        LABEL_REGION: location.name,
+        LABEL_ZONE: location.zone or location.name,
+    }

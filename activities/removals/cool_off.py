@@ -1,0 +1,122 @@
+"""The cool-off of a removal, up to its point of no return: everything here can still be undone.
+
+A cancel is written on the object before the taint is lifted, and the point of no return is a write
+on the version that showed no cancel: one order of events for all. Source: design §5, Removal.
+"""
+
+from activities.objects.effects import tell, tell_on
+from activities.objects.events import Recorder
+from activities.objects.nodes import change_node, has_taint, scale_down, taints_of
+from activities.objects.record import conditions_with, hold, still_as_read, write_status, write_step
+from activities.ports.cluster import NODES
+from activities.ports.errors import Conflict
+from activities.ports.ports import Ports
+from activities.removals.look import RemovalSight
+from api.conditions import set_condition
+from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
+from api.timestamp import format_timestamp
+from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.removal import NOT_EMPTY
+from planner.lifecycle.step import Act
+
+_CANCEL_REASON_CHARACTERS = 512
+
+
+async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Begin the cool-off: write its end, taint the Node, write when it was tainted.
+
+    The time of tainting is unset first if the taint has to be set again, so that a kill in between
+    never leaves an old time with a new taint: pods get their time to settle from the new one.
+
+    Raises:
+        Conflict: removal or Node have changed since they were read.
+    """
+    record = await hold(ports.cluster, sight.record)
+    status = record.model.status
+    tainted = sight.node is None or has_taint(sight.node, TAINT_SCALE_DOWN)
+    if status.scale_down_at is None or (status.tainted_at is not None and not tainted):
+        record = await write_step(
+            ports.cluster,
+            record,
+            act,
+            now=ports.now(),
+            scale_down_at=status.scale_down_at or act.until or ports.now() + sight.seen.timings.soft_grace,
+            tainted_at=None,
+        )
+    if sight.node is not None and not tainted:
+        if not await still_as_read(ports.cluster, record):
+            raise Conflict(f"NodeRemovalRequest {record.name} has changed since it was read")
+        taint = scale_down(int(ports.now().timestamp()))
+        await change_node(ports.cluster, sight.node, taints=[*taints_of(sight.node), taint])
+    now = ports.now()
+    await write_status(
+        ports.cluster,
+        record,
+        now=now,
+        event="Tainted",
+        because=act.message,
+        tainted_at=now,
+        conditions=conditions_with(record, "Tainted", status=True, reason=act.reason, message=act.message, now=now),
+    )
+    ends_at = record.model.status.scale_down_at
+    told = act.message if ends_at is None or ends_at <= now else f"{act.message} by {ends_at:%H:%M:%S} UTC"
+    await tell(recorder, record, act.reason, told)
+    if sight.node is not None:
+        await tell_on(recorder, NODES, sight.node, act.reason, told)
+
+
+async def cancel(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Record the cancel. From here on the removal can only end.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    now = ports.now()
+    by = act.by or "Person"
+    changes = {
+        "cancel": CancelRecord(at=now, by=by, reason=act.message[:_CANCEL_REASON_CHARACTERS]),
+        "reason": act.reason,
+        "message": act.message,
+    }
+    if by == NOT_EMPTY:
+        changes["conditions"] = conditions_with(
+            sight.record, "Empty", status=False, reason=by, message=act.message, now=now
+        )
+    await write_status(
+        ports.cluster, sight.record, now=now, event="Cancelled", because=f"By {by}: {act.message}", **changes
+    )
+    await tell(recorder, sight.record, "Cancelled", f"By {by}: {act.message}")
+
+
+async def untaint_node(ports: Ports, sight: RemovalSight) -> None:
+    """Give a cancelled Node back to the scheduler, with its idle time to run anew.
+
+    Without that, a Node that is still empty would have the next cool-off begin at once.
+
+    Raises:
+        Conflict: the Node has changed since it was read.
+    """
+    if sight.node is not None:
+        taints = [taint for taint in taints_of(sight.node) if taint["key"] != TAINT_SCALE_DOWN]
+        idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())}
+        await change_node(ports.cluster, sight.node, taints=taints, annotations=idle)
+
+
+async def commit(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Pass the point of no return, on the version that showed no cancel and before which the pods were listed.
+
+    Raises:
+        Conflict: the removal has changed since it was read, perhaps by a cancel: look again.
+    """
+    now = ports.now()
+    record = await hold(ports.cluster, sight.record)
+    # Of an immediate removal nobody has looked for pods.
+    is_empty = None if record.model.spec.immediate else True
+    conditions = conditions_with(record, "Empty", status=is_empty, reason=act.reason, message=act.message, now=now)
+    if record.model.status.phase is RemovalPhase.DRAINING:
+        generation = record.model.metadata.generation
+        conditions = set_condition(
+            conditions, "Drained", status=True, reason=act.reason, message=act.message, now=now, generation=generation
+        )
+    await write_step(ports.cluster, record, act, now=now, phase=RemovalPhase.DEPROVISIONING, conditions=conditions)
+    await tell(recorder, sight.record, "Deprovisioning", act.message)

@@ -1,0 +1,147 @@
+"""The drain of a removal's Node, before its point of no return: blockers are told, pods are asked to leave.
+
+How often pods were asked is on the object before they are, so that a kill never shortens a pause.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from activities.objects.effects import tell, tell_on
+from activities.objects.events import Recorder
+from activities.objects.pods import key_of
+from activities.objects.record import Record, conditions_with, write_status, write_step
+from activities.ports.cluster import NODES, Object
+from activities.ports.ports import Ports
+from activities.removals.evictions import Refused, ask_to_leave
+from activities.removals.look import RemovalSight
+from activities.removals.occupants import occupant
+from api.conditions import Condition
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from planner.lifecycle.drain import HARD_GRACE, NAMED, Refusal, hard_deadline, in_turn
+from planner.lifecycle.step import Act, shortened
+
+
+async def begin_drain(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Write that pods are asked to leave from now on.
+
+    Raises:
+        Conflict: the removal has changed since it was read, perhaps by a cancel: look again.
+    """
+    now = ports.now()
+    await write_step(
+        ports.cluster,
+        sight.record,
+        act,
+        now=now,
+        phase=RemovalPhase.DRAINING,
+        drain_started_at=now,
+        conditions=_not_drained(sight.record, act.reason, act.message, ports),
+    )
+    await tell(recorder, sight.record, act.reason, act.message)
+    if sight.node is not None:
+        await tell_on(recorder, NODES, sight.node, act.reason, act.message)
+
+
+async def tell_blockers(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Write what blocks the drain and tell it, each kind of blocker by an event of its own.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    now = ports.now()
+    conditions = _not_drained(sight.record, act.reason, act.message, ports)
+    record = await write_step(ports.cluster, sight.record, act, now=now, conditions=conditions)
+    deadline = hard_deadline(sight.seen)
+    then = "" if deadline is None else f". At {deadline:%H:%M:%S} UTC they are deleted all the same"
+    found = [one for pod in sight.pods if (one := occupant(pod, now)).blocker is not None]
+    for kind, pods in groupby(sorted(found, key=lambda one: (str(one.blocker), one.key)), key=lambda one: one.blocker):
+        told = ", ".join(f"{one.key} {one.why}" for one in list(pods)[:NAMED])
+        await tell(recorder, record, str(kind), f"{told}{then}", warning=True)
+    if sight.node is not None:
+        await tell_on(recorder, NODES, sight.node, act.reason, act.message, warning=True)
+
+
+async def evict_pods(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Ask the pods whose turn it is to leave, and write which of them may not.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+        Unreachable: a pod's eviction has no answer; the next round asks again.
+        Forbidden: the credentials lack the right to evict, or to delete, pods.
+    """
+    status = sight.record.model.status
+    leaving = _in_turn(sight.pods, ports)
+    told = _names(act, leaving)
+    is_forced = act.reason == HARD_GRACE
+    # A budget may refuse for days: its rounds add no event, or nothing else would be left of the list.
+    is_repeat = status.reason in set(Refusal) and not is_forced
+    record = await write_status(
+        ports.cluster,
+        sight.record,
+        now=ports.now(),
+        event=None if is_repeat else act.reason,
+        because=told,
+        evict_attempts=status.evict_attempts + 1,
+        evict_attempted_at=ports.now(),
+    )
+    await tell(recorder, record, act.reason, told, warning=is_forced)
+    refused = await ask_to_leave(ports.cluster, leaving, whatever_keeps_them=is_forced)
+    if refused:
+        attempts = 1 if len(refused) < len(leaving) else record.model.status.evict_attempts
+        await _tell_refused(ports, recorder, sight.node, record, refused, attempts=attempts)
+        return
+    await write_status(
+        ports.cluster,
+        record,
+        now=ports.now(),
+        event=None,
+        because=told,
+        reason=act.reason,
+        message=act.message,
+        evict_attempts=0,
+        conditions=_not_drained(record, act.reason, act.message, ports),
+    )
+
+
+async def _tell_refused(
+    ports: Ports,
+    recorder: Recorder,
+    node: Object | None,
+    record: Record[NodeRemovalRequest],
+    refused: Sequence[Refused],
+    *,
+    attempts: int,
+) -> None:
+    status = record.model.status
+    reason = min((one.reason for one in refused), key=list(Refusal).index)
+    rest = len(refused) - NAMED
+    message = shortened("; ".join(one.why for one in refused[:NAMED]) + (f"; and {rest} more" if rest > 0 else ""))
+    await write_status(
+        ports.cluster,
+        record,
+        now=ports.now(),
+        event=None if (status.reason, status.message) == (reason, message) else reason,
+        because=message,
+        reason=reason,
+        message=message,
+        evict_attempts=attempts,
+        conditions=_not_drained(record, reason, message, ports),
+    )
+    await tell(recorder, record, reason, message, warning=True)
+    if node is not None:
+        await tell_on(recorder, NODES, node, reason, message, warning=True)
+
+
+def _in_turn(pods: Sequence[Object], ports: Ports) -> list[Object]:
+    now = ports.now()
+    wanted = {one.key for one in in_turn([occupant(pod, now) for pod in pods])}
+    return [pod for pod in pods if key_of(pod) in wanted]
+
+
+def _names(act: Act, pods: Sequence[Object]) -> str:
+    names = ", ".join(key_of(pod) for pod in pods[:NAMED])
+    return f"{act.message}: {names}" + (f" and {len(pods) - NAMED} more" if len(pods) > NAMED else "")
+
+
+def _not_drained(record: Record[NodeRemovalRequest], reason: str, message: str, ports: Ports) -> Sequence[Condition]:
+    return conditions_with(record, "Drained", status=False, reason=reason, message=message, now=ports.now())

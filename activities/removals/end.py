@@ -1,0 +1,131 @@
+"""The ways out of a removal's life: done, cancelled, skipped or abandoned by a person, or forgotten."""
+
+import logging
+from contextlib import suppress
+
+from activities.objects.effects import tell, tell_on
+from activities.objects.events import Recorder
+from activities.objects.nodes import change_node, taints_of
+from activities.objects.record import drop_finalizer, let_go
+from activities.ports.cluster import NODE_REQUESTS, NODES
+from activities.ports.errors import Conflict, GrowthError, NotFound, ProviderError
+from activities.ports.ports import Ports
+from activities.removals.look import RemovalSight, is_ours, request_uid
+from activities.removals.server import delete_node
+from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.decision import refusal
+from planner.lifecycle.step import Act, DecisionKind
+
+log = logging.getLogger(__name__)
+
+
+async def finish(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """End the removal.
+
+    Raises:
+        Conflict: it has changed since it was read.
+    """
+    await tell(recorder, sight.record, act.reason, act.message)
+    await let_go(ports.cluster, sight.record)
+
+
+async def tell_late_deletion(recorder: Recorder, sight: RemovalSight) -> None:
+    """Tell who deleted the removal that this cancels nothing any more, if so. Never raises.
+
+    Without it, `kubectl delete` would only hang. Source: design §3, Deleting.
+    """
+    seen = sight.seen
+    why = refusal(seen, DecisionKind.CANCEL)
+    if seen.deleting and not seen.crds_going and why is not None:
+        await tell(
+            recorder, sight.record, "NotCancelled", f"The deletion of this object has no effect: {why}", warning=True
+        )
+
+
+async def skip(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Treat the server as gone, as a person wishes: delete its Node and end.
+
+    One that still exists is left to its people, so that no sweep takes it for an orphan; as far as its
+    provider answers, for a provider that does not may be why it is skipped.
+
+    Raises:
+        Conflict: the removal or the Node have changed since they were read, or the machine's record still ends.
+    """
+    await _end_record(ports, sight.record.model)
+    with suppress(ProviderError):
+        await _mark_server(ports, recorder, sight)
+    message = f"By {act.by or 'Person'}: {act.message}"
+    log.warning("server %s is treated as gone: %s", sight.record.model.spec.server_name, message)
+    await tell(recorder, sight.record, act.reason, message, warning=True)
+    await delete_node(ports, sight)
+    await let_go(ports.cluster, sight.record)
+
+
+async def _end_record(ports: Ports, removal: NodeRemovalRequest) -> None:
+    """End the NodeRequest of a machine that came lately before its Node goes.
+
+    Else its workflow sees a server without a Node, and orders the removal that was just skipped.
+
+    Raises:
+        Conflict: it is not gone yet; repeat.
+    """
+    name, uid = removal.spec.server_name, request_uid(removal)
+    try:
+        record = await ports.cluster.get(NODE_REQUESTS, name)
+        metadata = record["metadata"]
+        if metadata["uid"] != uid or record.get("status", {}).get("phase") != RequestPhase.READY:
+            return
+        if not metadata.get("deletionTimestamp"):
+            await ports.cluster.delete(NODE_REQUESTS, name, uid=uid)
+    except NotFound:
+        return
+    raise Conflict(f"NodeRequest {name} still ends: the record of the machine goes before its Node")
+
+
+async def abandon(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Leave the server to its people: lift the taint, mark server and Node so that nothing removes them, and end.
+
+    A server that cannot be marked, because the provider refuses for good, is left all the same and
+    an event tells that a sweep may find it: such a refusal may be the very reason for leaving it.
+
+    Raises:
+        UnknownOutcome: the provider does not answer; repeat.
+        Conflict: the removal or the Node have changed since they were read.
+    """
+    message = f"By {act.by or 'Person'}: {act.message}"
+    await _mark_server(ports, recorder, sight)
+    if sight.node is not None:
+        taints = [taint for taint in taints_of(sight.node) if taint["key"] != TAINT_SCALE_DOWN]
+        await change_node(ports.cluster, sight.node, taints=taints, annotations={ANNOTATION_DO_NOT_REMOVE: "abandoned"})
+        await tell_on(recorder, NODES, sight.node, act.reason, message, warning=True)
+    await tell(recorder, sight.record, act.reason, message, warning=True)
+    await let_go(ports.cluster, sight.record)
+
+
+async def _mark_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -> None:
+    removal = sight.record.model
+    name = removal.spec.server_name
+    provider = ports.providers.get(removal.spec.class_ref.kind)
+    if provider is None:
+        return
+    try:
+        if is_ours(ports, removal, await provider.get(name, removal.spec.class_ref.name)):
+            await provider.label(name, {LABEL_ABANDONED: "true"}, removal.spec.class_ref.name)
+    except NotFound:
+        return
+    except GrowthError as error:
+        if error.retryable:
+            raise
+        message = f"Server {name} could not be labelled {LABEL_ABANDONED}: {error}"
+        await tell(recorder, sight.record, "NotLabelled", message, warning=True)
+
+
+async def forget(ports: Ports, sight: RemovalSight) -> None:
+    """Drop the finalizer and nothing else: our definitions are being removed.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    await drop_finalizer(ports.cluster, sight.record.resource, sight.record.object)

@@ -1,0 +1,156 @@
+"""What belongs to a NodeRemovalRequest, looked at live: its object, pool, server, Node and the pods on it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from activities.objects.belongings import ServerLook, find_pool, removal_timings, see_server
+from activities.objects.definitions import are_going
+from activities.objects.nodes import get_node, is_of, request_of, see_node
+from activities.objects.others import count_others
+from activities.objects.pods import awaited_on, key_of, pods_on
+from activities.objects.record import Record, read_removal
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
+from activities.ports.ports import Ports
+from activities.ports.provider import Server
+from activities.removals.occupants import occupant
+from api.keys import ANNOTATION_DECISION, LABEL_CLUSTER, LABEL_REQUEST_UID
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from planner.lifecycle.decision import decision_on
+from planner.lifecycle.drain import see_drain
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalSeen, ServerSeen
+from planner.lifecycle.step import shortened
+from planner.policies.emptiness import FOUND_EMPTY
+
+_NAMED: Final = 5
+"""Occupants that are told by name; the rest only counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalSight:
+    """A NodeRemovalRequest and what belongs to it, at one moment."""
+
+    record: Record[NodeRemovalRequest]
+    seen: RemovalSeen
+    node: Object | None = None
+    pods: tuple[Object, ...] = ()
+    """Those on the Node that count."""
+
+
+async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | None:
+    """Return the removal with this uid and what belongs to it, or None when its life is over.
+
+    Only what the next step may depend on is asked for.
+
+    Raises:
+        Unreadable: a person broke the object.
+        Unreachable: the API server does not answer.
+    """
+    record = await read_removal(ports.cluster, name, uid)
+    if record is None:
+        return None
+    spec, status = record.model.spec, record.model.status
+    seen = RemovalSeen(
+        deleting=record.is_deleting,
+        pool=spec.pool,
+        immediate=spec.immediate,
+        create_attempt_at=spec.create_attempt_at,
+        status=status.model_copy(update={"events": ()}),
+        decision=decision_on(record.model.metadata.annotations, by=_annotator(record.object)),
+    )
+    if record.is_deleting and await are_going(ports):
+        return RemovalSight(record, seen.model_copy(update={"crds_going": True}))
+    pool = await find_pool(ports, spec.pool)
+    node = await _find_node(ports, record.model)
+    server = ServerLook(ServerSeen.UNKNOWN)
+    pods: tuple[Object, ...] = ()
+    occupants: list[str] = []
+    if not status.phase.is_reversible:
+        server = await see_server(
+            ports, spec.class_ref, spec.server_name, lambda found: is_ours(ports, record.model, found)
+        )
+    elif node is not None and not spec.immediate:
+        node_name = node["metadata"]["name"]
+        # In this order: one that is bound in between is seen at least once.
+        awaited = await awaited_on(ports.cluster, node_name)
+        pods = tuple(await pods_on(ports.cluster, node_name))
+        occupants = list(dict.fromkeys((*map(key_of, pods), *awaited)))
+    drain = DrainSeen()
+    if status.phase is RemovalPhase.DRAINING:
+        now = ports.now()
+        drain = see_drain([occupant(pod, now) for pod in pods], status)
+    seen = seen.model_copy(
+        update={
+            "timings": removal_timings(pool),
+            "server": server.seen,
+            "server_problem": shortened(server.problem),
+            "node": None if node is None else _seen_node(node, record.model),
+            "occupants": tuple(occupants[:_NAMED]),
+            "occupant_count": len(occupants),
+            "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
+            "drain": drain,
+            "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
+        }
+    )
+    return RemovalSight(record, seen, node, pods)
+
+
+def _is_under_way(removal: Object) -> bool:
+    return (removal.get("status") or {}).get("phase") != RemovalPhase.COULD_NOT_REMOVE
+
+
+def may_drain(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:
+    """Return whether pods on the node are asked to leave: as the pool says, or in a drain that outlives its pool.
+
+    A node that a round found empty is not drained: the pods that have come since need it.
+    """
+    if removal.spec.reason == FOUND_EMPTY:
+        return False
+    return removal.status.phase is RemovalPhase.DRAINING if pool is None else pool.spec.scale_down.mode == "drain"
+
+
+async def _find_node(ports: Ports, removal: NodeRemovalRequest) -> Object | None:
+    """Return the Node that the removal names, else the one with the server's name, whose ever it is.
+
+    Without the second, a server whose Node joined late, or whose removal was made by hand with a
+    slip in `nodeName`, would be taken for one without a Node, and go with pods on it.
+    """
+    spec = removal.spec
+    found = None if spec.node_name is None else await get_node(ports.cluster, spec.node_name)
+    return await get_node(ports.cluster, spec.server_name) if found is None else found
+
+
+def _seen_node(node: Object, removal: NodeRemovalRequest) -> NodeSeen:
+    uid, spec = request_uid(removal), removal.spec
+    is_its = is_of(node, request_uid=uid, provider_id=spec.provider_id) and (
+        uid is not None or request_of(node) == spec.server_name
+    )
+    return see_node(node, spec.server_name).model_copy(update={"foreign": not is_its})
+
+
+def _annotator(removal: Object) -> str | None:
+    """Return the field manager that wrote the decision on the removal, such as kubectl-annotate, if known.
+
+    Source: Kubernetes docs, "Server-Side Apply", field management.
+    """
+    for entry in removal["metadata"].get("managedFields") or ():
+        annotations = entry.get("fieldsV1", {}).get("f:metadata", {}).get("f:annotations", {})
+        if f"f:{ANNOTATION_DECISION}" in annotations:
+            return entry.get("manager")
+    return None
+
+
+def request_uid(removal: NodeRemovalRequest) -> str | None:
+    """Return the uid of the request that made the machine, if the removal knows it."""
+    return removal.metadata.labels.get(LABEL_REQUEST_UID)
+
+
+def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server) -> bool:
+    """Return whether the server is the one that shall go: names are given again, other marks are not."""
+    known = request_uid(removal)
+    wanted = removal.spec.provider_id
+    return (
+        server.labels.get(LABEL_CLUSTER) == ports.cluster_name
+        and (known is None or server.labels.get(LABEL_REQUEST_UID) == known)
+        and (wanted is None or server.provider_id == wanted)
+    )

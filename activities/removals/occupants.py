@@ -1,0 +1,69 @@
+"""What keeps a pod from being evicted from a node that is drained, read from its JSON.
+
+Read as plain JSON, so that a pod which the planner cannot read is kept or moved like every other.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+from activities.objects.pods import key_of
+from activities.ports.cluster import Object
+from api.keys import ANNOTATION_DO_NOT_REMOVE
+from planner.lifecycle.drain import STUCK_AFTER, SYSTEM_CRITICAL_FROM, Occupant
+from planner.lifecycle.seen import Blocker
+
+_CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-critical"})
+_TOLD_CHARACTERS: Final = 60
+"""Of a person's words, and of the names of volumes: five pods fit into one message."""
+
+
+def occupant(pod: Object, now: datetime) -> Occupant:
+    """Return a pod on a drained node as the steps see it.
+
+    Source: Cluster Autoscaler, simulator/drainability, rules Replicated and LocalStorage: a controller of any kind
+    will do; hostPath volumes and emptyDir volumes that are not in memory are local storage.
+    """
+    blocker, why = _blocker(pod, now)
+    return Occupant(
+        key=key_of(pod),
+        is_critical=_is_critical(pod["spec"]),
+        is_terminating="deletionTimestamp" in pod["metadata"],
+        blocker=blocker,
+        why=why,
+    )
+
+
+def _blocker(pod: Object, now: datetime) -> tuple[Blocker | None, str]:
+    metadata = pod["metadata"]
+    if "deletionTimestamp" in metadata:
+        # The grace is in it already.
+        end = datetime.fromisoformat(metadata["deletionTimestamp"])
+        if now < end + STUCK_AFTER:
+            return None, ""
+        return Blocker.TERMINATING, f"should have ended at {end:%Y-%m-%d %H:%M:%S} UTC"
+    wish = str((metadata.get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE) or "")
+    if wish:
+        return Blocker.ANNOTATION, f"is annotated {ANNOTATION_DO_NOT_REMOVE}: {_short(wish)}"
+    if not any(owner.get("controller") for owner in metadata.get("ownerReferences") or ()):
+        return Blocker.BARE_POD, "has no controller that would start it again"
+    local = [told for volume in pod["spec"].get("volumes") or () if (told := _local(volume))]
+    if local:
+        return Blocker.LOCAL_STORAGE, f"has local storage: {_short(', '.join(local))}"
+    return None, ""
+
+
+def _local(volume: dict[str, Any]) -> str:
+    """Return what is kept on the node by this volume, empty if nothing is."""
+    if volume.get("hostPath") is not None:
+        return f"hostPath {volume['name']}"
+    empty = volume.get("emptyDir")
+    return "" if empty is None or empty.get("medium") == "Memory" else f"emptyDir {volume['name']}"
+
+
+def _is_critical(spec: dict[str, Any]) -> bool:
+    return spec.get("priorityClassName") in _CRITICAL_CLASSES or (spec.get("priority") or 0) >= SYSTEM_CRITICAL_FROM
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TOLD_CHARACTERS else f"{line[: _TOLD_CHARACTERS - 3]}..."

@@ -1,0 +1,192 @@
+"""The end of a removal's server and Node: asked for until the provider says that it is gone, or parked.
+
+What the provider answers is written on the object and told; it never ends the life of a removal.
+Source: design §5, Removal.
+"""
+
+import logging
+
+from activities.objects.effects import TRIES, tell, tell_on
+from activities.objects.events import Recorder
+from activities.objects.record import Record, conditions_with, read_removal, write_status, write_step
+from activities.ports.cluster import NODES
+from activities.ports.errors import Conflict, GrowthError, InvalidConfiguration, NotFound, RateLimited
+from activities.ports.ports import Ports
+from activities.removals.look import RemovalSight, is_ours
+from api.keys import ANNOTATION_DECISION
+from api.timestamp import format_timestamp
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
+from planner.lifecycle.removal import BY_PROVIDER, BY_TIMER, DELETE_FAILED
+from planner.lifecycle.step import Act, DecisionKind, shortened
+
+_CAUSE_CHARACTERS = 600
+"""Of a provider's answer in an event, whose end says what a person may do."""
+
+log = logging.getLogger(__name__)
+
+
+async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -> None:
+    """Make one delete call. The attempt is on the object before the call, so that none goes uncounted.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+        RateLimited: the call was not carried out and does not count; repeat it later.
+    """
+    attempt = sight.record.model.status.removal_attempts + 1
+    now = ports.now()
+    record = await write_status(
+        ports.cluster,
+        sight.record,
+        now=now,
+        event="DeleteServer",
+        because=f"Delete call {attempt}",
+        removal_attempts=attempt,
+        remove_attempted_at=now,
+    )
+    try:
+        await _call(ports, record.model)
+    except NotFound:
+        return
+    except RateLimited as error:
+        await _take_back(ports, record, sight.record.model.status, error)
+        raise
+    except GrowthError as error:
+        message = shortened(f"Delete call {attempt}: {error.reason}: {error}")
+        await write_status(
+            ports.cluster,
+            record,
+            now=ports.now(),
+            event=DELETE_FAILED,
+            because=message,
+            reason=DELETE_FAILED,
+            message=message,
+        )
+        await tell(recorder, record, DELETE_FAILED, message, warning=True)
+
+
+async def _take_back(
+    ports: Ports, made: Record[NodeRemovalRequest], before: NodeRemovalRequestStatus, error: RateLimited
+) -> None:
+    """Write that the attempt `made` had no effect: however often it happens, the removal must not park for it.
+
+    Raises:
+        Conflict: the removal kept changing.
+    """
+    message = shortened(str(error))
+    record = made
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            await write_status(
+                ports.cluster,
+                record,
+                now=ports.now(),
+                event=error.reason,
+                because=message,
+                reason=error.reason,
+                message=message,
+                removal_attempts=before.removal_attempts,
+                remove_attempted_at=before.remove_attempted_at,
+            )
+        except Conflict:
+            fresh = await read_removal(ports.cluster, made.name, made.uid)
+            if fresh is None or not _shows(fresh, made):
+                return
+            if tries >= TRIES:
+                raise
+            record = fresh
+        else:
+            return
+
+
+def _shows(record: Record[NodeRemovalRequest], made: Record[NodeRemovalRequest]) -> bool:
+    """Return whether the attempt `made` is still the last one."""
+    now, then = record.model.status, made.model.status
+    is_same = (now.phase, now.removal_attempts) == (then.phase, then.removal_attempts)
+    return is_same and now.remove_attempted_at == then.remove_attempted_at
+
+
+async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:
+    """Ask for the deletion of the server that is this removal's, and of no other one of its name.
+
+    Raises:
+        NotFound: it is gone.
+        GrowthError: the provider's answer.
+    """
+    kind = removal.spec.class_ref.kind
+    provider = ports.providers.get(kind)
+    if provider is None:
+        raise InvalidConfiguration(f"no provider serves {kind}: this worker has {', '.join(ports.providers)}")
+    server = await provider.get(removal.spec.server_name, removal.spec.class_ref.name)
+    if is_ours(ports, removal, server):
+        await provider.delete(server.name, removal.spec.class_ref.name)
+
+
+async def delete_node(ports: Ports, sight: RemovalSight) -> None:
+    """Delete the Node object of a server that is gone.
+
+    Raises:
+        Conflict: it is another Node of that name meanwhile.
+    """
+    if sight.node is None or sight.seen.node is None or sight.seen.node.foreign:
+        return
+    metadata = sight.node["metadata"]
+    try:
+        await ports.cluster.delete(NODES, metadata["name"], uid=metadata["uid"])
+    except NotFound:
+        return
+
+
+async def park(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Write that the server could not be removed, tell it, and until when it waits for a person.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    now = ports.now()
+    record = sight.record
+    retry_at = act.until or now + sight.seen.timings.parked_retry
+    await write_step(
+        ports.cluster,
+        record,
+        act,
+        now=now,
+        phase=RemovalPhase.COULD_NOT_REMOVE,
+        times_parked=record.model.status.times_parked + 1,
+        retry_at=retry_at,
+        conditions=conditions_with(record, "Removed", status=False, reason=act.reason, message=act.message, now=now),
+    )
+    message = (
+        f"{act.message[:_CAUSE_CHARACTERS]}. Retry, skip or abandon it: kubectl annotate noderemovalrequest "
+        f"{record.name} {ANNOTATION_DECISION}={DecisionKind.RETRY}. "
+        f"By itself it is tried again at {format_timestamp(retry_at.replace(microsecond=0))}"
+    )
+    await tell(recorder, record, act.reason, message, warning=True)
+    if sight.node is not None:
+        await tell_on(recorder, NODES, sight.node, act.reason, message, warning=True)
+
+
+async def resume(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+    """Begin the delete calls anew.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    by = act.by or "Person"
+    is_by_itself = by in {BY_TIMER, BY_PROVIDER}
+    await write_status(
+        ports.cluster,
+        sight.record,
+        now=ports.now(),
+        event=act.reason,
+        because=f"By {by}: {act.message}",
+        phase=RemovalPhase.DEPROVISIONING,
+        reason=act.reason,
+        message=act.message,
+        removal_attempts=0,
+        remove_attempted_at=None,
+        times_parked=sight.record.model.status.times_parked if is_by_itself else 0,
+        retry_at=None,
+    )
+    await tell(recorder, sight.record, act.reason, f"By {by}: {act.message}")

@@ -1,0 +1,151 @@
+"""Whether the Node of a request is the machine that was planned, as a condition of the request.
+
+A Node with other labels, taints or less room than its plan counted on cannot take the planned pods, and
+nothing else would say why. Source: design §6.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from activities.objects.belongings import find_class
+from activities.objects.effects import tell
+from activities.objects.events import Recorder
+from activities.ports.cluster import Object
+from activities.ports.errors import InvalidConfiguration
+from activities.ports.ports import Ports
+from activities.requests.look import RequestSight
+from api.conditions import Condition, set_condition
+from api.v1alpha1.node_request import NodeRequestSpec
+from planner.objects.offering import Offering
+from planner.parsing.objects import UnreadableObject, parse_node
+from planner.supply.learned_allocatable import amounts, quantities
+from planner.supply.node_template import Deviations, deviations
+
+AS_PLANNED: Final = "NodeAsPlanned"
+"""The condition."""
+NOT_AS_PLANNED: Final = "NodeNotAsPlanned"
+"""Reason of the event."""
+_DIGITS: Final = 9
+"""`api.money.Price` has no more after the point."""
+_ROOM, _TAINTS, _LABELS = "LessRoom", "OtherTaints", "OtherLabels"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found, as the condition says it."""
+
+    status: bool | None
+    """None: what was planned is not known any more."""
+    reason: str
+    message: str
+
+
+async def compare_with_plan(ports: Ports, sight: RequestSight) -> Finding | None:
+    """Return whether the Node is as planned, or None while it is not there or not Ready yet.
+
+    Raises:
+        Unreachable: the API server does not answer.
+    """
+    if sight.node is None or not has_ready_node(sight):
+        return None
+    request = sight.record.model
+    ref, status = request.spec.class_ref, request.status
+    node_class = await find_class(ports, ref)
+    if sight.pool is None or node_class is None:
+        return Finding(None, "PlanGone", f"NodePool {request.spec.pool} or {ref} does not exist any more")
+    if has_changed(status.pool_generation, sight.pool.metadata.generation) or has_changed(
+        status.class_generation, node_class["metadata"].get("generation")
+    ):
+        text = f"NodePool {request.spec.pool} or {ref} has changed since the machine was asked for"
+        return Finding(None, "PlanChanged", text)
+    try:
+        offering = find_offering(ports, node_class, request.spec)
+        node = parse_node(sight.node)
+    except (InvalidConfiguration, UnreadableObject) as error:
+        return Finding(None, "Unreadable", str(error))
+    if offering is None:
+        text = f"{ref} has no {request.spec.server_type} in {request.spec.location}"
+        return Finding(None, "PlanGone", text)
+    if status.planned_allocatable is not None:
+        # By now the class may have learned better, from this very Node.
+        offering = replace(offering, allocatable=amounts(status.planned_allocatable))
+    return _finding(deviations(node, sight.pool, offering))
+
+
+def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:
+    """Return the status fields of a request that keep what is planned now: price, room and image of its machine.
+
+    Nothing, where the class does not tell: then the provider shall say why.
+    """
+    try:
+        offering = find_offering(ports, node_class, spec)
+    except InvalidConfiguration:
+        return {}
+    if offering is None:
+        return {}
+    return {
+        # A provider may divide the price of a month: a status that is refused would stop the life.
+        "price_per_hour": round(offering.price_per_hour, _DIGITS),
+        "currency": offering.currency,
+        "planned_allocatable": quantities(offering.allocatable),
+        "planned_image": ports.providers[spec.class_ref.kind].image(node_class, offering),
+    }
+
+
+def has_ready_node(sight: RequestSight) -> bool:
+    """Return whether the machine's Node is there and Ready."""
+    return sight.node is not None and sight.seen.node is not None and sight.seen.node.ready
+
+
+def is_as_planned(sight: RequestSight) -> bool:
+    """Return whether the request says already that the Node is as planned."""
+    return any(c.type == AS_PLANNED and c.status == "True" for c in sight.record.model.status.conditions)
+
+
+async def tell_deviations(recorder: Recorder, sight: RequestSight, finding: Finding | None) -> None:
+    """Tell an event when the Node is not as planned. Never raises."""
+    if finding is not None and finding.status is False:
+        await tell(recorder, sight.record, NOT_AS_PLANNED, finding.message, warning=True)
+
+
+def add_finding(
+    ports: Ports, sight: RequestSight, conditions: Sequence[Condition], finding: Finding | None
+) -> Sequence[Condition]:
+    """Return the conditions with what was found."""
+    if finding is None:
+        return conditions
+    return set_condition(
+        conditions,
+        AS_PLANNED,
+        status=finding.status,
+        reason=finding.reason,
+        message=finding.message,
+        now=ports.now(),
+        generation=sight.record.model.metadata.generation,
+    )
+
+
+def _finding(found: Deviations) -> Finding:
+    if not found.all:
+        return Finding(True, "AsPlanned", "The Node has the labels, the taints and the room that were planned")
+    reason = _ROOM if found.room else _TAINTS if found.taints else _LABELS
+    return Finding(False, reason, "; ".join(found.all))
+
+
+def find_offering(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> Offering | None:
+    """Return what is bought, as the class tells it now, or None if it has no such offering.
+
+    Raises:
+        InvalidConfiguration: the class cannot be read, or no provider serves it.
+    """
+    provider = ports.providers.get(spec.class_ref.kind)
+    if provider is None:
+        raise InvalidConfiguration(f"No provider serves {spec.class_ref.kind}")
+    wanted = spec.server_type.lower(), spec.location
+    return next((o for o in provider.offerings(node_class) if (o.server_type.lower(), o.location) == wanted), None)
+
+
+def has_changed(then: int | None, now: int | None) -> bool:
+    """Return whether two generations of an object differ, as far as both are known."""
+    return then is not None and now is not None and then != now

@@ -1,0 +1,163 @@
+"""The ways out of a request's life: given up, handed over, finished, or forgotten with its definition.
+
+Every way out opens the Node first. Source: design §5, Request, and §3, Deleting.
+"""
+
+import logging
+from typing import Final
+
+from activities.objects.effects import tell
+from activities.objects.events import Recorder
+from activities.objects.nodes import change_node, has_taint, is_ready, lift_taint, scale_down, taints_of
+from activities.objects.pods import occupants_of
+from activities.objects.record import (
+    Record,
+    conditions_with,
+    drop_finalizer,
+    let_go,
+    still_as_read,
+    write_status,
+    write_step,
+)
+from activities.objects.unavailable import note_miss
+from activities.ports.cluster import Object
+from activities.ports.errors import Conflict
+from activities.ports.ports import Ports
+from activities.requests.look import RequestSight
+from activities.requests.node import lift_reservation
+from activities.requests.removal_order import is_ordered, order_removal
+from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.request import BY_DELETION, TIMEOUTS, USELESS
+from planner.lifecycle.step import Act
+
+_HANDED_OVER: Final = "HandedOver"
+"""Reason of the condition Ready that says so for good."""
+
+log = logging.getLogger(__name__)
+
+
+async def give_up(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Write that the machine shall go, and why.
+
+    Raises:
+        Conflict: the request has changed since it was read.
+    """
+    now = ports.now()
+    await write_step(
+        ports.cluster,
+        sight.record,
+        act,
+        now=now,
+        phase=RequestPhase.DEPROVISIONING,
+        conditions=conditions_with(
+            sight.record, "Ready", status=False, reason=act.reason, message=act.message, now=now
+        ),
+    )
+    if act.reason in USELESS:
+        # As a miss: without a memory of it, the same offering would be bought again after each time-out.
+        await note_miss(ports, sight.record.model.spec, sight.seen.timings.unavailable_ttl)
+    await tell(recorder, sight.record, act.reason, act.message, warning=act.reason not in BY_DELETION)
+
+
+async def hand_over(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Order the server's removal and end the request, unless its Node came just in time.
+
+    Raises:
+        Conflict: something has changed since it was read, or another removal has to end first.
+    """
+    record = sight.record
+    node = sight.node
+    if node is not None:
+        node = await _seal(ports, sight, node)
+    if act.reason in TIMEOUTS and not _is_decided(record):
+        came = "" if node is None or await is_ordered(ports, record.model) else await _in_time(ports, node)
+        if node is not None and came:
+            await lift_taint(ports.cluster, node, TAINT_SCALE_DOWN)
+            await _take_back(ports, recorder, sight, came)
+            return
+        record = await _decide(ports, record)
+    await order_removal(ports, record.model)
+    if node is not None:
+        await lift_taint(ports.cluster, node, TAINT_RESERVED, record.name)
+    await tell(recorder, record, _HANDED_OVER, f"NodeRemovalRequest {record.name} deletes the server")
+    await let_go(ports.cluster, record)
+
+
+async def finish(ports: Ports, sight: RequestSight, act: Act) -> None:
+    """End the request; the machine stays, if there is one.
+
+    Raises:
+        Conflict: request or Node have changed since they were read.
+    """
+    await lift_reservation(ports, sight)
+    log.info("NodeRequest %s ends: %s", sight.record.name, act.message)
+    await let_go(ports.cluster, sight.record)
+
+
+async def forget(ports: Ports, sight: RequestSight) -> None:
+    """Drop the finalizer and nothing else: our definitions are being removed.
+
+    Raises:
+        Conflict: the request has changed since it was read.
+    """
+    await drop_finalizer(ports.cluster, sight.record.resource, sight.record.object)
+
+
+async def _seal(ports: Ports, sight: RequestSight, node: Object) -> Object:
+    """Return the Node as it is with the scale-down taint on it: no further pod is bound to it."""
+    if has_taint(node, TAINT_SCALE_DOWN):
+        return node
+    if not await still_as_read(ports.cluster, sight.record):
+        raise Conflict(f"NodeRequest {sight.record.name} has changed since it was read")
+    taint = scale_down(int(ports.now().timestamp()))
+    return await change_node(ports.cluster, node, taints=[*taints_of(node), taint])
+
+
+async def _in_time(ports: Ports, node: Object) -> str:
+    """Return why the machine stays, or an empty text."""
+    name = node["metadata"]["name"]
+    if is_ready(node):
+        return f"Node {name} became Ready at the last moment"
+    occupants = await occupants_of(ports.cluster, name)
+    return f"{len(occupants)} pods are bound to Node {name}" if occupants else ""
+
+
+def _is_decided(record: Record[NodeRequest]) -> bool:
+    return any(one.type == "Ready" and one.reason == _HANDED_OVER for one in record.model.status.conditions)
+
+
+async def _decide(ports: Ports, record: Record[NodeRequest]) -> Record[NodeRequest]:
+    """Write that the machine goes, whatever its Node says from now on.
+
+    The order of a removal cannot be made conditional on the request. Without this write, which is,
+    an attempt that was given up and wakes up here would order the removal of a machine that a later
+    attempt has taken back.
+
+    Raises:
+        Conflict: the request has changed since it was read.
+    """
+    now = ports.now()
+    message = "The machine has not come in time and goes"
+    return await write_status(
+        ports.cluster,
+        record,
+        now=now,
+        event=_HANDED_OVER,
+        because=message,
+        conditions=conditions_with(record, "Ready", status=False, reason=_HANDED_OVER, message=message, now=now),
+    )
+
+
+async def _take_back(ports: Ports, recorder: Recorder, sight: RequestSight, why: str) -> None:
+    await write_status(
+        ports.cluster,
+        sight.record,
+        now=ports.now(),
+        event="InTime",
+        because=why,
+        phase=RequestPhase.PROVISIONING,
+        reason="InTime",
+        message=why,
+    )
+    await tell(recorder, sight.record, "InTime", why)

@@ -1,0 +1,156 @@
+"""What belongs to a NodeRequest, looked at live: its object, pool, class, server, Node and pods."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from activities.objects.belongings import ServerLook, find_class, find_pool, request_timings, see_server
+from activities.objects.class_status import class_status
+from activities.objects.definitions import are_going
+from activities.objects.nodes import find_node, see_node
+from activities.objects.others import count_others
+from activities.objects.pods import Seated, occupants_of, see_seats
+from activities.objects.record import Record, read_request
+from activities.ports.cluster import NODE_REQUESTS, Object
+from activities.ports.ports import Ports
+from activities.ports.provider import Server
+from api.keys import LABEL_REQUEST_UID
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.seen import RequestSeen, ServerSeen
+from planner.lifecycle.step import shortened
+from planner.supply.unavailable import pause_in_force, unavailable_until
+
+_WITH_SERVER = (RequestPhase.PROVISIONING, RequestPhase.READY)
+"""The phases whose next step depends on what the provider says."""
+_WITH_NODE = (*_WITH_SERVER, RequestPhase.DEPROVISIONING)
+_UNSETTLED = (RequestPhase.PENDING, *_WITH_SERVER)
+"""The phases in which planned pods may still come."""
+_WITHOUT_BULK = {"events": (), "planned_allocatable": None}
+"""The driver keeps what was seen in its history: the list of events would fill it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSight:
+    """A NodeRequest and what belongs to it, at one moment."""
+
+    record: Record[NodeRequest]
+    seen: RequestSeen
+    pool: NodePool | None = None
+    node_class: Object | None = None
+    """Looked at before a server was asked for only."""
+    node: Object | None = None
+    untolerated: tuple[Object, ...] = ()
+    """Planned pods that may not land on the reserved Node yet."""
+
+
+async def look_at_request(ports: Ports, name: str, uid: str) -> RequestSight | None:
+    """Return the request with this uid and what belongs to it, or None when its life is over.
+
+    Only what the next step may depend on is asked for: a provider has few calls to give.
+
+    Raises:
+        Unreadable: a person broke the object.
+        Unreachable: the API server does not answer.
+    """
+    record = await read_request(ports.cluster, name, uid)
+    if record is None:
+        return None
+    request = record.model
+    seen = RequestSeen(
+        deleting=record.is_deleting,
+        pool=request.spec.pool,
+        status=request.status.model_copy(update=_WITHOUT_BULK),
+        seats=len(request.spec.reserved_for),
+        awaited=len(request.spec.reserved_for),
+    )
+    if record.is_deleting and await are_going(ports):
+        return RequestSight(record, seen.model_copy(update={"crds_going": True}))
+    pool = await find_pool(ports, request.spec.pool)
+    seen = seen.model_copy(update={"timings": request_timings(pool)})
+    phase = request.status.phase
+    if phase is RequestPhase.PENDING:
+        return await _before_the_server(ports, RequestSight(record, seen, pool))
+    if phase in _WITH_NODE:
+        return await _with_node(ports, RequestSight(record, seen, pool))
+    return RequestSight(record, seen, pool)
+
+
+async def _before_the_server(ports: Ports, sight: RequestSight) -> RequestSight:
+    spec = sight.record.model.spec
+    node_class = await find_class(ports, spec.class_ref)
+    seen = sight.seen
+    if node_class is not None:
+        status, now = class_status(node_class), ports.now()
+        left_out_until = unavailable_until(status.unavailable, spec.server_type, spec.location, now)
+        found: dict[str, Any] = {"offering_unavailable_until": left_out_until}
+        pause = pause_in_force(status.pause, now)
+        if pause is not None:
+            found |= {"buying_paused_until": pause.until, "pause_message": pause.message}
+        seen = seen.model_copy(update=found)
+    return RequestSight(sight.record, seen, sight.pool, node_class)
+
+
+async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
+    request = sight.record.model
+    name, uid, status = sight.record.name, sight.record.uid, request.status
+    server = ServerLook(ServerSeen.UNKNOWN)
+    if status.phase in _WITH_SERVER:
+        server = await see_server(ports, request.spec.class_ref, name, lambda found: is_server_of(found, uid))
+    node = await find_node(ports.cluster, name, request_uid=uid, provider_id=status.provider_id)
+    seated = Seated(sight.seen.awaited, ())
+    bound = 0
+    if node is not None and status.released_at is None and status.phase in _WITH_SERVER:
+        seated = await see_seats(ports.cluster, ports.reader, request.spec.reserved_for, name)
+    if node is not None and status.phase is RequestPhase.PROVISIONING:
+        bound = len(await occupants_of(ports.cluster, name))
+    unsettled = others = 0
+    if status.phase is RequestPhase.PROVISIONING or (status.phase is RequestPhase.READY and status.released_at is None):
+        others = await count_others(ports, NODE_REQUESTS, uid, _is_under_way)
+    if node is not None and status.phase is RequestPhase.READY and status.released_at is None and not seated.awaited:
+        unsettled = await _count_unsettled(ports, request.spec.pool, uid)
+    seen = sight.seen.model_copy(
+        update={
+            "server": server.seen,
+            "server_progresses": server.is_progressing,
+            "server_problem": shortened(server.problem),
+            "node": None if node is None else see_node(node, name),
+            "awaited": seated.awaited,
+            "untolerated": len(seated.untolerated),
+            "bound": bound,
+            "unsettled": unsettled,
+            "others": others,
+        }
+    )
+    return RequestSight(sight.record, seen, sight.pool, None, node, seated.untolerated)
+
+
+async def _count_unsettled(ports: Ports, pool: str, uid: str) -> int:
+    """Return how many other requests of the pool have planned pods on their way.
+
+    Read from the cache: each of many machines asks, and an answer that is a moment old only delays.
+    """
+    requests = (await ports.reader.list(NODE_REQUESTS)).items
+    return sum(
+        one["metadata"]["uid"] != uid and one["spec"].get("pool") == pool and _awaits_pods(one) for one in requests
+    )
+
+
+def _awaits_pods(request: Object) -> bool:
+    status = request.get("status") or {}
+    return (
+        bool(request["spec"].get("reservedFor"))
+        and "deletionTimestamp" not in request["metadata"]
+        and not status.get("settledAt")
+        and _is_under_way(request)
+    )
+
+
+def _is_under_way(request: Object) -> bool:
+    """Whether its machine is on its way, or kept for its pods."""
+    status = request.get("status") or {}
+    return status.get("phase", RequestPhase.PENDING) in _UNSETTLED and not status.get("releasedAt")
+
+
+def is_server_of(server: Server, request_uid: str) -> bool:
+    """Return whether the server was made for the request with this uid."""
+    return server.labels.get(LABEL_REQUEST_UID) == request_uid

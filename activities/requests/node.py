@@ -1,0 +1,238 @@
+"""A request's Node: registered and kept for its planned pods, marked on its way, opened for all at the end.
+
+A reservation is two parts, the taint on the Node and the tolerations on the pods. The end of it is
+written on the request before the taint goes, so a taint that is left over is seen and lifted.
+Source: design §5, Request, and §6.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from activities.objects.effects import tell
+from activities.objects.events import Recorder
+from activities.objects.nodes import change_node, is_ready, lift_taint, reserved, taints_of
+from activities.objects.pods import tolerate
+from activities.objects.record import conditions_with, still_as_read, write_status, write_step
+from activities.objects.unavailable import note_success
+from activities.ports.cluster import Object
+from activities.ports.errors import Conflict
+from activities.ports.ports import Ports
+from activities.requests.as_planned import add_finding, compare_with_plan, is_as_planned, tell_deviations
+from activities.requests.create import own_labels, template_taints
+from activities.requests.learned_allocatable import note_allocatable
+from activities.requests.look import RequestSight
+from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
+from api.money import format_price
+from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
+from planner.lifecycle.step import Act, shortened
+from planner.supply.node_template import pool_labels
+
+PODS_REFUSED = "PodsRefused"
+"""The planned pods cannot be let onto the reserved Node, so that the reservation would only keep them out."""
+
+
+async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Write that its machine cannot be had now, without a call: another request found out."""
+    await write_step(
+        ports.cluster,
+        sight.record,
+        act,
+        now=ports.now(),
+        phase=RequestPhase.UNMET,
+        expires_at=act.until or ports.now() + sight.seen.timings.unavailable_ttl,
+    )
+    await tell(recorder, sight.record, act.reason, act.message, warning=True)
+
+
+async def mark_running(ports: Ports, sight: RequestSight, act: Act) -> None:
+    """Write that the server runs, and until when its Node shall be Ready."""
+    now = ports.now()
+    await write_step(
+        ports.cluster,
+        sight.record,
+        act,
+        now=now,
+        running_at=now,
+        join_deadline=act.until or now + sight.seen.timings.join_timeout,
+    )
+
+
+async def register_node(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Label the Node, write its price on it, swap its startup taint for the reservation, and let its pods onto it.
+
+    Killed in between, the Node is as it shall be and the request does not say so: then the next
+    execution finds nothing left to change and writes it down.
+
+    Raises:
+        Conflict: request or Node have changed since they were read.
+    """
+    record = sight.record
+    node = _node_of(sight)
+    status = record.model.status
+    taints = [taint for taint in taints_of(node) if taint["key"] != TAINT_UNREGISTERED]
+    labels = own_labels(record.model)
+    if sight.pool is not None:
+        labels = {**pool_labels(sight.pool, record.model.spec.server_type), **labels}
+        if status.registered_at is None:
+            present = {(taint["key"], taint["effect"]) for taint in taints}
+            taints += [t for t in template_taints(sight.pool) if (t["key"], t["effect"]) not in present]
+    if _keeps(sight):
+        taints = _with_reservation(taints, record.name)
+    await _change_as_read(ports, sight, taints, labels, _price_paid(status))
+    refusal = await tolerate(ports.cluster, sight.untolerated, record.name) if status.released_at is None else ""
+    now = ports.now()
+    await write_step(
+        ports.cluster,
+        record,
+        act,
+        now=now,
+        node_name=node["metadata"]["name"],
+        registered_at=status.registered_at or now,
+        conditions=conditions_with(record, "Registered", status=True, reason=act.reason, message=act.message, now=now),
+    )
+    if refusal:
+        await tell(recorder, record, PODS_REFUSED, refusal, warning=True)
+    else:
+        await tell(recorder, record, act.reason, act.message)
+
+
+async def tolerate_pods(ports: Ports, recorder: Recorder, sight: RequestSight) -> None:
+    """Let pods that were planned later onto the Node. If they cannot be, end the reservation, which keeps them out.
+
+    Raises:
+        Conflict: the request, the Node or a pod have changed since they were read.
+    """
+    record = sight.record
+    node = _node_of(sight)
+    if _keeps(sight) and not is_ready(node):
+        # Once it is Ready, other pods may be there already: then it is too late to reserve.
+        await _change_as_read(ports, sight, _with_reservation(taints_of(node), record.name))
+    refusal = await tolerate(ports.cluster, sight.untolerated, record.name)
+    if refusal:
+        await _end_reservation(ports, sight, PODS_REFUSED, refusal)
+        await tell(recorder, record, PODS_REFUSED, refusal, warning=True)
+
+
+async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Write that the Node is Ready, whether it is the one that was planned, and until when it is kept for its pods."""
+    record = sight.record
+    finding = await compare_with_plan(ports, sight)
+    # Before the request says Ready: from then on pods that do not fit are planned anew.
+    await note_allocatable(ports, sight)
+    now = ports.now()
+    released = record.model.status.released_at is not None
+    await write_step(
+        ports.cluster,
+        record,
+        act,
+        now=now,
+        phase=RequestPhase.READY,
+        ready_at=now,
+        release_by=act.until,
+        expires_at=now + sight.seen.timings.record_ttl if released else None,
+        conditions=add_finding(
+            ports,
+            sight,
+            conditions_with(
+                record,
+                "Ready",
+                status=sight.seen.node is not None and sight.seen.node.ready,
+                reason=act.reason,
+                message=act.message,
+                now=now,
+            ),
+            finding,
+        ),
+    )
+    if record.model.status.create_attempt_at is not None:
+        # Only now: a server that was had and never became a machine speaks against the offering.
+        await note_success(ports, record.model.spec, record.model.status.create_attempt_at)
+    await tell(recorder, record, act.reason, act.message)
+    await tell_deviations(recorder, sight, finding)
+
+
+async def mark_settled(ports: Ports, sight: RequestSight, act: Act) -> None:
+    """Write that all planned pods are there, so that no other machine waits for this one."""
+    now = ports.now()
+    await write_step(
+        ports.cluster,
+        sight.record,
+        act,
+        now=now,
+        settled_at=now,
+    )
+
+
+async def release_node(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+    """Open the Node for all pods.
+
+    Raises:
+        Conflict: request or Node have changed since they were read.
+    """
+    record = sight.record
+    if record.model.status.released_at is None:
+        await _end_reservation(ports, sight, act.reason, act.message)
+        late = act.reason in {"ReleaseTimeout", "NotReady"}
+        await tell(recorder, record, act.reason, act.message, warning=late)
+    await lift_reservation(ports, sight)
+
+
+async def lift_reservation(ports: Ports, sight: RequestSight) -> None:
+    """Take the reservation's taint off the Node, if it is there.
+
+    Raises:
+        Conflict: the Node has changed since it was read.
+    """
+    if sight.node is not None:
+        await lift_taint(ports.cluster, sight.node, TAINT_RESERVED, sight.record.name)
+
+
+async def _end_reservation(ports: Ports, sight: RequestSight, reason: str, message: str) -> None:
+    status = sight.record.model.status
+    now = ports.now()
+    changes: dict[str, Any] = {"released_at": now, "reason": reason, "message": shortened(message)}
+    if status.phase is RequestPhase.READY:
+        changes["expires_at"] = now + sight.seen.timings.record_ttl
+        if not is_as_planned(sight):
+            # A startup taint of another controller, or a label of a slow one, may have been all.
+            changes["conditions"] = add_finding(ports, sight, status.conditions, await compare_with_plan(ports, sight))
+            await note_allocatable(ports, sight)
+    await write_status(ports.cluster, sight.record, now=now, event=reason, because=message, **changes)
+
+
+async def _change_as_read(
+    ports: Ports,
+    sight: RequestSight,
+    taints: list[dict[str, str]],
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> None:
+    if not await still_as_read(ports.cluster, sight.record):
+        raise Conflict(f"NodeRequest {sight.record.name} has changed since it was read")
+    await change_node(ports.cluster, _node_of(sight), taints=taints, labels=labels, annotations=annotations)
+
+
+def _price_paid(status: NodeRequestStatus) -> dict[str, str]:
+    """Return the annotations that tell what the machine costs, for as long as its Node lives."""
+    if status.price_per_hour is None or status.currency is None:
+        return {}
+    return {ANNOTATION_PRICE: format_price(status.price_per_hour), ANNOTATION_CURRENCY: status.currency}
+
+
+def _with_reservation(taints: list[dict[str, str]], name: str) -> list[dict[str, str]]:
+    taint = reserved(name)
+    return taints if taint in taints else [*taints, taint]
+
+
+def _keeps(sight: RequestSight) -> bool:
+    """Return whether the Node shall be kept for planned pods."""
+    request = sight.record.model
+    reserve = sight.pool is None or sight.pool.spec.scale_up.reserve
+    return reserve and bool(request.spec.reserved_for) and request.status.released_at is None
+
+
+def _node_of(sight: RequestSight) -> Object:
+    if sight.node is None:
+        # The step function asks for this only when it has seen one.
+        raise Conflict(f"The Node of NodeRequest {sight.record.name} is gone")
+    return sight.node

@@ -1,0 +1,199 @@
+"""Carries a plan out in the order in which a crash at any point leaves nothing lost and nothing doubled.
+
+First what keeps machines (cancels of cool-offs), then what frees pods of a place (deleted requests,
+left seats), then what gives them one (seats, new requests), last what takes machines away. Whatever
+is cut off is seen by the next round as not yet decided. Source: design §4.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from activities.kube.json_patch import patch_if_same, set_field
+from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Cluster, Object, PatchOp
+from activities.ports.ports import Ports
+from activities.round.cancel_removals import cancel
+from activities.round.objects import create_removal, create_request, delete_requests, request_name
+from activities.round.observe import Observation
+from activities.round.pools import (
+    Closing,
+    close_pool,
+    closing,
+    hold_pools,
+    is_deleting,
+    unreadable_status,
+    write_status,
+)
+from activities.round.reservations import move_seats
+from activities.round.writes import RoundWrites
+from api.keys import ANNOTATION_IDLE_SINCE
+from api.money import format_price
+from api.timestamp import format_timestamp
+from planner.model.plan import Plan, PlannedEvent, PlannedRequest
+from planner.model.round import RoundInput
+from planner.report.machine_choice import named
+from planner.supply.machines import machines
+
+REQUESTED: Final = "Requested"
+"""Reason of the event that tells why a machine is bought."""
+_PODS_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What was written."""
+
+    requests: tuple[Object, ...]
+    """New requests."""
+    removals: tuple[Object, ...]
+    """New removals."""
+    events: tuple[PlannedEvent, ...]
+    """What people may want to know of it."""
+
+
+async def carry_out(
+    ports: Ports, writes: RoundWrites, observed: Observation, plan: Plan, round_input: RoundInput
+) -> Carried:
+    """Write what the plan says, as far as the fence's time goes, and return it."""
+    cluster, now = ports.cluster, observed.snapshot.now
+    closed = {name for name, pool in observed.pools.items() if is_deleting(pool)}
+    pools = await hold_pools(writes, cluster, observed.pools)
+    await _cancel_cool_offs(writes, cluster, observed, plan, now)
+    closings = _closings(writes, observed, closed)
+    cancelled, stuck = await _cancel_requests(writes, cluster, observed, plan, closings)
+    stuck = await move_seats(writes, cluster, plan, observed.requests, stuck)
+    bought = await _buy(
+        writes, cluster, [planned for planned in plan.requests if planned.pool not in closed], round_input, stuck
+    )
+    await _mark_idle(writes, cluster, observed, plan)
+    begun = await writes.each(
+        [planned for planned in plan.removals if planned.pool not in closed],
+        lambda planned: f"removal of {planned.server}",
+        lambda planned: create_removal(cluster, planned, observed.nodes.get(planned.node)),
+    )
+    for asked in closings:
+        begun += await close_pool(writes, cluster, asked, nodes=observed.nodes, cancelled=cancelled, now=now)
+    statuses = {report.name: report.status for report in plan.pools if report.name in pools}
+    for problem in observed.snapshot.problems:
+        if problem.kind == NODE_POOLS.kind:
+            statuses[problem.name] = unreadable_status(pools[problem.name], problem, now)
+    await writes.each(
+        [name for name in statuses if name not in closed],
+        lambda name: f"status of pool {name}",
+        lambda name: write_status(cluster, pools[name], statuses[name]),
+    )
+    return Carried(
+        requests=tuple(request for _, request in bought),
+        removals=tuple(removal for _, removal in begun),
+        events=tuple(event for planned, request in bought for event in _events(planned, request, plan.currency)),
+    )
+
+
+async def _cancel_cool_offs(
+    writes: RoundWrites, cluster: Cluster, observed: Observation, plan: Plan, now: datetime
+) -> None:
+    await writes.each(
+        [asked for asked in plan.removal_cancels if asked.removal in observed.removals],
+        lambda asked: f"cancel of removal {asked.removal}",
+        lambda asked: cancel(cluster, observed.removals[asked.removal], f"Wanted again by {_named(asked.pods)}", now),
+    )
+
+
+def _closings(writes: RoundWrites, observed: Observation, closed: set[str]) -> list[Closing]:
+    if not closed:
+        return []
+    fleet = list(machines(observed.snapshot).values())
+    found: list[Closing] = []
+    for name in sorted(closed):
+        try:
+            found.append(closing(observed.pools[name], observed, fleet))
+        except ValueError as error:
+            writes.refuse(f"end of the deleted pool {name}", error)
+    return found
+
+
+async def _cancel_requests(
+    writes: RoundWrites, cluster: Cluster, observed: Observation, plan: Plan, closings: Sequence[Closing]
+) -> tuple[set[str], frozenset[str]]:
+    """Delete the requests that nobody needs.
+
+    Return the names of those, and the uids of pods whose request could not be deleted.
+    """
+    unwanted = {name: observed.requests[name] for name in plan.cancelled if name in observed.requests}
+    unwanted |= {request["metadata"]["name"]: request for asked in closings for request in asked.requests}
+    cancelled = await delete_requests(writes, cluster, unwanted.values())
+    stuck = frozenset(
+        seat["uid"]
+        for name, request in unwanted.items()
+        if name not in cancelled
+        for seat in request.get("spec", {}).get("reservedFor", ())
+    )
+    return cancelled, stuck
+
+
+async def _buy(
+    writes: RoundWrites,
+    cluster: Cluster,
+    wanted: Sequence[PlannedRequest],
+    round_input: RoundInput,
+    stuck: frozenset[str],
+) -> list[tuple[PlannedRequest, Object]]:
+    # A machine all of whose pods kept another place would be bought for nobody.
+    needed = [p for p in wanted if not p.seats or any(seat.uid not in stuck for seat in p.seats)]
+    return await writes.each(
+        needed,
+        lambda planned: f"request {request_name(round_input, planned)}",
+        lambda planned: create_request(cluster, request_name(round_input, planned), planned, stuck),
+    )
+
+
+async def _mark_idle(writes: RoundWrites, cluster: Cluster, observed: Observation, plan: Plan) -> None:
+    async def mark(name: str) -> Object:
+        since = plan.idle_since[name]
+
+        def operations(node: Object) -> Sequence[PatchOp]:
+            value = None if since is None else format_timestamp(since)
+            return set_field(node, ("metadata", "annotations", ANNOTATION_IDLE_SINCE), value)
+
+        # A node's status changes all the time; the annotation has no other writer.
+        return await patch_if_same(cluster, NODES, observed.nodes[name], operations, lambda _: True)
+
+    await writes.each(
+        [name for name in plan.idle_since if name in observed.nodes], lambda name: f"idle mark of node {name}", mark
+    )
+
+
+def _events(planned: PlannedRequest, request: Object, currency: str) -> list[PlannedEvent]:
+    name, uid = request["metadata"]["name"], request["metadata"]["uid"]
+    machine = f"{planned.server_type} in {planned.location}"
+    price = f"{format_price(planned.price_per_hour)} {currency}/h"
+    pods = f" ({_named([f'{seat.namespace}/{seat.name}' for seat in planned.seats])})" if planned.seats else ""
+    other = planned.because.runner_up
+    instead = "" if other is None else f"; next: {named(other, planned.location, planned.pool)}"
+    return [
+        PlannedEvent(
+            kind=NODE_REQUESTS.kind,
+            name=name,
+            namespace=None,
+            uid=uid,
+            reason=REQUESTED,
+            message=f"{machine} at {price}. {planned.why}{pods}",
+        ),
+        *(
+            PlannedEvent(
+                kind=PODS.kind,
+                name=seat.name,
+                namespace=seat.namespace,
+                uid=seat.uid,
+                reason="MachineRequested",
+                message=f"Machine {name} of pool {planned.pool} is to take this pod: {machine} at {price}{instead}",
+            )
+            for seat in planned.seats
+        ),
+    ]
+
+
+def _named(pods: Sequence[str]) -> str:
+    rest = len(pods) - _PODS_NAMED
+    return ", ".join(pods[:_PODS_NAMED]) + (f" and {rest} more" if rest > 0 else "")

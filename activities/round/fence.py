@@ -1,0 +1,220 @@
+"""The fence: one round writes at a time, also when a round that timed out still runs somewhere.
+
+A workflow id does not fence an activity. A round therefore takes a Lease object by conditional
+write and writes only within a shorter time, measured from before the take, so that its last call
+has ended before anyone else may take over. Who finds the Lease held waits until it has not changed
+for its whole duration by the waiter's own clocks; the holder's play no part. A wall clock may be set,
+and one that nobody sets may stand still while the machine sleeps: the holder believes the one by
+which more time has passed, the waiter the other.
+Source: design §4.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar, Final
+
+from activities.kube.json_patch import guarded, set_field
+from activities.ports.cluster import LEASES, Object
+from activities.ports.errors import AlreadyExists, Conflict, GrowthError, NotFound
+from activities.ports.ports import Ports
+
+NAME: Final = "growth-round"
+HELD_FOR: Final = timedelta(seconds=15)
+"""An unchanged Lease is free after this."""
+WRITES_WITHIN: Final = timedelta(seconds=10)
+"""A call begun by then ends, by the client's time-out of 4 s, before the Lease may be taken by another."""
+_LOOK_EVERY: Final = timedelta(seconds=0.5)
+_WAIT_AT_MOST: Final = HELD_FOR + timedelta(seconds=2)
+"""Long enough to outwait a round that crashed; a healthy one is over within a second or two."""
+
+log = logging.getLogger(__name__)
+
+
+class Fenced(GrowthError):
+    """Another round holds the fence."""
+
+    reason: ClassVar[str] = "Fenced"
+    retryable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """Now, by both clocks."""
+
+    wall: datetime
+    steady: float
+
+    def passed_until(self, later: "_Moment") -> tuple[timedelta, timedelta]:
+        """Return the time that passed until then, by each clock."""
+        return later.wall - self.wall, timedelta(seconds=later.steady - self.steady)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sighting:
+    """A Lease as it was first seen at this version."""
+
+    version: tuple[str, str]
+    """Uid and resourceVersion."""
+    at: _Moment
+
+
+class Hold:
+    """The fence, held."""
+
+    def __init__(self, ports: Ports, lease: Object, identity: str, asked_at: _Moment) -> None:
+        self._ports = ports
+        self._lease = lease
+        self._identity = identity
+        self._asked_at = asked_at
+        self.is_kept = False
+        """The fence is left to expire instead of being released."""
+
+    def time_left(self) -> timedelta:
+        """Return how long writes may still begin; never negative, zero after a clock that went back."""
+        passed = self._asked_at.passed_until(_now(self._ports))
+        return max(WRITES_WITHIN - max(passed), timedelta()) if min(passed) >= timedelta() else timedelta()
+
+    def can_write(self) -> bool:
+        """Return whether a write may begin now."""
+        return self.time_left() > timedelta()
+
+    def keep(self) -> None:
+        """Do not release: a call of unknown outcome may still take effect and must find nobody else writing."""
+        self.is_kept = True
+
+    async def renew(self) -> None:
+        """Begin the time for writes anew.
+
+        What was read under the fence stays true: the Lease has not changed since it was taken, so
+        no other round has written.
+
+        Raises:
+            Fenced: another round took it meanwhile.
+            Unreachable: unknown outcome; what is held stays held, the time does not begin anew.
+        """
+        asked_at = _now(self._ports)
+        try:
+            self._lease = await _take(self._ports, self._lease, self._identity, asked_at)
+        except (Conflict, NotFound) as error:
+            self.keep()
+            raise Fenced(f"the fence {NAME} was taken by another round: {error}") from error
+        self._asked_at = asked_at
+
+    async def release(self) -> None:
+        """Let others go on at once. A failure is logged: the Lease then expires by itself."""
+        release = set_field(self._lease, ("spec", "holderIdentity"), None)
+        try:
+            await self._ports.cluster.patch(
+                LEASES, NAME, guarded(self._lease, release), namespace=self._ports.namespace
+            )
+        except GrowthError as error:
+            log.warning("the fence %s was not released and will expire: %s", NAME, error)
+
+
+class Fence:
+    """Takes the Lease, and remembers how long it has seen another's.
+
+    Args:
+        ports: the outside world.
+        sleep: waits for seconds.
+    """
+
+    def __init__(self, ports: Ports, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
+        self._ports = ports
+        self._sleep = sleep
+        self._seen: _Sighting | None = None
+
+    @asynccontextmanager
+    async def held(self, identity: str) -> AsyncIterator[Hold]:
+        """Hold the fence for the block; `identity` names this attempt and no other.
+
+        It is released at the end of the block, also when one of our errors ends it, unless the block
+        said `keep`. Any other end leaves it to expire: a write may have been under way.
+
+        Raises:
+            Fenced: another round holds it, also after the wait.
+            Unreachable: the API server does not answer.
+        """
+        hold = await self._acquire(identity)
+        try:
+            yield hold
+        except GrowthError:
+            if not hold.is_kept:
+                await hold.release()
+            raise
+        if not hold.is_kept:
+            await hold.release()
+
+    async def _acquire(self, identity: str) -> Hold:
+        give_up_at = self._ports.now() + _WAIT_AT_MOST
+        looks = _WAIT_AT_MOST // _LOOK_EVERY
+        while True:
+            hold = await self._try(identity)
+            if hold is not None:
+                return hold
+            looks -= 1
+            if looks <= 0 or self._ports.now() >= give_up_at:
+                raise Fenced(f"another round holds the fence {NAME} in namespace {self._ports.namespace}")
+            await self._sleep(_LOOK_EVERY.total_seconds())
+
+    async def _try(self, identity: str) -> Hold | None:
+        cluster, namespace = self._ports.cluster, self._ports.namespace
+        asked_at = _now(self._ports)
+        try:
+            lease = await cluster.get(LEASES, NAME, namespace=namespace)
+        except NotFound:
+            body = {
+                "apiVersion": LEASES.api_version,
+                "kind": LEASES.kind,
+                "metadata": {"name": NAME, "namespace": namespace},
+                "spec": _spec(identity, asked_at),
+            }
+            try:
+                lease = await cluster.create(LEASES, body, namespace=namespace)
+            except AlreadyExists:
+                return None
+            return Hold(self._ports, lease, identity, asked_at)
+        if not self._is_free(lease):
+            return None
+        asked_at = _now(self._ports)
+        try:
+            lease = await _take(self._ports, lease, identity, asked_at)
+        except (Conflict, NotFound):
+            return None
+        return Hold(self._ports, lease, identity, asked_at)
+
+    def _is_free(self, lease: Object) -> bool:
+        if not lease.get("spec", {}).get("holderIdentity"):
+            return True
+        now = _now(self._ports)
+        version = (lease["metadata"]["uid"], lease["metadata"]["resourceVersion"])
+        if self._seen is None or self._seen.version != version or now.wall < self._seen.at.wall:
+            self._seen = _Sighting(version, now)
+        return min(self._seen.at.passed_until(now)) >= HELD_FOR
+
+
+def _now(ports: Ports) -> _Moment:
+    return _Moment(ports.now(), ports.elapsed())
+
+
+async def _take(ports: Ports, lease: Object, identity: str, now: _Moment) -> Object:
+    return await ports.cluster.patch(
+        LEASES,
+        NAME,
+        guarded(lease, [{"op": "add", "path": "/spec", "value": _spec(identity, now)}]),
+        namespace=ports.namespace,
+    )
+
+
+def _spec(identity: str, now: _Moment) -> Object:
+    moment = now.wall.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return {
+        "holderIdentity": identity,
+        "leaseDurationSeconds": int(HELD_FOR.total_seconds()),
+        "acquireTime": moment,
+        "renewTime": moment,
+    }

@@ -1,0 +1,243 @@
+"""What a round sees: the watch caches, and its own objects listed live.
+
+An object that cannot be read becomes a problem with its name and field; nothing else is stopped by it.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from activities.kube.parsed import Parsed, problem_of
+from activities.objects.class_status import class_status
+from activities.objects.definitions import are_going, class_resource
+from activities.ports.cluster import (
+    CSI_NODES,
+    DAEMON_SETS,
+    NAMESPACES,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    PODS,
+    STORAGE_CLASSES,
+    Object,
+    Resource,
+)
+from activities.ports.errors import InvalidConfiguration, NotFound, Unreachable, Unreadable
+from activities.ports.ports import Ports
+from activities.ports.provider import Provider
+from api.reading import read
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import NodeRequest
+from planner.model.plan import NodeClass, PlannerMemory, Problem, Snapshot
+from planner.objects.nominations import heeded
+from planner.objects.storage import Volumes
+from planner.parsing.objects import (
+    parse_claim,
+    parse_csi_node,
+    parse_daemon_set,
+    parse_namespace,
+    parse_node,
+    parse_pod,
+    parse_storage_class,
+    parse_volume,
+)
+from planner.parsing.volumes import with_drivers
+from planner.supply.refused_types import refusals
+
+SURROUNDINGS: Final = (
+    PODS,
+    NODES,
+    DAEMON_SETS,
+    NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    CSI_NODES,
+)
+"""Kubernetes' own kinds that a round decides on: it reads all of them."""
+
+
+class DefinitionsGoing(Exception):
+    """One of our definitions is gone or being deleted: nothing is decided and no cloud is called."""
+
+    def __init__(self, requests: Sequence[Object], removals: Sequence[Object]) -> None:
+        super().__init__("a CustomResourceDefinition of growth.dev is gone or being deleted")
+        self.requests = requests
+        """NodeRequests that still exist: their workflows drop the finalizers."""
+        self.removals = removals
+        """NodeRemovalRequests that still exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A snapshot, and by name the objects it was made from, for writes that are conditional on them."""
+
+    snapshot: Snapshot
+    versions: dict[str, str]
+    """Highest resourceVersion by plural name, for the next round."""
+    nodes: Mapping[str, Object]
+    pools: Mapping[str, Object]
+    requests: Mapping[str, Object]
+    removals: Mapping[str, Object]
+
+
+class Observer:
+    """Builds snapshots, and remembers what it has parsed."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._surroundings: tuple[Parsed[Any], ...] = (
+            Parsed(PODS, parse_pod),
+            Parsed(NODES, parse_node),
+            Parsed(DAEMON_SETS, parse_daemon_set),
+            Parsed(NAMESPACES, parse_namespace),
+            Parsed(PERSISTENT_VOLUME_CLAIMS, parse_claim),
+            Parsed(PERSISTENT_VOLUMES, parse_volume),
+            Parsed(STORAGE_CLASSES, parse_storage_class),
+            Parsed(CSI_NODES, parse_csi_node),
+        )
+        self._pools = Parsed(NODE_POOLS, partial(read, NodePool))
+        self._requests = Parsed(NODE_REQUESTS, partial(read, NodeRequest))
+        self._removals = Parsed(NODE_REMOVAL_REQUESTS, partial(read, NodeRemovalRequest))
+
+    async def observe(self, memory: PlannerMemory, versions: Mapping[str, str]) -> Observation:
+        """Return what is there now; a cache older than `versions` is passed over and listed live.
+
+        Raises:
+            DefinitionsGoing: one of our definitions is gone or being deleted.
+            Unreachable: the API server does not answer.
+        """
+        resources = (*SURROUNDINGS, NODE_POOLS, *map(class_resource, self._ports.providers))
+        requests, removals, cached = await asyncio.gather(
+            self._list_own(NODE_REQUESTS),
+            self._list_own(NODE_REMOVAL_REQUESTS),
+            asyncio.gather(*(self._read(each, versions.get(each.plural, "")) for each in resources)),
+        )
+        lists = [found for found, _ in cached if found is not None]
+        if requests is None or removals is None or len(lists) < len(cached):
+            raise DefinitionsGoing(requests or (), removals or ())
+        around = len(SURROUNDINGS)
+        surroundings, pools = lists[:around], lists[around]
+        own = (*pools, *requests, *removals)
+        if any("deletionTimestamp" in item["metadata"] for item in own) and await are_going(self._ports):
+            raise DefinitionsGoing(requests, removals)
+
+        own_parts = ((self._pools, pools), (self._requests, requests), (self._removals, removals))
+        parsed, problems = await self._parse((*zip(self._surroundings, surroundings, strict=True), *own_parts))
+        pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, *owned = parsed
+        classes, class_problems = self._classes(lists[around + 1 :], owned[0])
+        snapshot = Snapshot(
+            now=self._ports.now(),
+            pods=heeded(pods, nodes),
+            nodes=with_drivers(nodes, csi_nodes),
+            daemon_sets=daemon_sets,
+            namespaces=dict(namespaces),
+            volumes=Volumes(claims, volumes, storage_classes),
+            pools=owned[0],
+            classes=classes,
+            requests=owned[1],
+            removals=owned[2],
+            protected_nodes=self._protected(lists[0]),
+            memory=memory,
+            problems=(*problems, *class_problems),
+        )
+        return Observation(
+            snapshot=snapshot,
+            versions={
+                resource.plural: version for resource, (_, version) in zip(resources, cached, strict=True) if version
+            },
+            nodes=_by_name(lists[1]),
+            pools=_by_name(pools),
+            requests=_by_name(requests),
+            removals=_by_name(removals),
+        )
+
+    async def _list_own(self, resource: Resource) -> Sequence[Object] | None:
+        try:
+            return (await self._ports.cluster.list(resource)).items
+        except NotFound:
+            return None
+
+    async def _read(self, resource: Resource, wanted: str) -> tuple[Sequence[Object] | None, str]:
+        try:
+            with suppress(Unreachable):
+                # A cache that knows nothing yet, or nothing any more, is passed over like an old one.
+                found = await self._ports.reader.list(resource)
+                if not _is_older(found.resource_version, wanted):
+                    return found.items, found.resource_version
+            live = await self._ports.cluster.list(resource)
+        except NotFound:
+            return None, wanted
+        # A live list has the version of the whole cluster, which a cache reaches only with the next
+        # change of this kind; what the items say, every cache that has them has reached.
+        seen = [item["metadata"]["resourceVersion"] for item in live.items]
+        # Behind `wanted` is only a cluster that was restored from a backup: its versions begin anew.
+        known = [] if _is_older(live.resource_version, wanted) else [wanted]
+        return live.items, max([*known, *seen], key=_number, default="")
+
+    async def _parse(
+        self, parts: Sequence[tuple[Parsed[Any], Sequence[Object]]]
+    ) -> tuple[list[tuple[Any, ...]], list[Problem]]:
+        results = await self._ports.compute(lambda: [parser.read(items) for parser, items in parts])
+        return [found for found, _ in results], [problem for _, problems in results for problem in problems]
+
+    def _classes(
+        self, lists: Sequence[Sequence[Object]], pools: Sequence[NodePool]
+    ) -> tuple[tuple[NodeClass, ...], list[Problem]]:
+        classes: list[NodeClass] = []
+        problems: list[Problem] = []
+        for (kind, provider), items in zip(self._ports.providers.items(), lists, strict=True):
+            for item in items:
+                try:
+                    classes.append(_node_class(provider, item, pools))
+                except (ValueError, Unreadable) as error:
+                    problems.append(problem_of(class_resource(kind), item, error))
+        return tuple(classes), problems
+
+    def _protected(self, pods: Sequence[Object]) -> frozenset[str]:
+        own = self._ports.own_pods
+        if not own:
+            return frozenset()
+        return frozenset(
+            pod["spec"]["nodeName"]
+            for pod in pods
+            if f"{pod['metadata'].get('namespace')}/{pod['metadata']['name']}" in own
+            and pod.get("spec", {}).get("nodeName")
+        )
+
+
+def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool]) -> NodeClass:
+    metadata = item["metadata"]
+    ref = ClassRef.model_validate({"kind": provider.class_kind, "name": metadata["name"]})
+    generation = int(metadata.get("generation", 0))
+    try:
+        offerings = provider.offerings(item)
+    except InvalidConfiguration as error:
+        return NodeClass(ref=ref, offerings=(), generation=generation, problem=str(error))
+    return NodeClass(
+        ref=ref,
+        offerings=offerings,
+        status=class_status(item),
+        generation=generation,
+        refusals=refusals(ref, offerings, pools, provider.refusal),
+    )
+
+
+def _by_name(items: Sequence[Object]) -> dict[str, Object]:
+    return {item["metadata"]["name"]: item for item in items}
+
+
+def _is_older(version: str, wanted: str) -> bool:
+    return bool(wanted) and _number(version) < _number(wanted)
+
+
+def _number(version: str) -> int:
+    # Versions of one resource are ordered as integers. Source: Kubernetes API concepts, "Resource versions".
+    return int(version) if version.isdecimal() else 0

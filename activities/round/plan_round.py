@@ -1,0 +1,251 @@
+"""One round: take the fence, look, decide, write, and say which workflows to start.
+
+Source: design §4.
+"""
+
+import logging
+from collections.abc import Callable, Sequence, Sized
+from typing import Final
+
+from temporalio import activity
+
+from activities.objects.events import Recorder
+from activities.ports.cluster import NODE_POOLS, Object
+from activities.ports.errors import NotFound
+from activities.ports.ports import Ports
+from activities.round.carry_out import Carried, carry_out
+from activities.round.fence import WRITES_WITHIN, Fence, Fenced, Hold
+from activities.round.observe import DefinitionsGoing, Observation, Observer
+from activities.round.pools import is_deleting, release_pool
+from activities.round.start_notes import Prices, note_on_removal, note_on_request, prices
+from activities.round.starts import Starts
+from activities.round.stopwatch import Stopwatch
+from activities.round.writes import RoundWrites
+from api.money import format_price
+from api.v1alpha1.node_removal_request import RemovalPhase
+from api.v1alpha1.node_request import RequestPhase
+from planner.model.plan import Plan, PlannedEvent, PlanResult, Snapshot
+from planner.model.round import ObjectId, RoundInput, RoundResult, StartNote
+from planner.plan import plan as decide
+
+_ENOUGH_TO_WRITE: Final = WRITES_WITHIN / 2
+"""With less time left after deciding, the fence is renewed first."""
+_SUMMARY_CHARACTERS: Final = 400
+_UNREADY: Final = frozenset({RequestPhase.PENDING, RequestPhase.PROVISIONING, RequestPhase.DEPROVISIONING})
+
+log = logging.getLogger(__name__)
+
+
+class PlanActivities:
+    """The planner workflow's one activity.
+
+    Args:
+        ports: the outside world.
+        recorder: tells events.
+        planner: decides; without one, the round of `planner.plan` with the packer of the ports.
+        fence: lets one round write at a time.
+    """
+
+    def __init__(
+        self,
+        ports: Ports,
+        recorder: Recorder,
+        *,
+        planner: Callable[[Snapshot], Plan] | None = None,
+        fence: Fence | None = None,
+    ) -> None:
+        self._ports = ports
+        self._recorder = recorder
+        self._planner = planner
+        self._fence = fence or Fence(ports)
+        self._observer = Observer(ports)
+        self._starts = Starts(ports.now)
+
+    @activity.defn(name="plan_round")
+    async def plan_round(self, round_input: RoundInput) -> RoundResult:
+        """Run one round and return what it did, and which objects need a workflow.
+
+        Raises:
+            Unreachable: the API server does not answer; nothing was decided.
+        """
+        try:
+            async with self._fence.held(f"{round_input.run}/{round_input.round}") as hold:
+                result, events, observed = await self._round(round_input, hold)
+        except Fenced as error:
+            return _idle(round_input, f"Nothing was decided: {error}", is_partial=True)
+        await self._recorder.tell_round(events, () if observed is None else observed.snapshot.pools)
+        return result
+
+    async def _round(
+        self, round_input: RoundInput, hold: Hold
+    ) -> tuple[RoundResult, Sequence[PlannedEvent], Observation | None]:
+        writes = RoundWrites(hold)
+        try:
+            observed = await self._observer.observe(round_input.memory, round_input.versions)
+        except DefinitionsGoing as going:
+            return await self._let_go(round_input, writes, going), (), None
+        watch = Stopwatch(self._ports.elapsed)
+        try:
+            plan = await self._ports.compute(lambda: self._decide(observed.snapshot, watch))
+        except Exception as error:
+            # A defect must not stop what needs no decision: lifecycles without a workflow are still started.
+            log.exception("round %d: the planner failed", round_input.round)
+            return self._undecided(round_input, observed, error), _failures(observed, error), observed
+        self._tell_stages(round_input, plan, watch)
+        if hold.time_left() < _ENOUGH_TO_WRITE:
+            await hold.renew()
+        carried = await carry_out(self._ports, writes, observed, plan, round_input)
+        return self._result(round_input, observed, plan, carried, writes), (*carried.events, *plan.events), observed
+
+    def _decide(self, snapshot: Snapshot, watch: Stopwatch) -> Plan:
+        return decide(snapshot, self._ports.packer, watch) if self._planner is None else self._planner(snapshot)
+
+    def _tell_stages(self, round_input: RoundInput, plan: Plan, watch: Stopwatch) -> None:
+        self._ports.tell_stages(watch.seconds)
+        # Rounds that buy nothing come every few seconds while something is awaited.
+        level = logging.INFO if plan.requests else logging.DEBUG
+        log.log(level, "round %d: %s, planned in %s", round_input.round, _told_of(plan), watch.told)
+
+    def _result(
+        self, round_input: RoundInput, observed: Observation, plan: Plan, carried: Carried, writes: RoundWrites
+    ) -> RoundResult:
+        requests = (*carried.requests, *observed.requests.values())
+        removals = (*_new(carried.removals, observed), *observed.removals.values())
+        start_requests, start_removals, is_left = self._starts.choose(requests, removals)
+        return RoundResult(
+            result=plan.result,
+            summary=_summary(plan, carried, writes),
+            requests=start_requests,
+            removals=start_removals,
+            notes=_notes(requests, removals, (*start_requests, *start_removals), _prices(observed.snapshot)),
+            memory=plan.memory,
+            versions={**round_input.versions, **observed.versions},
+            is_open=bool(plan.unplaced or writes.failed)
+            or any(map(_is_open_request, requests))
+            or any(map(_is_open_removal, removals))
+            or any(map(is_deleting, observed.pools.values())),
+            is_partial=is_left or writes.left > 0,
+            wake_at=plan.wake_at,
+        )
+
+    def _undecided(self, round_input: RoundInput, observed: Observation, error: Exception) -> RoundResult:
+        own_requests, own_removals = tuple(observed.requests.values()), tuple(observed.removals.values())
+        requests, removals, _ = self._starts.choose(own_requests, own_removals)
+        notes = _notes(own_requests, own_removals, (*requests, *removals), _prices(observed.snapshot))
+        summary = f"Nothing was decided: the planner failed: {_told(error)}"
+        return _idle(round_input, summary).model_copy(
+            update={"requests": requests, "removals": removals, "notes": notes}
+        )
+
+    async def _let_go(self, round_input: RoundInput, writes: RoundWrites, going: DefinitionsGoing) -> RoundResult:
+        """Take our finalizer off deleted pools; requests and removals are let go by their own workflows."""
+        try:
+            pools = (await self._ports.cluster.list(NODE_POOLS)).items
+        except NotFound:
+            pools = []
+        await writes.each(
+            [pool for pool in pools if is_deleting(pool)],
+            lambda pool: f"finalizer of pool {pool['metadata']['name']}",
+            lambda pool: release_pool(self._ports.cluster, pool),
+        )
+        requests, removals, is_left = self._starts.choose(going.requests, going.removals)
+        return RoundResult(
+            result=PlanResult.NO_DEMANDS,
+            summary="Growth's CRDs are being removed: nothing is decided, no server is touched",
+            requests=requests,
+            removals=removals,
+            notes=_notes(going.requests, going.removals, (*requests, *removals), {}),
+            memory=round_input.memory,
+            versions=round_input.versions,
+            is_open=bool(pools or going.requests or going.removals),
+            is_partial=is_left or writes.left > 0,
+        )
+
+
+def _idle(round_input: RoundInput, summary: str, *, is_partial: bool = False) -> RoundResult:
+    return RoundResult(
+        result=PlanResult.INCOMPLETE_PLACEMENT,
+        summary=summary[:_SUMMARY_CHARACTERS],
+        memory=round_input.memory,
+        versions=round_input.versions,
+        is_open=True,
+        is_partial=is_partial,
+    )
+
+
+def _new(removals: Sequence[Object], observed: Observation) -> list[Object]:
+    return [removal for removal in removals if removal["metadata"]["name"] not in observed.removals]
+
+
+def _prices(snapshot: Snapshot) -> Prices:
+    return prices((one.ref.kind, one.ref.name, one.offerings) for one in snapshot.classes)
+
+
+def _notes(
+    requests: Sequence[Object], removals: Sequence[Object], started: Sequence[ObjectId], known: Prices
+) -> dict[str, StartNote]:
+    """Return what is told of those that are started, by uid."""
+    uids = {one.uid for one in started}
+    noted = ((requests, note_on_request), (removals, note_on_removal))
+    return {
+        uid: note(item, known) for items, note in noted for item in items if (uid := item["metadata"]["uid"]) in uids
+    }
+
+
+def _is_open_request(request: Object) -> bool:
+    """Whether something about the request may change soon: it is coming, going, or kept for pods that have not come."""
+    status = request.get("status", {})
+    phase = status.get("phase", RequestPhase.PENDING)
+    is_awaiting = phase == RequestPhase.READY and "releasedAt" not in status
+    return phase in _UNREADY or is_awaiting or "deletionTimestamp" in request["metadata"]
+
+
+def _is_open_removal(removal: Object) -> bool:
+    return removal.get("status", {}).get("phase") != RemovalPhase.COULD_NOT_REMOVE
+
+
+def _failures(observed: Observation, error: Exception) -> list[PlannedEvent]:
+    return [
+        PlannedEvent(
+            kind=NODE_POOLS.kind,
+            name=pool.metadata.name,
+            namespace=None,
+            uid=pool.metadata.uid,
+            reason="PlannerFailed",
+            message=f"Nothing is bought or removed: the planner failed: {_told(error)}",
+            warning=True,
+        )
+        for pool in observed.snapshot.pools
+    ]
+
+
+def _told(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _told_of(plan: Plan) -> str:
+    bound = format_price(plan.lower_bound_per_hour)
+    cost = f"{format_price(plan.cost_per_hour)} {plan.currency}/h, at least {bound}"
+    return f"{plan.result}, {_count(plan.requests, 'machine')} for {cost}" if plan.requests else str(plan.result)
+
+
+def _summary(plan: Plan, carried: Carried, writes: RoundWrites) -> str:
+    parts = [plan.result.value]
+    if carried.requests:
+        cost = f" for {format_price(plan.cost_per_hour)} {plan.currency}/h" if plan.currency else ""
+        parts.append(f"{_count(carried.requests, 'machine')} to come{cost}")
+    if carried.removals:
+        parts.append(f"{_count(carried.removals, 'machine')} to go")
+    if plan.unplaced:
+        parts.append(f"{_count(plan.unplaced, 'pod')} without a place")
+    if plan.problems:
+        parts.append(f"{_count(plan.problems, 'object')} that cannot be read")
+    if writes.failed:
+        parts.append(f"{writes.failed} writes refused")
+    if writes.left:
+        parts.append(f"{writes.left} writes left to the next round")
+    return ", ".join(parts)[:_SUMMARY_CHARACTERS]
+
+
+def _count(things: Sized, noun: str) -> str:
+    return f"1 {noun}" if len(things) == 1 else f"{len(things)} {noun}s"

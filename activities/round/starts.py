@@ -1,0 +1,56 @@
+"""Which objects have no workflow yet: each is handed out at once, and not again while its start is under way."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from activities.ports.cluster import Object
+from planner.model.round import STARTS_PER_ROUND, ObjectId
+
+_START_TAKES: Final = timedelta(seconds=5)
+"""A started workflow has written its id by then. In memory only: after a restart all are handed out at once."""
+
+
+class Starts:
+    """Chooses what a round asks the planner workflow to start.
+
+    Args:
+        now: the time, UTC.
+    """
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        self._now = now
+        self._handed: dict[str, datetime] = {}
+
+    def choose(
+        self, requests: Sequence[Object], removals: Sequence[Object]
+    ) -> tuple[tuple[ObjectId, ...], tuple[ObjectId, ...], bool]:
+        """Return requests and removals to start, at most `STARTS_PER_ROUND` together, and whether some were left over.
+
+        Those that were never handed out come first, so that one whose start keeps failing does not
+        stop the others.
+        """
+        now = self._now()
+        waiting = [item for item in (*requests, *removals) if not item.get("status", {}).get("workflowId")]
+        self._handed = {uid: at for item in waiting if (at := self._handed.get(uid := _uid(item))) is not None}
+        due = [item for item in waiting if not self._is_under_way(_uid(item), now)]
+        due.sort(key=lambda item: self._handed.get(_uid(item), datetime.min.replace(tzinfo=now.tzinfo)))
+        chosen = {_uid(item) for item in due[:STARTS_PER_ROUND]}
+        self._handed.update(dict.fromkeys(chosen, now))
+        return (
+            tuple(_id(item) for item in requests if _uid(item) in chosen),
+            tuple(_id(item) for item in removals if _uid(item) in chosen),
+            len(due) > STARTS_PER_ROUND,
+        )
+
+    def _is_under_way(self, uid: str, now: datetime) -> bool:
+        at = self._handed.get(uid)
+        return at is not None and now - at < _START_TAKES
+
+
+def _uid(item: Object) -> str:
+    return str(item["metadata"]["uid"])
+
+
+def _id(item: Object) -> ObjectId:
+    return ObjectId(name=item["metadata"]["name"], uid=_uid(item))

@@ -1,0 +1,257 @@
+"""What goes into a round and what comes out of it. No solver, no client, no clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from api.model import Payload
+from api.timestamp import Timestamp
+from api.v1alpha1.node_class_status import NodeClassStatus
+from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import NodeRequest, Seat
+from planner.objects.kinds import DaemonSet, Node, Pod
+from planner.objects.offering import Offering
+from planner.objects.storage import Volumes
+
+
+class PodBackoffState(Payload):
+    """How long pods of a class have been without a place."""
+
+    misses: int
+    """Consecutive rounds without a place."""
+    until: Timestamp | None = None
+    """Left out of demand until then."""
+    sought: Annotated[str | None, Field(max_length=16)] = None
+    """Hash of what its affinity found; a change ends its back-off."""
+
+
+class PlannerMemory(Payload):
+    """What one round tells the next; it lives in the planner workflow (≤ 4 KiB)."""
+
+    backoff: Annotated[dict[str, PodBackoffState], Field(max_length=40)] = Field(default_factory=dict)
+    """By pod class. Beyond the bound, the ones with the fewest misses are forgotten."""
+    supply: str = Field(default="", max_length=64)
+    """Hash of everything that could give a backed-off pod a place; a change ends every back-off."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """A class as the planner sees it, whatever its kind."""
+
+    ref: ClassRef
+    offerings: tuple[Offering, ...]
+    status: NodeClassStatus = NodeClassStatus()
+    generation: int = 0
+    problem: str = ""
+    """Why its offerings cannot be used; empty when they can."""
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    """Why it can never have a server type that a pool names, a sentence by type; only where something is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An object that could not be read. Nothing else is stopped by it."""
+
+    kind: str
+    name: str
+    """With its namespace and a slash in front, if it has one."""
+    message: str
+    """One line that names the field."""
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything a round decides on."""
+
+    now: datetime
+    pods: tuple[Pod, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    daemon_sets: tuple[DaemonSet, ...] = ()
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Labels by name; a namespace that is not here has no label but its name."""
+    volumes: Volumes = Volumes()
+    pools: tuple[NodePool, ...] = ()
+    classes: tuple[NodeClass, ...] = ()
+    requests: tuple[NodeRequest, ...] = ()
+    removals: tuple[NodeRemovalRequest, ...] = ()
+    protected_nodes: frozenset[str] = frozenset()
+    """Nodes that carry the worker or its Temporal: never removed."""
+    memory: PlannerMemory = PlannerMemory()
+    problems: tuple[Problem, ...] = ()
+
+
+class PlanResult(StrEnum):
+    """The seed's three results."""
+
+    ALL_PLACED = "AllPlaced"
+    NO_DEMANDS = "NoDemands"
+    INCOMPLETE_PLACEMENT = "IncompletePlacement"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a pod has no place."""
+
+    code: str
+    """CamelCase, stable: part of the JSON of `growth plan`."""
+    message: str
+    server_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another machine that could carry the same pods."""
+
+    server_type: str
+    location: str
+    pool: str
+    price_per_hour: Decimal
+    obstacle: Reason | None = None
+    """The one thing that keeps it from being bought now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """Why a machine is of its type. Empty for one that no pod is on, and that a minimum asks for."""
+
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """What its pods use of what DaemonSets leave, by resource, 0 to 1; only what they use something of."""
+    binding: str | None = None
+    """The resource with the highest share."""
+    runner_up: Alternative | None = None
+    """The cheapest other machine that can be bought and holds these pods."""
+    cheaper: Alternative | None = None
+    """The cheapest one that would be bought instead but for one thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRequest:
+    """A machine to buy."""
+
+    ordinal: int
+    """Position in the plan; with round and run it makes the name."""
+    pool: str
+    pool_uid: str
+    server_type: str
+    location: str
+    class_ref: ClassRef
+    price_per_hour: Decimal
+    seats: tuple[Seat, ...]
+    """The pods it is for: empty for a pool minimum."""
+    reserve: bool
+    """Whether the pool keeps new machines for their pods; if not, reservedFor stays empty."""
+    why: str
+    """One sentence."""
+    because: Because = Because()
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A pod that existing or coming capacity takes, or that the scheduler keeps a node for."""
+
+    pod: str
+    """namespace/name."""
+    node: str | None = None
+    request: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A pod without a place."""
+
+    pod: str
+    uid: str
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRemoval:
+    """A machine whose cool-off begins now."""
+
+    node: str
+    server: str
+    provider_id: str | None
+    pool: str
+    server_type: str
+    location: str
+    class_ref: ClassRef
+    reason: str
+    """CamelCase."""
+    why: str
+    """One sentence."""
+    at: datetime
+    """End of the cool-off."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalCancel:
+    """A cool-off that returning demand ends."""
+
+    removal: str
+    pods: tuple[str, ...]
+    """The first pods that want the node, as namespace/name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEvent:
+    """A Kubernetes Event to tell."""
+
+    kind: str
+    name: str
+    namespace: str | None
+    uid: str
+    reason: str
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReport:
+    """A pool after the round."""
+
+    name: str
+    status: NodePoolStatus
+    delta: int
+    """Machines bought less machines whose removal began."""
+    utilisation: Mapping[str, float] = field(default_factory=dict)
+    """Requested share of the allocatable cpu and memory of its ready nodes, 0 to 1; for display only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a round does. So specific that carrying it out needs no further decision."""
+
+    result: PlanResult
+    requests: tuple[PlannedRequest, ...] = ()
+    placed: tuple[Placed, ...] = ()
+    nominated: tuple[Placed, ...] = ()
+    """Pods that the scheduler keeps a node for, by preemption or while it binds volumes: they are no demand."""
+    unplaced: tuple[Unplaced, ...] = ()
+    reservations: Mapping[str, tuple[Seat, ...]] = field(default_factory=dict)
+    """New reservedFor by request name, only where it changes."""
+    removals: tuple[PlannedRemoval, ...] = ()
+    removal_cancels: tuple[RemovalCancel, ...] = ()
+    cancelled: tuple[str, ...] = ()
+    """Requests without a server and without demand: delete them."""
+    idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
+    """New value of the node annotation by node name, only where it changes; None removes it."""
+    pools: tuple[PoolReport, ...] = ()
+    events: tuple[PlannedEvent, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    memory: PlannerMemory = PlannerMemory()
+    wake_at: datetime | None = None
+    """The next moment at which time alone changes the answer (idle, back-off, Unmet)."""
+    cost_per_hour: Decimal = Decimal(0)
+    """Of `requests`."""
+    lower_bound_per_hour: Decimal = Decimal(0)
+    """No plan for the same demand on new machines can cost less."""
+    optimal: bool = False
+    """Cost and bound are equal."""
+    currency: str = ""

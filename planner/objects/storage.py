@@ -1,0 +1,96 @@
+"""Claims, volumes and storage classes as the planner needs them: what ties a pod to some of the nodes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planner.objects.kinds import Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeNeed:
+    """What a claim asks of a volume, and what a volume offers to claims."""
+
+    storage_class: str = ""
+    size: int = 0
+    """Bytes."""
+    access_modes: frozenset[str] = frozenset()
+    mode: str = "Filesystem"
+    attributes_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A PersistentVolumeClaim."""
+
+    namespace: str
+    name: str
+    uid: str
+    need: VolumeNeed = VolumeNeed()
+    selector: tuple[Requirement, ...] | None = None
+    """Which volumes may be bound: None does not ask."""
+    volume: str = ""
+    """Name of the volume that it is bound to, or shall be."""
+    is_bound: bool = False
+    """Volume and claim have found each other for good."""
+    is_lost: bool = False
+    """Its volume is gone."""
+    is_terminating: bool = False
+    selected_node: str = ""
+    """Where a volume is being made for it."""
+
+    @property
+    def key(self) -> str:
+        """namespace/name."""
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A PersistentVolume."""
+
+    name: str
+    offer: VolumeNeed = VolumeNeed()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    node_affinity: tuple[tuple[Requirement, ...], ...] = ()
+    """Terms of which one must hold; empty means no condition."""
+    claim: str = ""
+    """namespace/name of the claim that it is kept for."""
+    claim_uid: str = ""
+    is_available: bool = False
+    is_terminating: bool = False
+    driver: str = ""
+    """CSI driver, also for a volume of an old plugin; empty for volumes that are not attached to nodes."""
+    handle: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageClass:
+    """A StorageClass."""
+
+    name: str
+    driver: str = ""
+    """CSI driver that makes volumes, also for an old plugin; empty where nothing does."""
+    waits: bool = False
+    """Volumes are bound when a pod that uses them has a node (WaitForFirstConsumer)."""
+    allowed_topologies: tuple[tuple[Requirement, ...], ...] = ()
+    """Terms of which one must hold; empty means no condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Volumes:
+    """Everything that says where pods with volumes can be."""
+
+    claims: tuple[Claim, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    classes: tuple[StorageClass, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CsiNode:
+    """What the CSI drivers on a node say of it."""
+
+    name: str
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """How many volumes of each driver can be attached."""
+    topology_keys: frozenset[str] = frozenset()
+    """Labels of the node by which they say where volumes can be used from."""

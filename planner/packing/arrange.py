@@ -1,0 +1,106 @@
+"""Packs a round: split over domains, packed, checked, and split anew where a domain had less room than it seemed to.
+
+A split is made before it is known how classes share machines. Where a packing leaves pods of a
+domain out, that domain is given no more than it took, and the rest goes elsewhere if it may.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planner.packing.assemble import Assembly
+from planner.packing.domains.census import Census
+from planner.packing.domains.domains import Ceilings, Part
+from planner.packing.domains.landing import landed
+from planner.packing.preferences import preferred
+from planner.packing.problem import Packer, Packing
+
+_TRIES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """What is packed, and how."""
+
+    assembly: Assembly
+    packing: Packing
+    refused: Mapping[int, int]
+    """Pods by class that no order lets land where they were packed, and that were taken out.
+
+    There are none unless the packer left others out that were to land before them.
+    """
+    left_out: bool = False
+    """Whether the packer left pods out."""
+
+
+def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, census: Census) -> Arrangement:
+    """Return the best arrangement of some tries; one is enough where nothing depends on other machines' pods.
+
+    `assembled` returns the problem under ceilings.
+    """
+    ceilings: dict[Part, int] = {}
+    best: tuple[tuple[object, ...], Arrangement] | None = None
+    for _ in range(_TRIES):
+        made = _packed(assembled(ceilings), packer, census)
+        score = _score(made)
+        if best is None or score < best[0]:
+            best = score, made
+        more = _less_room(made)
+        if not more:
+            break
+        ceilings |= more
+    if best is None:
+        raise AssertionError
+    return _liked(best[1], census)
+
+
+def _packed(assembly: Assembly, packer: Packer, census: Census) -> Arrangement:
+    packing = packer(assembly.problem)
+    if assembly.options is None:
+        return Arrangement(assembly, packing, {})
+    checked, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
+    refused: dict[int, int] = {}
+    for k, items in lost.items():
+        for ask, number in assembly.shares[k].pods:
+            refused[ask] = refused.get(ask, 0) + items * number
+    return Arrangement(assembly, checked, refused, left_out=bool(packing.unplaced))
+
+
+def _liked(made: Arrangement, census: Census) -> Arrangement:
+    """Return the arrangement with machines that its pods prefer, unless one of them could not land then."""
+    assembly = made.assembly
+    packing = preferred(assembly, made.packing, census)
+    if packing is made.packing:
+        return made
+    if assembly.options is not None:
+        _, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
+        if lost:
+            return made
+    return replace(made, packing=packing)
+
+
+def _less_room(made: Arrangement) -> dict[Part, int]:
+    """Return how many pods found room in each part that left some out and whose pods may go elsewhere."""
+    joiners, unplaced = made.assembly.split.joiners, made.packing.unplaced
+    found: Counter[Part] = Counter()
+    short: set[Part] = set()
+    for k, share in enumerate(made.assembly.shares):
+        parts = [(Part(ask, is_beside=True), number) for ask, number in share.company]
+        if not parts and (share.cell is not None or share.ask in joiners):
+            parts = [(Part(share.ask, share.cell), share.size)]
+        for part, number in parts:
+            found[part] += number * (share.count - unplaced.get(k, 0))
+            short.update([part] if k in unplaced else ())
+    return {part: found[part] for part in short}
+
+
+def _score(made: Arrangement) -> tuple[object, ...]:
+    """Return what makes one arrangement better than another, the smaller the better."""
+    assembly = made.assembly
+    missing: dict[int, int] = {}
+    for wish, placed in zip(assembly.wishes, assembly.placed(made.packing.unplaced), strict=True):
+        tier = wish.pod.priority
+        missing[tier] = missing.get(tier, 0) + wish.count - placed
+    cost = assembly.problem.cost(made.packing.nodes)
+    return tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True)), cost

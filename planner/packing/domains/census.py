@@ -1,0 +1,83 @@
+"""Census: which pods are in which topology domains before a round decides anything.
+
+Pods that are alike to every selector are counted together, so that a term costs one look per kind
+of pod and not one per pod.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from planner.objects.kinds import Pod, PodTerm, Taint
+from planner.objects.predicates import FIELD_NAME
+from planner.scheduling.affinity import Namespaces
+from planner.supply.machines import Machine
+from planner.supply.places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A machine whose pods count, whether it takes more or not."""
+
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    pods: tuple[Pod, ...] = ()
+    """On it or seated on it, and the templates of DaemonSet pods that are still missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Pods that no selector tells apart."""
+
+    example: Pod
+    hosts: Mapping[int, int]
+    """Pods by index of their host."""
+
+
+class Census:
+    """All hosts, and their pods by kind."""
+
+    def __init__(self, hosts: Sequence[Host] = (), namespaces: Namespaces | None = None) -> None:
+        self.hosts = tuple(hosts)
+        self.namespaces: Namespaces = {} if namespaces is None else namespaces
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Every kind of pod there is."""
+        found: dict[object, tuple[Pod, Counter[int]]] = {}
+        for index, host in enumerate(self.hosts):
+            for pod in host.pods:
+                looks = (pod.namespace, pod.is_terminating, tuple(sorted(pod.labels.items())))
+                found.setdefault(looks, (pod, Counter()))[1][index] += 1
+        return tuple(Kind(pod, counts) for pod, counts in found.values())
+
+    @cached_property
+    def refusals(self) -> Mapping[PodTerm, Counter[int]]:
+        """Terms by which pods that are there keep others away, each with the number of such pods by index of host."""
+        found: dict[PodTerm, Counter[int]] = {}
+        for index, host in enumerate(self.hosts):
+            for pod in host.pods:
+                for term in pod.pod_anti_affinity:
+                    found.setdefault(term, Counter())[index] += 1
+        return found
+
+
+def census(
+    fleet: Iterable[Machine],
+    places: Iterable[Place],
+    seated: Mapping[str, Sequence[Pod]],
+    namespaces: Namespaces,
+) -> Census:
+    """Return all nodes and all coming machines that pods may be planned onto, with their pods.
+
+    Nodes that take no pods count, too: the scheduler looks at what is there. `seated` are the pods
+    that wait for a machine, by its name.
+    """
+    hosts = {place.machine.name: Host(place.labels, place.taints, (*place.pods, *place.daemons)) for place in places}
+    for machine in fleet:
+        node = machine.node
+        if node is not None and machine.name not in hosts:
+            pods = (*machine.residents, *seated.get(machine.name, ()))
+            hosts[machine.name] = Host({**node.labels, FIELD_NAME: node.name}, node.taints, pods)
+    return Census(tuple(hosts.values()), namespaces)

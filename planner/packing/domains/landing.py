@@ -1,0 +1,136 @@
+"""The last check of a packing: pods land one after the other, and one that may not is taken out of the plan.
+
+What the split promised is looked at again with all machines of the plan, host by host. That a pod
+fits its machine by labels, taints, room, ports and volumes is the packer's part and not repeated.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from api.keys import LABEL_HOSTNAME
+from planner.objects.predicates import FIELD_NAME, NEW_HOST
+from planner.packing.domains.census import Census, Host
+from planner.packing.domains.counts import Tally
+from planner.packing.domains.domains import Option, Share, Split, Wish
+from planner.packing.problem import PackedNode, Packing
+from planner.scheduling.conflicts import looks_at
+
+
+@dataclass(slots=True)
+class _Load:
+    """Pods of one class of one share on one machine."""
+
+    node: int
+    share: int
+    ask: int
+    of_item: int
+    left: int
+    machine: Host
+    counted: frozenset[int] | None = None
+
+
+def landed(
+    wishes: Sequence[Wish], split: Split, options: Sequence[Option], packing: Packing, census: Census
+) -> tuple[Packing, Mapping[int, int]]:
+    """Return the packing without the pods that no order of binding lets land, and those by share, as items.
+
+    A machine that nothing is left on is not in it: it is never bought.
+    """
+    machines = [_machine(options[node.bin], k) for k, node in enumerate(packing.nodes)]
+    new = [m for m, node in zip(machines, packing.nodes, strict=True) if options[node.bin].is_new]
+    shares, known = split.shares, None if split.tally is None else split.tally.known
+    more = [new if wish.pod.spread else () for wish in wishes]
+    daemons = {pod.uid: pod for machine in new for pod in machine.pods}.values()
+    if any(looks_at(wish.pod, daemon, census.namespaces) for wish in wishes for daemon in daemons):
+        # Such DaemonSet pods count as soon as their machine is there.
+        census, more = Census((*census.hosts, *new), census.namespaces), [()] * len(wishes)
+
+    def refused(rank: Callable[[Share], int]) -> Counter[tuple[int, int]]:
+        tally = Tally([wish.pod for wish in wishes], census, more, effects=known)
+        loads = [
+            _Load(n, k, ask, of_item, items * of_item, machines[n])
+            for n, node in enumerate(packing.nodes)
+            for k, items in node.counts.items()
+            for ask, of_item in shares[k].pods
+        ]
+        loads.sort(key=lambda load: load.share)
+        ranks = [rank(shares[load.share]) for load in loads]
+        groups = [[load for load, r in zip(loads, ranks, strict=True) if r == each] for each in sorted(set(ranks))]
+        while any([_all_land(tally, group) for group in groups]):  # noqa: C419 - all, each time
+            pass
+        lost: Counter[tuple[int, int]] = Counter()
+        for load in loads:
+            # An item goes whole.
+            lost[load.node, load.share] = max(lost[load.node, load.share], -(-load.left // load.of_item))
+        return +lost
+
+    turns = {share.ask: turn for turn, share in reversed(list(enumerate(shares)))}
+
+    def class_by_class(share: Share) -> int:
+        return turns[share.ask] if share.is_first else len(shares)
+
+    def together(share: Share) -> int:
+        return 0 if share.is_first else 1
+
+    def who_asks_first(share: Share) -> int:
+        pod = wishes[share.ask].pod
+        return 0 if pod.spread or pod.pod_affinity else 1 + together(share)
+
+    found = refused(class_by_class)
+    for rank in (together, who_asks_first):
+        if found:
+            found = min(found, refused(rank), key=lambda counts: counts.total())
+    return (packing, {}) if not found else _without(packing, found)
+
+
+def _machine(option: Option, k: int) -> Host:
+    if not option.is_new:
+        return option.host
+    name = f"{NEW_HOST} {k}"
+    return Host({**option.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, option.taints, option.daemons)
+
+
+def _all_land(tally: Tally, loads: Sequence[_Load]) -> bool:
+    """Let land what may, one pod of each load after the other, and return whether any did."""
+    has_moved, moves = False, True
+    while moves:
+        moves = any([load.left and _land(tally, load) for load in loads])  # noqa: C419 - all
+        has_moved |= moves
+    return has_moved
+
+
+def _land(tally: Tally, load: _Load) -> bool:
+    """Let one pod of the load land, if it may; all of it where it is nobody's business."""
+    ask = load.ask
+    if tally.obstacle(ask, load.machine.labels) is not None:
+        return False
+    if not tally.effects(ask):
+        load.left = 0
+        return True
+    if load.counted is None:
+        load.counted = tally.counting(ask, load.machine)
+    load.left -= 1
+    tally.add(ask, load.machine.labels, load.counted)
+    return True
+
+
+def _without(packing: Packing, refused: Mapping[tuple[int, int], int]) -> tuple[Packing, Mapping[int, int]]:
+    nodes: list[PackedNode] = []
+    unplaced = Counter(packing.unplaced)
+    lost: Counter[int] = Counter()
+    for n, node in enumerate(packing.nodes):
+        counts = {k: items - refused.get((n, k), 0) for k, items in node.counts.items()}
+        for k in node.counts:
+            lost[k] += refused.get((n, k), 0)
+        left = {k: items for k, items in counts.items() if items}
+        if left:
+            nodes.append(PackedNode(node.bin, left))
+    unplaced.update(lost)
+    without = Packing(
+        tuple(nodes),
+        {k: n for k, n in unplaced.items() if n},
+        # What is proven is proven of the pods that have a place.
+        proven=0 if any(lost.values()) else packing.proven,
+    )
+    return without, {k: n for k, n in lost.items() if n}

@@ -1,0 +1,118 @@
+"""A lower bound: no plan that places the same pods can cost less than this.
+
+It is the largest of three bounds, each valid by itself.
+
+*Shares.* Give pods prices π_i ≥ 0 such that no set of pods that fits a machine with a price is
+together worth more than that price (`planner.packing.greedy.pod_prices` proves it for its own). A plan that puts a_im
+pods of class i on bought machine m and f_im on free machine m places n_i = Σ_m a_im + Σ_m f_im, so
+
+    cost = Σ_m c_m ≥ Σ_m Σ_i π_i a_im = Σ_i π_i n_i - Σ_m Σ_i π_i f_im ≥ Σ_i π_i n_i - Σ_m V_m
+
+where V_m is at least the value of what any one free machine can hold: the least, over resources
+that all its pods need, of (amount · largest value per unit), and of the value of all pods that may be there.
+
+*One class.* Of any class, at most k_b fit on one machine of kind b. Whatever else a plan does, its
+machines cover what of the class does not fit on free ones: the cheapest way to cover a number by
+machines that take k_b each, found by dynamic programming, costs no more than the plan.
+
+*Steps.* A cost is a sum of prices, and so a multiple of their greatest common divisor, and one of
+the few smallest such sums. The bound is raised to the next of them.
+"""
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from math import gcd
+from typing import Final
+
+from planner.packing.greedy.index import Arena
+from planner.packing.greedy.pod_prices import SCALE, Prices, pod_prices
+from planner.packing.problem import PackingProblem
+
+_COVER_AT_MOST: Final = 1000
+"""Pods of a class up to which its cheapest cover is worked out; above, its share price is as good."""
+_CLASSES_COVERED: Final = 8
+_FEW_LOOKS: Final = 1_000
+"""Classes times bins: their shares take some 50 ms."""
+_MOST_LOOKS: Final = 40_000
+"""Their shares take some seconds."""
+_SUMS: Final = 3000
+"""Sums of prices that are looked at to find the next possible cost."""
+
+
+def lower_bound(problem: PackingProblem, placed: Sequence[int], proven: int = 0) -> int:
+    """Return a cost per hour, in billionths, below which no plan places `placed` pods of each group.
+
+    What is `proven` of it already makes looking at shares needless, but where that takes no time: a packer that
+    proves anything has done it. With very many classes they are not looked at at all.
+    """
+    arena = Arena(problem)
+    value = [alone * n for alone, n in zip(arena.alone, placed, strict=True)]
+    least = proven
+    if len(arena.paid) * sum(map(bool, placed)) <= (_FEW_LOOKS if proven else _MOST_LOOKS):
+        prices = pod_prices(arena, placed)
+        value = [pod * n for pod, n in zip(prices.pod, placed, strict=True)]
+        least = max(least, _by_shares(arena, prices, placed))
+    least = max(least, max((_by_class(arena, i, placed[i]) for i in _weighty(value, placed)), default=0))
+    usable = sorted({arena.price[b] for i, n in enumerate(placed) if n for b in arena.paid_bins[i]})
+    return _next_sum(least, usable)
+
+
+def _weighty(value: Sequence[float], placed: Sequence[int]) -> list[int]:
+    """Return the few classes that are worth most: only theirs can be the largest bound of one class."""
+    countable = [i for i, n in enumerate(placed) if 0 < n <= _COVER_AT_MOST]
+    return sorted(countable, key=lambda i: -value[i])[:_CLASSES_COVERED]
+
+
+def _by_shares(arena: Arena, prices: Prices, placed: Sequence[int]) -> int:
+    total = sum(prices.pod[i] * n for i, n in enumerate(placed))
+    free = sum(_free_value(arena, b, prices, placed) * _copies(arena, b) for b in arena.free)
+    # Pods that no free machine can hold are paid for in full.
+    tied = sum(prices.pod[i] * n for i, n in enumerate(placed) if arena.problem.groups[i].bins.isdisjoint(arena.free))
+    return -(-max(0, total - free, tied) // SCALE)
+
+
+def _free_value(arena: Arena, b: int, prices: Prices, placed: Sequence[int]) -> int:
+    members = [i for i in arena.members[b] if placed[i]]
+    if not members:
+        return 0
+    value = sum(prices.pod[i] * min(placed[i], arena.fitting(i, b)) for i in members)
+    for r, amount in enumerate(arena.capacity[b]):
+        needs = [dict(arena.demand[i]).get(r, 0) for i in members]
+        if all(needs):
+            densest = max(-(-prices.pod[i] // need) for i, need in zip(members, needs, strict=True))
+            value = min(value, densest * amount)
+    return value
+
+
+def _copies(arena: Arena, b: int) -> int:
+    return arena.most(b, arena.problem.limits)
+
+
+def _by_class(arena: Arena, i: int, n: int) -> int:
+    free = sum(arena.fitting(i, b) * min(n, _copies(arena, b)) for b in arena.free if b in arena.problem.groups[i].bins)
+    kinds = {(arena.fitting(i, b), arena.price[b]) for b in arena.paid_bins[i]}
+    if not kinds or n <= free:
+        return 0
+    useful = [(f, c) for f, c in kinds if not any((g >= f and d <= c) and (g, d) != (f, c) for g, d in kinds)]
+    cover = [0]
+    for k in range(1, n - free + 1):
+        cover.append(min(price + cover[max(0, k - fits)] for fits, price in useful))
+    return cover[-1]
+
+
+def _next_sum(least: int, prices: Sequence[int]) -> int:
+    """Return the smallest sum of prices that is at least `least`, or something between the two."""
+    if least <= 0 or not prices:
+        return max(0, least)
+    step = gcd(*prices)
+    least = -(-least // step) * step
+    heap, seen = [0], {0}
+    for _ in range(_SUMS):
+        smallest = heappop(heap)
+        if smallest >= least:
+            return smallest
+        for price in prices:
+            if smallest + price not in seen:
+                seen.add(smallest + price)
+                heappush(heap, smallest + price)
+    return max(least, heap[0])

@@ -1,0 +1,92 @@
+"""What a packing is told to cost at least: by prices of shares, and by exact pricing where there are few groups."""
+
+from math import gcd
+from typing import Final
+
+import numpy as np
+
+from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
+from planner.packing.optimiser.column import Pool
+from planner.packing.optimiser.generate import generate
+from planner.packing.optimiser.proof import MOST_GROUPS, SAFE, proven_by_pricing
+from planner.packing.optimiser.question import Question, prices_of, question_of
+from planner.packing.optimiser.shares import Shares, shares_of
+from planner.packing.problem import Packing, PackingProblem
+
+_STEPS: Final = 240
+_BOX: Final = 1.5
+"""Over its price, what a pod may cost at most in the relaxation."""
+
+
+def proven(problem: PackingProblem, packing: Packing, question: Question, known: Pool) -> int:
+    """Return what every packing of the same pods costs at least, in billionths; 0 where nothing is proven.
+
+    Where the problem is one of several ways to see the pods, the bound is that of the widest
+    (`PackingProblem.relaxed`). Free machines could carry any of the pods: at most what is worth most.
+    """
+    if problem.relaxed is not None:
+        if packing.unplaced:
+            return 0
+        question, known = question_of(problem.relaxed, question.effort, question.is_over), Pool()
+    yard, pods = question.yard, question.counts.copy()
+    for i, number in packing.unplaced.items():
+        pods[i] -= number
+    if not pods.any() or not question.is_paid:
+        return 0
+    shares = shares_of(yard, pods, question.room, _STEPS)
+    if yard.allowed[pods > 0][:, yard.free].any():
+        return max(0, int(_beside_free(question, shares, pods) * SAFE))
+    best = shares.bound * SAFE
+    if question.effort.proof and np.count_nonzero(pods) <= MOST_GROUPS:
+        prices = prices_of(yard, shares)
+        generate(
+            question,
+            prices,
+            list(known.columns),
+            known,
+            pods,
+            question.room,
+            most=_BOX * prices.pod,
+            turns=question.effort.turns,
+        )
+        enough = float(problem.cost(packing.nodes))
+        best = max(best, proven_by_pricing(question, known, pods, question.room, enough))
+    # A cost is a sum of prices, and so a multiple of what divides them all.
+    unit = gcd(*(int(price) for price in yard.price[yard.paid]))
+    return -(-max(0, int(np.ceil(best - 1))) // unit) * unit
+
+
+def _beside_free(question: Question, shares: Shares, pods: Ints) -> float:
+    """Return the worth of the pods less what free machines may carry of it.
+
+    `planner.packing.greedy.bound` says why it holds.
+    """
+    yard = question.yard
+    worth = shares.pod * pods
+    paid_back = float(shares.limit @ question.room)
+    # Pods that no free machine can hold are paid for in full.
+    tied = float(worth[~yard.allowed[:, yard.free].any(axis=1)].sum())
+    carried = sum(_most_carried(yard, shares.pod, pods, b) * copies for b, copies in _free_machines(question, pods))
+    return max(tied, float(worth.sum()) - carried) - paid_back
+
+
+def _free_machines(question: Question, pods: Ints) -> list[tuple[int, int]]:
+    """Return free bins with how many machines of each may be used, no more than there are pods."""
+    yard, found = question.yard, []
+    for b in yard.free.tolist():
+        limits = yard.limits[b][yard.limits[b] != NONE]
+        found.append((b, min([int(pods.sum()), *question.room[limits].tolist()])))
+    return found
+
+
+def _most_carried(yard: Yard, pod: Floats, pods: Ints, b: int) -> float:
+    """Return at least what the pods on one free machine are worth."""
+    members = np.flatnonzero(yard.allowed[:, b] & (pods > 0))
+    if not len(members):
+        return 0.0
+    demand, capacity = yard.demand[members], yard.capacity[b]
+    fits = np.where(demand > 0, capacity // np.maximum(1, demand), pods.sum()).min(axis=1)
+    most = float(pod[members] @ np.minimum(np.minimum(pods[members], yard.per_node[members]), fits))
+    for r in np.flatnonzero((demand > 0).all(axis=0)):
+        most = min(most, float((pod[members] / demand[:, r]).max() * capacity[r]))
+    return most

@@ -1,0 +1,188 @@
+"""The optimiser: constructions, column generation with a dive, and improvement, each better than the last.
+
+A valid plan exists after the first construction. It is a `planner.packing.problem.Packer`, and deterministic:
+budgets count work, and `is_over` is the guard of a clock for those who have one.
+Source: the ladder of this project's study of packing.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from planner.packing.greedy.pack import pack
+from planner.packing.optimiser.answer import Answer, answer_from, joined, parted
+from planner.packing.optimiser.arrays import Ints, Prices
+from planner.packing.optimiser.bound import proven
+from planner.packing.optimiser.column import Pool
+from planner.packing.optimiser.effort import ROUND, Effort
+from planner.packing.optimiser.improve import improve
+from planner.packing.optimiser.nodes import trim
+from planner.packing.optimiser.question import Question, prices_of, question_of
+from planner.packing.optimiser.relax import relaxed
+from planner.packing.optimiser.rules import by_rules
+from planner.packing.optimiser.shares import shares_of
+from planner.packing.optimiser.start import constructed, filled_free, placed
+from planner.packing.optimiser.whole import whole
+from planner.packing.problem import Bin, Group, Packing, PackingProblem
+
+_STEPS: Final = 120
+"""Of the prices; more change the bound by less than 0.1 %."""
+_PARTS: Final = 20
+"""Parts of the work of improving, between which the clock is looked at."""
+_PATIENCE: Final = 8
+"""Parts without any gain, after which no more is expected."""
+_EMPTIED: Final = 16
+_CANDIDATES: Final = 3
+_BEFORE: Final = 0.25
+"""Of the work of improving, what goes into the best construction before the relaxation."""
+_MOST_FOR_RULES: Final = 2000
+"""Up to so many pods, the rules of the peers take some 0.1 s; with more, the bound alone tells that they are dearer."""
+_FEW_PODS: Final = 300
+"""Up to so many, the greedy packer takes some 0.1 s, and its answer is one more to begin with."""
+
+
+def never() -> bool:
+    """Return that there is no clock."""
+    return False
+
+
+def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[], bool] = never) -> Packing:
+    """Return a packing: as many pods as possible by tier, then the least cost that the effort finds."""
+    pods = sum(group.count for group in problem.groups)
+    if not pods or not any(group.bins for group in problem.groups):
+        return Packing(unplaced={i: g.count for i, g in enumerate(problem.groups) if g.count})
+    greedy = pack(problem) if pods <= _FEW_PODS else None
+    if greedy is not None and greedy.proven and greedy.proven == problem.cost(greedy.nodes):
+        return greedy
+    question = question_of(problem, effort, is_over)
+    known = Pool()
+    answer = _answered(question, greedy, known)
+    packing = _packing(answer)
+    found = whole(problem, packing, effort.whole, is_over) if effort.whole else None
+    if found is None:
+        return replace(packing, proven=proven(problem, packing, question, known))
+    # The exact search knows no order among equally dear bins.
+    exact = answer_from(found.packing, question.counts, question.room, question.yard, question.width)
+    trim(question.yard, exact.nodes, exact.count, exact.room)
+    packing = _packing(exact)
+    if problem.relaxed is not None:
+        # So few pods that the wider problem is solved, too.
+        return replace(packing, proven=0 if packing.unplaced else solve(problem.relaxed, effort, is_over).proven)
+    if found.is_optimal:
+        return replace(packing, proven=problem.cost(packing.nodes))
+    return replace(packing, proven=proven(problem, packing, question, known))
+
+
+@lru_cache(maxsize=1)
+def warm() -> None:
+    """Compile or load all kernels, so that the first problem does not wait for them."""
+    bins = (Bin((4, 4), 4), Bin((8, 8), 7, limits=(0,)), Bin((2, 2), 0, limits=(1,)))
+    few = (Group((1, 2), 8, frozenset({0, 1, 2}), per_node=3), Group((2, 1), 9, frozenset({0, 1})))
+    many = tuple(Group((1 + i % 3, 1 + i % 2), 200, frozenset({0, 1})) for i in range(3))
+    scarce = tuple(Group((1, i), 200, frozenset({1})) for i in range(1, 4))
+    for groups in (few, many, scarce):
+        solve(PackingProblem(groups, bins, (2, 1)), Effort(4, 10_000, 2, 10_000, 10_000, 0.01, 1))
+
+
+def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer:
+    """Return the best answer of the searches that suit any number of pods."""
+    yard = question.yard
+    prices = _prices(question, question.counts, question.room)
+    answer = filled_free(question, prices)
+    if question.is_paid and answer.missing.any():
+        if answer.count:
+            prices = _prices(question, answer.missing, answer.room)
+        left, room = answer.missing, answer.room
+        paid = constructed(question, prices, left, room, known)
+        if int(left.sum()) <= _MOST_FOR_RULES:
+            paid = min([paid, *by_rules(question, prices, left, room)], key=lambda one: one.score(yard))
+        answer = joined(answer, paid, question.width)
+    answers = [answer]
+    if greedy is not None:
+        answers.append(answer_from(greedy, question.counts, question.room, yard, question.width))
+    if min(answers, key=lambda one: one.score(yard)).missing[yard.allowed.any(axis=1)].any():
+        best = placed(question, answers)
+        answers = [best, *_afresh(question, best, known)]
+    # Two ways to begin end at different optima, where there are few machines.
+    answers = [_cheaper(question, prices, one, known) for one in answers]
+    return min(answers, key=lambda one: one.score(yard))
+
+
+def _afresh(question: Question, answer: Answer, known: Pool) -> list[Answer]:
+    """Return an answer for the very pods that have a place in this one, if one is found without regard to it.
+
+    What places as many as it can buys what it can get; who has to be placed once known, it is bought for anew.
+    """
+    pods = answer.pods
+    same = replace(question, counts=pods)
+    prices = _prices(same, pods, question.room)
+    free = filled_free(same, prices)
+    paid = constructed(same, prices, free.missing, free.room, known)
+    found = joined(free, paid, question.width)
+    if found.missing.any():
+        found = placed(same, [found])
+    if found.missing.any():
+        return []
+    found.missing = answer.missing.copy()
+    return [found]
+
+
+def _prices(question: Question, left: Ints, room: Ints) -> Prices:
+    return prices_of(question.yard, shares_of(question.yard, left, room, _STEPS))
+
+
+def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) -> Answer:
+    """Return an answer that places the same pods for less; `prices` are right where all pods have a place."""
+    yard, width = question.yard, question.width
+    free, paid = parted(yard, answer, width)
+    if not paid.count:
+        return answer
+    pods, room = paid.pods, paid.before(yard)
+    if answer.missing.any():
+        prices = _prices(question, pods, room)
+    work = min(question.effort.improving, paid.count * question.effort.improving_a_machine)
+    # With fewer machines than groups, nearly all of a relaxation is parts of machines.
+    if paid.count >= np.count_nonzero(pods):
+        _improve(question, prices, paid, int(_BEFORE * work), 0)
+        known.add(paid.columns(yard))
+        found = relaxed(question, prices, pods, room, known)
+        if found is not None:
+            other, generated = found
+            if not other.missing.any() and other.cost(yard) < paid.cost(yard):
+                other.missing = paid.missing
+                paid = other
+            prices = prices._replace(pod=(prices.pod + generated.relaxed.pod) / 2)
+    else:
+        work *= 2
+    answer = joined(free, paid, width)
+    _improve(question, prices, answer, work, 1)
+    trim(yard, answer.nodes, answer.count, answer.room)
+    return answer
+
+
+def _improve(question: Question, prices: Prices, answer: Answer, work: int, seed: int) -> None:
+    yard, last, idle = question.yard, answer.cost(question.yard), 0
+    for part in range(_PARTS):
+        if question.is_over() or idle == _PATIENCE:
+            break
+        answer.count = improve(
+            yard,
+            prices,
+            answer.nodes,
+            answer.count,
+            answer.room,
+            work // _PARTS,
+            _EMPTIED,
+            _CANDIDATES,
+            seed * _PARTS + part,
+        )
+        cost = answer.cost(yard)
+        last, idle = cost, 0 if cost < last else idle + 1
+
+
+def _packing(answer: Answer) -> Packing:
+    missing = answer.missing
+    return Packing(tuple(answer.packed()), {i: int(missing[i]) for i in np.flatnonzero(missing).tolist()})

@@ -1,0 +1,215 @@
+"""The whole problem as one integer programme: for few pods, of which the optimum is proven.
+
+Machines are slots, each with a bin or none. Places for pods come first, tier by tier, then the cost: all in
+one objective, in whole numbers, so that no tolerance mixes the two.
+Source: the direct model of this project's study of packing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from ortools.sat.python import cp_model
+
+from planner.packing.optimiser.guard import guarded, keep_apart, searcher
+from planner.packing.problem import PackedNode, Packing, PackingProblem
+
+_MOST_PODS: Final = 30
+_MOST_ALIKE: Final = 75
+"""More pods, where there are at most so many shapes of them."""
+_MOST_SHAPES: Final = 10
+_MOST_SLOTS: Final = 60
+_MOST_SIZE: Final = 30_000
+"""Slots times bins and groups."""
+_LARGEST: Final = 1 << 61
+"""Objectives have to fit into 64 bits."""
+_WORKERS: Final = 8
+"""Searches that take turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What is known of the optimum."""
+
+    packing: Packing
+    is_optimal: bool
+
+
+def whole(problem: PackingProblem, known: Packing, work: float, is_over: Callable[[], bool]) -> Whole | None:
+    """Return the best packing found, at least as good as the `known` one; None where the problem is too large.
+
+    `work` is in the solver's own units of deterministic time, about a second each.
+    """
+    pods = sum(group.count for group in problem.groups)
+    if pods > (_MOST_ALIKE if len(problem.groups) <= _MOST_SHAPES else _MOST_PODS):
+        return None
+    model = _Model(problem, known, pods)
+    return model.solved(work, is_over) if model.is_small else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A machine that may be there."""
+
+    used: dict[int, cp_model.IntVar]
+    """Whether it is of a bin, by bin; one at most."""
+    pods: dict[int, cp_model.IntVar]
+    """How many of a group are on it, by group that may be."""
+
+
+class _Model:
+    def __init__(self, problem: PackingProblem, known: Packing, pods: int) -> None:
+        self._problem = problem
+        self._known = known
+        self._pods = pods
+        self._free = [
+            b
+            for b, one in enumerate(problem.bins)
+            if not one.price and any(b in group.bins for group in problem.groups)
+            for _ in range(self._copies(b))
+        ]
+        self._paid = [
+            b
+            for b, one in enumerate(problem.bins)
+            if one.price and self._copies(b) and any(b in g.bins for g in problem.groups)
+        ]
+        self._bought = self._slots()
+        size = (self._bought + len(self._free)) * (len(self._paid) + len(problem.groups))
+        self._weights = self._tier_weights()
+        self.is_small = len(self._free) <= _MOST_SLOTS and size <= _MOST_SIZE and self._weights is not None
+
+    def _copies(self, b: int) -> int:
+        limits = self._problem.limits
+        return min([self._pods, *(limits[k] for k in self._problem.bins[b].limits)])
+
+    def _slots(self) -> int:
+        """Return how many machines a better plan can buy at most: no dearer than the known one, or one a pod."""
+        if not self._paid:
+            return 0
+        if self._known.unplaced:
+            return self._pods
+        cheapest = min(self._problem.bins[b].price for b in self._paid)
+        return min(self._pods, self._problem.cost(self._known.nodes) // cheapest)
+
+    def _tier_weights(self) -> dict[int, int] | None:
+        """Return what a pod without a place costs by tier: more than all machines and all pods of lower tiers."""
+        weight = 1 + self._bought * max((self._problem.bins[b].price for b in self._paid), default=0)
+        weights: dict[int, int] = {}
+        for tier in sorted({group.tier for group in self._problem.groups}):
+            weights[tier] = weight
+            weight *= 1 + sum(group.count for group in self._problem.groups if group.tier <= tier)
+        return weights if weight < _LARGEST else None
+
+    def solved(self, work: float, is_over: Callable[[], bool]) -> Whole:
+        model, problem, weights = cp_model.CpModel(), self._problem, self._weights or {}
+        groups = problem.groups
+        slots = self._made(model)
+        for slot in slots:
+            model.add_at_most_one(slot.used.values())
+            for r in range(len(groups[0].demand)):
+                model.add(sum(groups[i].demand[r] * x for i, x in slot.pods.items()) <= self._capacity([slot], r))
+            self._keep_company(model, slot)
+        self._order(model, slots)
+        for k, most in enumerate(problem.limits):
+            counted = [y for slot in slots for b, y in slot.used.items() if k in problem.bins[b].limits]
+            model.add(sum(counted) <= most)
+        # Where all pods have a place, only what is cheaper is looked for: that there is nothing is the proof.
+        is_full = not self._known.unplaced
+        missing = [model.new_int_var(0, 0 if is_full else group.count, "") for group in groups]
+        for i, group in enumerate(groups):
+            model.add(sum(slot.pods[i] for slot in slots if i in slot.pods) + missing[i] == group.count)
+        cost = self._price(slots)
+        if is_full:
+            model.add(cost <= problem.cost(self._known.nodes) - 1)
+            # That all machines together have room for all pods follows from the rest, but bounds sooner.
+            for r in range(len(groups[0].demand)):
+                model.add(self._capacity(slots, r) >= sum(group.demand[r] * group.count for group in groups))
+            model.minimize(cost)
+        else:
+            model.minimize(sum([*(weights[g.tier] * s for g, s in zip(groups, missing, strict=True)), cost]))
+            self._hint(model, slots, missing)
+        solver = searcher(work, _WORKERS)
+        with guarded(solver, is_over):
+            status = solver.solve(model)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Whole(self._known, is_full and status == cp_model.INFEASIBLE)
+        found = self._packing(solver, slots)
+        better = found if self._objective(found) < self._objective(self._known) else self._known
+        return Whole(better, status == cp_model.OPTIMAL)
+
+    def _made(self, model: cp_model.CpModel) -> list[_Slot]:
+        choices = [[b] for b in self._free] + [self._paid] * self._bought
+        # All of one kind before the next: the search depends on the order in which variables are made.
+        uses = [{b: model.new_bool_var("") for b in bins} for bins in choices]
+        return [_Slot(used, self._numbers(model, used)) for used in uses]
+
+    def _numbers(self, model: cp_model.CpModel, bins: Iterable[int]) -> dict[int, cp_model.IntVar]:
+        found: dict[int, cp_model.IntVar] = {}
+        for i, group in enumerate(self._problem.groups):
+            if not group.bins.isdisjoint(bins):
+                most = group.count if group.per_node is None else min(group.count, group.per_node)
+                found[i] = model.new_int_var(0, most, "")
+        return found
+
+    def _price(self, slots: Sequence[_Slot]) -> cp_model.LinearExprT:
+        """Return what the slots cost together."""
+        return sum(self._problem.bins[b].price * y for slot in slots for b, y in slot.used.items())
+
+    def _capacity(self, slots: Sequence[_Slot], r: int) -> cp_model.LinearExprT:
+        """Return how much of a resource the slots have together."""
+        return sum(self._problem.bins[b].capacity[r] * y for slot in slots for b, y in slot.used.items())
+
+    def _order(self, model: cp_model.CpModel, slots: Sequence[_Slot]) -> None:
+        """Let of plans that differ only in the order of machines one be left."""
+        first = len(self._free)
+        prices = [self._price([slot]) for slot in slots[first:]]
+        for dearer, cheaper in pairwise(prices):
+            model.add(dearer >= cheaper)
+        for one, other in pairwise(slots[:first]):
+            for b, used in one.used.items():
+                if b in other.used:
+                    model.add(used >= other.used[b])
+
+    def _keep_company(self, model: cp_model.CpModel, slot: _Slot) -> None:
+        """Keep groups off bins that may not hold them, and off each other."""
+        groups = self._problem.groups
+        is_on: dict[int, cp_model.IntVar] = {}
+        for i, x in slot.pods.items():
+            may = [y for b, y in slot.used.items() if b in groups[i].bins]
+            if len(may) < len(slot.used) or groups[i].apart:
+                is_on[i] = model.new_bool_var("")
+                model.add(x <= groups[i].count * is_on[i])
+                model.add(is_on[i] <= sum(may))
+        keep_apart(model, is_on, {i: groups[i].apart for i in is_on})
+
+    def _hint(self, model: cp_model.CpModel, slots: Sequence[_Slot], missing: Sequence[cp_model.IntVar]) -> None:
+        bins = self._problem.bins
+        nodes = sorted(self._known.nodes, key=lambda node: -bins[node.bin].price)
+        for slot in slots:
+            node = next((node for node in nodes if node.bin in slot.used), None)
+            if node is not None:
+                nodes.remove(node)
+            for b, y in slot.used.items():
+                model.add_hint(y, node is not None and node.bin == b)
+            for i, x in slot.pods.items():
+                model.add_hint(x, 0 if node is None else node.counts.get(i, 0))
+        for i, s in enumerate(missing):
+            model.add_hint(s, self._known.unplaced.get(i, 0))
+
+    def _objective(self, packing: Packing) -> int:
+        weights, groups = self._weights or {}, self._problem.groups
+        missing = sum(weights[groups[i].tier] * n for i, n in packing.unplaced.items())
+        return self._problem.cost(packing.nodes) + missing
+
+    def _packing(self, solver: cp_model.CpSolver, slots: Sequence[_Slot]) -> Packing:
+        nodes: list[PackedNode] = []
+        for slot in slots:
+            counts = {i: solver.value(x) for i, x in slot.pods.items() if solver.value(x)}
+            if counts:
+                nodes.append(PackedNode(next(b for b, y in slot.used.items() if solver.value(y)), counts))
+        unplaced = {i: group.count for i, group in enumerate(self._problem.groups)}
+        for node in nodes:
+            for i, n in node.counts.items():
+                unplaced[i] -= n
+        return Packing(tuple(nodes), {i: n for i, n in unplaced.items() if n})

@@ -1,0 +1,161 @@
+"""Exchanges machines to buy for equally dear ones that their pods prefer.
+
+A preference chooses between machines of one price. It never adds a machine, leaves a pod out or
+breaks a rule, and what a pool prefers goes first: only machines of the same rank are exchanged.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from planner.packing.assemble import Assembly
+from planner.packing.assign import Guest, boarding
+from planner.packing.domains.census import Census, Host
+from planner.packing.domains.preference_scores import Kind, Likings, prefers
+from planner.packing.problem import PackedNode, Packing
+from planner.supply.offers import Offer
+
+
+def preferred(assembly: Assembly, packing: Packing, census: Census) -> Packing:
+    """Return the packing with bins of equal price and rank in the place of others where their pods like those better.
+
+    What is on a machine stays together, and all of it fits. Where nothing is better, it is the same object.
+
+    Args:
+        assembly: the problem, and what it stands for.
+        packing: its answer.
+        census: the pods that are there, near which or away from which others may want to be.
+    """
+    classes = [ask.pod_class for ask in assembly.asks]
+    if not any(prefers(pod) for one in classes for pod in one.pods):
+        return packing
+    return _Exchange(assembly, packing, Likings(classes, _hosts(assembly), census)).run()
+
+
+@dataclass(slots=True)
+class _Machine:
+    position: int
+    bin: int
+    choices: tuple[int, ...]
+    """Bins that it may be of."""
+    kinds: Sequence[tuple[Kind, int]]
+    """Of its pods, with numbers."""
+
+    @property
+    def is_fixed(self) -> bool:
+        return len(self.choices) <= 1
+
+
+class _Exchange:
+    def __init__(self, assembly: Assembly, packing: Packing, likings: Likings) -> None:
+        self._assembly, self._packing, self._likings = assembly, packing, likings
+        self._problem = assembly.problem
+        self._left = list(self._problem.limits)
+        for node in packing.nodes:
+            self._take(node.bin)
+        self._tight = _tight(assembly, packing)
+        self._twins: dict[object, list[int]] = {}
+        for b, source in enumerate(assembly.sources):
+            if source.offer is not None and not source.is_minimum:
+                self._twins.setdefault(self._alike(b, source.offer), []).append(b)
+        self._choices: dict[object, tuple[int, ...]] = {}
+
+    def run(self) -> Packing:
+        machines = self._machines()
+        # Those that stay are known from the start, the others one after the other.
+        for machine in machines:
+            if machine.is_fixed:
+                self._likings.count(machine.kinds, machine.bin)
+        nodes = list(self._packing.nodes)
+        has_changed = False
+        for machine in machines:
+            if not machine.is_fixed and (chosen := self._choose(machine)) != machine.bin:
+                nodes[machine.position] = replace(nodes[machine.position], bin=chosen)
+                has_changed = True
+        return replace(self._packing, nodes=tuple(nodes)) if has_changed else self._packing
+
+    def _alike(self, b: int, offer: Offer) -> object:
+        """Return what two bins have in common that may stand for each other as far as price, rank and limits go."""
+        one, pool, server_type = self._problem.bins[b], offer.pool, offer.offering.server_type.lower()
+        has_minimum = any(entry.min for entry in pool.spec.server_types if entry.name == server_type)
+        return (
+            one.price,
+            one.rank,
+            # A machine that the minimum of its type counts would have to be bought again.
+            (pool.metadata.name, server_type) if has_minimum else None,
+            # What waits for a limit shall find it as the packer left it.
+            self._tight.intersection(one.limits),
+        )
+
+    def _machines(self) -> list[_Machine]:
+        queues = [list(ask.pod_class.pods) for ask in self._assembly.asks]
+        return [self._machine(n, guests) for n, guests in boarding(self._assembly, self._packing, queues)]
+
+    def _machine(self, n: int, guests: Iterable[Guest]) -> _Machine:
+        node = self._packing.nodes[n]
+        kinds: dict[Kind, int] = {}
+        for guest in guests:
+            kind = self._likings.kind(guest.key, guest.pod)
+            kinds[kind] = kinds.get(kind, 0) + 1
+        choices = self._may_be(node) if any(kind.prefers for kind in kinds) else ()
+        return _Machine(n, node.bin, choices, list(kinds.items()))
+
+    def _may_be(self, node: PackedNode) -> tuple[int, ...]:
+        """Return the bins that this machine may be of, limits aside, in their order."""
+        source = self._assembly.sources[node.bin]
+        if source.offer is None or source.is_minimum:
+            return ()
+        key = (node.bin, frozenset(node.counts.items()))
+        if key not in self._choices:
+            allowed = [self._problem.groups[k].bins for k in node.counts]
+            self._choices[key] = tuple(
+                b
+                for b in self._twins[self._alike(node.bin, source.offer)]
+                if all(b in bins for bins in allowed) and self._fits(node, b)
+            )
+        return self._choices[key]
+
+    def _fits(self, node: PackedNode, b: int) -> bool:
+        """Return whether what is on the machine fits into one of another bin."""
+        bins, groups = self._problem.bins, self._problem.groups
+        if bins[b].capacity == bins[node.bin].capacity:
+            return True
+        loads = ([amount * number for amount in groups[k].demand] for k, number in node.counts.items())
+        return all(sum(column) <= most for *column, most in zip(*loads, bins[b].capacity, strict=True))
+
+    def _choose(self, machine: _Machine) -> int:
+        """Return the bin that the machine shall be of, with its pods counted there: the one that they like best."""
+        chosen = machine.bin
+        self._take(chosen, -1)
+        bins = tuple(b for b in machine.choices if b == chosen or self._is_left(b))
+        if len(bins) > 1:
+            scores = self._likings.scores(machine.kinds, bins)
+            if max(scores) > scores[bins.index(chosen)]:
+                chosen = bins[scores.index(max(scores))]
+        self._likings.count(machine.kinds, chosen)
+        self._take(chosen)
+        return chosen
+
+    def _is_left(self, b: int) -> bool:
+        return all(self._left[limit] > 0 for limit in self._problem.bins[b].limits)
+
+    def _take(self, b: int, number: int = 1) -> None:
+        for limit in self._problem.bins[b].limits:
+            self._left[limit] -= number
+
+
+def _tight(assembly: Assembly, packing: Packing) -> frozenset[int]:
+    """Return the limits that matter to others: pods without a place, and the minimums of pools.
+
+    All machines of a pool count towards some limit, so that those of a pool with a minimum stay its own.
+    """
+    bins, classes = assembly.problem.bins, assembly.relaxed.groups
+    placed = assembly.placed(packing.unplaced)
+    wanted = {b for one, number in zip(classes, placed, strict=True) if number < one.count for b in one.bins}
+    for b, source in enumerate(assembly.sources):
+        if source.offer is not None and source.offer.pool.spec.limits.min:
+            wanted.add(b)
+    return frozenset(limit for b in wanted for limit in bins[b].limits)
+
+
+def _hosts(assembly: Assembly) -> list[Host]:
+    return [Host(source.looks.labels, source.looks.taints) for source in assembly.sources]

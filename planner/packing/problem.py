@@ -1,0 +1,93 @@
+"""The packing problem: classes of pods, classes of machines, and what a packer answers.
+
+This is the seat of every packer: the greedy one of `planner.packing.greedy.pack` sits in it, an optimiser can. A
+problem knows numbers only; what they stand for is known to those who make and read it.
+Source: the formulation as multiple-choice vector bin packing over pod classes and bin classes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Interchangeable pods."""
+
+    demand: tuple[int, ...]
+    """What one takes, by resource index."""
+    count: int
+    bins: frozenset[int]
+    """Bins that may hold it, as indexes; room aside, but one of them fits into each when it is empty."""
+    tier: int = 0
+    """Priority: a higher one gets a place first when not all can have one."""
+    per_node: int | None = None
+    """How many may share a machine."""
+    apart: frozenset[int] = frozenset()
+    """Other groups of which none may share a machine with it; symmetric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Machines of one kind, as many as the limits allow."""
+
+    capacity: tuple[int, ...]
+    """By resource index."""
+    price: int
+    """Per hour, in billionths of the currency. 0 for capacity that is there or is paid for anyway."""
+    limits: tuple[int, ...] = ()
+    """Limits that each such machine counts towards, as indexes."""
+    rank: int = 0
+    """Free bins of a lower rank are filled first; of equally dear ones the lower rank is bought."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackingProblem:
+    """What to pack."""
+
+    groups: tuple[Group, ...]
+    bins: tuple[Bin, ...]
+    limits: tuple[int, ...] = ()
+    """How many machines may still be used, by limit index."""
+    relaxed: "PackingProblem | None" = None
+    """The same pods and machines with fewer rules, where this is one of several ways to keep them all: a bound
+    that is told of has to hold for any way."""
+
+    def cost(self, nodes: Iterable["PackedNode"]) -> int:
+        """Return what machines cost per hour, in billionths."""
+        return sum(self.bins[node.bin].price for node in nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedNode:
+    """One machine and what is on it."""
+
+    bin: int
+    counts: Mapping[int, int]
+    """Pods by group index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """An answer."""
+
+    nodes: tuple[PackedNode, ...] = ()
+    unplaced: Mapping[int, int] = field(default_factory=dict)
+    """Pods without a place by group index, only where there are some."""
+    proven: int = 0
+    """What every packing of the same pods costs at least, in billionths, as far as the packer has proven it.
+
+    Of the `relaxed` problem, where there is one.
+    """
+
+
+class Packer(Protocol):
+    """Anything that answers a packing problem."""
+
+    def __call__(self, problem: PackingProblem) -> Packing:
+        """Return a packing that respects every capacity, limit and exclusion.
+
+        As many pods of the highest tier as it finds room for, then of the next, then the least
+        cost. The same problem always gets the same answer.
+        """
+        ...

@@ -1,0 +1,113 @@
+"""What a pod takes from a node, as the scheduler counts it.
+
+Source: Kubernetes docs, "Resource requests and limits of Pod and Container", "Init Containers:
+Resources", "Pod-level resources" and "Resize CPU and Memory Resources"; KEP-753 for sidecars;
+PodRequests in component-helpers, resource/helpers.go.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from planner.parsing.json_part import Part
+
+_NOTHING: Final = Part({})
+_OVERCOMMITTABLE: Final = frozenset({"cpu", "memory"})
+_HUGE_PAGES: Final = "hugepages-"
+
+Amounts = Mapping[str, int]
+
+
+def effective_request(spec: Part, status: Part = _NOTHING) -> dict[str, int]:
+    """Return what a pod of this spec takes: cpu in millicores, all else in whole units, and `pods: 1`.
+
+    The larger of what runs for long (containers and sidecars) and the hungriest moment of the
+    start (an init container beside the sidecars begun before it); for cpu, memory and huge pages
+    that the pod asks for as a whole, that instead; plus overhead. While a resize is under way, a
+    container counts with the most of what it asks for, was allotted, and has.
+    Amounts of zero are left out: they ask nothing of a node.
+
+    Raises:
+        FieldError: a field cannot be read.
+    """
+    running = _of_containers(spec, status)
+    running |= _of_the_whole(spec.part("resources"), status, running)
+    _add(running, spec.amounts("overhead"))
+    running["pods"] = 1
+    return {name: amount for name, amount in running.items() if amount}
+
+
+def _of_containers(spec: Part, status: Part) -> dict[str, int]:
+    states = {
+        part.text("name"): part
+        for group in ("containerStatuses", "initContainerStatuses")
+        for part in status.parts(group)
+        if part.has("resources")
+    }
+    is_infeasible = _is_infeasible(status)
+    running: dict[str, int] = {}
+    for container in spec.parts("containers"):
+        _add(running, _of_container(container, states.get(container.text("name")), is_infeasible=is_infeasible))
+    sidecars: dict[str, int] = {}
+    starting: dict[str, int] = {}
+    for container in spec.parts("initContainers"):
+        if container.text("restartPolicy") == "Always":
+            state = states.get(container.text("name"))
+            request = _of_container(container, state, is_infeasible=is_infeasible)
+            _add(running, request)
+            _add(sidecars, request)
+            moment = sidecars
+        else:
+            moment = dict(sidecars)
+            _add(moment, _of_container(container, None, is_infeasible=False))
+        _raise_to(starting, moment)
+    _raise_to(running, starting)
+    return running
+
+
+def _of_container(container: Part, state: Part | None, *, is_infeasible: bool) -> Amounts:
+    # The API server fills a missing request from the limit; an object from a file never passed it.
+    resources = container.part("resources")
+    asked = resources.amounts("limits") | resources.amounts("requests")
+    return asked if state is None else _resized(asked, state, is_infeasible=is_infeasible)
+
+
+def _of_the_whole(resources: Part, status: Part, containers: Amounts) -> Amounts:
+    """Return what the pod asks for as a whole, for those resources that can be asked for so."""
+    asked = _supported(resources.amounts("requests"))
+    for name, limit in _supported(resources.amounts("limits")).items():
+        # As the API server fills it in: a limit stands for a request that neither pod nor containers make.
+        if name not in asked and not (name in _OVERCOMMITTABLE and name in containers):
+            asked[name] = limit
+    if asked and status.has("resources"):
+        most = _resized(asked, status, is_infeasible=_is_infeasible(status))
+        return {name: most.get(name, 0) for name in asked}
+    return asked
+
+
+def _resized(asked: Amounts, state: Part, *, is_infeasible: bool) -> Amounts:
+    most = {} if is_infeasible else dict(asked)
+    _raise_to(most, state.part("resources").amounts("requests"))
+    _raise_to(most, state.amounts("allocatedResources"))
+    return most
+
+
+def _is_infeasible(status: Part) -> bool:
+    """Return whether the node can never grant the resize: what is asked for then does not count."""
+    for condition in status.parts("conditions"):
+        if condition.text("type") == "PodResizePending":
+            return condition.text("reason") == "Infeasible"
+    return False
+
+
+def _supported(amounts: Amounts) -> dict[str, int]:
+    return {n: amount for n, amount in amounts.items() if n in _OVERCOMMITTABLE or n.startswith(_HUGE_PAGES)}
+
+
+def _add(total: dict[str, int], more: Amounts) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise_to(total: dict[str, int], floor: Amounts) -> None:
+    for name, amount in floor.items():
+        total[name] = max(total.get(name, 0), amount)

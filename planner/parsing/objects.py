@@ -1,0 +1,228 @@
+"""API JSON to planner objects: exact integers, and one clear line for what cannot be read."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from planner.model.plan import Problem
+from planner.objects.kinds import DaemonSet, Node, Pod, Taint
+from planner.objects.nominations import heeded
+from planner.objects.storage import Claim, CsiNode, StorageClass, Volume, Volumes
+from planner.parsing.json_part import FieldError, Part
+from planner.parsing.pods import pod_from
+from planner.parsing.unreadable import node_remains, pod_remains, text_in
+from planner.parsing.volumes import claim_from, csi_node_from, storage_class_from, volume_from, with_drivers
+
+T = TypeVar("T")
+Json = Mapping[str, Any]
+"""An object of the API."""
+Namespace = tuple[str, Mapping[str, str]]
+"""Name and labels."""
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+"""The API server gives it to every namespace; a selector may name one by it."""
+
+
+class UnreadableObject(ValueError):
+    """An object that cannot be read; the text names kind, object and field in one line.
+
+    `remains` is the little that it still says, as an object of its kind; None where nothing follows from it.
+    """
+
+    def __init__(self, problem: Problem, remains: Pod | Node | None = None) -> None:
+        super().__init__(f"{problem.kind} {problem.name}: {problem.message}")
+        self.problem = problem
+        self.remains = remains
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What could be read, and what could not."""
+
+    pods: tuple[Pod, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    daemon_sets: tuple[DaemonSet, ...] = ()
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Labels by name."""
+    volumes: Volumes = Volumes()
+    problems: tuple[Problem, ...] = ()
+
+
+def parse_pod(pod: Json) -> Pod:
+    """Return the pod.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("Pod", pod, _pod, pod_remains)
+
+
+def parse_node(node: Json) -> Node:
+    """Return the node.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("Node", node, _node, node_remains)
+
+
+def parse_daemon_set(daemon_set: Json) -> DaemonSet:
+    """Return the DaemonSet.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("DaemonSet", daemon_set, _daemon_set)
+
+
+def parse_namespace(namespace: Json) -> Namespace:
+    """Return name and labels of the namespace.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("Namespace", namespace, _namespace)
+
+
+def parse_claim(claim: Json) -> Claim:
+    """Return the PersistentVolumeClaim.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("PersistentVolumeClaim", claim, claim_from)
+
+
+def parse_volume(volume: Json) -> Volume:
+    """Return the PersistentVolume.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("PersistentVolume", volume, volume_from)
+
+
+def parse_storage_class(storage_class: Json) -> StorageClass:
+    """Return the StorageClass.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("StorageClass", storage_class, storage_class_from)
+
+
+def parse_csi_node(csi_node: Json) -> CsiNode:
+    """Return the CSINode.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("CSINode", csi_node, csi_node_from)
+
+
+def parse_objects(
+    *,
+    pods: Iterable[Json] = (),
+    nodes: Iterable[Json] = (),
+    daemon_sets: Iterable[Json] = (),
+    namespaces: Iterable[Json] = (),
+    claims: Iterable[Json] = (),
+    volumes: Iterable[Json] = (),
+    storage_classes: Iterable[Json] = (),
+    csi_nodes: Iterable[Json] = (),
+) -> Parsed:
+    """Return what can be read of all objects, and a problem for each that cannot: it stops no other.
+
+    Nodes have what their CSINodes tell, and pods only the nominations that mean something; else pods are
+    as they say themselves: see `volumes.resolve`.
+    """
+    problems: list[Problem] = []
+
+    def readable(kind: type[T], parse: Callable[[Json], T], objects: Iterable[Json]) -> tuple[T, ...]:
+        found: list[T] = []
+        for item in objects:
+            try:
+                found.append(parse(item))
+            except UnreadableObject as error:
+                problems.append(error.problem)
+                if isinstance(error.remains, kind):
+                    found.append(error.remains)
+        return tuple(found)
+
+    read_pods, read_nodes = readable(Pod, parse_pod, pods), readable(Node, parse_node, nodes)
+    return Parsed(
+        pods=heeded(read_pods, read_nodes),
+        nodes=with_drivers(read_nodes, readable(CsiNode, parse_csi_node, csi_nodes)),
+        daemon_sets=readable(DaemonSet, parse_daemon_set, daemon_sets),
+        namespaces=dict(readable(tuple, parse_namespace, namespaces)),
+        volumes=Volumes(
+            claims=readable(Claim, parse_claim, claims),
+            volumes=readable(Volume, parse_volume, volumes),
+            classes=readable(StorageClass, parse_storage_class, storage_classes),
+        ),
+        problems=tuple(problems),
+    )
+
+
+def _named(
+    kind: str, item: Json, read: Callable[[Part], T], remains: Callable[[object], Pod | Node | None] = lambda _: None
+) -> T:
+    try:
+        root = Part(item)
+        root.part("metadata").name("name")
+        return read(root)
+    except FieldError as error:
+        raise UnreadableObject(
+            Problem(kind=kind, name=_name(item), message=str(error), uid=text_in(item, "metadata", "uid")),
+            remains(item),
+        ) from None
+
+
+def _name(item: object) -> str:
+    name = text_in(item, "metadata", "name") or "without a name"
+    namespace = text_in(item, "metadata", "namespace")
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _namespace(root: Part) -> Namespace:
+    metadata = root.part("metadata")
+    name = metadata.text("name")
+    return name, metadata.text_map("labels") | {NAMESPACE_NAME: name}
+
+
+def _pod(root: Part) -> Pod:
+    return pod_from(root.part("metadata"), root.part("spec"), root.part("status"))
+
+
+def _node(root: Part) -> Node:
+    metadata, spec, status = root.part("metadata"), root.part("spec"), root.part("status")
+    amounts = status.amounts("allocatable") or status.amounts("capacity")
+    return Node(
+        name=metadata.text("name"),
+        uid=metadata.text("uid") or metadata.text("name"),
+        allocatable=amounts,
+        labels=metadata.text_map("labels"),
+        annotations=metadata.text_map("annotations"),
+        taints=tuple(Taint(t.text("key"), t.text("value"), t.text("effect")) for t in spec.parts("taints")),
+        is_ready=any(c.text("type") == "Ready" and c.text("status") == "True" for c in status.parts("conditions")),
+        is_cordoned=spec.flag("unschedulable"),
+        is_terminating=metadata.has("deletionTimestamp"),
+        provider_id=spec.text("providerID"),
+        created_at=metadata.moment("creationTimestamp"),
+    )
+
+
+def _daemon_set(root: Part) -> DaemonSet:
+    metadata = root.part("metadata")
+    template = root.part("spec").part("template")
+    template_metadata = dict(template.part("metadata").value)
+    # A template has no name of its own; its pods live in the namespace of the DaemonSet.
+    template_metadata["name"] = metadata.text("name")
+    template_metadata["namespace"] = metadata.text("namespace")
+    return DaemonSet(
+        namespace=metadata.text("namespace") or "default",
+        name=metadata.text("name"),
+        uid=metadata.text("uid") or metadata.text("name"),
+        template=pod_from(
+            Part(template_metadata, template.where("metadata")), template.part("spec"), Part({}, "status")
+        ),
+    )

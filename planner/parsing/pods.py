@@ -1,0 +1,108 @@
+"""Pods as the planner judges them, and the names of what it does not judge."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from planner.objects.kinds import Owner, Pod, Preferences, PreferredNodes, Requirement, Toleration
+from planner.parsing.effective_request import effective_request
+from planner.parsing.json_part import Part
+from planner.parsing.neighbours import PREFERRED, REQUIRED, pod_terms, preferred_terms, spreads, weight
+from planner.parsing.pod_uses import claims, host_ports, inline_disks
+from planner.parsing.selectors import node_terms
+
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_OPERATORS: Final = ("", "Equal", "Exists")
+
+
+def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
+    """Return the pod that these parts of an object, or of a template, describe.
+
+    Raises:
+        FieldError: a field cannot be read.
+    """
+    namespace = metadata.text("namespace") or "default"
+    name = metadata.text("name")
+    owner = _owner(metadata)
+    labels = metadata.text_map("labels")
+    affinity = spec.part("affinity")
+    return Pod(
+        namespace=namespace,
+        name=name,
+        uid=metadata.text("uid") or f"{namespace}/{name}",
+        requests=effective_request(spec, status),
+        labels=labels,
+        node_name=spec.text("nodeName"),
+        nominated_node=status.text("nominatedNodeName"),
+        phase=status.text("phase") or "Pending",
+        owner=owner,
+        node_selector=tuple(
+            Requirement(key, "In", (value,)) for key, value in sorted(spec.text_map("nodeSelector").items())
+        ),
+        node_affinity=_node_affinity(affinity.part("nodeAffinity")),
+        tolerations=tuple(_toleration(t) for t in spec.parts("tolerations")),
+        pod_affinity=pod_terms(affinity.part("podAffinity"), namespace, labels),
+        pod_anti_affinity=pod_terms(affinity.part("podAntiAffinity"), namespace, labels),
+        spread=spreads(spec, labels),
+        preferences=_preferences(
+            _preferred_nodes(affinity.part("nodeAffinity")),
+            preferred_terms(affinity.part("podAffinity"), namespace, labels),
+            preferred_terms(affinity.part("podAntiAffinity"), namespace, labels),
+            spreads(spec, labels, is_soft=True),
+        ),
+        host_ports=host_ports(spec),
+        claims=claims(spec, name),
+        priority=spec.number("priority"),
+        is_daemon=owner is not None and owner.kind == "DaemonSet",
+        is_mirror=_MIRROR in metadata.text_map("annotations"),
+        is_terminating=metadata.has("deletionTimestamp"),
+        is_gated=any(True for _ in spec.parts("schedulingGates")),
+        is_unschedulable=_is_unschedulable(status),
+        created_at=metadata.moment("creationTimestamp"),
+        unjudged=tuple(_unjudged(spec)),
+    )
+
+
+def _owner(metadata: Part) -> Owner | None:
+    for reference in metadata.parts("ownerReferences"):
+        if reference.flag("controller"):
+            return Owner(reference.text("kind"), reference.text("name"), reference.text("uid"))
+    return None
+
+
+def _is_unschedulable(status: Part) -> bool:
+    return any(
+        c.text("type") == "PodScheduled" and c.text("status") == "False" and c.text("reason") == "Unschedulable"
+        for c in status.parts("conditions")
+    )
+
+
+def _node_affinity(affinity: Part) -> tuple[tuple[Requirement, ...], ...]:
+    """Return the required terms; a condition without terms selects no node, as for the scheduler."""
+    return node_terms(affinity.part(REQUIRED).parts("nodeSelectorTerms")) if affinity.has(REQUIRED) else ()
+
+
+def _preferred_nodes(affinity: Part) -> tuple[PreferredNodes, ...]:
+    # A preference without expressions selects no node, as for the scheduler.
+    return tuple(
+        PreferredNodes(weight(part), *node_terms(iter((part.part("preference"),))))
+        for part in affinity.parts(PREFERRED)
+    )
+
+
+# The same few stand on thousands of pods; as one object they are known again without a look at them.
+_preferences: Final = lru_cache(maxsize=4096)(Preferences)
+
+
+def _toleration(part: Part) -> Toleration:
+    return Toleration(part.text("key"), part.text("operator") or "Equal", part.text("value"), part.text("effect"))
+
+
+def _unjudged(spec: Part) -> Iterator[str]:
+    yield from inline_disks(spec)
+    if any(True for _ in spec.parts("resourceClaims")):
+        yield "spec.resourceClaims"
+    for toleration in spec.parts("tolerations"):
+        # Comparing numbers is off in clusters unless they turn it on, and no object says whether they did.
+        if toleration.text("operator") not in _OPERATORS:
+            yield toleration.where("operator")

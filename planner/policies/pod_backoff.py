@@ -1,0 +1,129 @@
+"""Back-off of pods that no machine can take, so that an exhausted pool is not planned for over and over.
+
+Source: the seed's step "Track consecutive IncompletePlacement results per unschedulable pod", per
+class of equal pods here, with memory bounded.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+
+from api.v1alpha1.node_pool import PodBackoff
+from planner.model.plan import PlannerMemory, PodBackoffState
+from planner.supply.limits import Room
+from planner.supply.offers import PoolOffers
+from planner.supply.places import Place
+
+_KEPT: Final = 40
+"""As many as the memory holds; each takes about 80 of its 4,096 bytes."""
+_DOUBLINGS: Final = 40
+"""The longest wait is reached long before."""
+_HASH_CHARACTERS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A class that was planned for in this round and has pods without a place."""
+
+    key: str
+    policy: PodBackoff
+    sought: str = ""
+    """Hash of what its affinity finds; empty without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackedOff:
+    """What the round ends with."""
+
+    memory: PlannerMemory
+    at_ceiling: frozenset[str]
+    """Classes that begin their longest wait now."""
+
+
+def waiting(
+    memory: PlannerMemory, supply: str, now: datetime, sought: Mapping[str, str] | None = None
+) -> dict[str, PodBackoffState]:
+    """Return the classes that are left out of this round; none if anything about supply has changed.
+
+    `sought` are hashes of what the affinity of classes finds now, by class: one that finds something else is not
+    left out.
+    """
+    if memory.supply != supply:
+        return {}
+    finds = {} if sought is None else sought
+    return {
+        key: state
+        for key, state in memory.backoff.items()
+        if state.until is not None and now < state.until and (state.sought or "") == finds.get(key, "")
+    }
+
+
+def remember(
+    memory: PlannerMemory,
+    supply: str,
+    misses: Sequence[Miss],
+    left_out: Mapping[str, PodBackoffState],
+    now: datetime,
+) -> BackedOff:
+    """Return the memory after a round: one more miss for each class in `misses`, `left_out` as they were.
+
+    From the policy's number of misses on, a class waits, twice as long with each further miss.
+    """
+    states = dict(left_out)
+    ceiling: set[str] = set()
+    before = memory.backoff if memory.supply == supply else {}
+    for miss in misses:
+        state = before.get(miss.key)
+        number = 1 if state is None or (state.sought or "") != miss.sought else state.misses + 1
+        over = number - miss.policy.after_rounds
+        until = None
+        if over >= 0:
+            wait = min(miss.policy.max, miss.policy.base * 2 ** min(over, _DOUBLINGS))
+            until = (now + wait).replace(microsecond=0)
+            if wait >= miss.policy.max:
+                ceiling.add(miss.key)
+        states[miss.key] = PodBackoffState(misses=number, until=until, sought=miss.sought or None)
+    kept = sorted(states.items(), key=lambda item: (-item[1].misses, item[0]))[:_KEPT]
+    return BackedOff(PlannerMemory(backoff=dict(sorted(kept)), supply=supply), frozenset(ceiling))
+
+
+def supply_hash(places: Sequence[Place], offers: Mapping[str, PoolOffers], room: Room) -> str:
+    """Return a hash of everything that could give a pod a place, but not of how full nodes are.
+
+    Where pods leave a node, the scheduler itself gives the room to waiting pods; a hash of that
+    would end every back-off in every round of a busy cluster.
+    """
+    parts = {
+        "places": [
+            (
+                place.machine.name,
+                place.rank,
+                sorted(place.labels.items()),
+                [(t.key, t.value, t.effect) for t in place.taints],
+            )
+            for place in places
+        ],
+        "offers": [
+            (
+                name,
+                found.obstacle is None,
+                [
+                    (
+                        offer.offering.server_type,
+                        offer.offering.location,
+                        sorted(offer.labels.items()),
+                        [(t.key, t.value, t.effect) for t in offer.taints],
+                        sorted(offer.usable.items()),
+                        offer.obstacle is None,
+                        room.left(offer, 1) > 0,
+                    )
+                    for offer in found.offers
+                ],
+            )
+            for name, found in sorted(offers.items())
+        ],
+    }
+    return sha256(json.dumps(parts).encode()).hexdigest()[:_HASH_CHARACTERS]

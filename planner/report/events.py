@@ -1,0 +1,78 @@
+"""Events of a round: pods without a place, pools that cannot buy, objects that cannot be read."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from planner.model.plan import PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
+from planner.objects.kinds import Pod
+
+EVENTS_PER_ROUND: Final = 50
+"""More would flood the API server; what is left is summed on the pool. Source: design §4, Events."""
+_BACK_OFF: Final = "BackOff"
+
+
+def events(
+    snapshot: Snapshot,
+    unplaced: Iterable[Unplaced],
+    pools_of: Mapping[str, str],
+    at_ceiling: Collection[str],
+    reports: Iterable[PoolReport],
+) -> tuple[PlannedEvent, ...]:
+    """Return at most `EVENTS_PER_ROUND` events for pods, then the sums on pools, then pools and broken objects.
+
+    `pools_of` names a pool by pod uid, where it has one. Pods of `at_ceiling`, by uid, are told that
+    they wait for long now; others that are left out of this round have been told before.
+    """
+    pods = {pod.uid: pod for pod in snapshot.pods}
+    told: list[PlannedEvent] = []
+    left: Counter[str] = Counter()
+    for entry in unplaced:
+        pod = pods[entry.uid]
+        if entry.uid in at_ceiling:
+            reason = _BACK_OFF
+        elif entry.reasons[0].code == _BACK_OFF:
+            continue
+        else:
+            reason = entry.reasons[0].code
+        if len(told) < EVENTS_PER_ROUND:
+            told.append(_about_pod(pod, reason, "; ".join(r.message for r in entry.reasons)))
+        elif entry.uid in pools_of:
+            left[pools_of[entry.uid]] += 1
+    return (*told, *_sums(snapshot, left), *_about_pools(snapshot, reports), *map(_about_problem, snapshot.problems))
+
+
+def _about_pod(pod: Pod, reason: str, message: str) -> PlannedEvent:
+    return PlannedEvent("Pod", pod.name, pod.namespace, pod.uid, reason, message, warning=True)
+
+
+def _sums(snapshot: Snapshot, left: Mapping[str, int]) -> Iterable[PlannedEvent]:
+    for pool in snapshot.pools:
+        name = pool.metadata.name
+        if left.get(name):
+            message = f"{left[name]} more pods have no place; `growth plan` names them with reasons"
+            yield PlannedEvent("NodePool", name, None, pool.metadata.uid, "PodsUnplaced", message, warning=True)
+
+
+def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[PlannedEvent]:
+    uids = {pool.metadata.name: pool.metadata.uid for pool in snapshot.pools}
+    for report in reports:
+        for condition in report.status.conditions:
+            wrong = (condition.type == "Ready" and condition.message) or (
+                condition.type == "Blocked" and condition.status == "True"
+            )
+            if wrong and condition.reason != "PoolDeleting":
+                yield PlannedEvent(
+                    "NodePool",
+                    report.name,
+                    None,
+                    uids[report.name],
+                    condition.reason,
+                    condition.message,
+                    warning=True,
+                )
+
+
+def _about_problem(problem: Problem) -> PlannedEvent:
+    namespace, _, name = problem.name.rpartition("/")
+    return PlannedEvent(problem.kind, name, namespace or None, problem.uid, "Unreadable", problem.message, warning=True)

@@ -1,0 +1,136 @@
+"""What one machine more would bring where a limit leaves pods out: it is tried, not estimated.
+
+The plan stays as it is, and one machine of an offer under the limit is filled with pods that were
+left out. A plan made anew under the higher limit may do better, so the number is a least one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from planner.packing.assemble import Assembly
+from planner.packing.domains.census import Census
+from planner.packing.domains.landing import landed
+from planner.packing.greedy.index import Arena
+from planner.packing.problem import PackedNode, Packing
+from planner.supply.limits import Key, Room
+from planner.supply.offers import Offer
+
+_LIMITS: Final = 3
+"""Tried in a round: who raises one looks again, and a round must stay short."""
+_CHECKS: Final = 3
+"""Machines of one limit whose pods are let land, the best first: most land at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What one machine more brings."""
+
+    server_type: str
+    pods: Mapping[int, int]
+    """That get a place, by class."""
+    is_all: bool
+    """Whether they are all that such machines could take."""
+
+
+class RaisedLimits:
+    """Tries each limit once, and only the first few that are asked for.
+
+    Args:
+        assembly: the problem that was packed.
+        packing: the answer, checked.
+        room: what limits still allow after the plan.
+        census: the pods that are there.
+    """
+
+    def __init__(self, assembly: Assembly, packing: Packing, room: Room, census: Census) -> None:
+        self._assembly, self._packing = assembly, packing
+        self._room, self._census = room, census
+        self._arena: Arena | None = None
+        self._tried: dict[Key, Gain | None] = {}
+
+    def told(self, i: int, key: Key) -> str:
+        """Return what raising the limit for one machine more brings, to end a sentence about a pod of class `i`."""
+        gain = self.gain(key)
+        if gain is None:
+            return ""
+        number = sum(gain.pods.values())
+        others = "" if gain.pods.get(i) else "other "
+        least = "" if gain.is_all else "at least "
+        on = f", on a {gain.server_type}" if key[0] == "pool" else ""
+        more, noun = self._room.raise_for_one(key), "pod" if number == 1 else "pods"
+        # A plan made anew may split pods over domains in another way, so there is room, but no promise.
+        places = f"places {least}" if self._assembly.options is None else "makes room for "
+        return f"; raising it by {more} {places}{number} {others}{noun}{on}"
+
+    def gain(self, key: Key) -> Gain | None:
+        """Return what raising the limit for one machine more brings; None if nothing, or if too many were tried."""
+        if key[0] == "probe":
+            # One machine is tried first, whatever a person does.
+            return None
+        if key not in self._tried:
+            if len(self._tried) >= _LIMITS:
+                return None
+            self._tried[key] = self._try(key)
+        return self._tried[key]
+
+    def _try(self, key: Key) -> Gain | None:
+        bins = [(b, offer) for b, offer in self._offers() if self._room.exhausted(offer) == (key,)]
+        if not bins or not self._packing.unplaced:
+            return None
+        if self._arena is None:
+            self._arena = Arena(self._assembly.problem)
+        arena = self._arena
+        filled = [(self._filled(arena, b), b, offer) for b, offer in bins]
+        tiers = sorted({arena.tier[k] for k in self._packing.unplaced}, reverse=True)
+
+        def usefulness(one: tuple[dict[int, int], int, Offer]) -> tuple[object, ...]:
+            counts, b, _ = one
+            by_tier = [sum(n for k, n in counts.items() if arena.tier[k] == tier) for tier in tiers]
+            return [-number for number in by_tier], arena.price[b], b
+
+        could = self._pods(
+            {k: n for k, n in self._packing.unplaced.items() if any(b in self._bins(k) for b, _ in bins)}
+        )
+        for counts, b, offer in sorted(filled, key=usefulness)[:_CHECKS]:
+            pods = self._landed(PackedNode(b, counts)) if counts else {}
+            if pods:
+                return Gain(offer.offering.server_type, pods, is_all=sum(pods.values()) == could)
+        return None
+
+    def _offers(self) -> Iterator[tuple[int, Offer]]:
+        for b, source in enumerate(self._assembly.sources):
+            if source.offer is not None and not source.is_minimum:
+                yield b, source.offer
+
+    def _bins(self, k: int) -> frozenset[int]:
+        return self._assembly.problem.groups[k].bins
+
+    def _filled(self, arena: Arena, b: int) -> dict[int, int]:
+        """Return what a machine takes of what was left out: high tiers first, of those the small pods."""
+        left = [self._packing.unplaced.get(k, 0) for k in range(len(arena.demand))]
+        capacity, counts = arena.capacity[b], dict[int, int]()
+
+        def size(k: int) -> tuple[int, float, int]:
+            return -arena.tier[k], max((d / max(1, capacity[r]) for r, d in arena.demand[k]), default=0.0), k
+
+        arena.fill(sorted((k for k in arena.members[b] if left[k]), key=size), left, counts, list(capacity))
+        return counts
+
+    def _landed(self, node: PackedNode) -> dict[int, int]:
+        """Return how many pods of each class get a place if this machine comes to the plan."""
+        left = Counter(self._packing.unplaced)
+        left.subtract(node.counts)
+        tried = Packing((*self._packing.nodes, node), +left)
+        if self._assembly.options is not None:
+            made = self._assembly
+            tried, _ = landed(made.wishes, made.split, self._assembly.options, tried, self._census)
+        before, after = (self._assembly.placed(packing.unplaced) for packing in (self._packing, tried))
+        gained = {i: n - m for i, (n, m) in enumerate(zip(after, before, strict=True)) if n != m}
+        # Where others would have to give way, nothing is promised.
+        return gained if all(n > 0 for n in gained.values()) else {}
+
+    def _pods(self, items: Mapping[int, int]) -> int:
+        shares = self._assembly.shares
+        return sum(n * sum(number for _, number in shares[k].pods) for k, n in items.items())

@@ -1,0 +1,137 @@
+"""Volumes that a node can attach, as one more resource for each CSI driver.
+
+A volume counts once for a node, however many of its pods use it. Amounts that pods ask for add up, so a
+volume that several of them share is counted for each, but where `Slots` knows better.
+
+Source: kube-scheduler's plugin NodeVolumeLimits.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from api.keys import LABEL_SERVER_TYPE
+from planner.objects.kinds import Node, Pod
+
+Handle = tuple[str, str]
+"""CSI driver and handle of a volume."""
+_PREFIX: Final = "attachable volumes of "
+_NO_LIMIT: Final = 1 << 30
+_OWN_ROWS: Final = 16
+"""Machines of which slots are counted apart: each costs a row of the problem."""
+
+
+def asked(pod: Pod, attached: Collection[Handle] = ()) -> Mapping[str, int]:
+    """Return all that the pod takes of a node: its requests, and by driver its volumes that are not attached there."""
+    if not pod.attachments:
+        return pod.requests
+    drivers = Counter(_PREFIX + driver for driver, handle in pod.attachments if (driver, handle) not in attached)
+    return {**pod.requests, **drivers}
+
+
+def attachable(limits: Mapping[str, int], pods: Iterable[Pod]) -> dict[str, int]:
+    """Return how many more volumes of each limited driver can be attached beside those of these pods."""
+    if not limits:
+        return {}
+    used = Counter(driver for driver, _ in {volume for pod in pods for volume in pod.attachments})
+    return {_PREFIX + driver: limit - used[driver] for driver, limit in limits.items()}
+
+
+def least_limits(nodes: Iterable[Node]) -> dict[str, dict[str, int]]:
+    """Return for each server type the least limit of each driver that any of its nodes has."""
+    found: dict[str, dict[str, int]] = {}
+    for node in nodes:
+        if node.attach_limits:
+            known = found.setdefault(node.labels.get(LABEL_SERVER_TYPE, "").lower(), {})
+            for driver, limit in node.attach_limits.items():
+                known[driver] = min(limit, known.get(driver, limit))
+    return found
+
+
+def amount_of(amounts: Mapping[str, int], name: str) -> int:
+    """Return how much there is of a resource; a driver without a limit has no end."""
+    return amounts.get(name, _NO_LIMIT if is_attachments(name) else 0)
+
+
+def is_attachments(name: str) -> bool:
+    """Return whether the resource is the attachments of a driver."""
+    return name.startswith(_PREFIX)
+
+
+def shared_volumes(pods: Iterable[Pod]) -> frozenset[Handle]:
+    """Return the volumes that more than one of the pods use."""
+    users = Counter(volume for pod in pods for volume in set(pod.attachments))
+    return frozenset(volume for volume, number in users.items() if number > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRow:
+    """A resource that only one bin has a limit of: slots for volumes that are not attached to it yet."""
+
+    name: str
+    bin: int
+    free: int
+    asks: Mapping[int, int]
+    """By class."""
+
+
+class Slots:
+    """Free slots for volumes, and the classes of pods that look for some.
+
+    Of the volumes of a pod, those that others use too are the same for its whole class: see `pod_class.group`.
+
+    Attributes:
+        no_limit: more than all pods ask for.
+        rows: slots that are counted apart.
+    """
+
+    def __init__(self, classes: Iterable[Sequence[Pod]]) -> None:
+        self._asks: list[Pod] = []
+        self._volumes: list[dict[str, set[Handle]]] = []
+        self.no_limit = 1
+        self.rows: list[OwnRow] = []
+        for pods in classes:
+            found: dict[str, set[Handle]] = {}
+            for volume in {volume for pod in pods for volume in pod.attachments}:
+                found.setdefault(_PREFIX + volume[0], set()).add(volume)
+            self._asks.append(pods[0])
+            self._volumes.append(found)
+            self.no_limit += sum(len(pod.attachments) for pod in pods)
+        self._wanted = {v for found in self._volumes for volumes in found.values() for v in volumes}
+
+    def attached(self, pods: Iterable[Pod]) -> frozenset[Handle]:
+        """Return which of the volumes are attached where these pods are."""
+        if not self._wanted:
+            return frozenset()
+        return frozenset(volume for pod in pods for volume in pod.attachments if volume in self._wanted)
+
+    def free(self, b: int, name: str, left: int, held: Sequence[int], attached: Collection[Handle]) -> int:
+        """Return how many slots the problem gives to a bin where `left` are free for volumes not attached yet.
+
+        They have no end where pods that share volumes would else be counted too often: where the volumes
+        of all classes that it may hold fit, and on a machine that has some of them, whose slots are
+        counted in a row of their own then. Elsewhere each pod counts: never too few.
+
+        Args:
+            b: index of the bin.
+            name: the resource.
+            left: free slots of its driver.
+            held: classes that the bin may hold.
+            attached: volumes that it has already.
+        """
+        if self._all_fit(name, left, held, attached):
+            return self.no_limit
+        apart = {i: asked(self._asks[i], attached).get(name, 0) for i in held}
+        if len(self.rows) < _OWN_ROWS and any(asked(self._asks[i]).get(name, 0) != n for i, n in apart.items()):
+            self.rows.append(OwnRow(f"{name} on bin {b}", b, left, apart))
+            return self.no_limit
+        return left
+
+    def _all_fit(self, name: str, left: int, held: Iterable[int], attached: Collection[Handle]) -> bool:
+        new: set[Handle] = set()
+        for i in held:
+            new.update(volume for volume in self._volumes[i].get(name, ()) if volume not in attached)
+            if len(new) > left:
+                return False
+        return True

@@ -1,0 +1,42 @@
+"""Which pods of one machine cannot stand each other: hostname anti-affinity, both ways, and host ports."""
+
+from collections.abc import Container, Iterable
+
+from api.keys import LABEL_HOSTNAME
+from planner.objects.kinds import Pod
+from planner.scheduling.affinity import Namespaces, meets_all, term_matches
+from planner.scheduling.ports import ports_conflict
+from planner.scheduling.spread import is_counted
+
+
+def keep_apart(one: Pod, other: Pod, namespaces: Namespaces) -> str | None:
+    """Return the code of what forbids two pods to share a machine, or None.
+
+    The scheduler looks at the terms of the pod it places and at those of pods that are there.
+    """
+    if repel_each_other(one, other, (LABEL_HOSTNAME,), namespaces):
+        return "AntiAffinity"
+    return "HostPortTaken" if ports_meet(one, (other,)) else None
+
+
+def ports_meet(pod: Pod, others: Iterable[Pod]) -> bool:
+    """Return whether the pod asks for a port of the node that another one takes."""
+    return bool(pod.host_ports) and any(
+        ports_conflict(mine, taken) for other in others for taken in other.host_ports for mine in pod.host_ports
+    )
+
+
+def looks_at(pod: Pod, other: Pod, namespaces: Namespaces) -> bool:
+    """Return whether it matters to the pod's affinity or spread where the other one is."""
+    return meets_all(pod.pod_affinity, other, namespaces) or (
+        pod.namespace == other.namespace and any(is_counted(spread, other) for spread in pod.spread)
+    )
+
+
+def repel_each_other(one: Pod, other: Pod, keys: Container[str], namespaces: Namespaces) -> bool:
+    """Return whether a term of either, over one of these topology keys, forbids the other in the same domain."""
+    return any(
+        term.topology_key in keys and term_matches(term, there, namespaces)
+        for here, there in ((one, other), (other, one))
+        for term in here.pod_anti_affinity
+    )

@@ -1,0 +1,84 @@
+"""Labels that others will give to a machine to come, learned from the Nodes that are there.
+
+A CSI driver says by labels of its own, such as csi.hetzner.cloud/location, where its volumes can be used
+from. It sets them when it registers on a Node, so no class states them; but what the Nodes of a place
+agree on holds for the next one, too. So does the zone that a cloud-controller-manager gives to the Nodes of a
+region, where a class states none. It is a prediction: what an offering or a pool states, and what
+a Node itself has, comes first.
+
+Source: Kubernetes CSI docs, "CSI Topology Feature"; Kubernetes API reference, CSINode, topologyKeys.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from api.keys import LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_REGION, LABEL_SERVER_TYPE, LABEL_ZONE
+from planner.model.plan import NodeClass
+from planner.objects.kinds import Node
+from planner.objects.offering import Offering
+
+_WHERE: Final = (LABEL_REGION, LABEL_ZONE)
+_Spot = tuple[str | None, ...]
+"""Values of `_WHERE`."""
+_Seen = Mapping[_Spot, Mapping[str, Mapping[str, set[str]]]]
+"""Values by spot, server type and label."""
+
+
+def with_learned_labels(classes: Iterable[NodeClass], nodes: Iterable[Node]) -> tuple[NodeClass, ...]:
+    """Return the classes, whose offerings have the labels too that drivers have set on all Nodes at the same place.
+
+    Nodes of the same server type say it alone, if there are any, as drivers may look at the type. A label about
+    which they differ is not learned.
+    """
+    seen = _seen(nodes)
+    return tuple(
+        replace(one, offerings=tuple(_with_labels(offering, seen) for offering in one.offerings)) if seen else one
+        for one in classes
+    )
+
+
+def _seen(nodes: Iterable[Node]) -> _Seen:
+    found: dict[_Spot, dict[str, dict[str, set[str]]]] = {}
+    for node in nodes:
+        for key in (*node.topology_keys, LABEL_ZONE):
+            value = node.labels.get(key)
+            # A value that names the Node is about its own disks, and says nothing of others.
+            if value is not None and value not in (node.name, node.labels.get(LABEL_HOSTNAME)):
+                here = found.setdefault(tuple(node.labels.get(label) for label in _WHERE), {})
+                here.setdefault(_server_type(node), {}).setdefault(key, set()).add(value)
+    return found
+
+
+def _server_type(node: Node) -> str:
+    return (node.labels.get(LABEL_SERVER_TYPE) or node.labels.get(LABEL_INSTANCE_TYPE, "")).lower()
+
+
+def _with_labels(offering: Offering, seen: _Seen) -> Offering:
+    learned = dict(_learned(offering, seen))
+    return replace(offering, labels={**learned, **offering.labels}) if learned else offering
+
+
+def _learned(offering: Offering, seen: _Seen) -> Iterator[tuple[str, str]]:
+    alike: dict[str, set[str]] = {}
+    others: dict[str, set[str]] = {}
+    for spot, by_type in seen.items():
+        if not _is_at(offering, spot):
+            continue
+        for server_type, labels in by_type.items():
+            found = alike if server_type == offering.server_type.lower() else others
+            for key, values in labels.items():
+                found.setdefault(key, set()).update(values)
+    for key, values in {**others, **alike}.items():
+        if len(values) == 1:
+            yield key, next(iter(values))
+
+
+def _is_at(offering: Offering, spot: _Spot) -> bool:
+    """Return whether region and zone are the same, as far as both sides tell them, which is one of them at least."""
+    both = [
+        (there, offering.labels[label])
+        for label, there in zip(_WHERE, spot, strict=True)
+        if there is not None and label in offering.labels
+    ]
+    return bool(both) and all(there == wanted for there, wanted in both)

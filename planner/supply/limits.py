@@ -1,0 +1,84 @@
+"""How many machines the limits of pools still allow."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from api.v1alpha1.node_request import RequestPhase
+from planner.supply.machines import Machine
+from planner.supply.offers import Offer, PoolOffers
+
+Key = tuple[str, ...]
+"""What a limit is on: a pool, a type in a pool, or an offering or a class that is only probed."""
+
+
+class Room:
+    """Counts down while machines are planned."""
+
+    def __init__(self, left: Mapping[Key, int]) -> None:
+        self._left = {key: max(0, number) for key, number in left.items()}
+        self._over = {key: -number for key, number in left.items() if number < 0}
+
+    def rows(self, offer: Offer) -> list[tuple[Key, int]]:
+        """Return the limits that this offer counts towards, each with how many machines it still allows."""
+        keys = (_pool_key(offer), _type_key(offer), offering_key(offer), _class_key(offer))
+        return [(key, self._left[key]) for key in keys if key in self._left]
+
+    def left(self, offer: Offer, wanted: int) -> int:
+        """Return how many of `wanted` machines of this offer are allowed."""
+        return min((left for _, left in self.rows(offer)), default=wanted)
+
+    def take(self, offer: Offer, number: int = 1) -> None:
+        """Count so many machines of this offer."""
+        for key, _ in self.rows(offer):
+            self._left[key] -= number
+
+    def raise_for_one(self, key: Key) -> int:
+        """Return by how much an exhausted limit must be raised for one machine more: a max may have been lowered."""
+        return self._over.get(key, 0) + 1
+
+    def exhausted(self, offer: Offer) -> tuple[Key, ...]:
+        """Return the limits that allow no more of this offer."""
+        return tuple(key for key, left in self.rows(offer) if left <= 0)
+
+
+def room_left(fleet: Iterable[Machine], offers: Mapping[str, PoolOffers]) -> Room:
+    """Return how many machines each limit still allows.
+
+    A max counts distinct server names until the provider says that the server is gone.
+    """
+    there = [machine for machine in fleet if machine.counts]
+    by_pool = Counter(machine.pool for machine in there)
+    by_type = Counter((machine.pool, machine.server_type) for machine in there)
+    asked_for = [m for m in there if m.request is not None and m.request.status.phase is RequestPhase.PENDING]
+    probing: Counter[Key] = Counter(
+        ("probe", str(machine.class_ref), machine.server_type, machine.location) for machine in asked_for
+    )
+    probing.update(("probe", str(machine.class_ref)) for machine in asked_for)
+    left: dict[Key, int] = {}
+    for name, found in offers.items():
+        most = found.pool.spec.limits.max
+        if most is not None:
+            left["pool", name] = most - by_pool[name]
+        for server_type in found.pool.spec.server_types:
+            if server_type.max is not None:
+                left["type", name, server_type.name] = server_type.max - by_type[name, server_type.name]
+        left |= {offering_key(offer): 1 - probing[offering_key(offer)] for offer in found.offers if offer.is_probe}
+        left |= {_class_key(offer): 1 - probing[_class_key(offer)] for offer in found.offers if offer.is_probe_of_class}
+    return Room(left)
+
+
+def offering_key(offer: Offer) -> Key:
+    """Return what tells this offering from all others, whatever its pool."""
+    return "probe", str(offer.class_ref), offer.offering.server_type.lower(), offer.offering.location
+
+
+def _class_key(offer: Offer) -> Key:
+    return "probe", str(offer.class_ref)
+
+
+def _pool_key(offer: Offer) -> Key:
+    return "pool", offer.pool.metadata.name
+
+
+def _type_key(offer: Offer) -> Key:
+    return "type", offer.pool.metadata.name, offer.offering.server_type.lower()

@@ -1,0 +1,172 @@
+"""Machines: what nodes, requests and removals together say of each server, under its one name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from api.keys import LABEL_POOL, LABEL_REGION, LABEL_SERVER_TYPE
+from api.v1alpha1.node_pool import ClassRef
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.model.plan import Snapshot
+from planner.objects.kinds import Node, Pod
+from planner.objects.residents import residents_by_node
+
+READY_GRACE: Final = timedelta(seconds=10)
+"""A request is Ready before every cache shows its Node so."""
+
+_UNREADY: Final = frozenset({RequestPhase.PENDING, RequestPhase.PROVISIONING})
+_WITH_SERVER: Final = frozenset({*_UNREADY, RequestPhase.READY, RequestPhase.DEPROVISIONING})
+"""Phases in which the server exists, may exist or is being asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A server: wished for, coming, there or going. Any node is one too, without a pool if it is not ours."""
+
+    name: str
+    """Name of the server, its request and its Node."""
+    pool: str = ""
+    server_type: str = ""
+    location: str = ""
+    class_ref: ClassRef | None = None
+    node: Node | None = None
+    request: NodeRequest | None = None
+    removal: NodeRemovalRequest | None = None
+    residents: tuple[Pod, ...] = ()
+    """Pods on its node that have not finished, and those that the scheduler keeps it for."""
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it is under removal and the removal is not cancelled; a parked one still is."""
+        return self.removal is not None and not _is_cancelled(self.removal)
+
+    @property
+    def is_cooling_off(self) -> bool:
+        """Whether pods may still be planned onto it, which cancels its removal.
+
+        One that is drained is no place for the pods that leave it.
+        """
+        return (
+            self.removal is not None
+            and self.is_leaving
+            and self.removal.status.phase is RemovalPhase.PENDING
+            and not self.removal.spec.immediate
+        )
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts towards the max of its pool: its server exists or may come to exist."""
+        return (
+            self.node is not None
+            or self.removal is not None
+            or (self.request is not None and self.request.status.phase in _WITH_SERVER)
+        )
+
+    @property
+    def stays(self) -> bool:
+        """Whether it counts towards the min of its pool."""
+        if self.is_leaving:
+            return False
+        if self.request is not None and self.request.status.phase in _UNREADY:
+            return self.request.metadata.deletion_timestamp is None
+        gone = self.request is not None and self.request.status.phase is RequestPhase.DEPROVISIONING
+        return self.node is not None and not self.node.is_terminating and not gone
+
+    def is_in_flight(self, now: datetime) -> bool:
+        """Return whether it is coming and pods may be planned onto it.
+
+        One whose reservation ended because its node would not turn Ready is not: its pods may go
+        elsewhere. A Ready one is for a moment, until the caches show its Node Ready.
+        """
+        request = self.request
+        if request is None or self.is_leaving or request.metadata.deletion_timestamp is not None:
+            return False
+        if request.status.phase in _UNREADY:
+            return request.status.released_at is None
+        ready_in_cache = self.node is not None and self.node.is_ready
+        return not ready_in_cache and self.is_starting(now)
+
+    def is_starting(self, now: datetime) -> bool:
+        """Return whether it is ours and what its Node carries may still belong to its start.
+
+        What its pool gives it speaks until its Node has been Ready for a moment: only what others have
+        set by then, and not taken back, is there to last.
+        """
+        if self.request is None:
+            return False
+        status = self.request.status
+        if status.phase is RequestPhase.READY:
+            return status.ready_at is not None and now < status.ready_at + READY_GRACE
+        return status.phase in _UNREADY
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its request saw its Node Ready, and the caches have one that is."""
+        ready = self.request is not None and self.request.status.phase is RequestPhase.READY
+        return ready and self.node is not None and self.node.is_ready
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether its node has joined and is kept for the seats of its request."""
+        request = self.request
+        return (
+            request is not None
+            and self.node is not None
+            and not self.is_leaving
+            and request.metadata.deletion_timestamp is None
+            and request.status.phase is RequestPhase.READY
+            and request.status.released_at is None
+            and bool(request.spec.reserved_for)
+        )
+
+    @property
+    def has_open_request(self) -> bool:
+        """Whether its request has work to do yet: nothing else may touch its node."""
+        if self.request is None:
+            return False
+        status = self.request.status
+        return status.phase in {*_UNREADY, RequestPhase.DEPROVISIONING} or (
+            status.phase is RequestPhase.READY and status.released_at is None
+        )
+
+
+def machines(snapshot: Snapshot) -> dict[str, Machine]:
+    """Return every machine by its name, nodes of no pool included."""
+    nodes = {node.name: node for node in snapshot.nodes}
+    requests = {request.metadata.name: request for request in snapshot.requests}
+    removals = {removal.spec.server_name: removal for removal in snapshot.removals}
+    residents = residents_by_node(snapshot.pods)
+    return {
+        name: _machine(name, nodes.get(name), requests.get(name), removals.get(name), residents)
+        for name in sorted({*nodes, *requests, *removals})
+    }
+
+
+def _machine(
+    name: str,
+    node: Node | None,
+    request: NodeRequest | None,
+    removal: NodeRemovalRequest | None,
+    residents: Mapping[str, list[Pod]],
+) -> Machine:
+    wish = request.spec if request is not None else removal.spec if removal is not None else None
+    labels = {} if node is None else node.labels
+    return Machine(
+        name=name,
+        pool=wish.pool if wish is not None else labels.get(LABEL_POOL, ""),
+        server_type=(wish.server_type if wish is not None else labels.get(LABEL_SERVER_TYPE, "")).lower(),
+        location=wish.location if wish is not None else labels.get(LABEL_REGION, ""),
+        class_ref=None if wish is None else wish.class_ref,
+        node=node,
+        request=request,
+        removal=removal,
+        residents=() if node is None else tuple(residents.get(node.name, ())),
+    )
+
+
+def _is_cancelled(removal: NodeRemovalRequest) -> bool:
+    # A deletion of the object in its cool-off or drain is a cancel that its workflow has not recorded yet.
+    in_time = removal.status.phase.is_reversible and not removal.spec.immediate
+    return in_time and (removal.status.cancel is not None or removal.metadata.deletion_timestamp is not None)

@@ -1,0 +1,251 @@
+"""What each pool may buy now: the offerings of its class as Nodes of the pool, and what stands in the way."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from api.timestamp import format_timestamp
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.request import BUYING_PAUSED, NAME_TAKEN, OF_THE_ACCOUNT
+from planner.model.plan import NodeClass, Reason, Snapshot
+from planner.objects.kinds import DaemonSet, Pod, Taint
+from planner.objects.offering import Offering, ResourceVector
+from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, untolerated, wants_node
+from planner.scheduling.attachments import attachable, least_limits
+from planner.supply.learned_labels import with_learned_labels
+from planner.supply.node_template import node_labels, pool_taints
+from planner.supply.unavailable import REMEMBERED_FOR, pause_in_force
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An offering as a Node of a pool."""
+
+    pool: NodePool
+    class_ref: ClassRef
+    offering: Offering
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    usable: ResourceVector
+    """Allocatable less what DaemonSets will take."""
+    priority: int
+    obstacle: Reason | None = None
+    """Why it cannot be bought now."""
+    daemons: tuple[Pod, ...] = ()
+    """Templates of the DaemonSet pods that will be on it."""
+    is_probe: bool = False
+    """It had no capacity lately, or shall have none now: only one machine is tried first."""
+    is_probe_of_class: bool = False
+    """Its account might not have more lately: only one machine of the whole class is tried first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolOffers:
+    """The offers of a pool."""
+
+    pool: NodePool
+    offers: tuple[Offer, ...] = ()
+    obstacle: Reason | None = None
+    """Why the pool cannot buy anything."""
+    blocked_by: NodeRequest | None = None
+    """The failed request that stops all buying."""
+    unknown_types: tuple[str, ...] = ()
+    """Server types that its class does not have."""
+    refusals: tuple[str, ...] = ()
+    """Why no class can ever have some of them, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a Node of an offering will look like in a pool."""
+
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    usable: ResourceVector
+    daemons: tuple[Pod, ...]
+
+
+def pool_offers(snapshot: Snapshot) -> dict[str, PoolOffers]:
+    """Return the offers of every pool by its name."""
+    classes = {node_class.ref: node_class for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)}
+    return {pool.metadata.name: _of_pool(pool, classes, snapshot) for pool in snapshot.pools}
+
+
+def shape(pool: NodePool, offering: Offering, daemon_sets: Iterable[DaemonSet], host: str) -> Shape:
+    """Return what the Node named `host` will look like; its usable amounts are without those of DaemonSets."""
+    labels = node_labels(pool, offering, host)
+    taints = pool_taints(pool)
+    daemons = daemons_on(labels, taints, daemon_sets)
+    usable = dict(offering.allocatable)
+    for pod in daemons:
+        take(usable, pod.requests)
+    return Shape(labels, taints, usable, daemons)
+
+
+def daemons_on(labels: Mapping[str, str], taints: Sequence[Taint], daemon_sets: Iterable[DaemonSet]) -> tuple[Pod, ...]:
+    """Return the templates of those DaemonSets whose pods will run on such a node."""
+    return tuple(each.template for each in daemon_sets if _runs_on(each.template, labels, taints))
+
+
+def take(free: dict[str, int], requests: ResourceVector) -> None:
+    """Subtract requests from free amounts; what a node does not have becomes negative."""
+    for name, amount in requests.items():
+        free[name] = free.get(name, 0) - amount
+
+
+def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) -> bool:
+    tolerations = (*template.tolerations, *DAEMON_TOLERATIONS)
+    return wants_node(template, labels) and untolerated(tolerations, taints) is None
+
+
+def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Snapshot) -> PoolOffers:
+    ref = pool.spec.template.class_ref
+    node_class = classes.get(ref)
+    if node_class is None:
+        obstacle = Reason("ClassNotFound", f"pool {pool.metadata.name} names {ref}, which does not exist")
+        return PoolOffers(pool, obstacle=obstacle)
+    wanted = {server_type.name: server_type for server_type in pool.spec.server_types}
+    known = {offering.server_type.lower() for offering in node_class.offerings}
+    unknown = () if node_class.problem else tuple(name for name in wanted if name not in known)
+    blocked_by = _failed_request(pool, node_class, snapshot)
+    unavailable = _unavailable(node_class, snapshot)
+    is_probe_of_class = _class_needs_probe(node_class, snapshot)
+    limits = least_limits(snapshot.nodes)
+    offers: list[Offer] = []
+    for offering in node_class.offerings:
+        server_type = wanted.get(offering.server_type.lower())
+        if server_type is None:
+            continue
+        looks = shape(pool, offering, snapshot.daemon_sets, NEW_HOST)
+        offers.append(
+            Offer(
+                pool=pool,
+                class_ref=ref,
+                offering=offering,
+                labels={**looks.labels, FIELD_NAME: NEW_HOST},
+                taints=looks.taints,
+                usable={**looks.usable, **attachable(limits.get(offering.server_type.lower(), {}), ())},
+                daemons=looks.daemons,
+                priority=server_type.priority,
+                obstacle=_sold_out(offering, unavailable),
+                is_probe=_needs_probe(node_class, offering, snapshot),
+                is_probe_of_class=is_probe_of_class,
+            )
+        )
+    return PoolOffers(
+        pool,
+        offers=tuple(offers),
+        obstacle=_obstacle(pool, node_class, blocked_by, snapshot.now),
+        blocked_by=blocked_by,
+        unknown_types=unknown,
+        refusals=tuple(node_class.refusals[name] for name in unknown if name in node_class.refusals),
+    )
+
+
+def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | None, now: datetime) -> Reason | None:
+    name = pool.metadata.name
+    if pool.metadata.deletion_timestamp is not None:
+        return Reason("PoolDeleting", f"pool {name} is being deleted and buys nothing more")
+    if node_class.problem:
+        return Reason("ClassInvalid", f"{node_class.ref} of pool {name} cannot be used: {node_class.problem}")
+    if blocked_by is not None:
+        status = blocked_by.status
+        until = "" if status.expires_at is None else f" until {format_timestamp(status.expires_at)}"
+        return Reason(
+            "PoolBlocked",
+            f"pool {name} buys nothing{until}: request {blocked_by.metadata.name} failed with "
+            f"{status.reason or 'Failed'}: {status.message or 'see the request'}",
+        )
+    pause = pause_in_force(node_class.status.pause, now)
+    if pause is not None:
+        until = format_timestamp(pause.until)
+        return Reason(BUYING_PAUSED, f"{node_class.ref} buys nothing until {until}: {pause.message}")
+    return None
+
+
+def _failed_request(pool: NodePool, node_class: NodeClass, snapshot: Snapshot) -> NodeRequest | None:
+    """Return a request that failed with pool and class as they are now, if its pause is not over."""
+    for request in snapshot.requests:
+        status = request.status
+        if (
+            status.phase is RequestPhase.FAILED
+            # A name that is taken says nothing of pool and class: the next request has another.
+            and status.reason != NAME_TAKEN
+            and request.metadata.deletion_timestamp is None
+            and request.spec.pool == pool.metadata.name
+            and request.spec.class_ref == pool.spec.template.class_ref
+            and (status.expires_at is None or snapshot.now < status.expires_at)
+            # One that failed before its create call tells no generation: then time or a person opens the way.
+            and status.pool_generation in {None, pool.metadata.generation}
+            and status.class_generation in {None, node_class.generation}
+        ):
+            return request
+    return None
+
+
+def _unavailable(node_class: NodeClass, snapshot: Snapshot) -> dict[tuple[str, str], datetime | None]:
+    """Return until when each (server type, location) is left out; None means until its record goes."""
+    left_out: dict[tuple[str, str], datetime | None] = {}
+    for entry in node_class.status.unavailable:
+        if snapshot.now < entry.until:
+            left_out[entry.server_type.lower(), entry.location] = entry.until
+    for request in snapshot.requests:
+        until = request.status.expires_at
+        if (
+            request.status.phase is RequestPhase.UNMET
+            and request.status.reason not in OF_THE_ACCOUNT
+            and request.metadata.deletion_timestamp is None
+            and request.spec.class_ref == node_class.ref
+            and (until is None or snapshot.now < until)
+        ):
+            left_out.setdefault((request.spec.server_type.lower(), request.spec.location), until)
+    return left_out
+
+
+def _sold_out(offering: Offering, unavailable: Mapping[tuple[str, str], datetime | None]) -> Reason | None:
+    name = f"{offering.server_type} in {offering.location}"
+    if not offering.available:
+        because = offering.unavailable_because or "is sold out, says the provider"
+        return Reason("OfferingUnavailable", f"{name} {because}", offering.server_type)
+    place = (offering.server_type.lower(), offering.location)
+    if place not in unavailable:
+        return None
+    until = unavailable[place]
+    when = "" if until is None else f" and is left out until {format_timestamp(until)}"
+    return Reason("OfferingUnavailable", f"{name} had no capacity{when}", offering.server_type)
+
+
+def _needs_probe(node_class: NodeClass, offering: Offering, snapshot: Snapshot) -> bool:
+    place = (offering.server_type.lower(), offering.location)
+    entry = next(
+        (e for e in node_class.status.unavailable if (e.server_type.lower(), e.location) == place),
+        None,
+    )
+    if (entry is None and not offering.is_doubtful) or (entry is not None and snapshot.now < entry.until):
+        return False
+    since = snapshot.now - REMEMBERED_FOR if entry is None else entry.until
+    return not any(
+        (request.spec.server_type.lower(), request.spec.location) == place
+        for request in _had_since(since, node_class, snapshot)
+    )
+
+
+def _class_needs_probe(node_class: NodeClass, snapshot: Snapshot) -> bool:
+    pause = node_class.status.pause
+    if pause is None or pause_in_force(pause, snapshot.now) is not None:
+        return False
+    return next(_had_since(pause.until, node_class, snapshot), None) is None
+
+
+def _had_since(moment: datetime, node_class: NodeClass, snapshot: Snapshot) -> Iterator[NodeRequest]:
+    """Yield the requests of the class that were given a server they asked for since then."""
+    for request in snapshot.requests:
+        asked_at = request.status.create_attempt_at
+        if (
+            request.status.phase in {RequestPhase.PROVISIONING, RequestPhase.READY}
+            and request.spec.class_ref == node_class.ref
+            and asked_at is not None
+            and asked_at >= moment
+        ):
+            yield request

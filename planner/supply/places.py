@@ -1,0 +1,212 @@
+"""Supply: what nodes and coming machines still have room for.
+
+Own taints never speak here by themselves. Whether a node is reserved, in its cool-off or not yet
+registered is read from requests and removals, as a cached node may be older than they are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from enum import IntEnum
+from typing import Final
+
+from api.keys import LABEL_HOSTNAME, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_request import RequestPhase
+from planner.model.plan import Snapshot
+from planner.objects.kinds import DaemonSet, Node, Pod, Taint
+from planner.objects.offering import Offering
+from planner.objects.predicates import FIELD_NAME, OWN_TAINTS
+from planner.scheduling.attachments import attachable, least_limits
+from planner.supply.learned_labels import with_learned_labels
+from planner.supply.machine_price import price_paid
+from planner.supply.machines import Machine
+from planner.supply.node_template import pool_taints
+from planner.supply.offers import daemons_on, shape, take
+from planner.supply.seats import Seating
+
+PLACED_AFTER_CANCEL: Final = timedelta(seconds=30)
+"""Pods count as placed on a node whose cool-off was cancelled for this long, until its taint is seen to be lifted."""
+_SECONDS_DIGITS: Final = 11
+_LIFT_DELAY: Final = timedelta(seconds=5)
+"""A cool-off ends this much later than its grace at most, as its taint must settle."""
+
+
+class Rank(IntEnum):
+    """In which order places are filled."""
+
+    NODE = 0
+    IN_FLIGHT = 1
+    """Coming, or there and still kept for its seats: a pod gets a seat, too."""
+    MINIMUM = 2
+    """Machines that a minimum asks for, which are bought in any case."""
+    COOL_OFF = 3
+    """Last: a machine that nobody needs shall go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A machine that is there or coming, with its room."""
+
+    machine: Machine
+    rank: Rank
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    free: Mapping[str, int]
+    """Allocatable less pods, seats and DaemonSet pods that are still missing; may be negative."""
+    pods: tuple[Pod, ...]
+    """On it or seated on it."""
+    daemons: tuple[Pod, ...] = ()
+    """Templates of DaemonSet pods that are still missing on it."""
+    only_pool: str | None = None
+    """Only pods of this pool are planned here."""
+
+
+def places(snapshot: Snapshot, fleet: Mapping[str, Machine], seating: Seating) -> tuple[Place, ...]:
+    """Return every machine that pods may be planned onto, those of the lowest rank first."""
+    pools = {pool.metadata.name: pool for pool in snapshot.pools if pool.metadata.deletion_timestamp is None}
+    offerings = {
+        (str(node_class.ref), offering.server_type.lower(), offering.location): offering
+        for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)
+        for offering in node_class.offerings
+    }
+    found: list[Place] = []
+    for machine in fleet.values():
+        pool = pools.get(machine.pool)
+        if any(pod.is_unreadable for pod in machine.residents):
+            continue
+        offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
+        if machine.is_in_flight(snapshot.now) or machine.is_reserved:
+            if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
+                continue
+            if place := _coming(machine, pool, offering, snapshot, seating):
+                found.append(place)
+        elif machine.node is not None and _is_open(machine):
+            found.append(_there(machine, machine.node, pool, offering, snapshot))
+    return tuple(sorted(found, key=lambda place: (place.rank, _saved_by_going(place, offerings), place.machine.name)))
+
+
+def _saved_by_going(place: Place, offerings: Mapping[tuple[str, str, str], Offering]) -> Decimal:
+    """Return what the end of a machine in its cool-off saves per hour: the dearest are taken back last."""
+    machine = place.machine
+    if place.rank is not Rank.COOL_OFF:
+        return Decimal(0)
+    if (paid := price_paid(machine)) is not None:
+        return paid[0]
+    offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
+    return Decimal(0) if offering is None else offering.price_per_hour
+
+
+def _takes_seats(machine: Machine, pool: NodePool) -> bool:
+    """Return whether a machine that has joined and is kept for its seats may be given more of them."""
+    return machine.node is not None and machine.node.takes_pods and pool.spec.scale_up.reserve
+
+
+def _is_open(machine: Machine) -> bool:
+    if machine.node is None or not machine.node.takes_pods:
+        return False
+    if machine.is_reserved or (machine.is_leaving and not machine.is_cooling_off):
+        return False
+    # A request that is not Ready here was given up, cancelled, or released because its node was not Ready.
+    return machine.request is None or machine.request.status.phase in {
+        RequestPhase.READY,
+        RequestPhase.UNMET,
+        RequestPhase.FAILED,
+    }
+
+
+def _there(machine: Machine, node: Node, pool: NodePool | None, offering: Offering | None, snapshot: Snapshot) -> Place:
+    grace = timedelta() if pool is None else pool.spec.scale_down.soft_grace
+    own = (t for t in node.taints if t.key in OWN_TAINTS and not _is_explained(t, machine, grace, snapshot.now))
+    lasting = _lasting(machine, node, pool, snapshot.now)
+    labels = {**node.labels, FIELD_NAME: node.name}
+    if pool is not None and offering is not None and machine.is_starting(snapshot.now):
+        labels = {**shape(pool, offering, (), machine.name).labels, **labels}
+    daemons = daemons_on(labels, lasting, _missing(snapshot.daemon_sets, machine.residents))
+    cooling = machine.is_cooling_off
+    return Place(
+        machine=machine,
+        rank=Rank.COOL_OFF if cooling else Rank.NODE,
+        labels=labels,
+        taints=(*own, *lasting),
+        free=_free(node.allocatable, node.attach_limits, machine.residents, daemons),
+        pods=machine.residents,
+        daemons=daemons,
+        only_pool=machine.pool if cooling else None,
+    )
+
+
+def _coming(
+    machine: Machine,
+    pool: NodePool,
+    offering: Offering | None,
+    snapshot: Snapshot,
+    seating: Seating,
+) -> Place | None:
+    pods = (*machine.residents, *seating.seated.get(machine.name, ()))
+    missing = tuple(_missing(snapshot.daemon_sets, machine.residents))
+    limits = least_limits(snapshot.nodes).get(machine.server_type, {})
+    node = machine.node
+    if node is not None and node.allocatable:
+        # It has joined: what it has is known better from itself than from the catalogue.
+        labels = {**node.labels, LABEL_HOSTNAME: machine.name}
+        lasting = _lasting(machine, node, pool, snapshot.now)
+        daemons, amounts = daemons_on(labels, lasting, missing), node.allocatable
+        limits = node.attach_limits or limits
+        if offering is not None:
+            labels = {**shape(pool, offering, (), machine.name).labels, **labels}
+    elif offering is not None:
+        looks = shape(pool, offering, missing, machine.name)
+        labels, lasting, daemons, amounts = looks.labels, looks.taints, looks.daemons, offering.allocatable
+    else:
+        return None
+    return Place(
+        machine=machine,
+        rank=Rank.IN_FLIGHT,
+        labels={**labels, FIELD_NAME: machine.name},
+        taints=lasting,
+        free=_free(amounts, limits, pods, daemons),
+        pods=pods,
+        daemons=daemons,
+        only_pool=machine.pool,
+    )
+
+
+def _missing(daemon_sets: Iterable[DaemonSet], residents: Sequence[Pod]) -> Iterator[DaemonSet]:
+    present = {pod.owner.uid for pod in residents if pod.owner is not None}
+    return (daemon_set for daemon_set in daemon_sets if daemon_set.uid not in present)
+
+
+def _free(
+    amounts: Mapping[str, int], limits: Mapping[str, int], pods: Sequence[Pod], daemons: Iterable[Pod]
+) -> dict[str, int]:
+    free = {**amounts, **attachable(limits, pods)}
+    for pod in (*pods, *daemons):
+        take(free, pod.requests)
+    return free
+
+
+def _lasting(machine: Machine, node: Node, pool: NodePool | None, now: datetime) -> tuple[Taint, ...]:
+    """Return the taints of a node that are there to last, but for own ones.
+
+    While a machine of ours starts, those are the taints of its pool alone: Kubernetes, cloud controllers
+    and network agents set others that they take back, under whatever names.
+    """
+    if pool is not None and machine.is_starting(now):
+        return pool_taints(pool)
+    return tuple(taint for taint in node.taints if taint.key not in OWN_TAINTS)
+
+
+def _is_explained(taint: Taint, machine: Machine, grace: timedelta, now: datetime) -> bool:
+    """Return whether an own taint says nothing, because an object says whether pods may come."""
+    if taint.key in {TAINT_RESERVED, TAINT_UNREGISTERED}:
+        return machine.request is not None
+    if taint.key != TAINT_SCALE_DOWN:
+        return False
+    if machine.removal is not None:
+        return True
+    if not (taint.value.isdecimal() and len(taint.value) <= _SECONDS_DIGITS):
+        return False
+    set_at = datetime.fromtimestamp(int(taint.value), UTC)
+    return now < set_at + grace + _LIFT_DELAY + PLACED_AFTER_CANCEL

@@ -1,0 +1,157 @@
+"""Classes of pods that the planner cannot tell apart: they cost one decision, however many they are."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from api.keys import TAINT_RESERVED
+from api.v1alpha1.node_request import Seat
+from planner.objects.kinds import Pod, PodTerm, Requirement
+from planner.objects.predicates import is_about_its_node
+from planner.scheduling.attachments import shared_volumes
+
+_HASH_CHARACTERS = 16
+"""64 bits: no two of the few thousand classes of a cluster meet by accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodClass:
+    """Pods that are alike in everything that matters here."""
+
+    key: str
+    """Stable hash of what they ask for: the same in every round."""
+    pods: tuple[Pod, ...]
+    """In the order in which they are given places."""
+
+    @property
+    def example(self) -> Pod:
+        """Any of them."""
+        return self.pods[0]
+
+
+def seat_of(pod: Pod, key: str) -> Seat:
+    """Return the seat of a pod of the class `key`."""
+    return Seat(
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.uid,
+        owner="" if pod.owner is None else pod.owner.uid,
+        **{"class": key},
+    )
+
+
+class ClassKeys:
+    """Hashes of pods, worked out once per kind of pod."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], str] = {}
+
+    def of(self, pod: Pod) -> str:
+        """Return the stable hash of what this pod asks for.
+
+        Not part of it: names, labels that only others select by, and preferences, which never decide
+        whether a pod finds a place. The toleration of a reservation is Growth's own doing and would
+        make a pod differ from its successor.
+        """
+        parts = _asked(pod)
+        if parts not in self._known:
+            self._known[parts] = sha256(repr(parts).encode()).hexdigest()[:_HASH_CHARACTERS]
+        return self._known[parts]
+
+
+def group(pods: Iterable[Pod], keys: ClassKeys, selecting: Collection[Pod]) -> tuple[PodClass, ...]:
+    """Return the classes of `pods`, those with the highest priority and the oldest pods first.
+
+    `selecting` are all pods whose affinity, anti-affinity or spreading may select one of them: pods that
+    such a selector tells apart are in different classes, and so are those that share different volumes
+    with any of them.
+    """
+    looks = _Looks(selecting)
+    shared = shared_volumes(selecting)
+    classes: dict[tuple[Any, ...], list[Pod]] = {}
+    for pod in sorted(pods, key=_age):
+        volumes = tuple(volume for volume in pod.attachments if volume in shared)
+        classes.setdefault((keys.of(pod), looks.at(pod), pod.blocked_by, volumes), []).append(pod)
+    found = [PodClass(key, tuple(members)) for (key, *_), members in classes.items()]
+    return tuple(sorted(found, key=lambda c: -c.example.priority))
+
+
+def _age(pod: Pod) -> tuple[bool, float, str]:
+    born = pod.created_at
+    return born is None, 0.0 if born is None else born.timestamp(), pod.key
+
+
+def _asked(pod: Pod) -> tuple[Any, ...]:
+    off_node = [t for t in pod.pod_anti_affinity if t.selector is not None and is_about_its_node(t, pod.namespace)]
+    own_terms = tuple(t.selector or () for t in off_node)
+    return (
+        tuple(sorted(pod.requests.items())),
+        pod.node_selector,
+        pod.node_affinity,
+        tuple(t for t in pod.tolerations if t.key != TAINT_RESERVED),
+        own_terms,
+        _picked(pod, sorted({r.key for term in own_terms for r in term})) if own_terms else (),
+        pod.priority,
+        pod.unjudged,
+        # What few pods have comes only with those, so that the hash of all others stays as it was.
+        *_asked_of_others(pod, [t for t in pod.pod_anti_affinity if t not in off_node]),
+        *_asked_of_volumes(pod),
+        *((("host ports", pod.host_ports),) if pod.host_ports else ()),
+    )
+
+
+def _asked_of_others(pod: Pod, keeps_away: Sequence[PodTerm]) -> Iterator[tuple[Any, ...]]:
+    if keeps_away or pod.pod_affinity or pod.spread:
+        yield "anti-affinity", tuple(_stable(term) for term in keeps_away)
+        yield "affinity", tuple(_stable(term) for term in pod.pod_affinity)
+        yield "spread", pod.spread
+        selectors = (one.selector for one in (*keeps_away, *pod.pod_affinity, *pod.spread))
+        yield _picked(pod, sorted({r.key for selector in selectors for r in selector or ()}))
+
+
+def _asked_of_volumes(pod: Pod) -> Iterator[tuple[Any, ...]]:
+    # Claims and volumes have names of their own for each pod of a StatefulSet: only what they mean counts.
+    if pod.volume_terms:
+        yield "volumes", pod.volume_terms
+    if pod.attachments:
+        yield "attachments", tuple(sorted(Counter(driver for driver, _ in pod.attachments).items()))
+    if pod.blocked_by:
+        yield ("blocked",)
+
+
+def _stable(term: PodTerm) -> tuple[Any, ...]:
+    # The order of a set differs from process to process.
+    return term.topology_key, term.selector, tuple(sorted(term.namespaces)), term.namespace_selector
+
+
+class _Looks:
+    """Which labels of pods some selector looks at, by namespace."""
+
+    def __init__(self, pods: Iterable[Pod]) -> None:
+        self._keys: dict[str, set[str]] = {}
+        self._everywhere: set[str] | None = None
+        for pod in pods:
+            for spread in pod.spread:
+                self._add(pod.namespace, spread.selector)
+            for term in (*pod.pod_affinity, *pod.pod_anti_affinity):
+                for namespace in term.namespaces:
+                    self._add(namespace, term.selector)
+                if term.namespace_selector is not None:
+                    self._everywhere = (self._everywhere or set()) | {r.key for r in term.selector or ()}
+
+    def at(self, pod: Pod) -> tuple[Any, ...]:
+        """Return what selectors can tell this pod by."""
+        here = self._keys.get(pod.namespace)
+        if here is None and self._everywhere is None:
+            return ()
+        return _picked(pod, sorted((here or set()) | (self._everywhere or set())))
+
+    def _add(self, namespace: str, selector: Sequence[Requirement] | None) -> None:
+        if selector is not None:
+            self._keys.setdefault(namespace, set()).update(r.key for r in selector)
+
+
+def _picked(pod: Pod, keys: Sequence[str]) -> tuple[Any, ...]:
+    return (pod.namespace, *((key, pod.labels.get(key)) for key in keys))

@@ -1,0 +1,101 @@
+"""Faults planted in the provider of Hetzner's servers, to show that histories with it find such faults."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from activities.ports.errors import InsufficientCapacity, UnknownOutcome
+from activities.providers.hetzner import provider
+from activities.providers.hetzner.api import answer, error_table
+from activities.providers.hetzner.api.client import HetznerClient
+from activities.providers.hetzner.api.facts import ActionFacts
+from activities.providers.hetzner.servers import actions as pending
+from activities.providers.hetzner.servers import listing as servers
+from activities.providers.hetzner.servers import unfinished
+from activities.providers.hetzner.servers.creation import Creator
+from activities.providers.hetzner.servers.listing import ServerList
+from simulator.campaign.mutations import Change, Mutation
+
+
+def _repeated_under_another_name() -> list[Change]:
+    """After a create call of unknown outcome, ask for a server of another name instead of looking."""
+    real = Creator.create
+
+    async def create(self: Creator, project: Any, node_class: Any, wanted: Any) -> Any:
+        try:
+            return await real(self, project, node_class, wanted)
+        except UnknownOutcome:
+            return await real(self, project, node_class, replace(wanted, name=f"{wanted.name}-x"))
+
+    return [(Creator, "create", create)]
+
+
+def _errors_are_refusals() -> list[Change]:
+    """Take it that a call that failed within Hetzner has made nothing."""
+    wrong: dict[str, Any] = dict.fromkeys(
+        ("server_error", "service_error", "unavailable", "timeout"), InsufficientCapacity
+    )
+    return [(error_table, "_TABLE", _table(wrong))]
+
+
+def _silence_is_a_refusal() -> list[Change]:
+    """Take it that a call without an answer has made nothing."""
+    return [(answer, "UnknownOutcome", InsufficientCapacity)]
+
+
+def _table(wrong: dict[str, Any]) -> dict[str, Any]:
+    real: dict[str, Any] = error_table._TABLE  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return {**real, **{code: (kind, "") for code, kind in wrong.items()}}
+
+
+def _never_started() -> list[Change]:
+    """Attach stopped servers to their subnets, and leave it at that."""
+
+    async def power_on(_self: HetznerClient, server_id: int) -> ActionFacts:
+        return ActionFacts(id=server_id, command="start_server", status="success", progress=100)
+
+    return [(HetznerClient, "power_on", power_on)]
+
+
+def _started_unattached() -> list[Change]:
+    return [(unfinished, "attachments", lambda _labels: ())]
+
+
+def _off_is_broken() -> list[Change]:
+    """Take a server that was made stopped for one that somebody has switched off."""
+    return [(provider, "is_unfinished", lambda *_: False)]
+
+
+def _gone_when_asked() -> list[Change]:
+    """Take a delete call's yes for the end of the server."""
+    real = ServerList.find
+
+    async def find(self: ServerList, name: str) -> Any:
+        found = await real(self, name)
+        return None if found is not None and found.status == "deleting" else found
+
+    return [(ServerList, "find", find)]
+
+
+def _each_look_is_a_call() -> list[Change]:
+    return [(servers, "LISTED_FOR_SECONDS", 0.0), (pending, "POLL_SECONDS", 0.0)]
+
+
+def _token_told() -> list[Change]:
+    """Tell what Hetzner says as it is."""
+    return [(answer, "redacted", lambda text, _secrets: text)]
+
+
+_hetzner: Final = partial(Mutation, provider="hetzner")
+
+HETZNER_MUTATIONS: Final = (
+    _hetzner("a create call without an answer is repeated under another name", _repeated_under_another_name, within=40),
+    _hetzner("an error of Hetzner's is taken for a refusal", _errors_are_refusals, within=60),
+    _hetzner("no answer of Hetzner's is taken for a refusal", _silence_is_a_refusal, within=40),
+    _hetzner("stopped servers are never started", _never_started, within=60),
+    _hetzner("stopped servers are started without their network", _started_unattached),
+    _hetzner("servers that were made stopped count as switched off", _off_is_broken, within=60),
+    _hetzner("a server is taken for gone when its deletion was asked for", _gone_when_asked),
+    _hetzner("each look at a server is a call", _each_look_is_a_call),
+    _hetzner("Hetzner's messages are told with the token in them", _token_told, within=100),
+)

@@ -1,0 +1,133 @@
+"""What must be true when all is quiet, judged by what the cluster and the provider show."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from activities.ports.cluster import NODE_POOLS, NODES, PODS, Object
+from activities.ports.errors import BudgetExhausted
+from api.keys import LABEL_ABANDONED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
+from simulator.campaign.judging.pod_departures import Leaving, must_stay
+from simulator.campaign.judging.provider_side import Side
+from simulator.campaign.judging.recorder import Witness, is_ours, labels_of, phase_of
+from simulator.scheduling.fit import Host, misfit
+from simulator.scheduling.pod_request import occupies
+from simulator.simulation import Simulation
+
+_OWN_TAINTS: Final = (TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED)
+
+
+class End:
+    """Judges a history at its rests.
+
+    Args:
+        sim: the simulation.
+        witness: what happened.
+        cloud: knows what is of others.
+    """
+
+    def __init__(self, sim: Simulation, witness: Witness, cloud: Side) -> None:
+        self._sim = sim
+        self._witness = witness
+        self._cloud = cloud
+
+    def unserved(self) -> list[str]:
+        """Return what is wrong while the load is as wanted: pods that wait although they could be served."""
+        pods = [pod for pod in self._sim.world.cluster.peek(PODS) if occupies(pod)]
+        waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
+        if not waiting:
+            return []
+        on: dict[str, list[Object]] = {}
+        for pod in pods:
+            on.setdefault(pod["spec"].get("nodeName", ""), []).append(pod)
+        hosts = [Host(node, on.get(node["metadata"]["name"], [])) for node in self._sim.world.cluster.peek(NODES)]
+        pools = {pool["metadata"]["name"]: pool for pool in self._sim.world.cluster.peek(NODE_POOLS)}
+        wrong: list[str] = []
+        for pod in waiting:
+            name = pod["metadata"]["name"]
+            if any(misfit(pod, host, hosts) is None for host in hosts):
+                wrong.append(f"pod {name} waits, although a node has room for it")
+            elif self._can_buy(pod, pools):
+                wrong.append(f"pod {name} waits, although its pool may buy a machine")
+        return wrong
+
+    def unsettled(self) -> list[str]:
+        """Return what is wrong with objects, lifecycles, taints and servers when nothing is on its way."""
+        witness = self._witness
+        wrong = [f"{kind} taint is left on {node}" for node, kind in self._own_taints()]
+        wrong += [
+            f"{item['kind']} {name} is left in phase {phase_of(item)}"
+            for items in (witness.requests, witness.removals)
+            for name, item in items.items()
+        ]
+        for life in self._sim.alive:
+            objects = (*witness.requests.values(), *witness.removals.values())
+            if life.driver.driven() != frozenset(str(item["metadata"]["uid"]) for item in objects):
+                wrong.append(f"incarnation {life.number} drives other lives than there are objects")
+        ours = {name for name, record in witness.servers.items() if is_ours(record)}
+        abandoned = {name for name, record in witness.servers.items() if LABEL_ABANDONED in labels_of(record)}
+        wrong += [f"server {name} is an orphan" for name in self.orphans()]
+        others = self._cloud.foreign_nodes
+        wrong += [f"node {name} has no server" for name in sorted(set(witness.nodes) - ours - abandoned - others)]
+        wrong += [
+            f"the server {name} of another cluster is gone"
+            for name in sorted(self._cloud.foreign - set(witness.servers))
+        ]
+        wrong += [f"the foreign node {name} is gone" for name in sorted(others - set(witness.nodes) - witness.bereft)]
+        return wrong
+
+    def drains(self, leaving: Leaving, *, with_blocked: bool) -> list[str]:
+        """Return which removals are left in Draining, without or with those that pods or budgets still block."""
+        draining = [(n, r) for n, r in self._witness.removals.items() if phase_of(r) == "Draining"]
+        if not draining:
+            return []
+        pods = [pod for pod in self._sim.world.cluster.peek(PODS) if occupies(pod)]
+        return [
+            f"removal {name} is left in phase Draining"
+            for name, removal in draining
+            if with_blocked or leaving.may_be_forced(removal) or not self._is_blocked(name, pods)
+        ]
+
+    def _is_blocked(self, node: str, pods: list[Object]) -> bool:
+        budgets = self._sim.world.cluster.peek(POD_DISRUPTION_BUDGETS)
+        for pod in pods:
+            if pod["spec"].get("nodeName") == node:
+                if must_stay(pod):
+                    return True
+                try:
+                    check_budgets(pod, budgets, pods)
+                except BudgetExhausted:
+                    return True
+        return False
+
+    def orphans(self) -> list[str]:
+        """Return the servers that nothing in the cluster is about."""
+        witness = self._witness
+        return sorted(n for n, record in witness.servers.items() if is_ours(record) and not witness.is_minded(n))
+
+    def surplus(self, least: Mapping[str, int]) -> list[str]:
+        """Return what is wrong without any load: a pool has another number of machines than its minimum."""
+        wrong: list[str] = []
+        for pool, number in least.items():
+            machines = sorted(name for name, _ in self._witness.machines_of(pool))
+            if len(machines) != number:
+                wrong.append(f"pool {pool} has {len(machines)} machines without load, {number} are wanted: {machines}")
+        return wrong
+
+    def _can_buy(self, pod: Object, pools: Mapping[str, Object]) -> bool:
+        """Return whether a machine for the pod may be bought: every pod of the workloads fits on any type."""
+        pool = (pod["spec"].get("nodeSelector") or {}).get("growth.dev/pool", "default")
+        if pool not in pools:
+            return False
+        machines = list(self._witness.machines_of(pool))
+        most, most_of = self._witness.most(pool, 0)
+        room = any(sum(1 for _, t in machines if t == kind) < bound for kind, bound in most_of.items())
+        return len(machines) < most and room
+
+    def _own_taints(self) -> list[tuple[str, str]]:
+        return [
+            (name, taint["key"])
+            for name, node in self._witness.nodes.items()
+            for taint in node.get("spec", {}).get("taints") or ()
+            if taint["key"] in _OWN_TAINTS
+        ]

@@ -1,0 +1,245 @@
+"""All that the fake knows, and the switches by which tests change it."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Final, Literal
+
+from simulator.hetzner.faults import Faults
+from simulator.hetzner.project.catalogue import Catalogue
+from simulator.hetzner.project.price_list import Machine, Place
+from simulator.hetzner.project.project import Bucket, Project, find
+from simulator.hetzner.project.resources import Firewall, Image, Network, SSHKey
+from simulator.hetzner.project.server import Server, ServerRecord, record_of
+from simulator.hetzner.project.timeline import Timeline
+
+DEFAULT: Final = "default"
+"""Name of the project that is meant when none is named."""
+Access = Literal["read_write", "read_only"]
+_SYSTEM_IMAGES: Final = ("debian-12", "debian-13", "ubuntu-24.04")
+_ARCHITECTURES: Final = ("x86", "arm")
+
+
+@dataclass(slots=True)
+class Durations:
+    """How long actions take."""
+
+    create_seconds: float = 30.0
+    start_seconds: float = 2.0
+    stop_seconds: float = 2.0
+    attach_seconds: float = 2.0
+    delete_seconds: float = 5.0
+    protect_seconds: float = 0.0
+
+
+class State:
+    """The model's state. Each switch is atomic; those about one project take its name.
+
+    Args:
+        now: the time, UTC.
+        seed: first part of all ids, so that two clouds can be told apart.
+    """
+
+    def __init__(self, now: Callable[[], datetime], *, seed: int = 0) -> None:
+        self.lock: AbstractContextManager[object] = threading.RLock()
+        self.timeline = Timeline(now)
+        self.catalogue = Catalogue()
+        self.faults = Faults()
+        self.durations = Durations()
+        self.projects: dict[str, Project] = {}
+        self._seed = seed
+        self._ids = 0
+        self._tokens: dict[str, tuple[str, Access]] = {}
+        self.project(DEFAULT)
+
+    def next_id(self) -> int:
+        """Return an id that nothing has yet."""
+        self._ids += 1
+        return self._seed * 1_000_000 + 1000 + self._ids
+
+    def project(self, name: str = DEFAULT) -> Project:
+        """Return the project; it is made when it is first named, with the system images."""
+        with self.lock:
+            found = self.projects.get(name)
+            if found is None:
+                found = self.projects[name] = Project(name, Bucket(self.timeline.now))
+                for image in _SYSTEM_IMAGES:
+                    for architecture in _ARCHITECTURES:
+                        self.add_image(image, architecture=architecture, project=name)
+            return found
+
+    def add_token(self, token: str, access: Access = "read_write", *, project: str = DEFAULT) -> None:
+        """Let a token be valid for a project, or change what it may do."""
+        with self.lock:
+            self.project(project)
+            self._tokens[token] = (project, access)
+
+    def remove_token(self, token: str) -> None:
+        """Let a token be invalid."""
+        with self.lock:
+            self._tokens.pop(token, None)
+
+    def access(self, token: str) -> tuple[Project, Access] | None:
+        """Return what a token opens, or None if it is invalid."""
+        found = self._tokens.get(token)
+        return None if found is None else (self.project(found[0]), found[1])
+
+    def set_rate_limit(self, calls: int, *, per_second: float = 1.0, project: str = DEFAULT) -> None:
+        """Give the project a full bucket of another size."""
+        with self.lock:
+            self.timeline.advance()
+            self.project(project).bucket = Bucket(self.timeline.now, calls, per_second)
+
+    def set_server_limit(self, servers: int | None, *, project: str = DEFAULT) -> None:
+        """Limit the servers of the project; None lifts the limit."""
+        with self.lock:
+            self.project(project).server_limit = servers
+
+    def set_price(self, server_type: str, location: str, hourly: Decimal | str, monthly: Decimal | str) -> None:
+        """Change the net price of new servers; those that exist keep theirs."""
+        with self.lock:
+            self.catalogue.set_price(server_type, location, Decimal(hourly), Decimal(monthly))
+
+    def remove_price(self, server_type: str, location: str) -> None:
+        """Publish no price of the type in the location any more."""
+        with self.lock:
+            self.catalogue.remove_price(server_type, location)
+
+    def sell_out(self, server_type: str, location: str | None = None) -> None:
+        """Let creations fail for want of capacity, in all locations if none is given; the published flag stays."""
+        with self.lock:
+            self.catalogue.set_sold_out(server_type, location, is_sold_out=True)
+
+    def restock(self, server_type: str, location: str | None = None) -> None:
+        """Undo `sell_out`."""
+        with self.lock:
+            self.catalogue.set_sold_out(server_type, location, is_sold_out=False)
+
+    def publish_available(self, server_type: str, location: str, is_available: bool) -> None:  # noqa: FBT001 - the flag is the news
+        """Change the published flag, whatever creations answer."""
+        with self.lock:
+            self.catalogue.publish_available(server_type, location, is_available=is_available)
+
+    def withdraw(self, server_type: str, location: str | None, at: datetime) -> None:
+        """Let the offer of the type end at a moment, in all locations if none is given."""
+        with self.lock:
+            self.catalogue.withdraw(server_type, location, at)
+
+    def add_image(
+        self,
+        name: str | None = None,
+        *,
+        architecture: str = "x86",
+        description: str = "",
+        labels: Mapping[str, str] | None = None,
+        created: datetime | None = None,
+        status: str = "available",
+        disk_gb: float = 5.0,
+        project: str = DEFAULT,
+    ) -> int:
+        """Add an image, a snapshot if it has no name, and return its id."""
+        with self.lock:
+            image = Image(
+                id=self.next_id(),
+                name=name,
+                description=description or name or "snapshot",
+                type="snapshot" if name is None else "system",
+                architecture=architecture,
+                labels=dict(labels or {}),
+                created=created or self.timeline.now,
+                status=status,
+                disk_gb=disk_gb,
+            )
+            self.project(project).images[image.id] = image
+            return image.id
+
+    def add_network(
+        self,
+        name: str,
+        *,
+        ip_range: str = "10.0.0.0/16",
+        subnets: Sequence[tuple[str, str]] = (("10.0.1.0/24", "eu-central"),),
+        project: str = DEFAULT,
+    ) -> int:
+        """Add a network with subnets, each a range and its network zone, and return its id."""
+        with self.lock:
+            network = Network(self.next_id(), name, ip_range, tuple(subnets), self.timeline.now)
+            self.project(project).networks[network.id] = network
+            return network.id
+
+    def add_firewall(self, name: str, *, project: str = DEFAULT) -> int:
+        """Add a firewall and return its id."""
+        with self.lock:
+            firewall = Firewall(self.next_id(), name, self.timeline.now)
+            self.project(project).firewalls[firewall.id] = firewall
+            return firewall.id
+
+    def add_ssh_key(self, name: str, *, project: str = DEFAULT) -> int:
+        """Add an SSH key and return its id."""
+        with self.lock:
+            key = SSHKey(self.next_id(), name, self.timeline.now)
+            self.project(project).ssh_keys[key.id] = key
+            return key.id
+
+    def remove(self, id_: int, *, project: str = DEFAULT) -> None:
+        """Take an image, network, firewall or SSH key away.
+
+        Raises:
+            KeyError: there is none of this id.
+        """
+        with self.lock:
+            home = self.project(project)
+            for things in (home.images, home.networks, home.firewalls, home.ssh_keys):
+                if things.pop(id_, None) is not None:
+                    return
+        raise KeyError(id_)
+
+    def protect(self, name: str, *, project: str = DEFAULT) -> None:
+        """Set a server's delete protection, as a person does."""
+        with self.lock:
+            self._server(name, project).is_protected = True
+
+    def vanish(self, name: str, *, project: str = DEFAULT) -> None:
+        """Let a server be gone at once, as when a person has deleted it."""
+        with self.lock:
+            self.project(project).drop(self._server(name, project))
+
+    def servers_of(self, project: str = DEFAULT) -> list[ServerRecord]:
+        """Return the project's servers as they are now, hidden ones too, in the order of their creation."""
+        with self.lock:
+            self.catch_up()
+            return [record_of(server) for server in self.project(project).servers.values()]
+
+    def machine(self, server_type: str) -> Machine:
+        """Return what a server type is.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self.catalogue.machine(server_type)
+
+    def place(self, location: str) -> Place:
+        """Return what a location is.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self.catalogue.place(location)
+
+    def catch_up(self) -> None:
+        """Let happen what is due, and let servers go whose deletion is stuck no more."""
+        self.timeline.advance()
+        for project in self.projects.values():
+            for server in list(project.servers.values()):
+                if server.stuck is not None and server.stuck not in self.faults:
+                    project.drop(server)
+
+    def _server(self, name: str, project: str) -> Server:
+        self.catch_up()
+        found = find(self.project(project).servers.values(), name)
+        if found is None:
+            raise KeyError(name)
+        return found

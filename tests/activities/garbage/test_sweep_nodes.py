@@ -1,0 +1,151 @@
+"""Sweeps over Nodes: those without a server, those that joined too late, and taints without a reason."""
+
+import pytest
+
+from activities.ports.cluster import NODES
+from activities.ports.errors import AuthenticationFailed, Conflict
+from api.reading import read
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from planner.lifecycle.garbage import Garbage
+from tests.activities.yards import NAME, START, Yard
+
+OTHER = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
+RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
+SCALE_DOWN = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
+UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
+
+
+@pytest.fixture
+async def yard():
+    made = Yard()
+    await made.install()
+    return made
+
+
+async def test_a_node_whose_server_is_gone_gets_a_removal_that_ends_with_its_node(yard):
+    await yard.node(ready=False)
+    assert await yard.sweep() == [Garbage.SERVER_GONE]
+    removal = read(NodeRemovalRequest, (await yard.removals())[NAME])
+    assert (removal.spec.reason, removal.spec.immediate, removal.spec.node_name) == ("ServerGone", True, NAME)
+    assert removal.spec.provider_id == f"kwok://test/{NAME}"
+    assert removal.metadata.labels["growth.dev/request-uid"] == "u-1"
+    assert {("Node", NAME, "ServerGone"), ("NodeRemovalRequest", NAME, "ServerGone")} <= set(await yard.told())
+
+
+async def test_a_node_that_turns_ready_again_stays(yard):
+    await yard.node(ready=False)
+    await yard.healer.heal()
+    await yard.set_status(NODES, NAME, {"conditions": [{"type": "Ready", "status": "True"}]})
+    yard.pass_time(30)
+    assert await yard.healer.heal() == ()
+    await yard.set_status(NODES, NAME, {"conditions": [{"type": "Ready", "status": "False"}]})
+    yard.pass_time(30)
+    assert await yard.healer.heal() == ()
+
+
+async def test_a_provider_that_gives_no_answer_proves_no_absence(yard):
+    await yard.node(ready=False)
+    yard.provider.fail["get"] = AuthenticationFailed("token")
+    assert await yard.sweep() == []
+    del yard.provider.fail["get"]
+    assert await yard.sweep() == [Garbage.SERVER_GONE]
+
+
+async def test_a_node_of_nobody_and_a_kept_one_stay(yard):
+    await yard.node("bare-metal", ready=False, labels={})
+    await yard.node(ready=False, annotations={"growth.dev/do-not-remove": "abandoned"})
+    assert await yard.sweep() == []
+
+
+async def test_a_node_that_joined_too_late_goes_with_a_cool_off(yard):
+    await yard.server()
+    await yard.node(NAME, UNREGISTERED)
+    assert await yard.sweep() == [Garbage.STRAY]
+    spec = read(NodeRemovalRequest, (await yard.removals())[NAME]).spec
+    assert (spec.reason, spec.immediate, spec.node_name) == ("Orphan", False, NAME)
+    assert ("Node", NAME, "OrphanNode") in await yard.told()
+
+
+async def test_a_node_that_joined_too_late_stays_while_a_pod_is_bound(yard):
+    await yard.server()
+    await yard.node(NAME, UNREGISTERED)
+    await yard.pod()
+    assert await yard.sweep() == []
+
+
+async def test_a_node_that_is_starting_is_given_its_time(yard):
+    await yard.server()
+    await yard.node(NAME, UNREGISTERED, age=START - START)
+    assert await yard.sweep() == []
+    assert yard.provider.calls.count("get") == 0
+
+
+async def test_stale_taints_are_lifted_and_others_stay(yard):
+    await yard.server()
+    await yard.node(NAME, OTHER, RESERVED, SCALE_DOWN, {**RESERVED, "value": "gone"})
+    assert sorted(await yard.sweep()) == [Garbage.RESERVED, Garbage.RESERVED, Garbage.SCALE_DOWN]
+    assert await yard.taints() == ["other.example/taint"]
+    assert set(await yard.told()) == {("Node", NAME, "StaleReservation"), ("Node", NAME, "StaleScaleDown")}
+    # As after a cancelled cool-off, the node has to be idle for its whole time before the next one.
+    node = await yard.find(NODES)
+    assert node["metadata"]["annotations"]["growth.dev/idle-since"] == "2026-11-01T12:00:30Z"
+
+
+async def test_the_startup_taint_of_a_persons_own_node_is_lifted(yard):
+    await yard.node("home", UNREGISTERED, OTHER, labels={})
+    assert await yard.sweep() == [Garbage.UNREGISTERED]
+    assert await yard.taints("home") == ["other.example/taint"]
+    assert "annotations" not in (await yard.find(NODES, "home"))["metadata"]
+
+
+async def test_live_taints_stay(yard):
+    uid = await yard.request(phase="Ready")
+    await yard.server(uid=uid)
+    await yard.node(NAME, RESERVED, uid=uid)
+    await yard.removal("default-a2")
+    await yard.node("default-a2", SCALE_DOWN, ready=False)
+    await yard.request("default-a3", phase="Deprovisioning")
+    await yard.node("default-a3", SCALE_DOWN, ready=False)
+    assert await yard.sweep() == []
+
+
+async def test_a_reservation_that_was_released_or_is_another_machines_is_stale(yard):
+    await yard.request(phase="Ready", releasedAt=START)
+    await yard.node(NAME, RESERVED, uid="")
+    await yard.request("default-a2", phase="Ready")
+    await yard.node("default-a2", {**RESERVED, "value": "default-a2"}, uid="of an earlier one")
+    assert await yard.sweep() == [Garbage.RESERVED, Garbage.RESERVED]
+
+
+@pytest.mark.parametrize("what", ["request", "removal"])
+async def test_what_comes_between_the_look_and_the_deed_keeps_the_taint(yard, what, monkeypatch):
+    taint = RESERVED if what == "request" else SCALE_DOWN
+    await yard.node(NAME, taint, uid="")
+    await yard.healer.heal()
+    yard.pass_time(30)
+    real = yard.cluster.get
+
+    async def get(resource, name, **options):
+        if resource == NODES:
+            monkeypatch.undo()
+            await getattr(yard, what)()
+        return await real(resource, name, **options)
+
+    monkeypatch.setattr(yard.cluster, "get", get)
+    assert await yard.healer.heal() == ()
+    assert await yard.taints() == [taint["key"]]
+
+
+async def test_a_node_that_changes_under_the_deed_is_left_to_the_next_sweep(yard):
+    await yard.node(NAME, SCALE_DOWN)
+    await yard.healer.heal()
+    yard.pass_time(30)
+
+    def conflict(verb, resource, name):
+        yard.cluster.refuse = None
+        raise Conflict("changed")
+
+    yard.cluster.refuse = conflict
+    assert await yard.healer.heal() == ()
+    yard.pass_time(30)
+    assert [one.kind for one in await yard.healer.heal()] == [Garbage.SCALE_DOWN]

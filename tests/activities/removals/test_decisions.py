@@ -1,0 +1,276 @@
+"""Decisions by annotation: honoured once, else answered and taken off; nobody's newer value is lost."""
+
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.ports.errors import Conflict
+from planner.lifecycle.removal import next_step
+from planner.lifecycle.step import Act, EffectInput
+from simulator.apiserver.cluster import MemoryCluster
+from tests.activities.lives import NAME, START, Life
+from tests.activities.rounds import Crash
+
+DECISION, REASON = "growth.dev/decision", "growth.dev/decision-reason"
+OTHERS = {"example.org/owner": "shop"}
+TAINT = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
+DRIVEN = {"workflowId": "w"}
+COOLING = DRIVEN | {"phase": "Pending", "scaleDownAt": START + timedelta(minutes=1), "taintedAt": START}
+OVER = DRIVEN | {"phase": "Pending", "scaleDownAt": START, "taintedAt": START - timedelta(minutes=1)}
+PARKED = DRIVEN | {"phase": "CouldNotRemove", "removalAttempts": 5, "timesParked": 2}
+PARKED["retryAt"] = START + timedelta(hours=4)
+COMMIT = Act(effect="commit_removal", reason="Empty", message="Empty")
+ANSWER = Act(effect="answer_decision", reason="DecisionUnknown")
+
+
+@pytest.fixture
+async def life():
+    made = Life()
+    await made.install()
+    return made
+
+
+async def with_removal(life, status, word=None, **more):
+    await life.add_removal(status, nodeName=NAME, **more)
+    life.add_server()
+    await life.add_node(TAINT, ready=True)
+    if word is not None:
+        await annotate(life, word)
+    return life
+
+
+async def annotate(life, word, reason=None, resource=NODE_REMOVAL_REQUESTS):
+    wanted = OTHERS | {DECISION: word} | ({REASON: reason} if reason else {})
+    change = [{"op": "add", "path": "/metadata/annotations", "value": wanted}]
+    await MemoryCluster.patch(life.cluster, resource, NAME, change)
+
+
+async def annotations(life):
+    return (await life.removal())["metadata"].get("annotations")
+
+
+async def due(life):
+    """Look, and return the next step."""
+    seen = await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
+    return next_step(seen, None, life.now())
+
+
+async def events(life, name):
+    """Return the status's and the cluster's events of this name."""
+    in_status = [
+        event["reason"] for event in (await life.removal())["status"].get("events", []) if event["name"] == name
+    ]
+    return in_status, [event["note"] for event in await life.events() if event["reason"] == name]
+
+
+async def test_a_cancel_is_carried_out_with_writer_and_reason(life):
+    await with_removal(life, COOLING)
+    await annotate(life, "cancel", "the shop needs it")
+    owned = [
+        {"manager": "kubectl-edit", "fieldsV1": {"f:metadata": {"f:annotations": {"f:example.org/owner": {}}}}},
+        {"manager": "growth", "subresource": "status", "fieldsV1": {"f:status": {}}},
+        {"manager": "kubectl-annotate", "fieldsV1": {"f:metadata": {"f:annotations": {".": {}, f"f:{DECISION}": {}}}}},
+    ]
+    fields = [{"op": "add", "path": "/metadata/managedFields", "value": owned}]
+    await MemoryCluster.patch(life.cluster, NODE_REMOVAL_REQUESTS, NAME, fields)
+    seen = await life.do("cancel_removal")
+    assert (seen.status.cancel.by, seen.status.cancel.reason) == ("kubectl-annotate", "the shop needs it")
+    await life.do("untaint_node")
+    assert not (await life.do("finish_removal")).exists
+    assert (list(life.cloud.servers), await life.taints()) == ([NAME], [])
+    assert ("NodeRemovalRequest", "DecisionRefused") not in await life.told()
+
+
+@pytest.mark.parametrize("word", ["cancel", "rtry"])
+async def test_an_annotation_before_the_commit_wins(life, word):
+    await with_removal(life, OVER, word)
+    assert (await life.do("commit_removal", COMMIT)).status.phase == "Pending"
+    assert list(life.cloud.servers) == [NAME]
+
+
+@pytest.mark.parametrize("finalizers", [["growth.dev/lifecycle"], []], ids=["held", "not held yet"])
+async def test_an_annotation_between_the_look_and_the_commit_wins(life, finalizers):
+    """The commit is conditional on the version that showed none."""
+    await with_removal(life, OVER)
+    held = [{"op": "add", "path": "/metadata/finalizers", "value": finalizers}]
+    await MemoryCluster.patch(life.cluster, NODE_REMOVAL_REQUESTS, NAME, held)
+    put_before_next_write(life, "cancel")
+    assert (await life.do("commit_removal", COMMIT)).status.phase == "Pending"
+    assert (await life.do("cancel_removal")).status.cancel.by == "Annotation"
+
+
+def put_before_next_write(life, word, *, writes=1):
+    """Let a person write the annotation while an activity has looked already, before its write of this number."""
+    made = count(1)
+
+    def put(verb, resource, _):
+        if (verb, resource) == ("patch", NODE_REMOVAL_REQUESTS) and next(made) == writes:
+            life.cluster.refuse = None
+            stored = life.cluster._store.find(NODE_REMOVAL_REQUESTS, ("", NAME))
+            metadata = {**stored["metadata"], "annotations": OTHERS | {DECISION: word}}
+            life.cluster._store.put(NODE_REMOVAL_REQUESTS, ("", NAME), {**stored, "metadata": metadata})
+
+    life.cluster.refuse = put
+
+
+async def test_a_retry_acts_once_and_is_taken_off_without_a_word(life):
+    await with_removal(life, PARKED, "retry")
+    seen = await life.do("resume_removal")
+    assert (seen.status.phase, seen.status.times_parked) == ("Deprovisioning", 0)
+    assert (await due(life)).reason == "DecisionTaken"
+    assert (await life.do("answer_decision")).decision is None
+    assert await annotations(life) == OTHERS
+    assert (await life.told()) == {("NodeRemovalRequest", "Retry")}
+    assert (await due(life)).effect == "delete_server"
+
+
+@pytest.mark.parametrize("write", range(1, 4))
+@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
+async def test_killed_at_any_write_a_retry_acts_once(life, write, when):
+    """Its writes: the status, the event that tells it, the annotation."""
+    await with_removal(life, PARKED, "retry")
+    setattr(life.cluster, when, len(life.cluster.writes) + write)
+    deaths = 0
+    while (step := await due(life)).effect != "delete_server":
+        try:
+            await life.do(step.effect)
+        except Crash:
+            deaths += 1
+            life.restart()
+    assert (deaths, await annotations(life)) == (1, OTHERS)
+    in_status, _ = await events(life, "Retry")
+    assert in_status == ["By Annotation: Try to delete the server again"]
+    assert await events(life, "DecisionRefused") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("word", "effect", "write"),
+    [
+        *(("skip", "skip_server", write) for write in range(1, 5)),
+        *(("abandon", "abandon_server", write) for write in range(1, 6)),
+    ],
+)
+async def test_killed_at_any_write_the_end_of_a_parked_removal_is_completed(life, word, effect, write):
+    """Also by a workflow that knows of no message: the annotation stays until the object is gone."""
+    await with_removal(life, PARKED, word)
+    life.cluster.crash_after = len(life.cluster.writes) + write
+    with pytest.raises(Crash):
+        await life.do(effect)
+    life.restart()
+    life.cluster.crash_after = None
+    if await life.removal() is not None:
+        assert not (await life.do(effect)).exists
+    assert (await life.node() is None) == (word == "skip")
+    # Skipped or abandoned: no sweep shall take it for an orphan.
+    assert "growth.dev/abandoned" in life.cloud.servers[NAME].labels
+
+
+async def test_a_refused_decision_is_answered_and_never_acts_later(life):
+    await with_removal(life, COOLING)
+    await annotate(life, "retry", "soon")
+    assert (await life.do("answer_decision")).decision is None
+    assert await annotations(life) == OTHERS
+    why = (
+        "growth.dev/decision=retry has no effect: cannot retry: the removal is not parked, it cools off; "
+        "cancel it to keep the machine"
+    )
+    assert await events(life, "DecisionRefused") == (
+        [why],
+        [f"NodeRemovalRequest {NAME}: annotation {why}. It is taken off"],
+    )
+    assert (await due(life)).reason == "CoolOff"
+
+
+async def test_an_unknown_word_is_answered_with_the_words_there_are(life):
+    await with_removal(life, PARKED, "rtry")
+    seen = await life.do("answer_decision")
+    assert (seen.decision, seen.status.phase, seen.status.retry_at) == (None, "CouldNotRemove", PARKED["retryAt"])
+    _, told = await events(life, "DecisionUnknown")
+    why = "growth.dev/decision=rtry is no decision: say cancel, retry, skip, abandon"
+    assert told == [f"NodeRemovalRequest {NAME}: annotation {why}. It is taken off"]
+    version = (await life.removal())["metadata"]["resourceVersion"]
+    assert await life.do("answer_decision", ANSWER) == seen
+    assert (await life.removal())["metadata"]["resourceVersion"] == version
+
+
+async def test_each_slip_of_a_person_is_answered_also_within_minutes(life):
+    await with_removal(life, PARKED, "rtry")
+    await life.do("answer_decision")
+    life.pass_time(20)
+    await annotate(life, "retr")
+    await life.do("answer_decision")
+    in_status, told = await events(life, "DecisionUnknown")
+    assert (len(in_status), len(told)) == (2, 2)
+
+
+@pytest.mark.parametrize("write", range(1, 4))
+@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
+async def test_killed_at_any_write_the_answer_is_given_before_the_annotation_goes(life, write, when):
+    """Its writes: the status, the event, the annotation."""
+    await with_removal(life, PARKED, "rtry")
+    setattr(life.cluster, when, len(life.cluster.writes) + write)
+    with pytest.raises(Crash):
+        await life.do("answer_decision")
+    if await annotations(life) == OTHERS:
+        assert (when, write) == ("crash_after", 3)
+    life.restart()
+    life.pass_time(1)
+    await life.do("answer_decision", ANSWER)
+    in_status, told = await events(life, "DecisionUnknown")
+    assert (len(in_status), await annotations(life)) == (1, OTHERS)
+    assert told
+
+
+@pytest.mark.parametrize("writes", [1, 2], ids=["before the answer", "after it"])
+async def test_a_newer_value_is_not_taken_off(life, writes):
+    await with_removal(life, PARKED, "rtry")
+    put_before_next_write(life, "retry", writes=writes)
+    seen = await life.do("answer_decision")
+    assert (seen.decision.word, await annotations(life)) == ("retry", OTHERS | {DECISION: "retry"})
+    in_status, _ = await events(life, "DecisionUnknown")
+    assert len(in_status) == writes - 1
+    assert (await life.do("resume_removal")).status.phase == "Deprovisioning"
+
+
+async def test_another_slip_is_answered_by_its_own_words(life):
+    await with_removal(life, PARKED, "rtry")
+    put_before_next_write(life, "retr")
+    await life.do("answer_decision")
+    in_status, _ = await events(life, "DecisionUnknown")
+    assert in_status == ["growth.dev/decision=retr is no decision: say cancel, retry, skip, abandon"]
+
+
+@pytest.mark.parametrize("effect", ["resume_removal", "skip_server"])
+async def test_an_effect_that_was_asked_for_earlier_yields_to_what_stands_there_now(life, effect):
+    """It was tried again and again while the provider or the API server did not answer."""
+    await with_removal(life, PARKED, "abandon")
+    before = await life.removal()
+    await life.do(effect, Act(effect=effect, reason="Any", by="Annotation"))
+    assert await life.removal() == before
+    assert not (await life.do("abandon_server")).exists
+
+
+async def test_what_keeps_changing_is_a_conflict(life):
+    await with_removal(life, PARKED, "rtry")
+
+    def conflict(verb, changed, _):
+        if (verb, changed) == ("patch", NODE_REMOVAL_REQUESTS):
+            raise Conflict("changed")
+
+    life.cluster.refuse = conflict
+    with pytest.raises(Conflict):
+        await life.do("answer_decision", ANSWER)
+
+
+async def test_a_request_tells_that_only_removals_take_decisions(life):
+    await life.add_request()
+    await annotate(life, "cancel", resource=NODE_REQUESTS)
+    for _ in range(2):
+        await life.requests.look_request(EffectInput(name=NAME, uid=life.uid))
+    (event,) = await life.events()
+    assert event["note"] == (
+        f"NodeRequest {NAME}: annotation growth.dev/decision=cancel has no effect: only removals take decisions; "
+        f"to cancel a request, delete it: kubectl delete noderequest {NAME}"
+    )

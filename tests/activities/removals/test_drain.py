@@ -1,0 +1,353 @@
+"""The drain of a Node: what is evicted when, what is told of what blocks it, and what a kill in its middle leaves."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS
+from activities.ports.errors import Forbidden, Unreachable
+from activities.round.cancel_removals import cancel as cancel_by_planner
+from planner.lifecycle.removal import next_step
+from planner.lifecycle.step import Act, EffectInput, Wait
+from simulator.apiserver.cluster import MemoryCluster
+from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
+from tests.activities.lives import NAME, START, Life
+from tests.activities.rounds import Crash
+
+TAINT = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
+OVER = {"phase": "Pending", "scaleDownAt": START, "taintedAt": START - timedelta(minutes=1)}
+DRAINING = OVER | {"phase": "Draining", "drainStartedAt": START}
+CACHE = [{"name": "cache", "emptyDir": {}}]
+
+
+async def world(status=DRAINING, *, scale_down=None, **spec):
+    """A Node in its drain, in a pool of mode drain."""
+    life = Life()
+    await life.install(scaleDown={"mode": "drain"} | (scale_down or {}))
+    await life.add_removal(status, **{"nodeName": NAME, "providerID": f"kwok://test/{NAME}"} | spec)
+    life.add_server()
+    await life.add_node(TAINT, ready=True)
+    return life
+
+
+async def look(life):
+    return await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
+
+
+async def step(life):
+    return next_step(await look(life), None, life.now())
+
+
+async def go_on(life, *, seconds=600, kubelet=True):
+    """Live on until the drain is over or for so long, and return the effects and awaited reasons in their order."""
+    told, ends = [], life.now() + timedelta(seconds=seconds)
+    while life.now() < ends:
+        seen = await look(life)
+        if not seen.exists or seen.status.phase == "Deprovisioning":
+            break
+        given = next_step(seen, None, life.now())
+        word = given.effect if isinstance(given, Act) else given.reason
+        if not told or told[-1] != word:
+            told.append(word)
+        if isinstance(given, Act):
+            await life.do(given.effect, given)
+        else:
+            life.pass_time(1)
+        if kubelet:
+            await end_pods(life)
+    return told
+
+
+async def end_pods(life):
+    for pod in (await MemoryCluster.list(life.cluster, PODS)).items:
+        if "deletionTimestamp" in pod["metadata"]:
+            life.cluster.finish("shop", pod["metadata"]["name"])
+
+
+async def pods(life):
+    return {p["metadata"]["name"]: p["metadata"] for p in (await MemoryCluster.list(life.cluster, PODS)).items}
+
+
+async def going(life):
+    return sorted(name for name, metadata in (await pods(life)).items() if "deletionTimestamp" in metadata)
+
+
+async def status_of(life):
+    return (await life.removal())["status"]
+
+
+def events(status):
+    return [event["name"] for event in status["events"]]
+
+
+async def test_a_node_with_pods_is_drained_and_goes():
+    life = await world(OVER)
+    for name in ("web-1", "web-2"):
+        await life.run_pod(name)
+    assert await go_on(life) == ["begin_drain", "evict_pods", "commit_removal"]
+    status = await status_of(life)
+    assert status["phase"] == "Deprovisioning"
+    assert await pods(life) == {}
+    assert events(status) == ["Draining", "Evicting", "Drained"]
+    conditions = {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]}
+    assert conditions == {"Drained": ("True", "Drained"), "Empty": ("True", "Drained")}
+    assert {("NodeRemovalRequest", "Draining"), ("Node", "Draining"), ("NodeRemovalRequest", "Evicting")} <= (
+        await life.told()
+    )
+
+
+async def test_how_often_pods_were_asked_is_written_before_they_are():
+    life = await world()
+    await life.run_pod()
+    act = await step(life)
+    before = len(life.cluster.writes)
+    seen = await life.do("evict_pods", act)
+    wrote = [w for w in life.cluster.writes[before:] if not w.startswith("create events")]
+    assert wrote == [f"patch noderemovalrequests/{NAME}", "evict pods/web-1", f"patch noderemovalrequests/{NAME}"]
+    assert (seen.status.evict_attempts, seen.status.evict_attempted_at) == (0, START)
+    assert (await status_of(life))["events"][-1]["reason"].endswith("go last: shop/web-1")
+
+
+async def test_executed_twice_in_a_row_it_evicts_once():
+    life = await world()
+    await life.run_pod()
+    act = await step(life)
+    first = await life.do("evict_pods", act)
+    assert await life.do("evict_pods", act) == first
+    assert [w for w in life.cluster.writes if w.startswith("evict")] == ["evict pods/web-1"]
+
+
+async def test_system_critical_pods_are_evicted_when_all_others_are_gone():
+    life = await world()
+    await life.run_pod("web-1")
+    await life.run_pod("dns-1", owner="dns", priorityClassName="system-cluster-critical")
+    await life.do("evict_pods")
+    assert await going(life) == ["web-1"]
+    assert (await step(life)).reason == "PodsLeave"
+    await end_pods(life)
+    life.pass_time(10)
+    await life.do("evict_pods")
+    assert await going(life) == ["dns-1"]
+
+
+@pytest.mark.parametrize("owner", ["DaemonSet", "mirror"])
+async def test_pods_that_belong_to_the_node_stay_until_it_goes(owner):
+    life = await world()
+    await life.run_pod(annotations={"kubernetes.io/config.mirror": "x"} if owner == "mirror" else None)
+    if owner == "DaemonSet":
+        change = [{"op": "add", "path": "/metadata/ownerReferences/0/kind", "value": "DaemonSet"}]
+        await MemoryCluster.patch(life.cluster, PODS, "web-1", change, namespace="shop")
+    assert await go_on(life) == ["commit_removal"]
+    assert list(await pods(life)) == ["web-1"]
+
+
+async def test_each_kind_of_blocker_is_told_by_its_own_event_and_nothing_is_evicted():
+    life = await world()
+    await life.run_pod("web-1")
+    await life.run_pod("bare-1", owner=None)
+    await life.run_pod("db-1", volumes=CACHE)
+    await life.run_pod("job-1", annotations={"growth.dev/do-not-remove": "half done"})
+    assert await go_on(life) == ["tell_blockers", "BlockedByAnnotation"]
+    assert await going(life) == []
+    status = await status_of(life)
+    assert (status["phase"], status["reason"]) == ("Draining", "BlockedByAnnotation")
+    assert "shop/job-1 is annotated growth.dev/do-not-remove: half done, shop/bare-1 has no" in status["message"]
+    assert events(status) == ["BlockedByAnnotation"]
+    (condition,) = status["conditions"]
+    assert (condition["type"], condition["status"], condition["reason"]) == ("Drained", "False", "BlockedByAnnotation")
+    kinds = {"BlockedByAnnotation", "BlockedByBarePod", "BlockedByLocalStorage"}
+    assert {("NodeRemovalRequest", kind) for kind in kinds} | {("Node", "BlockedByAnnotation")} <= await life.told()
+
+
+async def test_a_drain_goes_on_when_a_person_frees_what_blocked_it():
+    life = await world()
+    await life.run_pod("web-1")
+    await life.run_pod("bare-1", owner=None)
+    await go_on(life, seconds=20)
+    await MemoryCluster.delete(life.cluster, PODS, "bare-1", namespace="shop")
+    assert (await go_on(life))[-1] == "commit_removal"
+
+
+async def test_a_budget_that_never_allows_it_is_visible_and_no_loop():
+    life = await world()
+    await life.run_pod()
+    await life.add_budget()
+    assert await go_on(life, seconds=3600) == ["evict_pods", "BlockedByBudget"] * 16
+    status = await status_of(life)
+    assert (status["phase"], status["reason"]) == ("Draining", "BlockedByBudget")
+    assert status["message"] == (
+        "evict pod shop/web-1: The disruption budget web needs 1 healthy pods and has 1 currently"
+    )
+    # Pauses of 10, 20, 40, 80, 160 s, then of 5 min.
+    assert status["evictAttempts"] == 16
+    assert events(status) == ["Evicting", "BlockedByBudget"]
+
+
+async def test_a_budget_that_allows_it_later_is_honoured():
+    life = await world()
+    await life.run_pod()
+    await life.add_budget()
+    await go_on(life, seconds=100)
+    await MemoryCluster.delete(life.cluster, POD_DISRUPTION_BUDGETS, "web", namespace="shop")
+    assert (await go_on(life))[-1] == "commit_removal"
+    assert (await status_of(life))["evictAttempts"] == 0
+
+
+async def test_pods_go_one_after_another_when_their_budget_says_so():
+    life = await world()
+    for name in ("web-1", "web-2", "web-3"):
+        await life.run_pod(name)
+    await life.add_budget(minAvailable=2)
+    await life.do("evict_pods")
+    assert await going(life) == ["web-1"]
+    status = await status_of(life)
+    assert (status["reason"], status["evictAttempts"]) == ("BlockedByBudget", 1)
+    assert status["message"].count("shop/web-") == 2
+
+
+@pytest.mark.parametrize("what", ["annotation", "bare", "storage", "budget"])
+async def test_after_hard_grace_pods_are_deleted_whatever_keeps_them(what):
+    life = await world(scale_down={"hardGrace": "90s"})
+    annotations = {"growth.dev/do-not-remove": "x"} if what == "annotation" else None
+    volumes = {"volumes": CACHE} if what == "storage" else {}
+    await life.run_pod(owner=None if what == "bare" else "web", annotations=annotations, **volumes)
+    if what == "budget":
+        await life.add_budget()
+    await go_on(life, seconds=90)
+    assert await going(life) == []
+    await life.do("evict_pods")
+    assert await going(life) == ["web-1"]
+    assert (await pods(life))["web-1"]["deletionGracePeriodSeconds"] == 30
+    (event,) = [e for e in (await status_of(life))["events"] if e["name"] == "HardGrace"]
+    assert event["reason"] == "hardGrace is over: delete 1 pods, whatever keeps them: shop/web-1"
+    assert ("NodeRemovalRequest", "HardGrace") in await life.told()
+    assert (await go_on(life))[-1] == "commit_removal"
+
+
+async def test_a_deadline_can_be_given_to_a_drain_that_is_blocked_already():
+    life = await world()
+    await life.run_pod(owner=None)
+    await go_on(life, seconds=30)
+    change = [{"op": "add", "path": "/spec/scaleDown/hardGrace", "value": "1m"}]
+    await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+    given = await step(life)
+    assert isinstance(given, Wait)
+    assert given.until == START + timedelta(minutes=1)
+    assert (await go_on(life))[-1] == "commit_removal"
+
+
+async def test_a_pod_that_does_not_end_is_told():
+    life = await world()
+    await life.run_pod()
+    told = await go_on(life, kubelet=False)
+    assert told[-2:] == ["tell_blockers", "BlockedByTerminating"]
+    # Its grace of 30 s began at once.
+    assert "shop/web-1 should have ended at 2026-11-01 12:00:30 UTC" in (await status_of(life))["message"]
+    await end_pods(life)
+    assert (await go_on(life))[-1] == "commit_removal"
+
+
+async def test_a_pod_that_comes_meanwhile_is_evicted_too_and_never_in_a_loop():
+    life = await world()
+    await life.run_pod("web-1")
+    await life.do("evict_pods")
+    await end_pods(life)
+    await life.run_pod("web-2")
+    given = await step(life)
+    assert (given.reason, given.until) == ("Evicting", START + timedelta(seconds=10))
+    life.pass_time(10)
+    await life.do("evict_pods")
+    assert await going(life) == ["web-2"]
+
+
+async def test_an_api_server_that_does_not_answer_is_asked_again_after_the_pause():
+    life = await world()
+    await life.run_pod("web-1")
+    await life.run_pod("web-2")
+
+    def silent(verb, _resource, name):
+        if (verb, name) == ("evict", "web-1"):
+            raise Unreachable("no answer")
+
+    life.cluster.refuse = silent
+    with pytest.raises(Unreachable):
+        await life.do("evict_pods")
+    assert await going(life) == ["web-2"]
+    life.cluster.refuse = None
+    given = await step(life)
+    assert (given.reason, given.until) == ("Evicting", START + timedelta(seconds=10))
+    assert (await go_on(life))[-1] == "commit_removal"
+
+
+async def test_a_right_that_is_missing_is_no_blocker_but_an_error():
+    life = await world()
+    await life.run_pod()
+
+    def forbid(verb, _resource, _name):
+        if verb == "evict":
+            raise Forbidden("no", user="growth", verb="create", resource="pods/eviction", advice="grant it")
+
+    life.cluster.refuse = forbid
+    with pytest.raises(Forbidden):
+        await life.do("evict_pods")
+
+
+@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
+@pytest.mark.parametrize("write", range(1, 12))
+async def test_killed_at_any_write_it_goes_on_from_its_object(write, when):
+    life = await world(OVER)
+    for name in ("web-1", "web-2"):
+        await life.run_pod(name)
+    setattr(life.cluster, when, len(life.cluster.writes) + write)
+    try:
+        await go_on(life)
+    except Crash:
+        life.restart()
+    assert (await go_on(life) or ["commit_removal"])[-1] == "commit_removal"
+    assert await pods(life) == {}
+    assert (await status_of(life))["phase"] == "Deprovisioning"
+
+
+async def test_a_node_that_a_round_found_empty_is_not_drained():
+    life = await world(OVER, reason="Empty")
+    await life.run_pod()
+    assert (await life.do("cancel_removal")).status.cancel.by == "NotEmpty"
+
+
+async def test_a_node_that_carries_the_worker_is_not_drained():
+    life = await world(OVER)
+    life.ports = replace(life.ports, own_pods=frozenset({"shop/web-1"}))
+    life.restart()
+    await life.run_pod()
+    assert (await life.do("cancel_removal")).status.cancel.by == "NotEmpty"
+
+
+async def test_a_pool_that_drains_no_more_keeps_the_node():
+    life = await world()
+    await life.run_pod()
+    change = [{"op": "replace", "path": "/spec/scaleDown/mode", "value": "empty"}]
+    await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+    assert (await life.do("cancel_removal")).status.cancel.by == "NotEmpty"
+
+
+async def test_a_drain_outlives_its_pool():
+    life = await world()
+    await life.run_pod()
+    await MemoryCluster.delete(life.cluster, NODE_POOLS, "default")
+    assert (await go_on(life))[-1] == "commit_removal"
+
+
+async def test_the_planner_cancels_a_drain_and_what_was_evicted_stays_so():
+    life = await world()
+    await life.run_pod("web-1")
+    await life.run_pod("web-2")
+    await life.add_budget(minAvailable=1)
+    await life.do("evict_pods")
+    await end_pods(life)
+    await cancel_by_planner(life.cluster, await life.removal(), "Pool default was deleted", life.now())
+    await life.do("untaint_node")
+    assert await life.taints() == []
+    await life.do("finish_removal")
+    assert await life.find(NODE_REMOVAL_REQUESTS) is None
+    assert list(await pods(life)) == ["web-2"]

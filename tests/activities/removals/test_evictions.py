@@ -1,0 +1,72 @@
+"""Pods are asked to leave by name and uid; who may not is told, and who is gone is no failure."""
+
+import pytest
+
+from activities.ports.cluster import PODS
+from activities.ports.errors import BudgetExhausted, Forbidden, Rejected, Unreachable
+from activities.removals.evictions import Refused, ask_to_leave
+from simulator.apiserver.cluster import MemoryCluster
+from tests.activities.lives import Life
+
+
+@pytest.fixture
+async def life():
+    made = Life()
+    await made.run_pod("web-1")
+    await made.run_pod("web-2")
+    return made
+
+
+async def ask(life, *, whatever_keeps_them=False, **changes):
+    pods = (await MemoryCluster.list(life.cluster, PODS)).items
+    pods[0]["metadata"] |= changes
+    return await ask_to_leave(life.cluster, pods, whatever_keeps_them=whatever_keeps_them)
+
+
+async def going(life):
+    pods = (await MemoryCluster.list(life.cluster, PODS)).items
+    return [pod["metadata"]["name"] for pod in pods if "deletionTimestamp" in pod["metadata"]]
+
+
+def failing(life, error):
+    def fail(verb, _resource, name):
+        if verb in {"evict", "delete"} and name == "web-1":
+            raise error
+
+    life.cluster.refuse = fail
+
+
+@pytest.mark.parametrize("whatever_keeps_them", [False, True])
+async def test_pods_leave_with_their_own_grace(life, whatever_keeps_them):
+    assert await ask(life, whatever_keeps_them=whatever_keeps_them) == []
+    assert await going(life) == ["web-1", "web-2"]
+    verb = "delete" if whatever_keeps_them else "evict"
+    assert life.cluster.writes == [f"{verb} pods/web-1", f"{verb} pods/web-2"]
+
+
+@pytest.mark.parametrize("whatever_keeps_them", [False, True])
+@pytest.mark.parametrize("changes", [{"uid": "an-earlier-one"}, {"name": "gone"}], ids=["another's name", "gone"])
+async def test_of_a_pod_that_is_gone_nothing_is_hit(life, whatever_keeps_them, changes):
+    assert await ask(life, whatever_keeps_them=whatever_keeps_them, **changes) == []
+    assert await going(life) == ["web-2"]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(BudgetExhausted("no: web"), "BlockedByBudget"), (Rejected("no: denied by a webhook"), "EvictionRefused")],
+)
+async def test_who_may_not_is_told_and_the_others_go(life, error, reason):
+    failing(life, error)
+    assert await ask(life) == [Refused(reason, str(error))]
+    assert await going(life) == ["web-2"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Unreachable("no answer"), Forbidden("no", user="u", verb="create", resource="pods/eviction", advice="grant it")],
+)
+async def test_what_a_person_or_time_must_mend_is_raised_when_the_others_were_asked(life, error):
+    failing(life, error)
+    with pytest.raises(type(error)):
+        await ask(life)
+    assert await going(life) == ["web-2"]

@@ -1,0 +1,102 @@
+"""What keeps a pod from being evicted, row by row as Cluster Autoscaler's tests of drainable pods have it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from activities.removals.occupants import occupant
+from planner.lifecycle.seen import Blocker
+from tests.activities import bodies
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+
+def pod(*, annotations=None, bare=False, gone_at=None, **spec):
+    made = bodies.pod("web-1", **spec)
+    made["metadata"]["annotations"] = annotations or {}
+    if bare:
+        del made["metadata"]["ownerReferences"]
+    if gone_at is not None:
+        made["metadata"]["deletionTimestamp"] = gone_at
+    return made
+
+
+def ends(seconds):
+    return (NOW + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+
+
+EMPTY_DIR = {"name": "scratch", "emptyDir": {}}
+IN_MEMORY = {"name": "shm", "emptyDir": {"medium": "Memory"}}
+HOST_PATH = {"name": "sock", "hostPath": {"path": "/run/sock"}}
+CLAIM = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
+CONFIG = {"name": "conf", "configMap": {"name": "conf"}}
+KEPT = {"growth.dev/do-not-remove": "rebuilds its index\nuntil noon"}
+
+
+@pytest.mark.parametrize(
+    ("given", "blocker", "why"),
+    [
+        (pod(), None, ""),
+        (pod(volumes=[CLAIM, CONFIG, IN_MEMORY]), None, ""),
+        (pod(annotations={"growth.dev/do-not-remove": ""}), None, ""),
+        (
+            pod(annotations=KEPT, bare=True, volumes=[EMPTY_DIR]),
+            Blocker.ANNOTATION,
+            "is annotated growth.dev/do-not-remove: rebuilds its index until noon",
+        ),
+        (pod(bare=True, volumes=[EMPTY_DIR]), Blocker.BARE_POD, "has no controller that would start it again"),
+        (pod(volumes=[CONFIG, EMPTY_DIR]), Blocker.LOCAL_STORAGE, "has local storage: emptyDir scratch"),
+        (
+            pod(volumes=[HOST_PATH, EMPTY_DIR]),
+            Blocker.LOCAL_STORAGE,
+            "has local storage: hostPath sock, emptyDir scratch",
+        ),
+        (pod(gone_at=ends(10), bare=True), None, ""),
+        (pod(gone_at=ends(-29), annotations=KEPT), None, ""),
+        (pod(gone_at=ends(-30)), Blocker.TERMINATING, "should have ended at 2026-11-01 11:59:30 UTC"),
+    ],
+    ids=[
+        "of a controller",
+        "disk of a claim, memory",
+        "annotated with nothing",
+        "annotated",
+        "without controller",
+        "emptyDir",
+        "hostPath",
+        "terminates",
+        "terminates a little late",
+        "does not end",
+    ],
+)
+def test_what_blocks(given, blocker, why):
+    found = occupant(given, NOW)
+    assert (found.blocker, found.why) == (blocker, why)
+    assert found.key == "shop/web-1"
+    assert found.is_terminating is ("deletionTimestamp" in given["metadata"])
+
+
+def test_an_owner_that_is_no_controller_would_not_start_it_again():
+    given = pod()
+    given["metadata"]["ownerReferences"][0]["controller"] = False
+    assert occupant(given, NOW).blocker is Blocker.BARE_POD
+
+
+@pytest.mark.parametrize(
+    ("spec", "critical"),
+    [
+        ({}, False),
+        ({"priority": 1_000_000_000}, False),
+        ({"priority": 2_000_000_000}, True),
+        ({"priorityClassName": "system-node-critical"}, True),
+        ({"priorityClassName": "system-cluster-critical"}, True),
+        ({"priorityClassName": "very-important"}, False),
+    ],
+)
+def test_what_the_cluster_needs_itself(spec, critical):
+    """Source: Kubernetes docs, "Guaranteed scheduling for critical add-on pods"."""
+    assert occupant(pod(**spec), NOW).is_critical is critical
+
+
+def test_long_words_of_people_are_cut():
+    found = occupant(pod(annotations={"growth.dev/do-not-remove": "x" * 300}), NOW)
+    assert found.why == f"is annotated growth.dev/do-not-remove: {'x' * 57}..."

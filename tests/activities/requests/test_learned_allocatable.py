@@ -1,0 +1,226 @@
+"""What Nodes turn out to have for pods is learned, so that a type is not bought twice for a pod that does not fit."""
+
+from dataclasses import replace
+
+import pytest
+
+from activities.kube.json_patch import set_field
+from activities.objects.class_status import class_status
+from activities.ports.cluster import KWOK_NODE_CLASSES, NODES, PODS
+from activities.ports.errors import Conflict, Rejected, Unreachable
+from activities.ports.provider import ServerState
+from activities.round.observe import Observer
+from planner.model.plan import PlannerMemory
+from planner.plan import plan
+from planner.supply.learned_allocatable import amounts
+from simulator.apiserver.cluster import MemoryCluster
+from tests.activities.lives import NAME, REGISTERED, RESERVED, START, UNREGISTERED, Cloud, Life
+
+ADVERTISED, REAL = "4096Mi", "3814Mi"
+"""Memory of a cpx22, as its price list and as its Node says. Source: karpenter-provider-hetzner, issue 68."""
+IMAGE = "114690387"
+
+
+class LearningCloud(Cloud):
+    """Its offerings have what was learned, as Hetzner's have."""
+
+    def offerings(self, node_class):
+        known = {(e.server_type, e.image): amounts(e.allocatable) for e in class_status(node_class).learned}
+        return tuple(
+            replace(o, allocatable={**o.allocatable, **known.get((o.server_type, self.boot_image), {})})
+            for o in super().offerings(node_class)
+        )
+
+
+async def made(image=IMAGE):
+    """A class whose machines advertise more memory than they have."""
+    life = Life()
+    life.cloud = LearningCloud(life.now)
+    life.cloud.boot_image = image
+    life.ports = replace(life.ports, providers={"KwokNodeClass": life.cloud})
+    life.restart()
+    await life.install()
+    change = [{"op": "add", "path": "/spec/serverTypes/0/capacity/memory", "value": ADVERTISED}]
+    await MemoryCluster.patch(life.cluster, KWOK_NODE_CLASSES, "default", change)
+    return life
+
+
+async def joined(*, ready=True, image=IMAGE, **status):
+    """A request whose Node has less memory than its type advertises."""
+    life = await made(image)
+    await life.add_request(REGISTERED | {"plannedImage": image} | status, seats=[await life.add_pod(memory="3900Mi")])
+    life.add_server()
+    await join(life, RESERVED, ready=ready)
+    await life.do("tolerate_pods")
+    life.cluster.writes.clear()
+    return life
+
+
+async def join(life, *taints, ready=False):
+    await life.add_node(*taints, ready=ready)
+    change = set_field(await life.node(), ("metadata", "labels", "kubernetes.io/os"), "linux")
+    await MemoryCluster.patch(life.cluster, NODES, NAME, change)
+    await has_memory(life, REAL)
+
+
+async def has_memory(life, memory):
+    change = set_field(await life.node(), ("status", "allocatable", "memory"), memory)
+    await MemoryCluster.patch(life.cluster, NODES, NAME, change, subresource="status")
+
+
+async def learned(life):
+    node_class = await life.find(KWOK_NODE_CLASSES, "default")
+    return {(e["serverType"], e["image"]): e["allocatable"] for e in node_class.get("status", {}).get("learned", [])}
+
+
+async def as_planned(life):
+    conditions = (await life.request())["status"]["conditions"]
+    return next((c["status"], c["reason"], c["message"]) for c in conditions if c["type"] == "NodeAsPlanned")
+
+
+async def round_of(life):
+    return plan((await Observer(life.ports).observe(PlannerMemory(), {})).snapshot)
+
+
+def class_writes(life):
+    return [write for write in life.cluster.writes if write.startswith("patch kwoknodeclasses/")]
+
+
+async def test_after_the_first_miss_a_type_is_never_bought_for_the_pod_again():
+    """Source: karpenter-provider-hetzner, issue 68; kubernetes/autoscaler, issue 5756."""
+    life = await made()
+    seat = await life.add_pod(memory="3900Mi")
+    waiting = {
+        "phase": "Pending",
+        "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
+    }
+    await life.set_pod_status(waiting)
+    assert [r.server_type for r in (await round_of(life)).requests] == ["cx32"]
+
+    await life.add_request(seats=[seat])
+    await life.do("create_server")
+    life.cloud.set_state(ServerState.RUNNING)
+    await life.do("mark_running")
+    await join(life, UNREGISTERED)
+    await life.do("register_node")
+    await life.set_ready()
+    await life.do("mark_ready")
+    assert (await learned(life))["cx32", IMAGE] == {"cpu": "4000m", "memory": str(3814 * 2**20), "pods": "110"}
+    missed = ("False", "LessRoom", "memory 3.7Gi usable, planned 4Gi")
+    assert await as_planned(life) == missed
+
+    life.pass_time(3600)
+    await life.do("release_node")
+    assert await as_planned(life) == missed, "what was learned since is not what was planned"
+    decided = await round_of(life)
+    assert decided.requests == ()
+    [unplaced] = decided.unplaced
+    assert (unplaced.pod, unplaced.reasons[0].code) == ("shop/web-1", "TooLarge")
+    assert "cx32: memory short by" in unplaced.reasons[0].message
+
+    await life.cluster.delete(PODS, "web-1", namespace="shop")
+    await life.cluster.delete(NODES, NAME)
+    await life.add_pod("small-1", memory="3800Mi")
+    await life.set_pod_status(waiting, "small-1")
+    assert [r.server_type for r in (await round_of(life)).requests] == ["cx32"], "one that fits is still bought for"
+
+
+async def test_a_node_with_more_than_planned_is_learned_too():
+    life = await joined()
+    await has_memory(life, "4090Mi")
+    await life.do("mark_ready")
+    assert (await learned(life))["cx32", IMAGE]["memory"] == str(4090 * 2**20)
+
+
+async def test_what_is_known_already_is_not_written_again():
+    life = await joined()
+    await life.do("mark_ready")
+    writes = class_writes(life)
+    life.pass_time(3600)
+    await life.do("release_node")
+    assert len(writes) == 1
+    assert class_writes(life) == writes
+
+
+async def test_less_room_at_the_end_of_the_reservation_is_learned():
+    life = await joined()
+    await life.do("mark_ready")
+    await has_memory(life, "3700Mi")
+    life.pass_time(3600)
+    await life.do("release_node")
+    assert (await learned(life))["cx32", IMAGE]["memory"] == str(3700 * 2**20)
+
+
+async def test_a_class_that_states_exactly_what_machines_have_learns_nothing():
+    life = await joined(image=None)
+    await life.do("mark_ready")
+    assert (await learned(life), class_writes(life)) == ({}, [])
+
+
+async def test_a_node_that_is_not_ready_teaches_nothing():
+    life = await joined(ready=False, joinDeadline=START)
+    await life.add_pod("web-9", bound=True)
+    await life.do("mark_ready")
+    assert (await learned(life), class_writes(life)) == ({}, [])
+
+
+async def test_a_node_of_the_class_as_it_was_teaches_nothing_about_the_class_as_it_is():
+    life = await joined(classGeneration=77)
+    await life.do("mark_ready")
+    assert (await learned(life), class_writes(life)) == ({}, [])
+
+
+async def test_a_node_of_an_older_image_teaches_nothing_about_the_newer_one():
+    """A newer snapshot changes nothing of the class's spec, so its generation stays."""
+    life = await joined()
+    life.cloud.boot_image = "114690388"
+    await life.do("mark_ready")
+    assert {image for _, image in await learned(life)} == {IMAGE}
+
+
+async def test_a_node_whose_image_was_not_kept_teaches_nothing():
+    life = await joined(plannedImage=None)
+    await life.do("mark_ready")
+    assert (await learned(life), class_writes(life)) == ({}, [])
+
+
+async def test_a_class_that_is_gone_stops_nothing():
+    life = await joined()
+    await life.cluster.delete(KWOK_NODE_CLASSES, "default")
+    assert (await life.do("mark_ready")).status.phase == "Ready"
+
+
+@pytest.mark.parametrize("error", [Unreachable("no answer"), Rejected("too long")])
+async def test_a_note_that_cannot_be_written_stops_nothing(error, caplog):
+    life = await joined()
+
+    def refuse(verb, resource, name):
+        if resource == KWOK_NODE_CLASSES:
+            raise error
+
+    life.cluster.refuse = refuse
+    assert (await life.do("mark_ready")).status.phase == "Ready"
+    assert await learned(life) == {}
+    assert f"what Node {NAME} has for pods was not noted: {error}" in caplog.text
+
+
+async def test_an_amount_that_cannot_be_read_stops_nothing(caplog):
+    life = await joined()
+    await has_memory(life, "much")
+    assert (await life.do("mark_ready")).status.phase == "Ready"
+    assert await learned(life) == {}
+    assert "status.allocatable.memory" in caplog.text
+
+
+@pytest.mark.parametrize(("conflicts", "is_learned"), [(1, True), (9, True), (10, False)])
+async def test_another_write_to_the_class_is_met_by_reading_it_again(conflicts, is_learned):
+    life = await joined()
+    left = [Conflict("changed")] * conflicts
+
+    def refuse(verb, resource, name):
+        if resource == KWOK_NODE_CLASSES and left:
+            raise left.pop()
+
+    life.cluster.refuse = refuse
+    await life.do("mark_ready")
+    assert bool(await learned(life)) is is_learned

@@ -1,0 +1,84 @@
+"""Which objects a round asks the planner workflow to start."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from activities.round.starts import Starts
+from planner.model.round import STARTS_PER_ROUND
+
+
+class Clock:
+    def __init__(self):
+        self.time = datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+    def __call__(self):
+        return self.time
+
+    def pass_time(self, seconds):
+        self.time += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def starts(clock):
+    return Starts(clock)
+
+
+def item(name, **status):
+    return {"metadata": {"name": name, "uid": f"uid-{name}"}, **({"status": status} if status else {})}
+
+
+def items(prefix, count):
+    return [item(f"{prefix}{number:03}") for number in range(count)]
+
+
+def names(chosen):
+    return [one.name for one in chosen]
+
+
+def test_objects_without_a_workflow_are_handed_out_with_their_uid(starts):
+    requests, removals, is_left = starts.choose([item("a"), item("b", workflowId="w")], [item("c", phase="Pending")])
+    assert [(one.name, one.uid) for one in requests] == [("a", "uid-a")]
+    assert names(removals) == ["c"]
+    assert not is_left
+
+
+def test_none_is_handed_out_again_while_its_start_is_under_way(starts, clock):
+    starts.choose([item("a")], [])
+    clock.pass_time(4.9)
+    assert starts.choose([item("a"), item("b")], [])[0][0].name == "b"
+    clock.pass_time(0.1)
+    assert names(starts.choose([item("a"), item("b")], [])[0]) == ["a"]
+
+
+def test_a_restarted_worker_hands_all_out_at_once(starts, clock):
+    starts.choose([item("a")], [])
+    assert names(Starts(clock).choose([item("a")], [])[0]) == ["a"]
+
+
+def test_at_most_a_hundred_requests_and_removals_together_and_the_rest_next_time(starts):
+    requests, removals, is_left = starts.choose(items("r", 90), items("m", 30))
+    assert (len(requests), len(removals), is_left) == (90, 10, True)
+    assert STARTS_PER_ROUND == 100
+    requests, removals, is_left = starts.choose(items("r", 90), items("m", 30))
+    assert (names(requests), len(removals), is_left) == ([], 20, False)
+
+
+def test_objects_whose_start_keeps_failing_do_not_stop_the_others(starts, clock):
+    failing = items("f", 100)
+    starts.choose(failing, [])
+    clock.pass_time(10)
+    requests, _, is_left = starts.choose([*failing, item("new")], [])
+    assert "new" in names(requests)
+    assert is_left
+
+
+def test_memory_holds_only_what_still_waits(starts):
+    starts.choose(items("r", 50), [])
+    starts.choose([item("r000")], [])
+    assert set(starts._handed) == {"uid-r000"}

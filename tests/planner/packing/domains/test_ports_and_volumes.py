@@ -1,0 +1,135 @@
+"""Host ports, volumes and matchFields. Source: kube-scheduler's plugins NodePorts, NodeVolumeLimits, VolumeBinding."""
+
+from tests.planner.packing.domains.rows import REQUIRED, ZONE, at, by_zone, codes, places, planned, scene, several
+from tests.planner.scenes import daemon_set, pod
+
+DRIVER = "csi.example.com"
+
+
+def on_port(number: int, **more) -> list[dict]:
+    return [
+        {
+            "name": "main",
+            "resources": {"requests": {"cpu": "100m"}},
+            "ports": [{"containerPort": 1, "hostPort": number} | more],
+        }
+    ]
+
+
+def test_pods_with_one_port_need_a_machine_each():
+    made = planned(scene(*several(3, containers=on_port(80))))
+    assert len(made.requests) == 3
+
+
+def test_another_port_protocol_or_address_shares():
+    pods = [pod(n, containers=on_port(80, **more)) for n, more in {"a": {}, "b": {"protocol": "UDP"}}.items()]
+    pods.append(pod("c", containers=on_port(81)))
+    assert len(planned(scene(*pods)).requests) == 1
+
+
+def test_a_port_that_is_taken_closes_a_node():
+    made = planned(
+        scene(pod("r", node="n", containers=on_port(80)), pod("a", containers=on_port(80)), nodes=[at("n", "fsn1")])
+    )
+    assert places(made) == {}
+    assert len(made.requests) == 1
+
+
+def test_a_port_that_every_new_machine_gives_away():
+    made = planned(scene(pod("a", containers=on_port(80)), daemon_sets=[daemon_set("agent", containers=on_port(80))]))
+    assert codes(made) == {"a": "HostPortTaken"}
+
+
+def claim(name: str, volume: str | None) -> dict:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": f"uid-{name}",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+        },
+        "spec": {
+            "storageClassName": "fast",
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+        | ({"volumeName": volume} if volume else {}),
+        "status": {"phase": "Bound" if volume else "Pending"},
+    }
+
+
+def volume(name: str, zone: str) -> dict:
+    terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name, "uid": f"uid-{name}"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "fast",
+            "claimRef": {
+                "namespace": "default",
+                "name": name.replace("pv", "c"),
+                "uid": f"uid-{name.replace('pv', 'c')}",
+            },
+            "csi": {"driver": DRIVER, "volumeHandle": name},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+        },
+        "status": {"phase": "Bound"},
+    }
+
+
+def using(name: str, claimed: str, **more) -> dict:
+    return pod(name, "100m", "64Mi", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": claimed}}], **more)
+
+
+def test_a_pod_goes_where_its_volume_is():
+    given = scene(using("a", "c0"), claims=[claim("c0", "pv0")], volumes=[volume("pv0", "hel1")])
+    assert by_zone(planned(given)) == {"hel1": 1}
+
+
+def test_a_volume_where_nothing_can_be_bought():
+    given = scene(using("a", "c0"), claims=[claim("c0", "pv0")], volumes=[volume("pv0", "mars")])
+    made = planned(given)
+    assert codes(made) == {"a": "VolumeElsewhere"}
+    assert made.unplaced[0].reasons[0].message == f"a volume of the pod can only be used where {ZONE} In mars"
+
+
+def test_a_claim_that_does_not_exist():
+    made = planned(scene(using("a", "gone")))
+    assert codes(made) == {"a": "VolumeUnbound"}
+    assert made.requests == ()
+
+
+def test_a_node_at_its_attach_limit_takes_no_more():
+    given = scene(
+        using("r", "c0", node="n"),
+        using("a", "c1"),
+        using("b", "c2"),
+        claims=[claim(f"c{k}", f"pv{k}") for k in range(3)],
+        volumes=[volume(f"pv{k}", "fsn1") for k in range(3)],
+        nodes=[at("n", "fsn1")],
+        csi_nodes=[
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "CSINode",
+                "metadata": {"name": "n"},
+                "spec": {"drivers": [{"name": DRIVER, "nodeID": "n", "allocatable": {"count": 2}}]},
+            }
+        ],
+    )
+    made = planned(given)
+    assert list(places(made).values()) == ["n"]
+    assert len(made.requests) == 1
+
+
+def test_the_name_of_a_node():
+    fields = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": fields}}}
+    given = scene(pod("a", affinity=affinity), pod("b", affinity=affinity), nodes=[at("m", "fsn1"), at("n", "fsn1")])
+    assert places(planned(given)) == {"a": "n", "b": "n"}
+    given.nodes = [at("m", "fsn1")]
+    assert set(codes(planned(given)).values()) == {"NoCompatibleOffering"}

@@ -1,0 +1,54 @@
+"""Which classes fit onto a place; the whole judgement is compared with the scheduler's rules in tests/planner/judge."""
+
+from dataclasses import replace
+
+import pytest
+
+from api.keys import LABEL_HOSTNAME
+from planner.objects.kinds import HostPort, Pod, Requirement, Taint, Toleration
+from planner.packing.place_fit import PlaceFit
+from planner.supply.machines import Machine
+from planner.supply.places import Place, Rank
+
+
+def pod(cpu=1, **changes):
+    return Pod("u", "default", "p", {"cpu": cpu, "pods": 1}, **changes)
+
+
+def place(free, labels=(), taints=(), **changes):
+    return Place(Machine(name="node-1"), Rank.NODE, dict(labels), tuple(taints), free, (), **changes)
+
+
+ROOM = {"cpu": 2, "pods": 10}
+
+
+@pytest.mark.parametrize(
+    ("classes", "at", "held"),
+    [
+        ([pod(1), pod(2), pod(3)], place(ROOM), [0, 1]),
+        ([pod(3), pod(2), pod(1)], place(ROOM), [1, 2]),
+        ([pod(1)], place({"cpu": 2}), []),
+        ([Pod("u", "default", "p", {"pods": 1})], place({"cpu": -1, "pods": 1}), [0]),
+        ([pod(node_selector=(Requirement("a", "In", ("b",)),)), pod()], place(ROOM), [1]),
+        ([pod(node_selector=(Requirement("a", "In", ("b",)),))], place(ROOM, {"a": "b"}), [0]),
+        ([pod(volume_terms=(((Requirement("zone", "In", ("x",)),),),))], place(ROOM, {"zone": "y"}), []),
+        ([pod(), pod(tolerations=(Toleration("t", "Exists"),))], place(ROOM, taints=[Taint("t")]), [1]),
+        ([pod()], place(ROOM, only_pool="other"), []),
+    ],
+)
+def test_labels_taints_volumes_amounts_and_pools_decide(classes, at, held):
+    assert PlaceFit([(one, ("default",)) for one in classes]).held(at, ()) == held
+
+
+def test_places_that_look_alike_are_judged_by_what_each_has_left():
+    fit = PlaceFit([(pod(2), ("default",)), (pod(1, node_selector=(Requirement(LABEL_HOSTNAME, "In", ("b",)),)), ())])
+    assert fit.held(place({"cpu": 2, "pods": 1}, {LABEL_HOSTNAME: "a"}), ()) == [0]
+    assert fit.held(place({"cpu": 1, "pods": 1}, {LABEL_HOSTNAME: "a"}), ()) == []
+    assert fit.held(place({"cpu": 2, "pods": 1}, {LABEL_HOSTNAME: "b"}), ()) == [0, 1]
+
+
+def test_a_port_that_is_taken_there_keeps_the_class_off():
+    port = HostPort(80)
+    fit = PlaceFit([(pod(host_ports=(port,)), ("default",))])
+    assert fit.held(place(ROOM), ()) == [0]
+    assert fit.held(replace(place(ROOM), pods=(pod(host_ports=(port,)),)), ()) == []

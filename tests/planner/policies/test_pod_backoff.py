@@ -1,0 +1,168 @@
+"""Pods that no machine can take are looked at less and less often, until supply changes. Source: design §4."""
+
+from datetime import timedelta
+
+from api.v1alpha1.node_pool import PodBackoff
+from planner.model.plan import PlannerMemory
+from planner.plan import plan
+from planner.policies.pod_backoff import Miss, remember, waiting
+from tests.planner.scenes import NOW, Scene, node, node_class, pod, pool, server_type
+
+
+def scene():
+    policy = {"podBackoff": {"afterRounds": 3, "base": "30s", "max": "2m"}}
+    return Scene(classes=[node_class()], pools=[pool(types=["cx22"], scaleUp=policy)], pods=[pod("large", "64")])
+
+
+def rounds(given, number, memory=None):
+    """Run rounds 10 s apart and return the last plan."""
+    made = None
+    for _ in range(number):
+        made = plan(given.snapshot(memory))
+        memory = made.memory
+        given.now += timedelta(seconds=10)
+    return made
+
+
+def codes(made):
+    return [[r.code for r in u.reasons] for u in made.unplaced]
+
+
+def test_the_third_miss_begins_the_wait():
+    given = scene()
+    assert codes(rounds(given, 2)) == [["TooLarge"]]
+    given.now = NOW
+    third = rounds(given, 3)
+    assert codes(third) == [["TooLarge"]]
+    (state,) = third.memory.backoff.values()
+    assert (state.misses, state.until) == (3, NOW + timedelta(seconds=20 + 30))
+    assert third.wake_at == state.until
+
+
+def test_meanwhile_the_pod_is_left_out_and_still_told_why():
+    given = scene()
+    third = rounds(given, 3)
+    fourth = plan(given.snapshot(third.memory))
+    assert codes(fourth) == [["BackOff", "TooLarge"]]
+    assert fourth.memory == third.memory
+    assert fourth.events == ()
+
+
+def test_each_further_miss_doubles_the_wait_up_to_the_ceiling_which_is_told_once():
+    given = scene()
+    made = rounds(given, 3)
+    waits, told = [], []
+    for _ in range(4):
+        (state,) = made.memory.backoff.values()
+        given.now = state.until
+        made = plan(given.snapshot(made.memory))
+        (after,) = made.memory.backoff.values()
+        waits.append((after.until - given.now).total_seconds())
+        told.append([e.reason for e in made.events])
+    assert waits == [60, 120, 120, 120]
+    assert told == [["TooLarge"], ["BackOff"], ["BackOff"], ["BackOff"]]
+    quiet = plan(given.snapshot(made.memory))
+    assert quiet.events == ()
+
+
+def test_any_change_of_supply_admits_the_pod_again():
+    given = scene()
+    memory = rounds(given, 3).memory
+    given.classes = [node_class(server_type("cx22"), server_type("cx42", capacity={"cpu": "64", "memory": "64Gi"}))]
+    given.pools[0]["spec"]["serverTypes"].append({"name": "cx42"})
+    made = plan(given.snapshot(memory))
+    assert made.result == "AllPlaced"
+    assert made.memory.backoff == {}
+
+
+def test_a_new_node_is_a_change_of_supply_and_a_fuller_one_is_not():
+    given = scene()
+    given.nodes = [node("n")]
+    memory = rounds(given, 3).memory
+    given.pods.append(pod("runs", node="n"))
+    assert codes(plan(given.snapshot(memory)))[0][0] == "BackOff"
+    given.nodes.append(node("m"))
+    assert codes(plan(given.snapshot(memory))) == [["TooLarge"]]
+
+
+def test_a_limit_that_has_room_again_is_a_change_of_supply():
+    given = scene()
+    given.pods = [pod("a", "2"), pod("b", "2")]
+    given.pools[0]["spec"]["limits"] = {"max": 1}
+    given.nodes = [node("n", ready=False)]
+    memory = rounds(given, 3).memory
+    assert codes(plan(given.snapshot(memory)))[0][0] == "BackOff"
+    given.nodes = []
+    assert len(plan(given.snapshot(memory)).requests) == 1
+
+
+def test_pods_without_a_pool_wait_by_the_default_policy():
+    given = Scene(pods=[pod("a")])
+    made = rounds(given, 4)
+    assert codes(made) == [["BackOff", "NoPool"]]
+
+
+def test_pods_that_are_not_judged_do_not_wait():
+    given = scene()
+    given.pods = [pod("a", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}])]
+    made = rounds(given, 5)
+    assert codes(made) == [["NotJudged"]]
+    assert made.memory.backoff == {}
+
+
+def test_the_memory_keeps_the_forty_with_the_most_misses():
+    memory = PlannerMemory()
+    for _ in range(2):
+        memory = remember(memory, "s", [Miss("old", PodBackoff())], {}, NOW).memory
+    many = [Miss(f"{k:016x}", PodBackoff(), f"{k:08x}") for k in range(60)] + [Miss("old", PodBackoff())]
+    kept = remember(memory, "s", many, {}, NOW).memory
+    assert len(kept.backoff) == 40
+    assert kept.backoff["old"].misses == 3
+    assert len(kept.model_dump_json()) < 4096
+
+
+def test_nothing_waits_under_another_supply():
+    memory = PlannerMemory(supply="a")
+    for _ in range(3):
+        memory = remember(memory, "a", [Miss("x", PodBackoff())], {}, NOW).memory
+    assert list(waiting(memory, "a", NOW)) == ["x"]
+    assert waiting(memory, "b", NOW) == {}
+    assert waiting(memory, "a", NOW + timedelta(seconds=30)) == {}
+
+
+def looking(app):
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def looking_scene():
+    given = scene()
+    given.pods = [pod("web", "500m", affinity=looking("db")), pod("large", "64")]
+    return given
+
+
+def test_a_new_pod_that_its_affinity_looks_for_ends_the_wait():
+    given = looking_scene()
+    third = rounds(given, 3)
+    (waits,) = [u for u in plan(given.snapshot(third.memory)).unplaced if u.pod == "default/web"]
+    assert waits.reasons[0].code == "BackOff"
+    assert waits.reasons[0].message.endswith("or until what can be bought or which pods its affinity finds changes")
+    given.pods.append(pod("db", "500m", labels={"app": "db"}))
+    fourth = plan(given.snapshot(third.memory))
+    assert codes(fourth) == [["BackOff", "TooLarge"]]
+    assert [[seat.name for seat in bought.seats] for bought in fourth.requests] == [["db", "web"]]
+
+
+def test_a_running_pod_that_its_affinity_looks_for_ends_the_wait_and_counts_anew():
+    given = looking_scene()
+    third = rounds(given, 3)
+    given.nodes.append(node("n"))
+    given.pods.append(pod("db", "2", labels={"app": "db"}, node="n"))
+    # The node alone would end every wait.
+    memory = third.memory.model_copy(update={"supply": plan(given.snapshot()).memory.supply})
+    fourth = plan(given.snapshot(memory))
+    assert {u.pod: u.reasons[0].code for u in fourth.unplaced} == {
+        "default/web": "AffinityUnsatisfiable",
+        "default/large": "BackOff",
+    }
+    assert sorted(state.misses for state in fourth.memory.backoff.values()) == [1, 3]

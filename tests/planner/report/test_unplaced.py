@@ -1,0 +1,181 @@
+"""Why a pod has no place: the code is stable, the sentence names what is missing and by how much."""
+
+import pytest
+
+from api.keys import LABEL_HOSTNAME
+from planner.objects.amounts import shown
+from planner.plan import plan
+from tests.planner.differing import differing
+from tests.planner.disks import DRIVER, claim, storage_class, using
+from tests.planner.scenes import Scene, needs, node_class, pod, pool, server_type
+
+NAMED = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["nowhere"]}]}]
+        }
+    }
+}
+
+
+def reasons(raw, types=("cx22", "cx42"), kinds=(), **spec):
+    given = Scene(classes=[node_class(*kinds)], pools=[pool(types=types, **spec)], pods=[raw])
+    (unplaced,) = plan(given.snapshot()).unplaced
+    return [(r.code, r.message, r.server_type) for r in unplaced.reasons]
+
+
+def test_too_large_names_the_nearest_type_and_what_it_lacks():
+    assert reasons(pod("a", "10", "20Gi")) == [
+        (
+            "TooLarge",
+            (
+                "no machine of pool default is large enough for cpu 10, memory 20Gi; "
+                "cx42: cpu short by 2, memory short by 4Gi"
+            ),
+            "cx42",
+        )
+    ]
+
+
+def test_the_nearest_type_lacks_the_fewest_resources():
+    kinds = [server_type("wide", capacity={"cpu": "4", "memory": "1Ti"}), server_type("cx42")]
+    ((code, message, kind),) = reasons(pod("a", "9", "200Gi"), ("wide", "cx42"), kinds)
+    assert (code, kind) == ("TooLarge", "wide")
+    assert message.endswith(
+        " for cpu 9, memory 200Gi; wide: cpu short by 5; cx42: cpu short by 1, memory short by 184Gi"
+    )
+
+
+def test_each_kind_of_miss_is_told_once_and_three_at_most():
+    # 12 vCPU and 40 GiB: each of a to d lacks another mix, e as much as a, f more than a of both.
+    sizes = {"a": (11, 20), "b": (10, 25), "c": (9, 30), "d": (8, 35), "e": (11, 20), "f": (6, 8)}
+    kinds = [server_type(n, capacity={"cpu": str(c), "memory": f"{m}Gi"}) for n, (c, m) in sizes.items()]
+    ((_, message, kind),) = reasons(pod("a", "12", "40Gi"), tuple(sizes), kinds)
+    assert message.partition("; ")[2] == (
+        "c: cpu short by 3, memory short by 10Gi; d: cpu short by 4, memory short by 5Gi; "
+        "b: cpu short by 2, memory short by 15Gi"
+    )
+    assert kind == "c"
+
+
+def test_a_device_that_no_machine_has():
+    ((code, message, _),) = reasons(pod("a", requests={"nvidia.com/gpu": "1"}))
+    assert code == "TooLarge"
+    assert message.endswith(" for nvidia.com/gpu 1; cx22: nvidia.com/gpu short by 1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"nodeSelector": {"kubernetes.io/arch": "arm64"}}, "asks for kubernetes.io/arch In arm64, but cx22 has amd64"),
+        ({"nodeSelector": {"disk": "ssd"}}, "asks for disk In ssd, but cx22 has none"),
+        (
+            {"affinity": needs([{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["hel1", "nbg1"]}])},
+            "asks for topology.kubernetes.io/zone In hel1, nbg1, but cx22 has fsn1",
+        ),
+        ({"affinity": needs([])}, "a node affinity term without expressions selects no node"),
+        (
+            {"affinity": needs([{"key": "cores", "operator": "Gt", "values": ["abc"]}])},
+            "Gt of cores in the pod's node affinity needs a whole number, got abc",
+        ),
+        (
+            {"affinity": needs([{"key": "cores", "operator": "Lt", "values": ["8"]}])},
+            "asks for cores Lt 8, but cx22 has none",
+        ),
+        (
+            {"affinity": needs([{"key": LABEL_HOSTNAME, "operator": "DoesNotExist"}])},
+            "asks for kubernetes.io/hostname DoesNotExist, but cx22 has (a new machine)",
+        ),
+        (
+            {"affinity": needs([{"key": LABEL_HOSTNAME, "operator": "In", "values": ["a", "b"]}])},
+            "asks for the node with kubernetes.io/hostname a or b, which is not a machine that can be bought",
+        ),
+        ({"affinity": NAMED}, "asks for the node named nowhere, which is not a machine that can be bought"),
+    ],
+)
+def test_labels_that_no_machine_has(spec, words):
+    ((code, message, kind),) = reasons(pod("a", **spec))
+    assert (code, kind) == ("NoCompatibleOffering", "cx22")
+    assert message.startswith("no server type of pool default suits: ")
+    assert words in message
+
+
+def test_a_taint_of_the_pool_that_the_pod_does_not_tolerate():
+    template = {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]}
+    ((code, message, _),) = reasons(pod("a"), template=template)
+    assert code == "NoCompatibleOffering"
+    assert message.endswith("taint team=blue:NoSchedule is not tolerated")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "provisioner", "words"),
+    [
+        ({}, "kubernetes.io/no-provisioner", "no node can have a volume of the pod: none fits its claim"),
+        (
+            {"volume.kubernetes.io/selected-node": "old"},
+            DRIVER,
+            "a volume of the pod can only be used where the node is old",
+        ),
+    ],
+)
+def test_a_claim_that_no_machine_can_have(annotations, provisioner, words):
+    given = Scene(classes=[node_class()], pools=[pool()], pods=[using(pod("a"), "data")])
+    given.claims = [differing(claim("data"), {"metadata": {"annotations": annotations}})]
+    given.storage_classes = [storage_class(provisioner=provisioner)]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    (reason,) = unplaced.reasons
+    assert reason.code == "VolumeElsewhere"
+    assert reason.message.startswith(words)
+
+
+def test_a_max_that_is_reached_is_named_with_what_raising_it_brings():
+    given = Scene(classes=[node_class()], pods=[pod("a", "2"), pod("b", "2")])
+    given.pools = [pool(types=["cx22"], limits={"max": 1})]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    assert [(r.code, r.message) for r in unplaced.reasons] == [
+        ("LimitReached", "pool default is at its max of 1 machines; raising it by 1 places 1 pod, on a cx22")
+    ]
+    given.pools = [pool(types=[{"name": "cx22", "max": 1}])]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    assert [(r.code, r.message, r.server_type) for r in unplaced.reasons] == [
+        ("LimitReached", "pool default is at its max of 1 machines of type cx22; raising it by 1 places 1 pod", "cx22")
+    ]
+
+
+def test_limits_and_missing_capacity_are_both_told():
+    kinds = [server_type("cx22"), server_type("cx42", sold_out=True)]
+    given = Scene(classes=[node_class(*kinds)], pods=[pod("a", "2"), pod("b", "2")])
+    given.pools = [pool(types=[{"name": "cx22", "max": 1}, "cx42"])]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    assert [r.code for r in unplaced.reasons] == ["OfferingUnavailable", "LimitReached"]
+
+
+def test_types_that_the_class_does_not_have():
+    assert reasons(pod("a"), types=("gex44",)) == [
+        ("NoCompatibleOffering", "KwokNodeClass/default has none of the server types of pool default: gex44", None)
+    ]
+
+
+def test_a_constraint_that_is_not_judged_names_its_field():
+    raw = pod("a", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}])
+    assert reasons(raw) == [
+        ("NotJudged", "the planner does not judge spec.resourceClaims yet, and does not guess", None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 1500, "1.5"),
+        ("cpu", 16000, "16"),
+        ("cpu", 8110, "8110m"),
+        ("memory", 4 * 2**30, "4Gi"),
+        ("memory", 37500000000, "34.9Gi"),
+        ("memory", 512, "512"),
+        ("ephemeral-storage", 5 * 2**20, "5Mi"),
+        ("hugepages-2Mi", 2**21, "2Mi"),
+        ("pods", 3, "3"),
+    ],
+)
+def test_amounts_are_written_as_people_do(resource, amount, text):
+    assert shown(resource, amount) == text

@@ -1,0 +1,30 @@
+"""The oracle of the campaign finds faults that are planted in the code. All of them: `make simulate`."""
+
+import pytest
+
+from activities.round import fence
+from planner.lifecycle import removal
+from simulator.campaign.campaign import catch, judge
+from simulator.campaign.mutations import MUTATIONS, planted
+
+QUICK = [mutation for mutation in MUTATIONS if mutation.within <= 10]
+
+
+@pytest.mark.parametrize("mutation", QUICK, ids=lambda mutation: mutation.name)
+def test_a_planted_fault_is_found(mutation):
+    caught = catch(mutation)
+    assert caught.found, f"{caught.seeds} histories in which {mutation.name} went right"
+
+
+def test_there_are_enough_of_them_and_each_has_a_name():
+    assert len(QUICK) >= 10
+    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
+
+
+def test_the_code_is_as_it_was_afterwards():
+    before = removal.next_step, fence.Fence._is_free
+    for mutation in MUTATIONS:
+        with planted(mutation):
+            pass
+    assert (removal.next_step, fence.Fence._is_free) == before
+    assert judge(0).wrong == ()

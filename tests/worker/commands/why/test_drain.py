@@ -1,0 +1,54 @@
+"""`growth why` of a node that is drained: what blocks it, until when, and what a person may do."""
+
+import pytest
+
+from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal
+from tests.worker.looking import sight
+from worker.commands.why.command import node_lines, removal_lines
+
+BARE = "No pod is evicted while one must stay: default/web has no controller. Move or delete it, or cancel the removal"
+KEPT = "No pod is evicted while one must stay. Move or delete it, or cancel the removal"
+BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods and has 1 currently"
+
+
+@pytest.mark.parametrize(
+    ("status", "awaited"),
+    [
+        (
+            {"reason": "BlockedByBarePod", "message": BARE},
+            f"Awaited until 12:29:00 (in 29m): {KEPT}; at the deadline it is deleted all the same.",
+        ),
+        (
+            {
+                "reason": "BlockedByBudget",
+                "message": BUDGET,
+                "evictAttempts": 3,
+                "evictAttemptedAt": before(seconds=10),
+            },
+            f"Awaited until 12:00:30 (in 30s): {BUDGET}.",
+        ),
+        (
+            {"reason": "Draining", "message": "1 pods are on the node"},
+            "Next: Due now: Evict 1 pods; system-critical ones go last.",
+        ),
+    ],
+    ids=["bare pod", "budget", "begun"],
+)
+def test_a_node_that_is_drained(status, awaited):
+    times = {"scaleDownAt": before(minutes=1), "taintedAt": before(minutes=2), "drainStartedAt": before(minutes=1)}
+    drained = removal("m-1", phase="Draining", **times, **status)
+    tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
+    pools = [pool(scaleDown={"mode": "drain", "hardGrace": "30m"})]
+    seen = sight(
+        Scene(pools=pools, classes=[node_class()], nodes=[tainted], removals=[drained], pods=[pod("web", node="m-1")])
+    )
+    told = removal_lines("m-1", seen)
+    assert any(
+        line.startswith(f"Phase Draining: is drained ({status['reason']}), then goes") and status["message"] in line
+        for line in told
+    )
+    assert awaited in told
+    assert "You may: `growth removals cancel m-1`." in told
+    of_node = "\n".join(node_lines("m-1", seen))
+    assert f"{status['reason']}: {status['message']}." in of_node
+    assert "You may: `growth removals cancel m-1`." in of_node

@@ -1,0 +1,184 @@
+"""`growth removals replay`: failed removals again, one by one, by node, by pool, or all that are parked."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from rich.console import Console
+from temporalio.service import RPCError
+
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
+from activities.ports.errors import GrowthError, NotFound
+from activities.round.start_notes import Prices, listed_prices, note_on_removal
+from planner.lifecycle.step import DecisionKind
+from planner.model.round import ObjectId, removal_workflow_id
+from worker.commands.lifecycles.asking import ANSWERED_WITHIN, Ended, Refused, ask, limit_of, tell_of_waiting
+from worker.commands.lifecycles.replay import Deed, Found, deed, forecast, is_failure
+from worker.commands.lifecycles.replay_look import TOGETHER, Selection, look
+from worker.commands.lifecycles.running import UnderWay, Whereabouts, under_way
+from worker.commands.shared.live_cluster import LiveCluster, live_cluster
+from worker.commands.shared.tables import count, print_anywhere, table
+from worker.errors import USAGE_ERROR, CommandError
+from worker.runtime.lifecycle_start import start_lifecycle
+from workflows.messages import NODE_REMOVAL
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one removal."""
+
+    found: Found
+    message: str
+    failed: bool = False
+
+
+async def replay(
+    selection: Selection,
+    *,
+    reason: str,
+    dry_run: bool,
+    output: str,
+    kubeconfig: Path | None,
+    context: str | None,
+    where: Whereabouts | None,
+) -> None:
+    """Print what is meant, its workflow and its server, and replay it unless it is a dry run.
+
+    Raises:
+        CommandError: nothing is meant, cluster or Temporal cannot be read, or some were not replayed.
+    """
+    if selection.is_empty:
+        raise CommandError("name removals, or say --node, --pool or --all-parked", USAGE_ERROR)
+    there = await under_way(where)
+    async with live_cluster(kubeconfig, context, name=there.cluster) as live:
+        found = await look(selection, live, there)
+        if dry_run:
+            outcomes = [Outcome(one, forecast(one), is_failure(one)) for one in found]
+        else:
+            outcomes = await carry_out(found, live, there, reason)
+    _print(outcomes, output, dry_run=dry_run)
+    failed = [one.found.name for one in outcomes if one.failed]
+    if failed and not dry_run:
+        # The table tells of each; a long list would not be one line.
+        raise CommandError(f"{count(len(failed), 'removal')} of {len(outcomes)} not replayed: {', '.join(failed[:5])}")
+
+
+async def carry_out(found: list[Found], live: LiveCluster, there: UnderWay, reason: str) -> list[Outcome]:
+    """Replay what can be, several at once, and return what came of each; one that fails stops no other.
+
+    Raises:
+        CommandError: Temporal does not tell whether there is a worker.
+    """
+    if all(deed(one) is Deed.NOTHING for one in found):
+        return [Outcome(one, forecast(one), is_failure(one)) for one in found]
+    limit, prices = await asyncio.gather(limit_of(there), listed_prices(live.ports))
+    deeds = _Deeds(live, there, reason, limit=limit, prices=prices)
+    patience = asyncio.create_task(tell_of_waiting(there))
+    try:
+        return list(await asyncio.gather(*(deeds.do(one) for one in found)))
+    finally:
+        patience.cancel()
+
+
+def _print(outcomes: Sequence[Outcome], output: str, *, dry_run: bool) -> None:
+    if output == "json":
+        print(json.dumps({"dryRun": dry_run, "removals": [_document(one) for one in outcomes]}, indent=2))
+        return
+    console = Console(highlight=False, markup=False)
+    if not outcomes:
+        console.print("none")
+        return
+    rows = table("name", "pool", "phase", "workflow", "server", "would be done" if dry_run else "outcome")
+    for outcome in outcomes:
+        found = outcome.found
+        server = f"{found.server}: {found.answer}" if found.answer else found.server
+        rows.add_row(found.name, found.pool or "-", found.phase or "-", found.workflow, server, outcome.message)
+    print_anywhere(console, lambda paper: paper.print(rows))
+
+
+def _document(outcome: Outcome) -> dict[str, object]:
+    found = outcome.found
+    return {
+        "name": found.name,
+        "pool": found.pool,
+        "phase": found.phase,
+        "workflow": found.workflow,
+        "server": found.server,
+        "answer": found.answer,
+        "deed": deed(found),
+        "message": outcome.message,
+        "failed": outcome.failed,
+    }
+
+
+class _Deeds:
+    """Replays removals of one cluster."""
+
+    def __init__(self, live: LiveCluster, there: UnderWay, reason: str, *, limit: timedelta, prices: Prices) -> None:
+        self._live = live
+        self._there = there
+        self._reason = reason
+        self._limit = limit
+        self._prices = prices
+        self._gate = asyncio.Semaphore(TOGETHER)
+
+    async def do(self, found: Found) -> Outcome:
+        """Replay one; what fails is told of as its outcome."""
+        todo = deed(found)
+        if todo is Deed.NOTHING or found.subject is None:
+            return Outcome(found, forecast(found), is_failure(found))
+        try:
+            async with self._gate:
+                started = "" if todo is Deed.RETRY else await self._start(found.subject)
+                retried = "" if todo is Deed.START else await self._retry(found, found.subject)
+        except Refused as refused:
+            # Another person, or its own timer, was first: it is on its way.
+            return Outcome(found, f"left alone: {refused}")
+        except NotFound:
+            return Outcome(found, "has ended meanwhile")
+        except (CommandError, GrowthError) as error:
+            return Outcome(found, str(error).removeprefix(f"{found.name}: "), failed=True)
+        return Outcome(found, "; ".join(told for told in (started, retried) if told))
+
+    async def _start(self, subject: ObjectId) -> str:
+        workflow_id = removal_workflow_id(self._there.cluster, subject)
+        note = note_on_removal(await self._object(subject), self._prices)
+        try:
+            started = await start_lifecycle(self._there.client, NODE_REMOVAL, workflow_id, subject, note)
+        except RPCError as error:
+            raise self._there.failure(error) from error
+        if not started:
+            return "was started meanwhile"
+        waits = "" if self._limit is ANSWERED_WITHIN else f", and goes on when a worker of {self._there.cluster} is up"
+        return f"started again from its object{waits}"
+
+    async def _retry(self, found: Found, subject: ObjectId) -> str:
+        try:
+            return await ask(
+                self._there,
+                removal_workflow_id(self._there.cluster, subject),
+                DecisionKind.RETRY,
+                found.name,
+                self._reason,
+                limit=self._limit,
+                # Two persons at once, or one whose first command had no answer, mean the same replay.
+                update_id=f"replay:{found.parking}" if found.parking else None,
+            )
+        except Ended:
+            await self._object(subject)
+            raise
+
+    async def _object(self, subject: ObjectId) -> Object:
+        """Return the removal.
+
+        Raises:
+            NotFound: it has ended.
+            GrowthError: it cannot be read.
+        """
+        item = await self._live.ports.cluster.get(NODE_REMOVAL_REQUESTS, subject.name)
+        if item["metadata"]["uid"] != subject.uid:
+            raise NotFound(f"NodeRemovalRequest {subject.name} is another one by now")
+        return item

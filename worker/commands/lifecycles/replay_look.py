@@ -1,0 +1,167 @@
+"""Which removals are meant by a replay, and how object, workflow and server of each stand."""
+
+import asyncio
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from activities.objects.definitions import class_resource
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
+from activities.ports.errors import GrowthError, InvalidConfiguration, NotFound
+from activities.ports.ports import Ports
+from activities.removals.look import is_ours
+from api.keys import LABEL_CLUSTER
+from api.reading import UnreadableError, read
+from api.timestamp import format_timestamp
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from planner.model.round import ObjectId, cluster_of, removal_workflow_id
+from worker.commands.lifecycles.replay import Found, Server
+from worker.commands.lifecycles.running import UnderWay, WorkflowState
+from worker.commands.shared.known import list_known
+from worker.commands.shared.live_cluster import LiveCluster
+from worker.errors import CommandError
+from workflows.messages import NODE_REMOVAL
+
+TOGETHER: Final = 8
+"""Questions and updates at once: hundreds of parked removals go in seconds, and no provider's rate limit is used up."""
+_ALIKE: Final = 3
+"""Names shown for one that does not exist."""
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_ANSWER_CHARACTERS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which removals shall be replayed: one that several parts mean is meant once."""
+
+    names: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()
+    all_parked: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it means none at all."""
+        return not (self.names or self.nodes or self.pools or self.all_parked)
+
+    def means(self, item: Object) -> bool:
+        """Return whether this NodeRemovalRequest is meant; of one that is broken only name and fields count."""
+        is_parked = (item.get("status") or {}).get("phase") == RemovalPhase.COULD_NOT_REMOVE
+        return (
+            item["metadata"]["name"] in self.names
+            or not _names_of(item).isdisjoint(self.nodes)
+            or (item.get("spec") or {}).get("pool") in self.pools
+            or (self.all_parked and is_parked)
+        )
+
+
+async def look(selection: Selection, live: LiveCluster, there: UnderWay) -> list[Found]:
+    """Return the removals that are meant, sorted by name.
+
+    Raises:
+        CommandError: cluster or Temporal cannot be read, or nothing is known of a name.
+    """
+    # Of a Temporal server without this cluster nothing can be said, and nothing may be started there.
+    await there.all(NODE_REMOVAL)
+    objects = await live.objects(NODE_REMOVAL_REQUESTS)
+    gate = asyncio.Semaphore(TOGETHER)
+    meant = [item for item in objects if selection.means(item)]
+    known = {name for item in meant for name in _names_of(item)}
+    lost = sorted({*selection.names, *selection.nodes} - known)
+    without = await asyncio.gather(*(_without_object(name, live.ports, there, gate) for name in lost))
+    unknown = [name for name, one in zip(lost, without, strict=True) if one is None]
+    if unknown:
+        raise _unknown(unknown, [item["metadata"]["name"] for item in objects], there.cluster)
+    found = await asyncio.gather(*(_found(item, live.ports, there, gate) for item in meant))
+    return sorted((*found, *(one for one in without if one is not None)), key=lambda one: one.name)
+
+
+def _names_of(item: Object) -> set[str]:
+    """Return by which names the machine of a removal may be meant."""
+    spec = item.get("spec") or {}
+    names = (item["metadata"]["name"], spec.get("serverName"), spec.get("nodeName"))
+    return {name for name in names if isinstance(name, str)}
+
+
+async def _found(item: Object, ports: Ports, there: UnderWay, gate: asyncio.Semaphore) -> Found:
+    subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
+    try:
+        removal = read(NodeRemovalRequest, item)
+    except UnreadableError as error:
+        return Found(
+            subject.name, "", None, WorkflowState.MISSING, Server.ERROR, subject, answer="not asked", trouble=str(error)
+        )
+    status = removal.status
+    trouble = ""
+    if status.workflow_id and cluster_of(status.workflow_id) != there.cluster:
+        trouble = f"it is of cluster {cluster_of(status.workflow_id)}: name that with --cluster (GROWTH_CLUSTER)"
+    async with gate:
+        workflow = await there.state_of(removal_workflow_id(there.cluster, subject))
+        server, answer = await _server(ports, removal)
+    return Found(
+        name=subject.name,
+        pool=removal.spec.pool,
+        phase=status.phase,
+        workflow=workflow,
+        server=server,
+        subject=subject,
+        parking="" if status.retry_at is None else format_timestamp(status.retry_at),
+        answer=answer,
+        trouble=trouble,
+    )
+
+
+async def _server(ports: Ports, removal: NodeRemovalRequest) -> tuple[Server, str]:
+    kind = removal.spec.class_ref.kind
+    provider = ports.providers.get(kind)
+    if provider is None:
+        return Server.ERROR, f"no provider serves {kind}"
+    try:
+        server = await provider.get(removal.spec.server_name)
+    except NotFound:
+        return Server.GONE, ""
+    except GrowthError as error:
+        return Server.ERROR, _short(error)
+    return (Server.EXISTS if is_ours(ports, removal, server) else Server.FOREIGN), ""
+
+
+async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asyncio.Semaphore) -> Found | None:
+    """Return what is known of a removal whose object is gone, None if nothing is."""
+    if _NAME.fullmatch(name) is None:
+        return None
+    async with gate:
+        workflow = await there.last_of(NODE_REMOVAL, name)
+        if workflow is WorkflowState.MISSING:
+            return None
+        server, answer = Server.GONE, ""
+        for kind, provider in ports.providers.items():
+            try:
+                one = await provider.get(name)
+            except NotFound:
+                continue
+            except GrowthError as error:
+                if isinstance(error, InvalidConfiguration) and not await list_known(ports, class_resource(kind)):
+                    # Without a class, nobody knows an account to look into.
+                    continue
+                server, answer = Server.ERROR, _short(error)
+                continue
+            if one.labels.get(LABEL_CLUSTER) == there.cluster:
+                server, answer = Server.EXISTS, ""
+                break
+    return Found(name=name, pool="", phase=None, workflow=workflow, server=server, answer=answer)
+
+
+def _short(error: GrowthError) -> str:
+    text = " ".join(f"{error.reason}: {error}".split())
+    return text if len(text) <= _ANSWER_CHARACTERS else f"{text[: _ANSWER_CHARACTERS - 1]}…"
+
+
+def _unknown(names: Sequence[str], there: Sequence[str], cluster: str) -> CommandError:
+    lines = []
+    for name in names:
+        alike = difflib.get_close_matches(name, there, n=_ALIKE)
+        hint = f": did you mean {' or '.join(alike)}?" if alike else "; `kubectl get noderemovalrequests` lists them"
+        lines.append(f"{name}: cluster {cluster} has no NodeRemovalRequest of that name{hint}")
+    return CommandError("\n".join(lines))

@@ -1,0 +1,188 @@
+"""Changes of objects by hand before they are planned: `--set pool/default.limits.max=9`.
+
+A setting names an object, a field below its spec, and a value. Dots separate fields; an entry of a list goes by its
+name, its key (taints) or its number, and `*` is all of them. What holds a dot stands in brackets:
+`template.labels[example.com/team]`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from activities.ports.cluster import NODE_CLASSES
+from api.model import Model
+from api.reading import UnreadableError, read
+from worker.commands.plan.assignment_path import ABSENT, NowhereError, changed_at, shared_names
+from worker.commands.plan.objects import Json, Objects
+from worker.commands.plan.syntax import BadDocument, documents
+from worker.errors import USAGE_ERROR, CommandError
+
+T = TypeVar("T", bound=Model)
+
+_CLASSES: Final = tuple(each.kind for each in NODE_CLASSES)
+_KINDS: Final = {
+    "pool": ("NodePool",),
+    "nodepool": ("NodePool",),
+    "class": _CLASSES,
+    **{kind.lower(): (kind,) for kind in _CLASSES},
+}
+_FORM: Final = "must be KIND/NAME.FIELD=VALUE, such as pool/default.limits.max=9"
+# No field of any kind lies twenty steps deep, and what is deeper is no slip of a pen.
+_SETTING: Final = re.compile(
+    r"(?P<path>(?P<object>(?P<kind>\w+)/(?P<name>[^\s.=+\[\]]+))(?P<field>(?:\.[^\s.=+\[\]]+|\[[^\s\[\]]+\]){1,20}))"
+    r"(?P<sign>\+?=)(?P<value>.*)",
+    re.DOTALL,
+)
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[([^\]]+)\]")
+_LONGEST: Final = 60
+"""What cannot be read as a setting is cut here, so that the line stays one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A change of one field."""
+
+    path: str
+    """As it was written, up to the equals sign."""
+    object: str
+    """Its first part: kind and name."""
+    kinds: tuple[str, ...]
+    """The kind; with `class`, each kind of node class."""
+    name: str
+    steps: tuple[str, ...]
+    """Fields, and names or numbers of entries, from the spec on."""
+    value: Any
+    """As of JSON; None removes what is there."""
+    adds: bool
+    """Whether the value, or each entry of it if it is a list, is added to a list."""
+
+    def is_of(self, kind: str, item: Json) -> bool:
+        """Whether this object is the one to change."""
+        metadata = item.get("metadata")
+        return kind in self.kinds and isinstance(metadata, dict) and metadata.get("name") == self.name
+
+
+def setting(text: str) -> Setting:
+    """Return the setting that PATH=VALUE or PATH+=VALUE stands for.
+
+    The value is YAML. A number with a decimal point stays text as it is written, as prices are.
+
+    Raises:
+        CommandError: it is no setting.
+    """
+    found = _SETTING.fullmatch(text)
+    if found is None:
+        shown = " ".join(text.split())
+        raise _bad(shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}...", _FORM)
+    path, kind = found["path"], found["kind"]
+    if kind.lower() not in _KINDS:
+        raise _bad(path, f"the kind must be one of {', '.join(_KINDS)}, not {kind}")
+    return Setting(
+        path=path,
+        object=found["object"],
+        kinds=_KINDS[kind.lower()],
+        name=found["name"],
+        steps=tuple(dotted or bracketed for dotted, bracketed in _STEP.findall(found["field"])),
+        value=_value(path, found["value"]),
+        adds=found["sign"] == "+=",
+    )
+
+
+def check_objects(settings: Sequence[Setting], objects: Objects) -> None:
+    """Check that each setting has its object.
+
+    Raises:
+        CommandError: there is none of its name, and tells which there are; or there are two.
+    """
+    for one in settings:
+        items = [(kind, item) for kind in one.kinds for item in objects.of(kind)]
+        found = [kind for kind, item in items if one.is_of(kind, item)]
+        if not found:
+            known = [str(item["metadata"].get("name")) for _, item in items if isinstance(item.get("metadata"), dict)]
+            there = f"there are {', '.join(known)}" if known else "no file holds any"
+            raise _bad(one.path, f"there is no {' or '.join(one.kinds)} {one.name}: {there}")
+        if len(found) > 1:
+            choice = " or ".join(f"{kind.lower()}/{one.name}" for kind in found)
+            raise _bad(one.path, f"more than one kind of class has this name: write {choice}")
+
+
+def changed(item: Json, settings: Sequence[Setting]) -> Json:
+    """Return the object after these settings of it, one after the other; what is given stays as it is.
+
+    Raises:
+        CommandError: a path leads nowhere; tells what is there.
+    """
+    for one in settings:
+        try:
+            item = {**item, "spec": changed_at(item.get("spec"), one.steps, _put(one), one.object)}
+        except NowhereError as error:
+            raise _bad(one.path, str(error)) from None
+    return item
+
+
+def notes(item: Json, settings: Sequence[Setting]) -> list[str]:
+    """Return a line for each name in these settings of an object that stands for several entries of a list."""
+    lines: list[str] = []
+    for one in settings:
+        for name, number in shared_names(item.get("spec"), one.steps):
+            lines.append(f"--set {one.path}: {number} entries go by the name {name}, and all of them are set")
+        item = changed(item, (one,))
+    return lines
+
+
+def read_changed(model: type[T], item: Json, settings: Sequence[Setting]) -> T:
+    """Return the object after these settings of it as its kind.
+
+    Raises:
+        CommandError: it breaks the rules of its kind since one of the settings, or a path leads nowhere.
+        UnreadableError: it breaks them as it is given.
+    """
+    try:
+        return read(model, changed(item, settings))
+    except UnreadableError as error:
+        # Settings may be right only together, so one is to blame only for what is wrong at the end.
+        for number, last in enumerate(settings, start=1):
+            if _fault(model, changed(item, settings[:number])) == str(error):
+                raise _bad(last.path, str(error)) from None
+        raise
+
+
+def _fault(model: type[Model], item: Json) -> str:
+    try:
+        read(model, item)
+    except UnreadableError as error:
+        return str(error)
+    return ""
+
+
+def _value(path: str, text: str) -> Any:
+    try:
+        values = list(documents(text.encode(errors="surrogateescape")))
+    except BadDocument as error:
+        raise _bad(path, str(error)) from None
+    except UnicodeDecodeError:
+        raise _bad(path, "the value is not a text in UTF-8") from None
+    if not text.strip() or len(values) != 1:
+        raise _bad(path, "one value is needed; null removes what is there")
+    return text.strip() if isinstance(values[0], float) else values[0]
+
+
+def _put(by: Setting) -> Any:
+    """Return what a setting does at the end of its path."""
+
+    def put(there: Any, place: str) -> Any:
+        if by.adds:
+            before = [] if there is None or there is ABSENT else there
+            if not isinstance(before, list):
+                raise NowhereError(f"{place} is no list, and += adds to lists")
+            return [*before, *(by.value if isinstance(by.value, list) else [by.value])]
+        if by.value is None and there is ABSENT:
+            raise NowhereError(f"{place} is not there, and null removes what is there")
+        return ABSENT if by.value is None else by.value
+
+    return put
+
+
+def _bad(path: str, message: str) -> CommandError:
+    return CommandError(f"--set {path}: {message}", USAGE_ERROR)

@@ -1,0 +1,158 @@
+"""The plan as data: the stable JSON of `growth plan`.
+
+    apiVersion          growth.dev/v1alpha1
+    result              AllPlaced | NoDemands | IncompletePlacement
+    requests[]          machines to buy: name (a placeholder), pool, serverType, location, pricePerHour, pods[], why
+    requests[].why      shares (used of each resource, 0 to 1), binding (the resource with the highest share),
+                        runnerUp and cheaper: serverType, location, pool, pricePerHour, or null; cheaper has an
+                        obstacle, too: code and message of what keeps it from being bought
+    placed[]            pods that existing or coming machines take: pod, and node or request
+    nominated[]         pods that the scheduler keeps a node for, no demand therefore: pod, node
+    unplaced[]          pod, reasons[]: code, message, and serverType where one is meant
+    removals[]          nodes whose cool-off begins now: node, reason, at (its end)
+    cancelled[]         requests that nobody needs any more
+    costPerHour         of `requests`
+    lowerBoundPerHour   no plan that places the same pods costs less
+    gapPercent          by how much the cost may be above the least possible; null where the bound is zero
+    optimal             whether the two are equal
+    currency            of all prices
+    pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
+                        nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[]
+    timing              only with --timing: seconds by stage of planning (read, assemble, pack, check, decide)
+
+With --explain, of one pod:
+
+    apiVersion, pod
+    node, request       where it is or goes, if that is there or coming
+    new                 the machine to buy for it: pool, serverType, location, pricePerHour, why
+    reasons[]           why it has no place, as in unplaced[]
+    nodes[]             fits, reason, example (figures of the first, or null), members[]: all nodes, grouped by reason
+    offerings[]         the same of all machines that pools could buy
+
+Pods are written as namespace/name, prices as decimal text, times in RFC 3339.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from api.keys import API_VERSION
+from api.money import format_price
+from api.timestamp import format_timestamp
+from planner.model.plan import Alternative, Because, Placed, Plan, PlannedRequest, PoolReport, Reason, Unplaced
+from planner.model.stages import Stage
+from planner.objects.kinds import Pod
+from worker.commands.shared.snapshot import Sight
+from worker.commands.shared.verdicts import verdicts
+
+Json = dict[str, Any]
+_GAP_DECIMALS: Final = 2
+_SHARE_DECIMALS: Final = 4
+_SECOND_DECIMALS: Final = 6
+
+
+def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
+    """Return the plan as JSON types; with the seconds of each stage, if they are given."""
+    return {
+        "apiVersion": API_VERSION,
+        "result": plan.result.value,
+        "requests": [_request(request) for request in plan.requests],
+        "placed": [{"pod": placed.pod} | _place(placed) for placed in plan.placed],
+        "nominated": [{"pod": nominated.pod} | _place(nominated) for nominated in plan.nominated],
+        "unplaced": [_unplaced(entry) for entry in plan.unplaced],
+        "removals": [
+            {"node": removal.node, "reason": removal.reason, "at": format_timestamp(removal.at)}
+            for removal in plan.removals
+        ],
+        "cancelled": list(plan.cancelled),
+        "costPerHour": format_price(plan.cost_per_hour),
+        "lowerBoundPerHour": format_price(plan.lower_bound_per_hour),
+        "gapPercent": gap_percent(plan),
+        "optimal": plan.optimal,
+        "currency": plan.currency,
+        "pools": [_pool(report) for report in plan.pools],
+    } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
+
+
+def explanation(pod: Pod, sight: Sight) -> Json:
+    """Return what is told of one pod, as JSON types."""
+    plan = sight.plan
+    placed = next((_place(placed) for placed in plan.placed if placed.pod == pod.key), {})
+    bought = next((request for request in plan.requests if any(seat.uid == pod.uid for seat in request.seats)), None)
+    new = {} if bought is None else {"new": {k: v for k, v in _request(bought).items() if k not in ("name", "pods")}}
+    reasons = next((_unplaced(entry)["reasons"] for entry in plan.unplaced if entry.uid == pod.uid), [])
+    on_node = {"node": pod.lands_on} if pod.lands_on else {}
+    where = on_node | placed | new | {"reasons": reasons}
+    return {"apiVersion": API_VERSION, "pod": pod.key} | where | verdicts(pod, sight.snapshot).document()
+
+
+def request_name(request: PlannedRequest) -> str:
+    """Return the name that stands for a machine of a plan; the real one is given when it is bought."""
+    return f"{request.pool}-new-{request.ordinal + 1}"
+
+
+def gap_percent(plan: Plan) -> float | None:
+    """Return by how many percent the cost may be above the least possible, None if nothing can be said."""
+    if plan.cost_per_hour == plan.lower_bound_per_hour:
+        return 0.0
+    if not plan.lower_bound_per_hour:
+        return None
+    above = plan.cost_per_hour / plan.lower_bound_per_hour - 1
+    return float(round(above * 100, _GAP_DECIMALS))
+
+
+def _place(placed: Placed) -> Json:
+    return {"node": placed.node} if placed.node is not None else {"request": placed.request}
+
+
+def _request(request: PlannedRequest) -> Json:
+    return {
+        "name": request_name(request),
+        "pool": request.pool,
+        "serverType": request.server_type,
+        "location": request.location,
+        "pricePerHour": format_price(request.price_per_hour),
+        "pods": [f"{seat.namespace}/{seat.name}" for seat in request.seats],
+        "why": _because(request.because),
+    }
+
+
+def _because(because: Because) -> Json:
+    return {
+        "binding": because.binding,
+        "shares": {name: round(share, _SHARE_DECIMALS) for name, share in because.shares.items()},
+        "runnerUp": None if because.runner_up is None else _alternative(because.runner_up),
+        "cheaper": None if because.cheaper is None else _alternative(because.cheaper),
+    }
+
+
+def _alternative(other: Alternative) -> Json:
+    found: Json = {
+        "serverType": other.server_type,
+        "location": other.location,
+        "pool": other.pool,
+        "pricePerHour": format_price(other.price_per_hour),
+    }
+    if other.obstacle is None:
+        return found
+    return found | {"obstacle": {"code": other.obstacle.code, "message": other.obstacle.message}}
+
+
+def _unplaced(entry: Unplaced) -> Json:
+    return {"pod": entry.pod, "reasons": [_reason(reason) for reason in entry.reasons]}
+
+
+def _reason(reason: Reason) -> Json:
+    found: Json = {"code": reason.code, "message": reason.message}
+    return found if reason.server_type is None else found | {"serverType": reason.server_type}
+
+
+def _pool(report: PoolReport) -> Json:
+    status = report.status.to_json()
+    return {
+        "name": report.name,
+        "counts": status["nodes"],
+        "utilisation": {name: round(share, _SHARE_DECIMALS) for name, share in report.utilisation.items()},
+        "lock": None,
+        "delta": report.delta,
+        "conditions": status["conditions"],
+    }

@@ -1,0 +1,166 @@
+"""Reads the files of `growth plan`: ordinary objects as `kubectl get -o yaml` prints them, or as people write them."""
+
+import gc
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from api.model import Model
+from api.reading import UnreadableError
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import NodeRequest
+from planner.model.plan import NodeClass, Snapshot
+from planner.parsing.objects import parse_objects
+from worker.commands.plan.assignments import Setting, check_objects, notes, read_changed
+from worker.commands.plan.defaults import Completed, completed
+from worker.commands.plan.doubts import doubts
+from worker.commands.plan.objects import Json, Objects, items_of
+from worker.commands.plan.syntax import BadDocument, documents
+from worker.commands.shared.node_classes import MODELS, as_planned, unread
+from worker.errors import USAGE_ERROR, CommandError
+
+STDIN: Final = "-"
+
+T = TypeVar("T", bound=Model)
+
+
+def read_objects(files: Iterable[str]) -> Objects:
+    """Return the objects that the files hold.
+
+    Raises:
+        CommandError: a file cannot be read, or two objects of it differ and have one name.
+    """
+    objects = Objects()
+    with _much_is_made():
+        for file in files:
+            shown = "standard input" if file == STDIN else file
+            for number, document in enumerate(_documents(file, shown), start=1):
+                for where, kind, item in items_of(f"{shown}: document {number}", document):
+                    objects.add(shown, where, kind, item)
+    return objects
+
+
+def snapshot_of(objects: Objects, now: datetime) -> tuple[Snapshot, list[str]]:
+    """Return the snapshot that the objects describe, and a line for each thing that a person should know of it.
+
+    Objects of Kubernetes' own kinds that cannot be read are problems of the snapshot, and nothing else is lost.
+    What an API server would have filled in is filled in: see `worker.commands.plan.defaults`.
+
+    Raises:
+        CommandError: an object of Growth's own kinds cannot be read; names file, object and field.
+    """
+    with _much_is_made():
+        complete = completed(objects)
+        snapshot = _snapshot(objects, complete, now)
+    left_out = [
+        f"left out: {objects.file_of(problem.kind, problem.name)}: {problem.kind} {problem.name}: {problem.message}"
+        for problem in snapshot.problems
+    ]
+    told = (
+        *objects.notes(),
+        *complete.notes,
+        *unread(snapshot.classes),
+        *doubts(snapshot, complete.pods, objects.of("Node")),
+    )
+    return snapshot, [*told, *left_out]
+
+
+def with_settings(snapshot: Snapshot, objects: Objects, settings: Sequence[Setting]) -> tuple[Snapshot, list[str]]:
+    """Return the snapshot of these objects as it is after the settings, and what a person should know of them.
+
+    Raises:
+        CommandError: a setting has no object or no field, or an object breaks the rules of its kind by it.
+    """
+    if not settings:
+        return snapshot, []
+    check_objects(settings, objects)
+    told = [
+        line
+        for kind in (NodePool.__name__, *(model.__name__ for model in MODELS))
+        for item in objects.of(kind)
+        for line in notes(item, [one for one in settings if one.is_of(kind, item)])
+    ]
+    pools = models(objects, NodePool, settings)
+    return replace(snapshot, pools=pools, classes=_classes(objects, pools, snapshot.now, settings)), told
+
+
+def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
+    parsed = parse_objects(
+        pods=complete.pods,
+        nodes=objects.of("Node"),
+        daemon_sets=complete.daemon_sets,
+        namespaces=objects.of("Namespace"),
+        claims=complete.claims,
+        volumes=objects.of("PersistentVolume"),
+        storage_classes=objects.of("StorageClass"),
+        csi_nodes=objects.of("CSINode"),
+    )
+    pools = models(objects, NodePool)
+    return Snapshot(
+        now=now,
+        pods=parsed.pods,
+        nodes=parsed.nodes,
+        daemon_sets=parsed.daemon_sets,
+        namespaces=parsed.namespaces,
+        volumes=parsed.volumes,
+        pools=pools,
+        classes=_classes(objects, pools, now),
+        requests=models(objects, NodeRequest),
+        removals=models(objects, NodeRemovalRequest),
+        problems=(*complete.problems, *parsed.problems),
+    )
+
+
+@contextmanager
+def _much_is_made() -> Iterator[None]:
+    """Keep the collector of garbage from looking through a growing heap again and again: nothing here is garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _documents(file: str, shown: str) -> Iterator[Any]:
+    try:
+        yield from documents(sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes())
+    except OSError as error:
+        raise _bad(f"{shown}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _bad(f"{shown}: not a text in UTF-8") from None
+    except BadDocument as error:
+        raise _bad(f"{shown}{error.place}: {error}") from None
+
+
+def models(objects: Objects, model: type[T], settings: Sequence[Setting] = ()) -> tuple[T, ...]:
+    """Return the objects of an own kind, after the settings.
+
+    Raises:
+        CommandError: one breaks the rules of its kind.
+    """
+    return tuple(_model(model, item, objects, settings) for item in objects.of(model.__name__))
+
+
+def _model(model: type[T], item: Json, objects: Objects, settings: Sequence[Setting]) -> T:
+    own = [one for one in settings if one.is_of(model.__name__, item)]
+    try:
+        return read_changed(model, item, own)
+    except UnreadableError as error:
+        raise _bad(f"{objects.origin(model.__name__, item)}: {error}") from None
+
+
+def _classes(
+    objects: Objects, pools: Sequence[NodePool], now: datetime, settings: Sequence[Setting] = ()
+) -> tuple[NodeClass, ...]:
+    return tuple(as_planned(item, pools, now) for model in MODELS for item in models(objects, model, settings))
+
+
+def _bad(message: str) -> CommandError:
+    return CommandError(message, USAGE_ERROR)

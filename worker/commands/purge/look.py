@@ -1,0 +1,227 @@
+"""What there is of one cluster, for `growth purge`: all that Growth has made, and what becomes of it.
+
+What may be another cluster's or another owner's is told and stays.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from activities.garbage.look import node_fact, server_fact
+from activities.kube.lookup import find_object
+from activities.objects.definitions import class_resource
+from activities.ports.cluster import (
+    CONFIG_MAPS,
+    LEASES,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+    Object,
+    Resource,
+)
+from activities.ports.errors import InvalidConfiguration, NotFound
+from activities.ports.ports import Ports
+from activities.ports.provider import Provider, Server
+from activities.providers.kwok.faults import NAME as FAULTS
+from activities.round.fence import NAME as FENCE
+from api.keys import LABEL_CLUSTER
+from planner.lifecycle.garbage import NodeFact, ServerFact
+from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
+from planner.model.round import cluster_of
+from worker.commands.shared.known import list_known
+
+LIVES: Final = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+_OF_KWOK: Final = "kwok://"
+"""Begins the provider ids of machines that no account is needed for."""
+ROUND_WITHIN: Final = timedelta(seconds=90)
+"""A planner that is up takes the fence at least once a minute. Source: design §4."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server that bears the name of the cluster."""
+
+    fact: ServerFact
+    state: str
+    price: Decimal | None
+    """Per hour, None if no class tells it."""
+    currency: str
+    stays: str
+    """Why it is not deleted; empty if it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundNode:
+    """A Node of a machine that Growth has made."""
+
+    fact: NodeFact
+    pods: int
+    """On it, DaemonSet and mirror pods included."""
+    stays: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Everything of a cluster."""
+
+    cluster: str
+    servers: tuple[FoundServer, ...]
+    nodes: tuple[FoundNode, ...]
+    objects: tuple[tuple[Resource, Object], ...]
+    """NodeRequests and NodeRemovalRequests."""
+    own: tuple[tuple[Resource, str], ...]
+    """Growth's own objects in its namespace: resource and name."""
+    pools: tuple[tuple[Resource, Object], ...]
+    """NodePools, then node classes."""
+    others: frozenset[str]
+    """Names of other clusters whose machines are here: then this is not the cluster that is meant."""
+    last_round: datetime | None
+    """When a planner last took the fence."""
+    asked_at: datetime | None
+    """When a server was last asked for; it may appear for a while yet."""
+
+    def price_per_hour(self) -> dict[str, Decimal]:
+        """Return what the servers that go cost together, by currency."""
+        total: dict[str, Decimal] = {}
+        for one in self.servers:
+            if one.price is not None and not one.stays:
+                total[one.currency] = total.get(one.currency, Decimal(0)) + one.price
+        return total
+
+    def settled_at(self) -> datetime | None:
+        """Return from when on no server can appear that was asked for before, None if that is so already."""
+        return None if self.asked_at is None else self.asked_at + BELIEVE_ABSENCE_AFTER
+
+
+async def look(ports: Ports, *, abandoned: bool) -> Found:
+    """Return what there is of the cluster that `ports` name; kinds that the API server does not know have nothing.
+
+    Args:
+        ports: the outside world.
+        abandoned: servers that a person abandoned go as well.
+
+    Raises:
+        GrowthError: the cluster or a provider does not tell everything; nothing may be concluded from the rest.
+    """
+    objects = [(each, item) for each in LIVES for item in await list_known(ports, each)]
+    classes = [(class_resource(kind), item) for kind in ports.providers for item in await _classes(ports, kind)]
+    pools = [(NODE_POOLS, item) for item in await list_known(ports, NODE_POOLS)]
+    servers = await servers_of(ports, [item for _, item in classes], abandoned=abandoned)
+    nodes, others = await _nodes(ports, servers)
+    workflows = [(item.get("status") or {}).get("workflowId") or "" for _, item in objects]
+    others |= {cluster_of(one) for one in workflows if one.count(":") > 1}
+    lease = await find_object(ports.cluster, LEASES, FENCE, namespace=ports.namespace)
+    faults = await find_object(ports.cluster, CONFIG_MAPS, FAULTS, namespace=ports.namespace)
+    renewed = ((lease or {}).get("spec") or {}).get("renewTime")
+    asked = [at for _, item in objects if (at := _create_attempt(item)) is not None]
+    return Found(
+        cluster=ports.cluster_name,
+        servers=tuple(servers),
+        nodes=tuple(nodes),
+        objects=tuple(objects),
+        own=tuple((r, i["metadata"]["name"]) for r, i in ((LEASES, lease), (CONFIG_MAPS, faults)) if i is not None),
+        pools=(*pools, *classes),
+        others=frozenset(others - {ports.cluster_name}),
+        last_round=None if renewed is None else datetime.fromisoformat(renewed),
+        asked_at=max(asked, default=None),
+    )
+
+
+async def _classes(ports: Ports, kind: str) -> Sequence[Object]:
+    return await list_known(ports, class_resource(kind))
+
+
+async def servers_of(ports: Ports, classes: Sequence[Object] = (), *, abandoned: bool) -> list[FoundServer]:
+    """Return the servers that bear the name of the cluster, with prices from `classes`.
+
+    Every provider is asked, whether there is a class for it or not.
+
+    Raises:
+        ProviderError: one of them does not tell.
+    """
+    prices = _prices(ports, classes)
+    found = []
+    for kind, provider in ports.providers.items():
+        for server in await _listed(ports, provider):
+            if server.labels.get(LABEL_CLUSTER) != ports.cluster_name:
+                continue
+            fact = server_fact(kind, server)
+            stays = ""
+            if not fact.is_growths:
+                stays = "its labels do not say that Growth made it"
+            elif fact.is_abandoned and not abandoned:
+                stays = "a person abandoned it: --abandoned deletes it too"
+            price, currency = prices.get((kind, server.server_type, server.location), (None, ""))
+            found.append(FoundServer(fact, server.state.value, price, currency, stays))
+    return sorted(found, key=lambda one: (one.fact.class_kind, one.fact.name))
+
+
+def _prices(ports: Ports, classes: Sequence[Object]) -> Mapping[tuple[str, str, str], tuple[Decimal, str]]:
+    found: dict[tuple[str, str, str], tuple[Decimal, str]] = {}
+    for item in classes:
+        kind = item["kind"]
+        try:
+            offerings = ports.providers[kind].offerings(item)
+        except InvalidConfiguration:
+            # Its servers go all the same; that they cost something is told by a question mark.
+            continue
+        for one in offerings:
+            found.setdefault((kind, one.server_type, one.location), (one.price_per_hour, one.currency))
+    return found
+
+
+async def _nodes(ports: Ports, servers: Sequence[FoundServer]) -> tuple[list[FoundNode], set[str]]:
+    """Return the Nodes of the cluster's machines, and the names of other clusters that Nodes belong to."""
+    pods: dict[str, int] = {}
+    for pod in (await ports.cluster.list(PODS)).items:
+        name = pod["spec"].get("nodeName") or ""
+        pods[name] = pods.get(name, 0) + 1
+    by_mark = {mark: one for one in servers for mark in (one.fact.name, one.fact.provider_id)}
+    found, others = [], set()
+    for item in (await ports.cluster.list(NODES)).items:
+        fact = node_fact(item)
+        server = by_mark.get(fact.provider_id) or by_mark.get(fact.name)
+        if server is not None:
+            stays = "its server stays" if server.stays else ""
+        elif fact.is_growths:
+            owner = await _owner(ports, fact)
+            others |= {owner} if owner else set()
+            stays = "" if owner is None else "its server is not this cluster's"
+        else:
+            continue
+        found.append(FoundNode(fact, pods.get(fact.name, 0), stays))
+    return sorted(found, key=lambda one: one.fact.name), others
+
+
+async def _listed(ports: Ports, provider: Provider) -> Sequence[Server]:
+    try:
+        return await provider.list(ports.cluster_name)
+    except NotFound:
+        # The kind of its classes is gone, and with the classes all that says which account to look into.
+        return ()
+
+
+async def _owner(ports: Ports, node: NodeFact) -> str | None:
+    """Return the cluster of the Node's server, None if no provider has one: asked by name, not by a list."""
+    for kind, provider in ports.providers.items():
+        try:
+            return (await provider.get(node.name)).labels.get(LABEL_CLUSTER, "")
+        except NotFound:
+            continue
+        except InvalidConfiguration:
+            # Where there is no class, nobody knows the account: only of a Node that is another's this says nothing.
+            if await _classes(ports, kind) or not node.provider_id.startswith(_OF_KWOK):
+                raise
+    return None
+
+
+def _create_attempt(item: Object) -> datetime | None:
+    told = (item.get("status") or {}).get("createAttemptAt") or (item.get("spec") or {}).get("createAttemptAt")
+    try:
+        return None if told is None else datetime.fromisoformat(told)
+    except ValueError:
+        return None

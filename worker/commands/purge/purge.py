@@ -1,0 +1,192 @@
+"""Carries a purge out: workflows end, objects go, then every server, until none is left and none can appear.
+
+Objects go before servers, so that no workflow that somebody still runs asks for another one. Killed at
+any point, the same command goes on: servers are found by their label, everything else by its kind.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final
+
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.objects.record import drop_finalizer
+from activities.ports.cluster import NODE_POOLS, NODES, Object, Resource
+from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
+from activities.ports.ports import Ports
+from activities.ports.provider import ServerState
+from worker.commands.lifecycles.running import CALL_LIMIT, UnderWay
+from worker.commands.purge.look import Found, FoundNode, FoundServer, look, servers_of
+from worker.commands.shared.tables import count, names
+from worker.commands.shared.times import span
+from worker.errors import CommandError
+
+SERVERS_GONE_WITHIN: Final = timedelta(minutes=5)
+"""A cloud needs seconds for a deletion; what takes longer needs a person."""
+LOOK_SECONDS: Final = 2.0
+_ASK_AGAIN_AFTER: Final = timedelta(seconds=30)
+"""A server that is being deleted needs no further call before this; each counts against what an account may call."""
+_TRIES: Final = 10
+"""At an object that others write to."""
+
+Tell = Callable[[str], None]
+
+
+async def purge(
+    ports: Ports,
+    found: Found,
+    there: UnderWay | None,
+    *,
+    pools: bool,
+    abandoned: bool,
+    tell: Tell,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> None:
+    """Remove what was found, and what appears meanwhile.
+
+    Args:
+        ports: the outside world.
+        found: what there is.
+        there: Temporal; None leaves the workflows alone.
+        pools: pools and classes go as well.
+        abandoned: abandoned servers go as well.
+        tell: takes lines that say how far it has come.
+        sleep: waits for seconds.
+
+    Raises:
+        CommandError: something does not go; what is left can be purged by the same command.
+    """
+    try:
+        if there is not None:
+            await _end_workflows(there, tell)
+        if pools:
+            await _take_away(ports, [one for one in found.pools if one[0] == NODE_POOLS], "pools", tell)
+        await _take_away(ports, found.objects, "requests and removals", tell)
+        await _delete_servers(ports, found, abandoned=abandoned, tell=tell, sleep=sleep)
+        await _delete_nodes(ports, found.nodes, tell)
+        # Those of servers that appeared late.
+        await _delete_nodes(ports, (await look(ports, abandoned=abandoned)).nodes, tell)
+        for resource, name in found.own:
+            with suppress(NotFound):
+                await ports.cluster.delete(resource, name, namespace=ports.namespace)
+                tell(f"{resource.kind} {ports.namespace}/{name} is gone")
+        if pools:
+            await _take_away(ports, [one for one in found.pools if one[0] != NODE_POOLS], "node classes", tell)
+    except GrowthError as error:
+        raise CommandError(f"the purge has stopped, the same command goes on with it: {error}") from error
+
+
+async def _end_workflows(there: UnderWay, tell: Tell) -> None:
+    # The planner first: it starts others.
+    running = sorted(await there.everything(), key=lambda one: not one.id.startswith("planner:"))
+    for one in running:
+        try:
+            await there.client.get_workflow_handle(one.id).terminate("growth purge", rpc_timeout=CALL_LIMIT)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise there.failure(error) from error
+    if running:
+        tell(f"{count(len(running), 'workflow')} ended")
+
+
+async def _take_away(ports: Ports, objects: Sequence[tuple[Resource, Object]], what: str, tell: Tell) -> None:
+    for resource, item in objects:
+        await _end(ports, resource, item)
+    if objects:
+        tell(f"{what} gone: {names([item['metadata']['name'] for _, item in objects])}")
+
+
+async def _end(ports: Ports, resource: Resource, item: Object) -> None:
+    """Delete the object and let it go.
+
+    Raises:
+        Conflict: it keeps changing.
+    """
+    name, uid = item["metadata"]["name"], item["metadata"]["uid"]
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            live = await ports.cluster.get(resource, name)
+            if live["metadata"]["uid"] != uid:
+                return
+            if "deletionTimestamp" not in live["metadata"]:
+                await ports.cluster.delete(resource, name, uid=uid)
+                live = await ports.cluster.get(resource, name)
+            await drop_finalizer(ports.cluster, resource, live)
+        except NotFound:
+            return
+        except Conflict:
+            if tries >= _TRIES:
+                raise
+        else:
+            return
+
+
+async def _delete_servers(
+    ports: Ports,
+    found: Found,
+    *,
+    abandoned: bool,
+    tell: Tell,
+    sleep: Callable[[float], Awaitable[object]],
+) -> None:
+    """Delete servers until none is listed and none can appear any more.
+
+    Raises:
+        CommandError: some are still there after a long time.
+        ProviderError: the provider refuses for good.
+    """
+    began, settled_at = ports.now(), found.settled_at()
+    names_ever: set[str] = set()
+    going_since: dict[str, datetime] = {}
+    told = ""
+    while True:
+        left = [one for one in await servers_of(ports, abandoned=abandoned) if not one.stays]
+        names_ever |= {one.fact.name for one in left}
+        now = ports.now()
+        line = f"{len(names_ever) - len(left)} of {count(len(names_ever), 'server')} gone" if names_ever else ""
+        if not left and settled_at is not None and now < settled_at:
+            line = f"waiting until {settled_at:%H:%M:%S} UTC: a server that was asked for may appear until then"
+        if line and line != told:
+            tell(line)
+            told = line
+        if not left and (settled_at is None or now >= settled_at):
+            return
+        if now - began > SERVERS_GONE_WITHIN:
+            still = f"{count(len(left), 'server')} still there after {span(SERVERS_GONE_WITHIN)}"
+            listed = names([one.fact.name for one in left])
+            raise CommandError(f"{still}, the same command goes on with it: {listed}")
+        going = [one.fact.provider_id for one in left if one.state == ServerState.DELETING]
+        going_since = {each: going_since.get(each, now) for each in going}
+        for one in left:
+            since = going_since.get(one.fact.provider_id)
+            if since is None or now - since >= _ASK_AGAIN_AFTER:
+                # Counted anew from the next look on.
+                going_since.pop(one.fact.provider_id, None)
+                await _delete_server(ports, one)
+        await sleep(LOOK_SECONDS)
+
+
+async def _delete_server(ports: Ports, server: FoundServer) -> None:
+    provider = ports.providers[server.fact.class_kind]
+    try:
+        await provider.delete(server.fact.name, server.fact.class_name or None)
+    except (AuthenticationFailed, InvalidConfiguration):
+        raise
+    except GrowthError:
+        # What passes is asked for again after the next look.
+        return
+
+
+async def _delete_nodes(ports: Ports, nodes: Sequence[FoundNode], tell: Tell) -> None:
+    deleted = 0
+    for one in nodes:
+        if not one.stays:
+            with suppress(NotFound, Conflict):
+                await ports.cluster.delete(NODES, one.fact.name, uid=one.fact.uid)
+                deleted += 1
+    if deleted:
+        tell(f"{count(deleted, 'Node')} gone")

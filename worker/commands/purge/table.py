@@ -1,0 +1,111 @@
+"""What a purge would remove, as tables for people and as JSON for programs.
+
+    apiVersion      growth.dev/v1alpha1
+    cluster         its name
+    done            whether it was removed
+    obstacle        why it would be refused, or null
+    pricePerHour    of the servers that go, by currency
+    servers[]       name, serverType, location, state, created, pricePerHour (null: not known), currency, stays
+    nodes[]         name, pods, stays
+    requests[], removals[], workflows[] (null: Temporal was not asked), pools[], nodeClasses[], own[]
+                    names, of what is removed; pools and classes with --pools only
+
+`stays` is null for what goes, else why it stays.
+"""
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Resource
+from api.keys import API_VERSION
+from api.money import format_price
+from api.timestamp import format_timestamp
+from worker.commands.purge.look import Found
+from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
+
+
+def print_found(found: Found, workflows: list[str] | None, *, pools: bool) -> None:
+    """Print what there is and what becomes of it."""
+    print_anywhere(Console(highlight=False, markup=False), lambda out: _draw(out, found, workflows, pools=pools))
+
+
+def print_document(found: Found, workflows: list[str] | None, *, pools: bool, obstacle: str, done: bool) -> None:
+    """Print the same as JSON."""
+    document: dict[str, Any] = {
+        "apiVersion": API_VERSION,
+        "cluster": found.cluster,
+        "done": done,
+        "obstacle": obstacle or None,
+        "pricePerHour": {currency: format_price(price) for currency, price in found.price_per_hour().items()},
+        "servers": [
+            {
+                "name": one.fact.name,
+                "serverType": one.fact.server_type,
+                "location": one.fact.location,
+                "state": one.state,
+                "created": format_timestamp(one.fact.created_at),
+                "pricePerHour": None if one.price is None else format_price(one.price),
+                "currency": one.currency or None,
+                "stays": one.stays or None,
+            }
+            for one in found.servers
+        ],
+        "nodes": [{"name": one.fact.name, "pods": one.pods, "stays": one.stays or None} for one in found.nodes],
+        "requests": _names(found, NODE_REQUESTS),
+        "removals": _names(found, NODE_REMOVAL_REQUESTS),
+        "workflows": workflows,
+        "pools": [item["metadata"]["name"] for resource, item in found.pools if pools and resource == NODE_POOLS],
+        "nodeClasses": [
+            f"{resource.kind}/{item['metadata']['name']}"
+            for resource, item in found.pools
+            if pools and resource != NODE_POOLS
+        ],
+        "own": [f"{resource.kind}/{name}" for resource, name in found.own],
+    }
+    print(json.dumps(document, indent=2))
+
+
+def _draw(out: Console, found: Found, workflows: list[str] | None, *, pools: bool) -> None:
+    going = [one for one in found.servers if not one.stays]
+    cost = " + ".join(f"{money(price)} {currency}" for currency, price in sorted(found.price_per_hour().items()))
+    line = f"Cluster {found.cluster}: {count(len(going), 'server')}"
+    out.print(Text(line + (f" at {cost} per hour" if cost else ""), style="bold"), soft_wrap=True)
+    if found.servers:
+        rows = table("name", "type", "location", "state", "created (UTC)", "per hour", "what becomes of it")
+        for one in found.servers:
+            fact = one.fact
+            price = "?" if one.price is None else money(one.price)
+            created = f"{fact.created_at:%Y-%m-%d %H:%M:%S}"
+            fate = f"stays: {one.stays}" if one.stays else "deleted"
+            rows.add_row(fact.name, fact.server_type, fact.location, one.state, created, price, fate)
+        print_section(out, "Servers", rows)
+    if found.nodes:
+        rows = table("name", "pods on it", "what becomes of it")
+        for node in found.nodes:
+            fate = f"stays: {node.stays}" if node.stays else "deleted, with its pods"
+            rows.add_row(node.fact.name, str(node.pods), fate)
+        print_section(out, "Nodes", rows)
+    rows = table("what", "", "names", "what becomes of it")
+    for what, there, fate in _rest(found, workflows, pools=pools):
+        rows.add_row(what, "?" if there is None else str(len(there)), names(there or []), fate)
+    print_section(out, "Objects and workflows", rows)
+
+
+def _rest(found: Found, workflows: list[str] | None, *, pools: bool) -> list[tuple[str, list[str] | None, str]]:
+    of_pools = "deleted" if pools else "stay: --pools deletes them too"
+    classes = [f"{r.kind}/{item['metadata']['name']}" for r, item in found.pools if r != NODE_POOLS]
+    return [
+        ("workflows", workflows, "left alone: Temporal is not asked" if workflows is None else "ended"),
+        ("requests", _names(found, NODE_REQUESTS), "deleted"),
+        ("removals", _names(found, NODE_REMOVAL_REQUESTS), "deleted"),
+        ("own objects", [f"{resource.kind}/{name}" for resource, name in found.own], "deleted"),
+        ("pools", [item["metadata"]["name"] for r, item in found.pools if r == NODE_POOLS], of_pools),
+        ("node classes", classes, of_pools),
+    ]
+
+
+def _names(found: Found, of: Resource) -> list[str]:
+    return [item["metadata"]["name"] for resource, item in found.objects if resource == of]

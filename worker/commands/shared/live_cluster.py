@@ -1,0 +1,145 @@
+"""A live cluster for commands that only look: read the way a round reads it, each failure told in one line."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from activities.kube.kubeconfig import Access
+from activities.objects.events import CONTROLLER
+from activities.ports.cluster import EVENTS, NODE_POOLS, Object, Resource
+from activities.ports.errors import Forbidden, GrowthError, NotFound
+from activities.ports.ports import Ports
+from activities.round.observe import DefinitionsGoing, Observer
+from planner.model.plan import PlannerMemory
+from worker.commands.shared.snapshot import Sight, ToldEvent, sight_of
+from worker.errors import CommandError
+from worker.ports import WATCHED, kube_cluster, ports_on, tended
+from worker.settings import load
+from worker.trouble import trouble
+
+_LIST_SECONDS: Final = 10.0
+"""For each page of a list: a person waits for it."""
+_FIRST_SECONDS: Final = 4.0
+"""For the first list, which is short: a server that hangs is told of soon."""
+
+
+class LiveCluster:
+    """Reads the cluster behind some ports, and writes nothing."""
+
+    def __init__(self, ports: Ports, access: Access) -> None:
+        self._ports = ports
+        self._observer = Observer(ports)
+        self._access = access
+
+    @property
+    def namespace(self) -> str:
+        """Of objects that are named without one."""
+        return self._access.namespace
+
+    @property
+    def ports(self) -> Ports:
+        """Of the cluster and its providers."""
+        return self._ports
+
+    async def objects(self, resource: Resource) -> list[Object]:
+        """Return all objects of a kind, read live.
+
+        Raises:
+            CommandError: they cannot be read.
+        """
+        try:
+            async with asyncio.timeout(_FIRST_SECONDS):
+                return (await self._ports.cluster.list(resource)).items
+        except (GrowthError, TimeoutError) as error:
+            raise await self._told(error) from error
+
+    async def look(self) -> Sight:
+        """Return what is there now, and what a round would decide.
+
+        Raises:
+            CommandError: the API server cannot be read, or Growth's kinds are missing.
+        """
+        try:
+            # Asked first and alone, so that a cluster without Growth is told of as such, and a hanging one soon.
+            async with asyncio.timeout(_FIRST_SECONDS):
+                await self._ports.cluster.list(NODE_POOLS)
+            seen = await self._observer.observe(PlannerMemory(), {})
+        except (GrowthError, DefinitionsGoing, TimeoutError) as error:
+            raise await self._told(error) from error
+        return await self._ports.compute(lambda: sight_of(seen.snapshot, seen.nodes))
+
+    async def events_about(self, kind: str, name: str, namespace: str) -> list[ToldEvent]:
+        """Return the events that Growth wrote about an object and that are still kept, the oldest first.
+
+        Raises:
+            GrowthError: events cannot be read.
+        """
+        found = (await self._ports.cluster.list(EVENTS, namespace=namespace)).items
+        about = [event for event in found if _is_about(event, kind, name)]
+        told = [ToldEvent(str(e.get("eventTime", "")), str(e.get("reason", "")), str(e.get("note", ""))) for e in about]
+        return sorted(told, key=lambda event: event.at)
+
+    async def _told(self, error: Exception) -> CommandError:
+        hint = "" if self._access.context is None else "; --context chooses another"
+        return CommandError(f"{await self._reason(error)} ({self._access.where}{hint})")
+
+    async def _reason(self, error: Exception) -> str:
+        """Return what is wrong with the cluster: of what is missing or forbidden, all of it at once."""
+        if isinstance(error, TimeoutError):
+            return "the API server did not answer in time: is it up?"
+        if isinstance(error, NotFound | Forbidden | DefinitionsGoing):
+            failures = await asyncio.gather(*(self._failure(resource) for resource in WATCHED))
+            told = trouble({r: failure for r, failure in zip(WATCHED, failures, strict=True) if failure is not None})
+            return told or "Growth's definitions are being deleted, or have been since"
+        return trouble({NODE_POOLS: error}) if isinstance(error, GrowthError) else str(error)
+
+    async def _failure(self, resource: Resource) -> GrowthError | None:
+        try:
+            await self._ports.cluster.list(resource)
+        except GrowthError as error:
+            return error
+        return None
+
+
+@asynccontextmanager
+async def live_cluster(
+    kubeconfig: Path | None, context: str | None, *, name: str | None = None
+) -> AsyncIterator[LiveCluster]:
+    """Lend the cluster that the options name, else the settings, else the user's kubeconfig.
+
+    Args:
+        kubeconfig: kubeconfig file.
+        context: context in it.
+        name: of the cluster, as its servers bear it.
+
+    Raises:
+        CommandError: there is no usable kubeconfig or context.
+    """
+    given = {"kubeconfig": kubeconfig, "context": context, "cluster": name}
+    settings = load(**{name: value for name, value in given.items() if value is not None})
+    cluster = await kube_cluster(settings, list_timeout_seconds=_LIST_SECONDS)
+    ports = ports_on(
+        cluster,
+        cluster,
+        cluster_name=settings.cluster,
+        namespace=settings.namespace,
+        own_pods=settings.own_pods,
+        hcloud_endpoint=settings.hcloud_endpoint,
+    )
+    try:
+        yield LiveCluster(ports, cluster.access)
+    finally:
+        for provider in tended(ports):
+            await provider.close()
+        await cluster.close()
+
+
+def _is_about(event: Object, kind: str, name: str) -> bool:
+    regarding = event.get("regarding") or {}
+    return (
+        event.get("reportingController") == CONTROLLER
+        and regarding.get("kind") == kind
+        and regarding.get("name") == name
+    )

@@ -1,0 +1,57 @@
+"""What a command that only looks has before it: a snapshot, and what a round would decide on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from activities.ports.cluster import Object
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.model.plan import Plan, Snapshot
+from planner.plan import plan
+from planner.supply.machine_price import Cost, PriceList, machine_price, price_list, price_today
+from planner.supply.machines import Machine, machines
+from worker.solver.in_process import packer
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A cluster at one moment."""
+
+    snapshot: Snapshot
+    plan: Plan
+    """What a round would do; the back-offs of earlier rounds are not known to it."""
+    fleet: Mapping[str, Machine]
+    """By name of the server; nodes that are not Growth's included."""
+    nodes: Mapping[str, Object]
+    """Nodes by name, as the API has them."""
+    prices: PriceList
+
+    def pool(self, name: str) -> NodePool | None:
+        """Return the pool of that name, None if there is none that can be read."""
+        return next((pool for pool in self.snapshot.pools if pool.metadata.name == name), None)
+
+    def price(self, machine: Machine) -> Cost | None:
+        """Return price per hour and currency of a machine: what was paid, else what its class asks; None: unknown."""
+        return machine_price(machine, self._class_of_pool(machine), self.prices)
+
+    def price_today(self, machine: Machine) -> Cost | None:
+        """Return what one more such machine would cost, None if its class does not tell."""
+        return price_today(machine, self._class_of_pool(machine), self.prices)
+
+    def _class_of_pool(self, machine: Machine) -> ClassRef | None:
+        pool = self.pool(machine.pool)
+        return None if pool is None else pool.spec.template.class_ref
+
+
+def sight_of(snapshot: Snapshot, nodes: Mapping[str, Object]) -> Sight:
+    """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name."""
+    return Sight(snapshot, plan(snapshot, packer()), machines(snapshot), nodes, price_list(snapshot))
+
+
+@dataclass(frozen=True, slots=True)
+class ToldEvent:
+    """A Kubernetes Event that Growth wrote."""
+
+    at: str
+    """As the API has it, RFC 3339."""
+    reason: str
+    note: str

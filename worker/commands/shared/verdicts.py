@@ -1,0 +1,131 @@
+"""For one pod, what stands in the way on every node and on every machine that could be bought, grouped by reason."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from planner.model.plan import Snapshot
+from planner.objects.kinds import Node, Pod
+from planner.objects.predicates import NEW_HOST
+from planner.scheduling.feasibility import Judge
+from planner.scheduling.site import Site, sites_of
+from planner.scheduling.volume_places import resolve
+from planner.supply.limits import Room, room_left
+from planner.supply.machines import machines
+from planner.supply.offers import Offer, PoolOffers, pool_offers
+from planner.supply.pool_choice import choose_pools
+from worker.commands.shared.tables import count, money, names
+
+FITS: Final = "it fits"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes or offerings that are alike to the pod."""
+
+    reason: str
+    """The first obstacle, or `FITS`."""
+    example: str
+    """What is told of the first of them: figures that differ, the price of an offering that fits; else empty."""
+    members: tuple[str, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing stands in the way."""
+        return self.reason == FITS
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Where a pod could go and where not, as the scheduler would judge: what fits first, then the most frequent."""
+
+    nodes: tuple[Group, ...]
+    offerings: tuple[Group, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield sentences for people."""
+        yield from _told("node", self.nodes) if self.nodes else ("There is no node.",)
+        yield from _told("offering", self.offerings) if self.offerings else ("No pool has an offering.",)
+
+    def document(self) -> dict[str, Any]:
+        """Return JSON types."""
+        return {"nodes": _listed(self.nodes), "offerings": _listed(self.offerings)}
+
+
+def verdicts(pod: Pod, snapshot: Snapshot) -> Verdicts:
+    """Return the verdict of each node and offering on the pod, as if it were on no node."""
+    resolved = {each.uid: each for each in resolve(snapshot.pods, snapshot.volumes, snapshot.problems)}
+    free = replace(resolved.pop(pod.uid, pod), node_name="")
+    others = tuple(resolved.values())
+    judge = Judge(sites_of(snapshot.nodes, others), snapshot.namespaces)
+    nodes = {node.name: node for node in snapshot.nodes}
+    on_nodes = judge.verdicts(free)
+    return Verdicts(
+        nodes=_grouped((name, obstacle or _welcome(nodes[name])) for name, obstacle in on_nodes.items()),
+        offerings=_grouped(_offerings(free, snapshot, judge)),
+    )
+
+
+def _welcome(node: Node) -> str:
+    """Return whether a node that the scheduler would choose is one to wait for."""
+    if node.is_terminating:
+        return "the node is being deleted"
+    # The scheduler looks at the taint that follows from this, and a plan at the condition itself.
+    return FITS if node.is_ready else "the node is not Ready"
+
+
+def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str, str]]:
+    offers = pool_offers(snapshot)
+    room = room_left(machines(snapshot).values(), offers)
+    chosen = choose_pools(pod, snapshot.pools).pools
+    for name, found in sorted(offers.items()):
+        for offer in sorted(found.offers, key=lambda offer: offer.offering.price_per_hour):
+            shown = f"{offer.offering.server_type} in {offer.offering.location} of {name}"
+            if name not in chosen:
+                yield shown, f"pool {name} is not for it"
+                continue
+            machine = Site(NEW_HOST, offer.offering.allocatable, offer.labels, offer.taints, pods=offer.daemons)
+            verdict = judge.beside(machine).verdict(pod, machine)
+            yield shown, verdict or _market(offer, found, room)
+
+
+def _market(offer: Offer, found: PoolOffers, room: Room) -> str:
+    """Return why a machine that would do cannot be bought now, or that it fits and its price."""
+    for reason in (found.obstacle, offer.obstacle):
+        if reason is not None:
+            return reason.message
+    if room.exhausted(offer):
+        return f"pool {found.pool.metadata.name} has reached its limit of such machines"
+    return f"{FITS}: {money(offer.offering.price_per_hour)} {offer.offering.currency} per hour"
+
+
+def _grouped(verdicts: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for name, text in verdicts:
+        # Figures follow the scheduler's words, and differ from node to node.
+        alike.setdefault(text.partition(": ")[0], []).append((name, text))
+    groups = [_group(reason, found) for reason, found in alike.items()]
+    return tuple(sorted(groups, key=lambda group: (not group.fits, -len(group.members), group.reason)))
+
+
+def _group(reason: str, found: Sequence[tuple[str, str]]) -> Group:
+    texts = {text for _, text in found}
+    members = tuple(name for name, _ in found)
+    if len(texts) == 1 and reason != FITS:
+        return Group(texts.pop(), "", members)
+    return Group(reason, found[0][1].partition(": ")[2], members)
+
+
+def _told(noun: str, groups: Sequence[Group]) -> Iterator[str]:
+    total = sum(len(group.members) for group in groups)
+    yield f"{count(total, noun)}:"
+    for group in groups:
+        example = f" ({group.members[0]}: {group.example})" if group.example else ""
+        yield f"  {len(group.members)} x {group.reason}{example}: {names(group.members)}"
+
+
+def _listed(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    return [
+        {"fits": group.fits, "reason": group.reason, "example": group.example or None, "members": list(group.members)}
+        for group in groups
+    ]

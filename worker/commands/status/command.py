@@ -1,0 +1,97 @@
+"""`growth status`: what Growth sees and does on a live cluster. It only reads, and needs no Temporal."""
+
+import asyncio
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from worker.commands.shared.live_cluster import LiveCluster, live_cluster
+from worker.commands.shared.snapshot import Sight
+from worker.commands.status.table import draw_status, print_status
+from worker.errors import CommandError
+
+PERIOD: Final = 2.0
+"""Seconds between two looks of --watch."""
+
+
+def status(
+    *,
+    watch: Annotated[bool, Parameter(negative="")] = False,
+    kubeconfig: Path | None = None,
+    context: str | None = None,
+) -> int:
+    """Print pools, waiting pods, what is awaited and until when, and machines.
+
+    Args:
+        watch: look again every two seconds until Ctrl-C.
+        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
+        context: context in the kubeconfig.
+
+    Returns:
+        The exit code, 0.
+
+    Raises:
+        CommandError: the cluster cannot be read, or Growth is not installed in it.
+    """
+    try:
+        asyncio.run(_run(watch=watch, kubeconfig=kubeconfig, context=context))
+    except KeyboardInterrupt:
+        # The way to end --watch.
+        return 0
+    return 0
+
+
+async def _run(*, watch: bool, kubeconfig: Path | None, context: str | None) -> None:
+    console = Console(highlight=False, markup=False)
+    async with live_cluster(kubeconfig, context) as cluster:
+        sight = await cluster.look()
+        if not watch:
+            print_status(sight, console)
+        elif console.is_terminal:
+            await _live(console, cluster, sight)
+        else:
+            await _again(console, cluster, sight)
+
+
+async def _live(console: Console, cluster: LiveCluster, sight: Sight) -> None:
+    """Redraw in place, for ever; an outage is told above what was seen last."""
+    with Live(console=console, auto_refresh=False) as live:
+        trouble = ""
+        while True:
+            live.update(_drawn(console, sight, trouble), refresh=True)
+            await asyncio.sleep(PERIOD)
+            try:
+                sight, trouble = await cluster.look(), ""
+            except CommandError as error:
+                trouble = str(error)
+
+
+async def _again(console: Console, cluster: LiveCluster, sight: Sight) -> None:
+    """Print one status after the other, for ever."""
+    while True:
+        print_status(sight, console)
+        console.file.write("\n")
+        console.file.flush()
+        await asyncio.sleep(PERIOD)
+        sight = await cluster.look()
+
+
+def _drawn(console: Console, sight: Sight, trouble: str) -> RenderableType:
+    # On a console of its own: what is printed on one with a live display moves that display.
+    paper = Console(
+        file=StringIO(),
+        width=console.width,
+        highlight=False,
+        markup=False,
+        force_terminal=True,
+        color_system="standard",
+    )
+    with paper.capture() as drawn:
+        draw_status(paper, sight)
+    shown = Text.from_ansi(drawn.get())
+    return Group(Text(f"As it was: {trouble}", style="bold red"), shown) if trouble else shown

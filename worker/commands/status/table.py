@@ -1,0 +1,189 @@
+"""The status of a cluster for people: pools, demand, what is awaited, machines."""
+
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from api.v1alpha1.node_pool import NodePool, NodePoolStatus
+from planner.model.plan import PoolReport
+from planner.supply.machines import Machine
+from worker.commands.plan.table import print_unplaced
+from worker.commands.shared.machine_state import is_ours, own_pods, state
+from worker.commands.shared.next_steps import Awaited, awaited
+from worker.commands.shared.snapshot import Sight
+from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
+from worker.commands.shared.times import until
+
+_FEW: Final = 3
+"""So many alike have a line each; a burst of machines shall not fill the screen."""
+
+
+def print_status(sight: Sight, console: Console | None = None) -> None:
+    """Print the status to `console`; without one, to standard output."""
+    print_anywhere(console or Console(highlight=False, markup=False), lambda out: draw_status(out, sight))
+
+
+def draw_status(out: Console, sight: Sight) -> None:
+    """Print the status, for a console that is as wide as it shall be."""
+    _headline(out, sight)
+    _problems(out, sight)
+    _pools(out, sight)
+    _demand(out, sight)
+    _awaited(out, sight)
+    _machines(out, sight)
+
+
+def _headline(out: Console, sight: Sight) -> None:
+    statuses = [report.status for report in sight.plan.pools]
+    ready = sum(status.nodes.ready for status in statuses)
+    coming = sum(status.nodes.in_flight for status in statuses)
+    going = sum(status.nodes.removing for status in statuses)
+    total = sum(status.nodes.total for status in statuses)
+    other = total - ready - coming - going
+    rest = f", {other} kept for their pods or not Ready" if other else ""
+    line = Text(f"{count(total, 'machine')}: {ready} ready, {coming} coming, {going} going{rest}", style="bold")
+    cost = _cost(statuses)
+    if cost:
+        line.append(f"  {cost} per hour", style="not bold")
+    line.append(f"  {sight.snapshot.now:%Y-%m-%d %H:%M:%S} UTC", style="not bold dim")
+    out.print(line, soft_wrap=True)
+
+
+def _cost(statuses: Iterable[NodePoolStatus]) -> str:
+    by_currency: dict[str, Decimal] = {}
+    for status in statuses:
+        if status.currency is not None and status.price_per_hour is not None:
+            by_currency[status.currency] = by_currency.get(status.currency, Decimal(0)) + status.price_per_hour
+    return " + ".join(f"{money(price)} {currency}" for currency, price in sorted(by_currency.items()))
+
+
+def _problems(out: Console, sight: Sight) -> None:
+    if not sight.snapshot.problems:
+        return
+    rows = table("kind", "name", "what is wrong")
+    for problem in sight.snapshot.problems:
+        rows.add_row(problem.kind, problem.name, problem.message)
+    print_section(out, "Left out, as it cannot be read", rows)
+
+
+def _pools(out: Console, sight: Sight) -> None:
+    if not sight.plan.pools:
+        out.print()
+        out.print("No pool: nothing is bought. `kubectl explain nodepools.growth.dev.spec` tells what one needs.")
+        return
+    rows = table("name", "machines", "ready", "coming", "going", "max", "per hour", "not fine")
+    for column in rows.columns[1:7]:
+        column.justify = "right"
+    for report in sight.plan.pools:
+        nodes = report.status.nodes
+        price = report.status.price_per_hour
+        rows.add_row(
+            report.name,
+            str(nodes.total),
+            str(nodes.ready),
+            str(nodes.in_flight),
+            str(nodes.removing),
+            _max(sight.pool(report.name)),
+            "" if price is None else money(price),
+            "; ".join(_not_fine(report)) or "-",
+        )
+    print_section(out, "Pools", rows)
+
+
+def _max(pool: NodePool | None) -> str:
+    if pool is None:
+        return ""
+    of_types = [server_type.max for server_type in pool.spec.server_types]
+    bounds = [] if pool.spec.limits.max is None else [pool.spec.limits.max]
+    if all(most is not None for most in of_types):
+        bounds.append(sum(most for most in of_types if most is not None))
+    return str(min(bounds, default=""))
+
+
+def _not_fine(report: PoolReport) -> Iterable[str]:
+    for condition in report.status.conditions:
+        fine = (condition.status == "True") == (condition.type == "Ready")
+        if not fine or (condition.type == "Ready" and condition.message):
+            yield f"{condition.reason}: {condition.message}" if condition.message else condition.reason
+
+
+def _demand(out: Console, sight: Sight) -> None:
+    plan = sight.plan
+    there = sum(placed.node is not None for placed in plan.placed)
+    coming = len(plan.placed) - there
+    bought = sum(len(request.seats) for request in plan.requests)
+    parts = [
+        (there, "onto machines that are there"),
+        (coming, "onto machines that are coming"),
+        (bought, f"onto {count(len(plan.requests), 'machine')} that the next round buys"),
+        (len(plan.unplaced), "without a place"),
+    ]
+    total = there + coming + bought + len(plan.unplaced)
+    out.print()
+    out.print(Text("Demand", style="bold"))
+    told = ", ".join(f"{number} {words}" for number, words in parts if number)
+    out.print(f"{count(total, 'pod')} that the scheduler cannot place: {told}" if total else "no pod waits for room")
+    codes = Counter(entry.reasons[0].code for entry in plan.unplaced)
+    if codes:
+        out.print("Without a place: " + ", ".join(f"{number} {code}" for code, number in codes.most_common()))
+        print_unplaced(out, plan.unplaced)
+
+
+def _awaited(out: Console, sight: Sight) -> None:
+    alike: dict[tuple[object, ...], list[Awaited]] = {}
+    for one in awaited(sight):
+        alike.setdefault((one.kind, one.what, one.commands), []).append(one)
+    if not alike:
+        return
+    rows = table("", "name", "until (UTC)", "what is awaited, and what you may do")
+    for group in (each for found in alike.values() for each in _told_apart(found)):
+        first = group[0]
+        deadline = min((one.until for one in group if one.until is not None), default=None)
+        name = first.name if len(group) == 1 else "NAME"
+        cell = Text(first.what)
+        for command in first.commands:
+            cell.append(f"\n{command.replace('NAME', name)}", style="cyan")
+        rows.add_row(
+            first.kind,
+            names([one.name for one in group]),
+            "-" if deadline is None else until(deadline, sight.snapshot.now),
+            cell,
+        )
+    print_section(out, "Awaited", rows)
+
+
+def _told_apart(alike: list[Awaited]) -> list[list[Awaited]]:
+    """Return few that are alike each with its own deadline and commands, many as one."""
+    return [alike] if len(alike) > _FEW else [[one] for one in alike]
+
+
+def _machines(out: Console, sight: Sight) -> None:
+    shown = [m for m in sight.fleet.values() if m.counts and (is_ours(m) or m.pool)]
+    foreign = sum(m.node is not None for m in sight.fleet.values()) - sum(m.node is not None for m in shown)
+    if shown:
+        rows = table("name", "pool", "type", "location", "state", "pods", "per hour")
+        rows.columns[5].justify = rows.columns[6].justify = "right"
+        for machine in sorted(shown, key=lambda m: (m.pool, m.name)):
+            rows.add_row(*_row(machine, sight))
+        print_section(out, "Machines", rows)
+    if foreign:
+        out.print()
+        out.print(f"{count(foreign, 'node')} that Growth did not buy and never removes", style="dim")
+
+
+def _row(machine: Machine, sight: Sight) -> tuple[str, ...]:
+    price, today = sight.price(machine), sight.price_today(machine)
+    cost = "?" if price is None else money(price[0])
+    return (
+        machine.name,
+        machine.pool,
+        machine.server_type,
+        machine.location,
+        state(machine, sight.snapshot.now),
+        str(len(own_pods(machine))),
+        cost if today is None or today == price else f"{cost}, {money(today[0])} today",
+    )

@@ -1,0 +1,133 @@
+"""Why a request or a removal stands where it does: its phase, what is awaited, what happens then, what happened."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from activities.requests.as_planned import AS_PLANNED
+from activities.round.carry_out import REQUESTED
+from api.keys import ANNOTATION_DECISION
+from api.v1alpha1.lifecycle import LifecycleEvent
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_request import NodeRequest
+from planner.lifecycle.step import Step
+from planner.supply.machines import Machine
+from worker.commands.shared.machine_state import state
+from worker.commands.shared.next_steps import (
+    deadline,
+    removal_commands,
+    removal_decisions,
+    removal_step,
+    request_commands,
+    request_step,
+    sentence,
+)
+from worker.commands.shared.snapshot import Sight, ToldEvent
+from worker.commands.shared.tables import count, money, names
+from worker.commands.shared.times import ago, clock, until
+
+_EVENTS: Final = 5
+
+
+def why_request(request: NodeRequest, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+    """Return the sentences about a request; `events` are those that Growth wrote about it."""
+    name, spec, status = request.metadata.name, request.spec, request.status
+    machine = sight.fleet[name]
+    lines = [
+        f"NodeRequest {name}: {_what(machine, sight)} for pool {spec.pool}.",
+        *why_bought(events),
+        _pods(request),
+        _phase(request, state(machine, sight.snapshot.now), sight),
+        *_next(name, request_step(request, sight), request_commands(request), sight),
+    ]
+    if name in sight.plan.cancelled:
+        lines.append("The next round cancels it: no pod needs it any more, and no server was asked for.")
+    if status.attempts:
+        lines.append(
+            f"{count(status.attempts, 'create call')} so far; server: {status.provider_id or 'none known yet'}."
+        )
+    differs = next((c for c in status.conditions if c.type == AS_PLANNED and c.status == "False"), None)
+    if differs is not None:
+        lines.append(f"Its Node is not as planned: {differs.message}.")
+    return [*lines, *_workflow(status.workflow_id), *_events(status.events, sight)]
+
+
+def why_bought(events: Sequence[ToldEvent]) -> Iterator[str]:
+    """Yield why a machine is of its type, as long as the event that tells it of its request is kept."""
+    told = next((event for event in events if event.reason == REQUESTED), None)
+    if told is not None:
+        yield f"Why it was bought, told at {told.at}: {told.note}."
+
+
+def why_removal(removal: NodeRemovalRequest, sight: Sight) -> list[str]:
+    """Return the sentences about a removal."""
+    name, spec, status = removal.metadata.name, removal.spec, removal.status
+    machine = sight.fleet[spec.server_name]
+    kind = ", at once" if spec.immediate else ""
+    lines = [
+        f"NodeRemovalRequest {name}: {_what(machine, sight)} of pool {spec.pool} shall go{kind}, reason {spec.reason}.",
+        _phase(removal, state(machine, sight.snapshot.now), sight),
+    ]
+    if status.cancel is not None:
+        cancel = status.cancel
+        why = f": {cancel.reason}" if cancel.reason else ""
+        lines.append(f"Cancelled by {cancel.by} at {clock(cancel.at, sight.snapshot.now)}{why}.")
+    lines += _next(name, removal_step(removal, sight), removal_commands(removal), sight)
+    lines += _with_kubectl(removal)
+    wish = next((cancel for cancel in sight.plan.removal_cancels if cancel.removal == name), None)
+    if wish is not None:
+        lines.append(f"The next round cancels it: pods want the machine: {names(wish.pods)}.")
+    return [*lines, *_workflow(status.workflow_id), *_events(status.events, sight)]
+
+
+def _what(machine: Machine, sight: Sight) -> str:
+    price = sight.price(machine)
+    cost = "at a price that its class does not tell" if price is None else f"at {money(price[0])} {price[1]} per hour"
+    return f"a {machine.server_type} in {machine.location} {cost}"
+
+
+def _pods(request: NodeRequest) -> str:
+    seats = [f"{seat.namespace}/{seat.name}" for seat in request.spec.reserved_for]
+    return f"Kept for {count(len(seats), 'pod')}: {names(seats)}." if seats else "Kept for no pod."
+
+
+def _phase(owner: NodeRequest | NodeRemovalRequest, words: str, sight: Sight) -> str:
+    status = owner.status
+    began = status.events[-1].at if status.events else owner.metadata.creation_timestamp
+    moment = "" if began is None else f"; last step {ago(began, sight.snapshot.now)}"
+    why = ": ".join(part for part in (status.reason, status.message) if part)
+    return f"Phase {status.phase}: {words}{moment}." + (f" {why}" if why else "")
+
+
+def _next(name: str, step: Step, commands: Sequence[str], sight: Sight) -> Iterator[str]:
+    moment = deadline(step)
+    yield (
+        f"Next: {sentence(step)}."
+        if moment is None
+        else (f"Awaited until {until(moment, sight.snapshot.now)}: {sentence(step)}.")
+    )
+    if commands:
+        yield "You may: " + ", or ".join(f"`{command.replace('NAME', name)}`" for command in commands) + "."
+
+
+def _with_kubectl(removal: NodeRemovalRequest) -> Iterator[str]:
+    """Yield how to decide without Temporal."""
+    decisions = removal_decisions(removal)
+    if decisions:
+        first, *others = decisions
+        command = f"kubectl annotate noderemovalrequest {removal.metadata.name} {ANNOTATION_DECISION}={first}"
+        yield f"Or with kubectl alone: `{command}`" + (f" (or {', '.join(others)})." if others else ".")
+
+
+def _workflow(workflow_id: str | None) -> Iterator[str]:
+    if workflow_id is None:
+        yield "No workflow drives it yet: is the worker (`growth run`) up?"
+    else:
+        yield f"Temporal workflow: {workflow_id}."
+
+
+def _events(events: Sequence[LifecycleEvent], sight: Sight) -> Iterator[str]:
+    if events:
+        yield "What happened last:"
+    for event in events[-_EVENTS:]:
+        why = f": {event.reason}" if event.reason else ""
+        yield f"  {clock(event.at, sight.snapshot.now)}  {event.name}{why}"

@@ -1,0 +1,142 @@
+"""Why a pod waits or where it goes: its class, its pools, where it is planned, or each reason why it is not."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from planner.model.plan import Placed, PlannedRequest, Unplaced
+from planner.objects.amounts import shown
+from planner.objects.demand import is_demand
+from planner.objects.kinds import Pod
+from planner.supply.pod_class import ClassKeys
+from planner.supply.pool_choice import choose_pools
+from worker.commands.shared.machine_state import state
+from worker.commands.shared.snapshot import Sight, ToldEvent
+from worker.commands.shared.tables import count, money
+from worker.commands.shared.verdicts import verdicts
+
+_EVENTS: Final = 3
+_BACK_OFF: Final = "BackOff"
+
+
+def why_pod(pod: Pod, sight: Sight, events: Sequence[ToldEvent] = (), *, is_live: bool = True) -> list[str]:
+    """Return the sentences about a pod; `events` are those that Growth wrote about it, the oldest first.
+
+    They end with what stands in the way on each node and each offering, if the pod is on no node. Of a cluster that is
+    not live, no command is named that would tell more.
+    """
+    asked = ", ".join(f"{name} {shown(name, amount)}" for name, amount in sorted(pod.requests.items()))
+    lines = [f"Pod {pod.key} asks for {asked}; {_class(pod, sight)}."]
+    if pod.node_name or pod.is_finished:
+        return [*lines, _no_demand(pod, sight, is_live=is_live)]
+    if is_demand(pod):
+        lines += ["It asks for a machine: the scheduler found no place for it.", _pools(pod, sight)]
+        lines += [*_plan(pod, sight, is_live=is_live), *_events(events)]
+    else:
+        lines.append(_no_demand(pod, sight, is_live=is_live))
+    return [*lines, *verdicts(pod, sight.snapshot).lines()]
+
+
+def _class(pod: Pod, sight: Sight) -> str:
+    keys = ClassKeys()
+    key = keys.of(pod)
+    alike = sum(keys.of(other) == key for other in sight.snapshot.pods if is_demand(other) and other.uid != pod.uid)
+    owner = "" if pod.owner is None else f" of {pod.owner.kind} {pod.owner.name}"
+    return f"class {key}{owner}, {count(alike, 'other waiting pod')} of it"
+
+
+def _no_demand(pod: Pod, sight: Sight, *, is_live: bool) -> str:
+    why = "the scheduler has not said that it finds no place for it: it asks for no machine yet"
+    if pod.is_finished:
+        why = f"it has finished ({pod.phase})"
+    elif pod.node_name:
+        machine = sight.fleet.get(pod.node_name)
+        where = "" if machine is None else f" ({state(machine, sight.snapshot.now)})"
+        why = f"it is on node {pod.node_name}{where}{_hint('node', pod.node_name, is_live=is_live)}"
+    elif pod.is_terminating:
+        why = "it is being deleted"
+    elif pod.is_gated:
+        why = "a scheduling gate holds it back: whoever set the gate must lift it"
+    elif pod.is_daemon or pod.is_mirror:
+        why = "a DaemonSet or mirror pod belongs to its node, and no machine is bought for it"
+    elif pod.nominated_node:
+        why = _nominated(pod, sight)
+    return f"It is no demand: {why}."
+
+
+def _nominated(pod: Pod, sight: Sight) -> str:
+    node = pod.nominated_node
+    others = sight.fleet[node].residents
+    if any(other.is_terminating and other.priority < pod.priority for other in others):
+        return f"it waits for node {node}, where the scheduler makes room for it by preemption"
+    return f"it waits for node {node}, which the scheduler keeps for it"
+
+
+def _pools(pod: Pod, sight: Sight) -> str:
+    choice = choose_pools(pod, sight.snapshot.pools)
+    if choice.obstacle is not None:
+        return f"No pool: {choice.obstacle.message}."
+    return f"Machines for it may come from pool {' or '.join(choice.pools)}."
+
+
+def _plan(pod: Pod, sight: Sight, *, is_live: bool) -> Iterator[str]:
+    plan = sight.plan
+    placed = next((placed for placed in plan.placed if placed.pod == pod.key), None)
+    bought = next((r for r in plan.requests if any(seat.uid == pod.uid for seat in r.seats)), None)
+    unplaced = next((entry for entry in plan.unplaced if entry.uid == pod.uid), None)
+    if placed is not None:
+        yield _placed(placed, sight, is_live=is_live)
+    elif bought is not None:
+        yield _bought(bought, sight)
+    elif unplaced is not None:
+        yield from _unplaced(unplaced)
+
+
+def _placed(placed: Placed, sight: Sight, *, is_live: bool) -> str:
+    name = placed.node or placed.request or ""
+    kind = "node" if placed.node is not None else "request"
+    machine = sight.fleet[name]
+    seated = machine.request is not None and any(
+        f"{seat.namespace}/{seat.name}" == placed.pod for seat in machine.request.spec.reserved_for
+    )
+    kept = ", which is kept for it" if seated else ""
+    words = state(machine, sight.snapshot.now)
+    what = f"{machine.server_type} in {machine.location}: " if machine.server_type else ""
+    line = f"It goes onto {kind} {name}{kept} ({what}{words}){_hint(kind, name, is_live=is_live)}."
+    if machine.is_cooling_off:
+        line += " The next round cancels the cool-off of that machine."
+    return line
+
+
+def _hint(kind: str, name: str, *, is_live: bool) -> str:
+    return f"; `growth why {kind} {name}` tells more" if is_live else ""
+
+
+def _bought(request: PlannedRequest, sight: Sight) -> str:
+    others = len(request.seats) - 1
+    beside = f" and {count(others, 'other pod')}" if others else ""
+    price = f"{money(request.price_per_hour)} {sight.plan.currency} per hour"
+    return (
+        f"The next round buys a {request.server_type} in {request.location} of pool {request.pool} "
+        f"at {price} for it{beside}, unless it is in a back-off. {request.why}."
+    )
+
+
+def _unplaced(entry: Unplaced) -> Iterator[str]:
+    yield "No place is found for it:"
+    for reason in entry.reasons:
+        yield f"  {reason.code}: {reason.message}"
+    yield (
+        "After several rounds without a place it is left out for a while (the pool's scaleUp.podBackoff); "
+        "any change of what can be bought ends that at once."
+    )
+
+
+def _events(events: Sequence[ToldEvent]) -> Iterator[str]:
+    back_off = next((event for event in reversed(events) if event.reason == _BACK_OFF), None)
+    if back_off is not None:
+        yield f"Back-off, told at {back_off.at}: {back_off.note}"
+    others = [event for event in events if event.reason != _BACK_OFF][-_EVENTS:]
+    if others:
+        yield "What Growth told of it last:"
+    for event in others:
+        yield f"  {event.at}  {event.reason}: {event.note}"

