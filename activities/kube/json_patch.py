@@ -10,7 +10,7 @@ from activities.ports.errors import Conflict
 def guarded(read: Object, operations: Sequence[PatchOp]) -> list[PatchOp]:
     """Return `operations` behind tests that the object is still the one that was read.
 
-    Source: design §3; taints, tolerations and finalizers are atomic lists with several owners.
+    Source: docs/design.md#keys; taints, tolerations and finalizers are atomic lists with several owners.
     """
     metadata = read["metadata"]
     return [

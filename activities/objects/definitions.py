@@ -1,7 +1,7 @@
 """Growth's own definitions: where node classes live, and whether the definitions are being removed.
 
 Deleting a CustomResourceDefinition marks all its objects as deleted, which must not read as a wish
-to delete the machines: then nothing is decided and no cloud is called. Source: design §3, Deleting.
+to delete the machines: then nothing is decided and no cloud is called. Source: docs/design.md#deleting.
 """
 
 from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource

@@ -1,7 +1,7 @@
 """Kubernetes Events on the objects that people look at: seldom enough to be read, never in the way.
 
 One per (object, reason) per five minutes; a round tells at most fifty and sums the rest up on a
-pool. Telling never fails the work it tells of. Source: design §4; Kubernetes API reference,
+pool. Telling never fails the work it tells of. Source: docs/design.md#events; Kubernetes API reference,
 events.k8s.io/v1.
 """
 

@@ -1,7 +1,7 @@
 """Nodes as lifecycles see and change them: whose they are, their taints and labels.
 
 Taints are one atomic list with several owners, so a change replaces the list as it was read, on
-condition of the Node's resourceVersion. Source: design §3, Keys.
+condition of the Node's resourceVersion. Source: docs/design.md#keys.
 """
 
 from collections.abc import Mapping, Sequence

@@ -31,7 +31,7 @@ def is_finished(pod: Object) -> bool:
 def is_occupant(pod: Object) -> bool:
     """Return whether it keeps a node from being empty: a terminating pod does.
 
-    DaemonSet pods, mirror pods and finished ones do not. Source: design §5, Removal.
+    DaemonSet pods, mirror pods and finished ones do not. Source: docs/design.md#removal.
     """
     metadata = pod["metadata"]
     owners = metadata.get("ownerReferences") or ()

@@ -1,6 +1,6 @@
 """Says on an object that a workflow drives it, so that rounds do not ask for another start of it.
 
-Source: design §4, Healing: an object without `status.workflowId` gets a workflow at once.
+Source: docs/design.md#healing: an object without `status.workflowId` gets a workflow at once.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """The cool-off of a removal, up to its point of no return: everything here can still be undone.
 
 A cancel is written on the object before the taint is lifted, and the point of no return is a write
-on the version that showed no cancel: one order of events for all. Source: design §5, Removal.
+on the version that showed no cancel: one order of events for all. Source: docs/design.md#removal.
 """
 
 from activities.objects.effects import tell, tell_on

@@ -34,7 +34,7 @@ async def finish(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
 async def tell_late_deletion(recorder: Recorder, sight: RemovalSight) -> None:
     """Tell who deleted the removal that this cancels nothing any more, if so. Never raises.
 
-    Without it, `kubectl delete` would only hang. Source: design §3, Deleting.
+    Without it, `kubectl delete` would only hang. Source: docs/design.md#deleting.
     """
     seen = sight.seen
     why = refusal(seen, DecisionKind.CANCEL)

@@ -1,7 +1,7 @@
 """The end of a removal's server and Node: asked for until the provider says that it is gone, or parked.
 
 What the provider answers is written on the object and told; it never ends the life of a removal.
-Source: design §5, Removal.
+Source: docs/design.md#removal.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Whether the Node of a request is the machine that was planned, as a condition of the request.
 
 A Node with other labels, taints or less room than its plan counted on cannot take the planned pods, and
-nothing else would say why. Source: design §6.
+nothing else would say why. Source: docs/design.md#reservations.
 """
 
 from collections.abc import Sequence

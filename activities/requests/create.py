@@ -1,7 +1,7 @@
 """Asks the provider for a request's server, so that no crash or lost reply ever leaves one unknown.
 
 The attempt is on the object before the call is made; the server's name is the request's, so a
-repeated call finds what an earlier one made. Source: design §5, Request.
+repeated call finds what an earlier one made. Source: docs/design.md#request.
 """
 
 from dataclasses import dataclass

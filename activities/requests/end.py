@@ -1,6 +1,6 @@
 """The ways out of a request's life: given up, handed over, finished, or forgotten with its definition.
 
-Every way out opens the Node first. Source: design §5, Request, and §3, Deleting.
+Every way out opens the Node first. Source: docs/design.md#request, and docs/design.md#deleting.
 """
 
 import logging

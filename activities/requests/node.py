@@ -2,7 +2,7 @@
 
 A reservation is two parts, the taint on the Node and the tolerations on the pods. The end of it is
 written on the request before the taint goes, so a taint that is left over is seen and lifted.
-Source: design §5, Request, and §6.
+Source: docs/design.md#request, and docs/design.md#reservations.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Orders the removal of a request's server: the only way in which a request ever gets rid of one.
 
-The removal outlives the request and is the server's sole deleter. Source: design §5, hand-over.
+The removal outlives the request and is the server's sole deleter. Source: docs/design.md#hand-over.
 """
 
 from activities.kube.lookup import find_object

@@ -16,7 +16,7 @@ async def cancel(cluster: Cluster, removal: Object, reason: str, now: datetime) 
     """Record on the removal that the planner cancels it, and return it.
 
     The point of no return is a write conditional on the version without this record, so one of the
-    two is refused. Source: design §5, Removal.
+    two is refused. Source: docs/design.md#removal.
 
     Raises:
         NotFound: it has ended.

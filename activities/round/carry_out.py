@@ -2,7 +2,7 @@
 
 First what keeps machines (cancels of cool-offs), then what frees pods of a place (deleted requests,
 left seats), then what gives them one (seats, new requests), last what takes machines away. Whatever
-is cut off is seen by the next round as not yet decided. Source: design §4.
+is cut off is seen by the next round as not yet decided. Source: docs/design.md#round.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,7 @@ has ended before anyone else may take over. Who finds the Lease held waits until
 for its whole duration by the waiter's own clocks; the holder's play no part. A wall clock may be set,
 and one that nobody sets may stand still while the machine sleeps: the holder believes the one by
 which more time has passed, the waiter the other.
-Source: design §4.
+Source: docs/design.md#fence.
 """
 
 import asyncio

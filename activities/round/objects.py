@@ -27,7 +27,7 @@ def request_name(round_input: RoundInput, planned: PlannedRequest) -> str:
     """Return the name of the request, server and Node: a DNS label of at most 51 characters.
 
     The same round of the same planner run names the same machine alike, so that a second execution
-    of it finds the objects of the first. Source: design §4, Fence.
+    of it finds the objects of the first. Source: docs/design.md#fence.
     """
     place = f"{round_input.run}/{round_input.round}/{planned.ordinal}"
     return f"{planned.pool}-{sha256(place.encode()).hexdigest()[:_HASH_CHARACTERS]}"

@@ -1,6 +1,6 @@
 """One round: take the fence, look, decide, write, and say which workflows to start.
 
-Source: design §4.
+Source: docs/design.md#round.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """NodePools as a round leaves them: held by the finalizer, with a status, and let go when they are deleted.
 
 A deleted pool buys nothing more, its unready requests and its cool-offs are cancelled, and its Ready
-machines stay as plain capacity, unless an annotation says that they go too. Source: design §3, Deleting.
+machines stay as plain capacity, unless an annotation says that they go too. Source: docs/design.md#deleting.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -40,7 +40,7 @@ BY_DELETION: Final = frozenset({CANCELLED, DELETED})
 PROVISIONING_TIMEOUT: Final = "ProvisioningTimeout"
 JOIN_TIMEOUT: Final = "JoinTimeout"
 TIMEOUTS: Final = frozenset({PROVISIONING_TIMEOUT, JOIN_TIMEOUT})
-"""Reasons to give up that a Ready Node or a bound pod overrules. Source: design §5, hand-over."""
+"""Reasons to give up that a Ready Node or a bound pod overrules. Source: docs/design.md#hand-over."""
 
 
 SERVER_BROKEN: Final = "ServerBroken"

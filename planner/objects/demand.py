@@ -19,6 +19,6 @@ def may_be_placed(pod: Pod) -> bool:
 def is_demand(pod: Pod) -> bool:
     """Return whether this pod asks for a machine: the scheduler has found no place for it.
 
-    Source: design §4, Demand.
+    Source: docs/design.md#demand.
     """
     return pod.is_unschedulable and may_be_placed(pod)

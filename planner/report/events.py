@@ -8,7 +8,7 @@ from planner.model.plan import PlannedEvent, PoolReport, Problem, Snapshot, Unpl
 from planner.objects.kinds import Pod
 
 EVENTS_PER_ROUND: Final = 50
-"""More would flood the API server; what is left is summed on the pool. Source: design §4, Events."""
+"""More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
 _BACK_OFF: Final = "BackOff"
 
 

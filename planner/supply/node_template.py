@@ -1,7 +1,7 @@
 """What the Node of a machine looks like: one source for plans, for orders at providers, and for the look after.
 
 A plan is right only for the machine that it was made for, so all three say the same.
-Source: design §3, Keys; cluster-autoscaler's template nodes, which differ from real ones in silence.
+Source: docs/design.md#keys; cluster-autoscaler's template nodes, which differ from real ones in silence.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,6 +1,6 @@
 """Seats: which pods each coming or freshly joined machine is kept for, and who takes over a seat that is free.
 
-Only the objects speak here, never tolerations in a cache. Source: design §5, Request.
+Only the objects speak here, never tolerations in a cache. Source: docs/design.md#request.
 """
 
 from collections.abc import Iterable, Mapping

@@ -2,7 +2,7 @@
 
 An offering without capacity is left out; an account that may not have more buys nothing at all of
 the class. Kept in the class's status, so that the doubling survives the request that found the miss.
-Source: design §4, Unmet.
+Source: docs/design.md#unmet.
 """
 
 from collections.abc import Sequence

@@ -21,7 +21,7 @@ _SLOWEST_SECONDS: Final = 0.01
 """One way. An API server in the same data centre answers within 1 to 20 ms."""
 
 _TIMEOUT_SECONDS: Final = 4.0
-"""As the real client's. Source: design §4, Fence."""
+"""As the real client's. Source: docs/design.md#fence."""
 _LATEST_EFFECT_SECONDS: Final = 5.0
 """A call that its client has given up may still be on its way through a proxy or a queue."""
 

@@ -31,7 +31,7 @@ _QUIET_SECONDS: Final = 60.0
 _AFTER_FAILURE_SECONDS: Final = 5.0
 _SHORTEST_SECONDS: Final = 1.0
 _SWEEP_SECONDS: Final = 45.0
-"""Source of these times: design §4, batching, timers and healing."""
+"""Source of these times: docs/design.md#round."""
 _LOST: Final = (RequestPhase.UNMET, RequestPhase.FAILED, RequestPhase.DEPROVISIONING)
 
 
@@ -162,7 +162,7 @@ class Driver:
             del self._courses[course.subject.uid]
 
     def _note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
-        """Wake whom a change concerns. Source: design §4; `worker.runtime.watches` does it with messages."""
+        """Wake whom a change concerns. Source: docs/design.md#round; `worker.runtime.watches` does it with messages."""
         item, gone = event.object, event.type == "DELETED"
         name = item["metadata"]["name"]
         if resource in (NODE_REQUESTS, NODE_REMOVAL_REQUESTS):

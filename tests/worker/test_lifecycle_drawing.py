@@ -49,7 +49,7 @@ def test_an_old_page_is_told_and_written_anew(tmp_path, capsys):
 
 
 def test_the_arrows_of_a_request(page):
-    """Source: design §3, phases, and §5, Request."""
+    """Source: docs/design.md#phases, and docs/design.md#request."""
     found = arrows(diagrams(page)[0])
     assert set(found) == {
         ("[*]", "Pending"),
@@ -86,7 +86,7 @@ def test_the_arrows_of_a_request(page):
 
 
 def test_the_arrows_of_a_removal(page):
-    """Source: design §3, phases, and §5, Removal."""
+    """Source: docs/design.md#phases, and docs/design.md#removal."""
     assert {path: set(words) for path, words in arrows(diagrams(page)[1]).items()} == {
         ("[*]", "Pending"): set(),
         ("Pending", "Draining"): {"Draining"},

@@ -1,4 +1,7 @@
-"""What callers rely on when the definitions of our kinds are deleted: design §3, removing CRDs deletes no server."""
+"""What callers rely on when the definitions of our kinds are deleted.
+
+Source: docs/design.md#deleting.
+"""
 
 import asyncio
 import contextlib

@@ -39,7 +39,7 @@ async def test_the_id_is_that_of_the_objects_workflow_and_a_round_hands_it_out_n
         await look(world, resource, name)
         item = await world.cluster.get(resource, name)
         ids[name] = item["status"]["workflowId"], item["metadata"]["uid"]
-    # Source: design §4, Ids.
+    # The ids of docs/design.md#ids.
     assert ids["default-a"][0] == f"node-request:test:default-a:{ids['default-a'][1]}"
     assert ids["default-b"][0] == f"node-removal:test:default-b:{ids['default-b'][1]}"
     second = await world.carry_out(nothing())

@@ -81,7 +81,7 @@ async def test_a_holder_whose_steady_clock_stood_still_while_it_slept_writes_no_
 
 
 def test_the_last_call_ends_before_anyone_else_may_take_over():
-    # Source: design §4; the client's time-out is 4 s.
+    # As docs/design.md#fence says; the client's time-out is 4 s.
     assert WRITES_WITHIN + timedelta(seconds=4) < HELD_FOR
 
 

@@ -40,11 +40,11 @@ async def test_a_planned_machine_becomes_a_request_that_holds_all_of_it(world):
     result = await world.carry_out(buying(1))
     [made] = await world.items(NODE_REQUESTS)
     metadata = made["metadata"]
-    # Pool, dash, hash: a DNS label of at most 63 characters. Source: design §4, Fence.
+    # Pool, dash, hash: a DNS label of at most 63 characters. Source: docs/design.md#fence.
     assert re.fullmatch(r"default-[0-9a-f]{10}", metadata["name"])
     assert metadata["labels"] == {"growth.dev/pool": "default", "growth.dev/server-type": "cx22"}
     assert metadata["finalizers"] == [FINALIZER]
-    # Source: design §3: ownerReference to the pool, as in the seed (blockOwnerDeletion: false).
+    # As docs/design.md#keys says, with an ownerReference to the pool, as in the seed (blockOwnerDeletion: false).
     assert metadata["ownerReferences"] == [
         {
             "apiVersion": "growth.dev/v1alpha1",

@@ -145,7 +145,7 @@ def test_the_reasons_of_a_cancel_are_those_under_which_it_is_carried_out():
 
 
 def test_waits_tell_until_when_and_what_comes_then():
-    """Source: design §5."""
+    """Source: docs/design.md#lifecycles."""
     boot = line(REQUEST, "Provisioning", "ServerBoot")
     assert boot.kind == "wait"
     assert boot.deadlines == (

@@ -1,4 +1,4 @@
-"""Every phase of a removal with every observation that its next step depends on. Source: design §5, Removal."""
+"""Every phase of a removal with every observation that its next step depends on. Source: docs/design.md#removal."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Every phase of a request with every observation that its next step depends on. Source: design §5, Request."""
+"""Every phase of a request with every observation that its next step depends on. Source: docs/design.md#request."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,7 @@
-"""The memory of misses and refusals: one per wait counts, each doubles it, and it fades. Source: design §4, Unmet."""
+"""The memory of misses and refusals: one per wait counts, each doubles it, and it fades.
+
+Source: docs/design.md#unmet.
+"""
 
 from datetime import UTC, datetime, timedelta
 

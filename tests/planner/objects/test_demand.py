@@ -1,4 +1,4 @@
-"""Which pods ask for machines. Source: design §4, Demand."""
+"""Which pods ask for machines. Source: docs/design.md#demand."""
 
 import pytest
 

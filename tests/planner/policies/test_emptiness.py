@@ -1,4 +1,7 @@
-"""Empty nodes go, in modes `empty` and `drain`: who is a candidate, when, what minimums keep. Source: design §4, §5."""
+"""Empty nodes go, in modes `empty` and `drain`: who is a candidate, when, what minimums keep.
+
+Source: docs/design.md#round, docs/design.md#lifecycles.
+"""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Limits and minimums: what counts, what is bought ahead, and that pods use it. Source: design §4, Supply."""
+"""Limits and minimums: what counts, what is bought ahead, and that pods use it. Source: docs/design.md#supply."""
 
 import json
 

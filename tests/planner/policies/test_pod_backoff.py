@@ -1,4 +1,7 @@
-"""Pods that no machine can take are looked at less and less often, until supply changes. Source: design §4."""
+"""Pods that no machine can take are looked at less and less often, until supply changes.
+
+Source: docs/design.md#round.
+"""
 
 from datetime import timedelta
 

@@ -1,4 +1,7 @@
-"""Requests that nobody needs any more are taken back while no server was asked for. Source: design §4."""
+"""Requests that nobody needs any more are taken back while no server was asked for.
+
+Source: docs/design.md#unneeded-requests.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Events of a round: few, stable and on the right object. Source: design §4, Events."""
+"""Events of a round: few, stable and on the right object. Source: docs/design.md#events."""
 
 from planner.plan import plan
 from tests.planner.scenes import Scene, after, node_class, pod, pool, request

@@ -1,4 +1,4 @@
-"""What may be bought now: prices, sold-out offerings, Unmet, probes, failures. Source: design §4, Unmet and Failed."""
+"""What may be bought now: prices, sold-out offerings, Unmet, probes, failures. Source: docs/design.md#unmet."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Where pods go before anything is bought: nodes, coming machines, machines in their cool-off. Source: design §4."""
+"""Where pods go before anything is bought: nodes, coming machines, machines in their cool-off.
+
+Source: docs/design.md#supply.
+"""
 
 import pytest
 

@@ -33,7 +33,7 @@ RESERVED_DEFAULT = pool(matchUnselectedPods=False)
         (one_of("In", "gpu", "gone"), (DEFAULT, GPU), ("gpu",)),
         (one_of("Exists"), (DEFAULT, GPU), ("default", "gpu")),
         (one_of("NotIn", "batch"), (DEFAULT, BATCH), ("default",)),
-        ({}, (DEFAULT, BATCH), ("batch", "default")),  # design §4: all pools that take unselected pods
+        ({}, (DEFAULT, BATCH), ("batch", "default")),  # docs/design.md#demand: all pools that take unselected pods
         ({"nodeSelector": {"disk": "ssd"}}, (DEFAULT, GPU), ("default",)),
     ],
 )

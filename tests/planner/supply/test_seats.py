@@ -1,4 +1,7 @@
-"""Reservations: who holds a seat, who inherits one, and which request has to be written. Source: design §4, §5."""
+"""Reservations: who holds a seat, who inherits one, and which request has to be written.
+
+Source: docs/design.md#round, docs/design.md#lifecycles.
+"""
 
 from planner.plan import plan
 from tests.planner.checker import violations

@@ -38,7 +38,7 @@ LIVES: Final = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 _OF_KWOK: Final = "kwok://"
 """Begins the provider ids of machines that no account is needed for."""
 ROUND_WITHIN: Final = timedelta(seconds=90)
-"""A planner that is up takes the fence at least once a minute. Source: design §4."""
+"""A planner that is up takes the fence at least once a minute. Source: docs/design.md#round."""
 
 
 @dataclass(frozen=True, slots=True)

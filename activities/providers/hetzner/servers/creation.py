@@ -1,7 +1,7 @@
 """The create call: what is asked for, and what becomes of each answer.
 
 A server's name is unique in its project, so a call whose answer was lost is repeated safely: the API
-refuses the second one, and the first one's server is found by its name. Source: design §5, Request.
+refuses the second one, and the first one's server is found by its name. Source: docs/design.md#request.
 """
 
 import logging
