@@ -4,9 +4,9 @@
 """
 
 import json
-import sys
+import sys  # noqa: TID251 - a command beside pure functions: it writes what they return
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path  # noqa: TID251 - as sys
 from typing import Final
 
 import yaml

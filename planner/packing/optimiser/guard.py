@@ -1,6 +1,6 @@
 """Exact searches of OR-tools: repeatable, leaving signals alone, and ended when the time is over."""
 
-import threading
+import threading  # noqa: TID251 - the search is native code: only another thread can end it
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
