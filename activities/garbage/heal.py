@@ -7,16 +7,12 @@ from activities.objects.belongings import find_pool
 from activities.objects.effects import tell_on
 from activities.objects.events import Recorder
 from activities.objects.nodes import change_node, taints_of
+from activities.objects.removal_body import UNKNOWN, removal_body
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES, Object
 from activities.ports.errors import AlreadyExists
 from activities.ports.ports import Ports
 from api.keys import (
     ANNOTATION_IDLE_SINCE,
-    FINALIZER,
-    LABEL_POOL,
-    LABEL_REQUEST,
-    LABEL_REQUEST_UID,
-    LABEL_SERVER_TYPE,
     TAINT_RESERVED,
     TAINT_SCALE_DOWN,
     TAINT_UNREGISTERED,
@@ -33,8 +29,6 @@ _TAINTS: Final = {
     Garbage.SCALE_DOWN: TAINT_SCALE_DOWN,
     Garbage.UNREGISTERED: TAINT_UNREGISTERED,
 }
-_UNTOLD: Final = "unknown"
-"""Pool, type or location of a machine that has lost its labels: its deletion needs none of them."""
 
 log = logging.getLogger(__name__)
 
@@ -56,18 +50,7 @@ async def remove(ports: Ports, recorder: Recorder, finding: Finding, node: Objec
         log.warning("%s %s is left: no NodeRemovalRequest can be made of it: %s", finding.kind, finding.name, error)
         return False
     marks = finding.server or finding.node
-    labels = {
-        LABEL_POOL: spec.pool,
-        LABEL_SERVER_TYPE: spec.server_type,
-        LABEL_REQUEST: finding.name,
-        **({LABEL_REQUEST_UID: marks.request_uid} if marks is not None and marks.request_uid else {}),
-    }
-    body = {
-        "apiVersion": NODE_REMOVAL_REQUESTS.api_version,
-        "kind": NODE_REMOVAL_REQUESTS.kind,
-        "metadata": {"name": finding.name, "labels": labels, "finalizers": [FINALIZER]},
-        "spec": spec.to_json(),
-    }
+    body = removal_body(spec, request_uid=None if marks is None else marks.request_uid)
     try:
         made = await ports.cluster.create(NODE_REMOVAL_REQUESTS, body)
     except AlreadyExists:
@@ -110,7 +93,7 @@ async def _spec(ports: Ports, finding: Finding) -> NodeRemovalRequestSpec:
     server, node = finding.server, finding.node
     of_server = ("", "", "") if server is None else (server.pool, server.server_type, server.location)
     of_node = ("", "", "") if node is None else (node.pool, node.server_type, node.location)
-    pool, server_type, location = (one or other or _UNTOLD for one, other in zip(of_server, of_node, strict=True))
+    pool, server_type, location = (one or other or UNKNOWN for one, other in zip(of_server, of_node, strict=True))
     kind = next(iter(ports.providers)) if server is None else server.class_kind
     known = await find_pool(ports, pool)
     ref = None if known is None else known.spec.template.class_ref

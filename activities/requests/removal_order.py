@@ -5,10 +5,11 @@ The removal outlives the request and is the server's sole deleter. Source: docs/
 
 from activities.kube.lookup import find_object
 from activities.objects.record import Record, as_record, write_status
+from activities.objects.removal_body import removal_body
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.errors import AlreadyExists, Conflict
 from activities.ports.ports import Ports
-from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
+from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.decision import decision_on
@@ -92,7 +93,7 @@ async def _make_certain(ports: Ports, removal: Record[NodeRemovalRequest], reque
 
 def _body(request: NodeRequest) -> Object:
     metadata, spec, status = request.metadata, request.spec, request.status
-    wish = NodeRemovalRequestSpec(
+    removal = NodeRemovalRequestSpec(
         server_name=metadata.name,
         node_name=status.node_name,
         providerID=status.provider_id,
@@ -104,18 +105,4 @@ def _body(request: NodeRequest) -> Object:
         immediate=True,
         create_attempt_at=status.create_attempt_at,
     )
-    return {
-        "apiVersion": NODE_REMOVAL_REQUESTS.api_version,
-        "kind": NODE_REMOVAL_REQUESTS.kind,
-        "metadata": {
-            "name": metadata.name,
-            "labels": {
-                LABEL_POOL: spec.pool,
-                LABEL_SERVER_TYPE: spec.server_type,
-                LABEL_REQUEST: metadata.name,
-                LABEL_REQUEST_UID: metadata.uid,
-            },
-            "finalizers": [FINALIZER],
-        },
-        "spec": wish.to_json(),
-    }
+    return removal_body(removal, request_uid=metadata.uid)

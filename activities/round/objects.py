@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Final
 
+from activities.objects.removal_body import UNKNOWN, removal_body
 from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Cluster, Object
 from activities.ports.errors import AlreadyExists, Conflict, NotFound
 from activities.round.writes import RoundWrites
@@ -16,9 +17,6 @@ from planner.model.round import RoundInput
 
 _HASH_CHARACTERS: Final = 10
 """40 bits: two of a million names of one pool collide with a chance of less than one half; a collision is refused."""
-
-_UNTOLD: Final = "unknown"
-"""Type or location of a machine whose Node has lost its labels: its deletion needs neither."""
 
 log = logging.getLogger(__name__)
 
@@ -86,27 +84,17 @@ async def create_removal(cluster: Cluster, planned: PlannedRemoval, node: Object
         if live["metadata"]["uid"] != node["metadata"]["uid"]:
             raise NotFound(f"Node {planned.node} is another one than the one that is to be removed")
     labels = {} if node is None else node["metadata"].get("labels") or {}
-    made_by = {key: labels[key] for key in (LABEL_REQUEST_UID,) if labels.get(key)}
     spec = NodeRemovalRequestSpec(
         server_name=planned.server,
         node_name=planned.node,
         providerID=planned.provider_id,
         pool=planned.pool,
-        server_type=planned.server_type or _UNTOLD,
-        location=planned.location or _UNTOLD,
+        server_type=planned.server_type or UNKNOWN,
+        location=planned.location or UNKNOWN,
         class_ref=planned.class_ref,
         reason=planned.reason,
     )
-    body = {
-        "apiVersion": NODE_REMOVAL_REQUESTS.api_version,
-        "kind": NODE_REMOVAL_REQUESTS.kind,
-        "metadata": {
-            "name": planned.server,
-            "labels": {LABEL_POOL: planned.pool, LABEL_SERVER_TYPE: spec.server_type, **made_by},
-            "finalizers": [FINALIZER],
-        },
-        "spec": spec.to_json(),
-    }
+    body = removal_body(spec, request_uid=labels.get(LABEL_REQUEST_UID))
     try:
         return await cluster.create(NODE_REMOVAL_REQUESTS, body)
     except AlreadyExists:
