@@ -6,11 +6,11 @@ from benchmarks.problem import Problem
 from planner.model.plan import Snapshot
 from planner.objects.demand import is_demand
 from planner.packing.assemble import assemble
-from planner.packing.domains.census import census
+from planner.packing.domains.pod_counts import count_pods
 from planner.policies.admission import admit
 from planner.scheduling.volume_places import resolve
-from planner.supply.limits import room_left
-from planner.supply.machines import machines
+from planner.supply.limits import limits_left
+from planner.supply.machines import machines_of
 from planner.supply.offers import pool_offers
 from planner.supply.pod_class import ClassKeys, group
 from planner.supply.seats import settle_seats
@@ -25,13 +25,13 @@ def problem_of(snapshot: Snapshot) -> Problem:
     Free room on nodes, and machines that a minimum asks for, are not part of the problem.
     """
     snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes))
-    fleet, offers, keys = machines(snapshot), pool_offers(snapshot), ClassKeys()
-    room = room_left(fleet.values(), offers)
-    seated = settle_seats(fleet.values(), snapshot.pods, keys, snapshot.now).holders
+    machines, offers, keys = machines_of(snapshot), pool_offers(snapshot), ClassKeys()
+    limits = limits_left(machines.values(), offers)
+    seated = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now).holders
     waiting = [pod for pod in snapshot.pods if is_demand(pod) and pod.uid not in seated]
-    asks, _ = admit(group(waiting, keys, snapshot.pods), snapshot.pools, {}, offers, room)
-    there = census(fleet.values(), (), {}, snapshot.namespaces)
-    assembly = assemble(asks, (), offers, room, (), census=there)
+    asks, _ = admit(group(waiting, keys, snapshot.pods), snapshot.pools, {}, offers, limits)
+    there = count_pods(machines.values(), (), {}, snapshot.namespaces)
+    assembly = assemble(asks, (), offers, limits, (), pod_counts=there)
     offerings = [source.offer.offering for source in assembly.sources if source.offer is not None]
     return Problem(
         packing=assembly.problem,

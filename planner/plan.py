@@ -13,12 +13,12 @@ from planner.objects.demand import is_demand
 from planner.objects.kinds import Pod
 from planner.packing.arrange import arrange
 from planner.packing.assemble import Assembly, assemble
-from planner.packing.assign import Allotment, allot, placed_on, requests_of, reservations, unused_minimum
-from planner.packing.domains.affinity_hash import sought
-from planner.packing.domains.census import Census, census
+from planner.packing.assign import Assignment, assign, placed_on, requests_of, reservations, unused_minimum
+from planner.packing.domains.affinity_hash import affinity_fingerprint
 from planner.packing.domains.domains import Ceilings, Option
 from planner.packing.domains.hostname_rules import machine_rules
 from planner.packing.domains.messages import WAITS
+from planner.packing.domains.pod_counts import PodCounts, count_pods
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
 from planner.policies.admission import Refused, admit
@@ -34,9 +34,9 @@ from planner.report.pool_report import pool_reports
 from planner.report.raised_limit import RaisedLimits
 from planner.report.unplaced import held_up, why_unplaced
 from planner.scheduling.volume_places import resolve
-from planner.supply.limits import Room, room_left
+from planner.supply.limits import Limits, limits_left
 from planner.supply.machine_price import price_list
-from planner.supply.machines import Machine, machines
+from planner.supply.machines import Machine, machines_of
 from planner.supply.offers import Offer, PoolOffers, pool_offers
 from planner.supply.places import Place, places
 from planner.supply.pod_class import ClassKeys, PodClass, group
@@ -48,12 +48,12 @@ class _Known:
     """What the snapshot says, laid out for deciding."""
 
     snapshot: Snapshot
-    fleet: Mapping[str, Machine]
+    machines: Mapping[str, Machine]
     offers: Mapping[str, PoolOffers]
-    room: Room
+    limits: Limits
     seating: Seating
     supply: tuple[Place, ...]
-    census: Census
+    pod_counts: PodCounts
     fingerprint: str
     demand: tuple[Pod, ...]
     keys: ClassKeys
@@ -63,7 +63,7 @@ class _Known:
 class _Decided:
     """Where pods go and what is bought."""
 
-    allotment: Allotment
+    assignment: Assignment
     requests: tuple[PlannedRequest, ...]
     cost: Cost
     unplaced: tuple[Unplaced, ...]
@@ -88,32 +88,32 @@ def plan(snapshot: Snapshot, packer: Packer = pack, stages: Stages = unwatched) 
 
 
 def _whole(known: _Known, decided: _Decided) -> Plan:
-    snapshot, seating, allotment, fleet = known.snapshot, known.seating, decided.allotment, known.fleet
+    snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
     prices = price_list(snapshot)
-    idle = idle_nodes(snapshot, fleet, allotment.used, prices)
+    idle = idle_nodes(snapshot, machines, assignment.used, prices)
     reports = pool_reports(
         snapshot,
-        fleet,
+        machines,
         known.supply,
         known.offers,
-        known.room,
+        known.limits,
         requests=decided.requests,
         removals=idle.removals,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
-    cancelled = unneeded_requests(fleet, open_pools, seating, allotment.used, prices)
-    before = {name: m.request.spec.reserved_for for name, m in fleet.items() if m.request is not None}
-    reserving = [n for n, m in fleet.items() if m.pool in open_pools and open_pools[m.pool].spec.scale_up.reserve]
-    changed = reservations(before, seating.seats, allotment.joined, reserving)
+    cancelled = unneeded_requests(machines, open_pools, seating, assignment.used, prices)
+    before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
+    reserving = [n for n, m in machines.items() if m.pool in open_pools and open_pools[m.pool].spec.scale_up.reserve]
+    changed = reservations(before, seating.seats, assignment.joined, reserving)
     return Plan(
         result=_result(known.demand, decided.unplaced),
         requests=decided.requests,
-        placed=(*_seated(known), *allotment.placed),
+        placed=(*_seated(known), *assignment.placed),
         nominated=tuple(Placed(pod.key, node=pod.nominated_node) for pod in snapshot.pods if pod.nominated_node),
         unplaced=decided.unplaced,
         reservations={name: seats for name, seats in changed.items() if name not in cancelled},
         removals=idle.removals,
-        removal_cancels=tuple(allotment.cancels),
+        removal_cancels=tuple(assignment.cancels),
         cancelled=cancelled,
         idle_since=idle.idle_since,
         pools=reports,
@@ -129,60 +129,60 @@ def _whole(known: _Known, decided: _Decided) -> Plan:
 
 
 def _know(snapshot: Snapshot) -> _Known:
-    fleet = machines(snapshot)
+    machines = machines_of(snapshot)
     offers = pool_offers(snapshot)
-    room = room_left(fleet.values(), offers)
+    limits = limits_left(machines.values(), offers)
     keys = ClassKeys()
-    seating = settle_seats(fleet.values(), snapshot.pods, keys, snapshot.now)
-    supply = places(snapshot, fleet, seating)
+    seating = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now)
+    supply = places(snapshot, machines, seating)
     return _Known(
         snapshot=snapshot,
-        fleet=fleet,
+        machines=machines,
         offers=offers,
-        room=room,
+        limits=limits,
         seating=seating,
         supply=supply,
-        census=census(fleet.values(), supply, seating.seated, snapshot.namespaces),
-        fingerprint=supply_hash(supply, offers, room),
+        pod_counts=count_pods(machines.values(), supply, seating.seated, snapshot.namespaces),
+        fingerprint=supply_hash(supply, offers, limits),
         demand=tuple(pod for pod in snapshot.pods if is_demand(pod)),
         keys=keys,
     )
 
 
 def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
-    snapshot, offers, room = known.snapshot, known.offers, known.room
+    snapshot, offers, limits = known.snapshot, known.offers, known.limits
     with stages("assemble"):
         unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
         classes = group(unseated, known.keys, snapshot.pods)
-        finds = _sought(classes, known.census)
+        finds = _fingerprints(classes, known.pod_counts)
         left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
-        asks, refused = admit(classes, snapshot.pools, left_out, offers, room)
-        minimum = missing_by_type(known.fleet.values(), offers, room)
+        asks, refused = admit(classes, snapshot.pools, left_out, offers, limits)
+        minimum = missing_by_type(known.machines.values(), offers, limits)
 
     def assembled(ceilings: Ceilings) -> Assembly:
         with stages("assemble"):
-            return assemble(asks, known.supply, offers, room, minimum, census=known.census, ceilings=ceilings)
+            return assemble(asks, known.supply, offers, limits, minimum, pod_counts=known.pod_counts, ceilings=ceilings)
 
     def packed(problem: PackingProblem) -> Packing:
         with stages("pack"):
             return packer(problem)
 
     with stages("check"):
-        arrangement = arrange(assembled, packed, known.census)
+        arrangement = arrange(assembled, packed, known.pod_counts)
     with stages("decide"):
         assembly, packing = arrangement.assembly, arrangement.packing
-        allotment = allot(assembly, packing)
+        assignment = assign(assembly, packing)
         for offer in _paid(assembly, packing):
-            room.take(offer)
+            limits.take(offer)
         ahead = still_missing(unused_minimum(assembly, packing, minimum), _paid(assembly, packing))
-        more = Counter(offer.pool.metadata.name for offer in (*(one.offer for one in allotment.bought), *ahead))
-        more.update(known.fleet[name].pool for name in allotment.used if known.fleet[name].is_leaving)
-        top_up = missing_in_pool(known.fleet.values(), offers, room, more)
-        requests = requests_of(allotment.bought, [*ahead, *top_up], MachineChoices(assembly, offers, room).told)
-        raised = RaisedLimits(assembly, packing, room, known.census)
+        more = Counter(offer.pool.metadata.name for offer in (*(one.offer for one in assignment.bought), *ahead))
+        more.update(known.machines[name].pool for name in assignment.used if known.machines[name].is_leaving)
+        top_up = missing_in_pool(known.machines.values(), offers, limits, more)
+        requests = requests_of(assignment.bought, [*ahead, *top_up], MachineChoices(assembly, offers, limits).told)
+        raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
         refused += [
-            Refused(asks[i].pod_class, _why(i, assembly, offers, room, raised), asks[i].pools, pods)
-            for i, pods in allotment.left.items()
+            Refused(asks[i].pod_class, _why(i, assembly, offers, limits, raised), asks[i].pools, pods)
+            for i, pods in assignment.left.items()
         ]
         missed = {
             key: Miss(key, _policy(r, offers), finds[key]) for r in refused if r.is_miss and (key := r.pod_class.key)
@@ -190,7 +190,7 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         kept = {r.pod_class.key: left_out[r.pod_class.key] for r in refused if r.pod_class.key in left_out}
         after = remember(snapshot.memory, known.fingerprint, list(missed.values()), kept, snapshot.now)
         return _Decided(
-            allotment=allotment,
+            assignment=assignment,
             requests=requests,
             cost=cost_of(requests, assembly, packing, minimum, top_up, offers=offers),
             unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
@@ -200,33 +200,33 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         )
 
 
-def _sought(classes: Sequence[PodClass], census: Census) -> dict[str, str]:
+def _fingerprints(classes: Sequence[PodClass], pod_counts: PodCounts) -> dict[str, str]:
     examples = [one.example for one in classes]
-    return {one.key: sought(one.example, census, examples) for one in classes}
+    return {one.key: affinity_fingerprint(one.example, pod_counts, examples) for one in classes}
 
 
 def _why(
-    i: int, assembly: Assembly, offers: Mapping[str, PoolOffers], room: Room, raised: RaisedLimits
+    i: int, assembly: Assembly, offers: Mapping[str, PoolOffers], limits: Limits, raised: RaisedLimits
 ) -> tuple[Reason, ...]:
-    miss = assembly.split.misses.get(i)
+    miss = assembly.split.unplaceable.get(i)
     if miss is not None:
         told = Reason(miss.code, miss.message)
         if miss.code == WAITS:
             return (told,)
         # A rule about other pods may have closed no more than what could be used or bought.
-        return (*held_up(assembly.asks[i], offers, room, partial(_is_open, i, assembly)), told)
-    return why_unplaced(assembly.asks[i], offers, room, partial(raised.told, i))
+        return (*held_up(assembly.asks[i], offers, limits, partial(_is_open, i, assembly)), told)
+    return why_unplaced(assembly.asks[i], offers, limits, partial(raised.told, i))
 
 
 def _is_open(i: int, assembly: Assembly, offer: Offer) -> bool:
     """Return whether rules about other pods let one more pod of class `i` on a new machine of the offer."""
-    tally = assembly.split.tally
-    if tally is None:
+    domain_counts = assembly.split.domain_counts
+    if domain_counts is None:
         return True
     machine = Option(offer.labels, offer.taints, (), price=0, copies=1, is_new=True, daemons=offer.daemons)
-    rules = machine_rules(i, assembly.wishes[i], [0], [machine], tally)
+    rules = machine_rules(i, assembly.wishes[i], [0], [machine], domain_counts)
     # Pods that must share one machine were given theirs: another one is of no use to the rest.
-    return bool(rules.bins) and not rules.is_bundle and tally.obstacle(i, offer.labels) is None
+    return bool(rules.bins) and not rules.is_bundle and domain_counts.obstacle(i, offer.labels) is None
 
 
 def _paid(assembly: Assembly, packing: Packing) -> list[Offer]:
@@ -242,7 +242,7 @@ def _seated(known: _Known) -> Iterable[Placed]:
     for pod in known.demand:
         name = known.seating.holders.get(pod.uid)
         if name is not None:
-            yield placed_on(known.fleet[name], pod, coming=True)
+            yield placed_on(known.machines[name], pod, coming=True)
 
 
 def _result(demand: Iterable[Pod], unplaced: Iterable[Unplaced]) -> PlanResult:

@@ -33,7 +33,7 @@ from api.timestamp import format_timestamp
 from planner.model.plan import Plan, PlannedEvent, PlannedRequest
 from planner.model.round import RoundInput
 from planner.report.machine_choice import named
-from planner.supply.machines import machines
+from planner.supply.machines import machines_of
 
 REQUESTED: Final = "Requested"
 """Reason of the event that tells why a machine is bought."""
@@ -103,11 +103,11 @@ async def _cancel_cool_offs(
 def _closings(writes: RoundWrites, observed: Observation, closed: set[str]) -> list[Closing]:
     if not closed:
         return []
-    fleet = list(machines(observed.snapshot).values())
+    machines = list(machines_of(observed.snapshot).values())
     found: list[Closing] = []
     for name in sorted(closed):
         try:
-            found.append(closing(observed.pools[name], observed, fleet))
+            found.append(closing(observed.pools[name], observed, machines))
         except ValueError as error:
             writes.refuse(f"end of the deleted pool {name}", error)
     return found

@@ -125,14 +125,14 @@ class Closing:
     """Machines that shall go and whose last removal, a cancelled one, has to end before they can have another."""
 
 
-def closing(pool: Object, observed: Observation, fleet: Iterable[Machine]) -> Closing:
+def closing(pool: Object, observed: Observation, machines: Iterable[Machine]) -> Closing:
     """Return what must still be written before the deleted pool may go.
 
     Raises:
         ValueError: its machines shall go and its class reference cannot be read.
     """
     name = _name(pool)
-    own = [machine for machine in fleet if machine.pool == name]
+    own = [machine for machine in machines if machine.pool == name]
     unready = [
         observed.requests[machine.name]
         for machine in own

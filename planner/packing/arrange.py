@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.packing.assemble import Assembly
-from planner.packing.domains.census import Census
-from planner.packing.domains.domains import Ceilings, Part
-from planner.packing.domains.landing import landed
+from planner.packing.domains.domains import Ceilings, GroupPart
+from planner.packing.domains.landing import check_landing
+from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.preferences import preferred
 from planner.packing.problem import Packer, Packing
 
@@ -34,15 +34,15 @@ class Arrangement:
     """Whether the packer left pods out."""
 
 
-def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, census: Census) -> Arrangement:
+def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, pod_counts: PodCounts) -> Arrangement:
     """Return the best arrangement of some tries; one is enough where nothing depends on other machines' pods.
 
     `assembled` returns the problem under ceilings.
     """
-    ceilings: dict[Part, int] = {}
+    ceilings: dict[GroupPart, int] = {}
     best: tuple[tuple[object, ...], Arrangement] | None = None
     for _ in range(_TRIES):
-        made = _packed(assembled(ceilings), packer, census)
+        made = _packed(assembled(ceilings), packer, pod_counts)
         score = _score(made)
         if best is None or score < best[0]:
             best = score, made
@@ -52,14 +52,14 @@ def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, census: C
         ceilings |= more
     if best is None:
         raise AssertionError
-    return _liked(best[1], census)
+    return _liked(best[1], pod_counts)
 
 
-def _packed(assembly: Assembly, packer: Packer, census: Census) -> Arrangement:
+def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrangement:
     packing = packer(assembly.problem)
     if assembly.options is None:
         return Arrangement(assembly, packing, {})
-    checked, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
+    checked, lost = check_landing(assembly.wishes, assembly.split, assembly.options, packing, pod_counts)
     refused: dict[int, int] = {}
     for k, items in lost.items():
         for ask, number in assembly.shares[k].pods:
@@ -67,28 +67,28 @@ def _packed(assembly: Assembly, packer: Packer, census: Census) -> Arrangement:
     return Arrangement(assembly, checked, refused, left_out=bool(packing.unplaced))
 
 
-def _liked(made: Arrangement, census: Census) -> Arrangement:
+def _liked(made: Arrangement, pod_counts: PodCounts) -> Arrangement:
     """Return the arrangement with machines that its pods prefer, unless one of them could not land then."""
     assembly = made.assembly
-    packing = preferred(assembly, made.packing, census)
+    packing = preferred(assembly, made.packing, pod_counts)
     if packing is made.packing:
         return made
     if assembly.options is not None:
-        _, lost = landed(assembly.wishes, assembly.split, assembly.options, packing, census)
+        _, lost = check_landing(assembly.wishes, assembly.split, assembly.options, packing, pod_counts)
         if lost:
             return made
     return replace(made, packing=packing)
 
 
-def _less_room(made: Arrangement) -> dict[Part, int]:
+def _less_room(made: Arrangement) -> dict[GroupPart, int]:
     """Return how many pods found room in each part that left some out and whose pods may go elsewhere."""
-    joiners, unplaced = made.assembly.split.joiners, made.packing.unplaced
-    found: Counter[Part] = Counter()
-    short: set[Part] = set()
+    followers, unplaced = made.assembly.split.followers, made.packing.unplaced
+    found: Counter[GroupPart] = Counter()
+    short: set[GroupPart] = set()
     for k, share in enumerate(made.assembly.shares):
-        parts = [(Part(ask, is_beside=True), number) for ask, number in share.company]
-        if not parts and (share.cell is not None or share.ask in joiners):
-            parts = [(Part(share.ask, share.cell), share.size)]
+        parts = [(GroupPart(ask, is_beside=True), number) for ask, number in share.followers]
+        if not parts and (share.cell is not None or share.ask in followers):
+            parts = [(GroupPart(share.ask, share.cell), share.size)]
         for part, number in parts:
             found[part] += number * (share.count - unplaced.get(k, 0))
             short.update([part] if k in unplaced else ())

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from planner.packing.domains.census import Census
 from planner.packing.domains.domains import NO_LIMIT, Ceilings, Option, Share, Split, Wish, taken
+from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.domains.split import concerns, plain, split
 from planner.packing.place_fit import PlaceFit, suits
 from planner.packing.problem import Bin, Group, PackingProblem
 from planner.scheduling.attachments import Handle, Slots, amount_of, asked, is_attachments
 from planner.scheduling.conflicts import ports_meet
-from planner.supply.limits import Room, offering_key
+from planner.supply.limits import Limits, offering_key
 from planner.supply.offers import Offer, PoolOffers
 from planner.supply.places import Place, Rank
 from planner.supply.pod_class import PodClass
@@ -90,10 +90,10 @@ def assemble(
     asks: Sequence[Ask],
     places: Iterable[Place],
     offers: Mapping[str, PoolOffers],
-    room: Room,
+    limits: Limits,
     minimum: Sequence[tuple[Offer, int]],
     *,
-    census: Census | None = None,
+    pod_counts: PodCounts | None = None,
     ceilings: Ceilings | None = None,
 ) -> Assembly:
     """Return the problem of placing `asks`.
@@ -102,32 +102,32 @@ def assemble(
         asks: the classes.
         places: machines with room.
         offers: what can be bought, by pool.
-        room: what is left of limits beside `minimum`.
+        limits: what is left of limits beside `minimum`.
         minimum: offers that are bought in any case, with their numbers.
-        census: the pods that are there; none are, without it.
+        pod_counts: the pods that are there; none are, without it.
         ceilings: most pods of parts of classes.
     """
-    draft = _Draft(asks)
+    builder = _ProblemBuilder(asks)
     fit = PlaceFit([(ask.pod_class.example, ask.pools) for ask in asks])
     for place in places:
-        if draft.could_fit(place.free):
-            attached = draft.slots.attached(place.pods)
+        if builder.could_fit(place.free):
+            attached = builder.slots.attached(place.pods)
             held = fit.held(place, attached)
-            limits = [draft.limit(("place", place.machine.name), 1)]
-            free = draft.vector(place.free, held, attached)
-            draft.add(Source(place=place), held, Bin(free, 0, tuple(limits), place.rank))
+            on = [builder.limit(("place", place.machine.name), 1)]
+            free = builder.vector(place.free, held, attached)
+            builder.add(Source(place=place), held, Bin(free, 0, tuple(on), place.rank))
     for offer, number in minimum:
         held = [i for i, ask in enumerate(asks) if fits_offer(ask, offer)]
-        limits = [draft.limit(("minimum", offer.pool.metadata.name, offering_key(offer)), number)]
-        usable = Bin(draft.vector(offer.usable, held), 0, tuple(limits), Rank.MINIMUM)
-        draft.add(Source(offer=offer, is_minimum=True), held, usable)
+        on = [builder.limit(("minimum", offer.pool.metadata.name, offering_key(offer)), number)]
+        usable = Bin(builder.vector(offer.usable, held), 0, tuple(on), Rank.MINIMUM)
+        builder.add(Source(offer=offer, is_minimum=True), held, usable)
     for offer in buyable(offers):
         held = [i for i, ask in enumerate(asks) if fits_offer(ask, offer)]
-        limits = [draft.limit(key, left) for key, left in room.rows(offer)]
+        on = [builder.limit(key, left) for key, left in limits.rows(offer)]
         price = price_units(offer.offering.price_per_hour)
         rank = _RANK_OF_OFFER - offer.priority
-        draft.add(Source(offer=offer), held, Bin(draft.vector(offer.usable, held), price, tuple(limits), rank))
-    return draft.assembly(Census() if census is None else census, ceilings or {})
+        builder.add(Source(offer=offer), held, Bin(builder.vector(offer.usable, held), price, tuple(on), rank))
+    return builder.assembly(PodCounts() if pod_counts is None else pod_counts, ceilings or {})
 
 
 def buyable(offers: Mapping[str, PoolOffers]) -> list[Offer]:
@@ -137,7 +137,7 @@ def buyable(offers: Mapping[str, PoolOffers]) -> list[Offer]:
     ]
 
 
-class _Draft:
+class _ProblemBuilder:
     """A problem in the making."""
 
     def __init__(self, asks: Sequence[Ask]) -> None:
@@ -182,7 +182,7 @@ class _Draft:
             self._bins.append(new)
             self._sources.append(source)
 
-    def assembly(self, census: Census, ceilings: Ceilings) -> Assembly:
+    def assembly(self, pod_counts: PodCounts, ceilings: Ceilings) -> Assembly:
         asks, resources = tuple(self._asks), tuple(self._resources)
         rows, no_limit = self.slots.rows, self.slots.no_limit
         demands = [
@@ -200,9 +200,11 @@ class _Draft:
         ]
         bins, sources = tuple(self._bins), tuple(self._sources)
         daemons = {pod.uid: pod for source in sources if source.offer is not None for pod in source.offer.daemons}
-        options = self._options() if concerns(wishes, census, daemons.values()) else None
+        options = self._options() if concerns(wishes, pod_counts, daemons.values()) else None
         answer = (
-            plain(wishes, self._holders) if options is None else split(wishes, options, self._holders, census, ceilings)
+            plain(wishes, self._holders)
+            if options is None
+            else split(wishes, options, self._holders, pod_counts, ceilings)
         )
         limits = tuple(self._limits)
         relaxed = PackingProblem(_classes(wishes, answer, self._holders), bins, limits)

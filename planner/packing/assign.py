@@ -22,7 +22,7 @@ _CANCEL_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class PlacedPod:
     """A pod with the hash of its class."""
 
     pod: Pod
@@ -34,7 +34,7 @@ class Bought:
     """A machine to buy for pods."""
 
     offer: Offer
-    guests: tuple[Guest, ...]
+    pods: tuple[PlacedPod, ...]
     bin: int
     """Its kind in the problem."""
     counts: Mapping[int, int]
@@ -42,11 +42,11 @@ class Bought:
 
 
 @dataclass(slots=True)
-class Allotment:
+class Assignment:
     """Where the pods of a packing go."""
 
     placed: list[Placed] = field(default_factory=list)
-    joined: dict[str, list[Guest]] = field(default_factory=dict)
+    joined: dict[str, list[PlacedPod]] = field(default_factory=dict)
     """Pods that join a coming machine, by request."""
     used: set[str] = field(default_factory=set)
     """Machines that are there or coming and get pods."""
@@ -56,50 +56,50 @@ class Allotment:
     """Pods without a place, by index of their class."""
 
 
-def allot(assembly: Assembly, packing: Packing) -> Allotment:
+def assign(assembly: Assembly, packing: Packing) -> Assignment:
     """Return the pods of every machine; the first pods of a class get what is there already."""
     queues = [list(ask.pod_class.pods) for ask in assembly.asks]
-    allotment = Allotment()
-    for n, guests in boarding(assembly, packing, queues):
+    assignment = Assignment()
+    for n, pods in assigned_pods(assembly, packing, queues):
         node = packing.nodes[n]
         source = assembly.sources[node.bin]
         if source.place is not None:
-            _use(allotment, source.place, guests)
+            _use(assignment, source.place, pods)
         elif source.offer is not None:
-            allotment.bought.append(Bought(source.offer, guests, node.bin, node.counts))
-    allotment.left = {i: tuple(queue) for i, queue in enumerate(queues) if queue}
-    return allotment
+            assignment.bought.append(Bought(source.offer, pods, node.bin, node.counts))
+    assignment.left = {i: tuple(queue) for i, queue in enumerate(queues) if queue}
+    return assignment
 
 
-def boarding(
+def assigned_pods(
     assembly: Assembly, packing: Packing, queues: Sequence[list[Pod]]
-) -> Iterator[tuple[int, tuple[Guest, ...]]]:
+) -> Iterator[tuple[int, tuple[PlacedPod, ...]]]:
     """Yield machines of the packing, by position, with their pods, which leave the queues of their classes."""
     bins, nodes = assembly.problem.bins, packing.nodes
     for n in sorted(range(len(nodes)), key=lambda n: bins[nodes[n].bin].rank):
-        yield n, _guests(assembly, nodes[n], queues)
+        yield n, _placed_pods(assembly, nodes[n], queues)
 
 
-def _guests(assembly: Assembly, node: PackedNode, queues: Sequence[list[Pod]]) -> tuple[Guest, ...]:
-    guests: list[Guest] = []
+def _placed_pods(assembly: Assembly, node: PackedNode, queues: Sequence[list[Pod]]) -> tuple[PlacedPod, ...]:
+    pods: list[PlacedPod] = []
     for k, items in sorted(node.counts.items()):
         for i, of_item in assembly.shares[k].pods:
             key, number = assembly.asks[i].pod_class.key, items * of_item
-            guests.extend(Guest(pod, key) for pod in queues[i][:number])
+            pods.extend(PlacedPod(pod, key) for pod in queues[i][:number])
             del queues[i][:number]
-    return tuple(guests)
+    return tuple(pods)
 
 
-def _use(allotment: Allotment, place: Place, guests: Sequence[Guest]) -> None:
+def _use(assignment: Assignment, place: Place, pods: Sequence[PlacedPod]) -> None:
     machine = place.machine
-    allotment.used.add(machine.name)
+    assignment.used.add(machine.name)
     coming = place.rank is Rank.IN_FLIGHT
-    allotment.placed.extend(placed_on(machine, guest.pod, coming=coming) for guest in guests)
+    assignment.placed.extend(placed_on(machine, placed_pod.pod, coming=coming) for placed_pod in pods)
     if coming:
-        allotment.joined.setdefault(machine.name, []).extend(guests)
+        assignment.joined.setdefault(machine.name, []).extend(pods)
     if place.rank is Rank.COOL_OFF and machine.removal is not None:
-        names = tuple(guest.pod.key for guest in guests[:_CANCEL_NAMES])
-        allotment.cancels.append(RemovalCancel(removal=machine.removal.metadata.name, pods=names))
+        names = tuple(placed_pod.pod.key for placed_pod in pods[:_CANCEL_NAMES])
+        assignment.cancels.append(RemovalCancel(removal=machine.removal.metadata.name, pods=names))
 
 
 def placed_on(machine: Machine, pod: Pod, *, coming: bool) -> Placed:
@@ -132,11 +132,11 @@ def requests_of(
     """
 
     def usefulness(one: Bought) -> tuple[object, ...]:
-        offering, guests = one.offer.offering, one.guests
-        highest = max(guest.pod.priority for guest in guests)
-        return -highest, -len(guests), offering.price_per_hour, offering.server_type, guests[0].pod.key
+        offering, pods = one.offer.offering, one.pods
+        highest = max(placed_pod.pod.priority for placed_pod in pods)
+        return -highest, -len(pods), offering.price_per_hour, offering.server_type, pods[0].pod.key
 
-    planned = [(one.offer, one.guests, *why(one)) for one in sorted(bought, key=usefulness)]
+    planned = [(one.offer, one.pods, *why(one)) for one in sorted(bought, key=usefulness)]
     planned += [
         (offer, (), f"The minimum of pool {offer.pool.metadata.name} asks for it", Because()) for offer in ahead
     ]
@@ -149,19 +149,19 @@ def requests_of(
             location=offer.offering.location,
             class_ref=offer.class_ref,
             price_per_hour=offer.offering.price_per_hour,
-            seats=tuple(seat_of(guest.pod, guest.key) for guest in guests[:SEATS_AT_MOST]),
+            seats=tuple(seat_of(placed_pod.pod, placed_pod.key) for placed_pod in pods[:SEATS_AT_MOST]),
             reserve=offer.pool.spec.scale_up.reserve,
             why=sentence,
             because=because,
         )
-        for ordinal, (offer, guests, sentence, because) in enumerate(planned)
+        for ordinal, (offer, pods, sentence, because) in enumerate(planned)
     )
 
 
 def reservations(
     before: Mapping[str, Sequence[Seat]],
     settled: Mapping[str, tuple[Seat, ...]],
-    joined: Mapping[str, Sequence[Guest]],
+    joined: Mapping[str, Sequence[PlacedPod]],
     reserving: Iterable[str],
 ) -> dict[str, tuple[Seat, ...]]:
     """Return the seats that each request should name, only where they differ from those `before`.

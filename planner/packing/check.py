@@ -12,16 +12,16 @@ def fault_of(problem: PackingProblem, packing: Packing) -> str:
     Only the rules are looked at, not the cost. It shares no code with the packers.
     """
     seen: Counter[int] = Counter()
-    room = list(problem.limits)
+    left = list(problem.limits)
     for node in packing.nodes:
         fault = _fault_of_node(problem, node)
         if fault:
             return fault
         seen.update(node.counts)
         for limit in problem.bins[node.bin].limits:
-            room[limit] -= 1
-    if min(room, default=0) < 0:
-        return f"limit {room.index(min(room))} is exceeded"
+            left[limit] -= 1
+    if min(left, default=0) < 0:
+        return f"limit {left.index(min(left))} is exceeded"
     if not all(_is_number(n) for n in packing.unplaced.values()):
         return "a number of pods without a place is no number above 0"
     seen.update(packing.unplaced)

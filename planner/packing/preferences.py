@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from planner.packing.assemble import Assembly
-from planner.packing.assign import Guest, boarding
-from planner.packing.domains.census import Census, Host
-from planner.packing.domains.preference_scores import Kind, Likings, prefers
+from planner.packing.assign import PlacedPod, assigned_pods
+from planner.packing.domains.pod_counts import Host, PodCounts
+from planner.packing.domains.preference_scores import PreferenceKind, PreferenceScores, prefers
 from planner.packing.problem import PackedNode, Packing
 from planner.supply.offers import Offer
 
 
-def preferred(assembly: Assembly, packing: Packing, census: Census) -> Packing:
+def preferred(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Packing:
     """Return the packing with bins of equal price and rank in the place of others where their pods like those better.
 
     What is on a machine stays together, and all of it fits. Where nothing is better, it is the same object.
@@ -23,12 +23,12 @@ def preferred(assembly: Assembly, packing: Packing, census: Census) -> Packing:
     Args:
         assembly: the problem, and what it stands for.
         packing: its answer.
-        census: the pods that are there, near which or away from which others may want to be.
+        pod_counts: the pods that are there, near which or away from which others may want to be.
     """
     classes = [ask.pod_class for ask in assembly.asks]
     if not any(prefers(pod) for one in classes for pod in one.pods):
         return packing
-    return _Exchange(assembly, packing, Likings(classes, _hosts(assembly), census)).run()
+    return _Exchange(assembly, packing, PreferenceScores(classes, _hosts(assembly), pod_counts)).run()
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _Machine:
     bin: int
     choices: tuple[int, ...]
     """Bins that it may be of."""
-    kinds: Sequence[tuple[Kind, int]]
+    kinds: Sequence[tuple[PreferenceKind, int]]
     """Of its pods, with numbers."""
 
     @property
@@ -46,8 +46,8 @@ class _Machine:
 
 
 class _Exchange:
-    def __init__(self, assembly: Assembly, packing: Packing, likings: Likings) -> None:
-        self._assembly, self._packing, self._likings = assembly, packing, likings
+    def __init__(self, assembly: Assembly, packing: Packing, scores: PreferenceScores) -> None:
+        self._assembly, self._packing, self._scores = assembly, packing, scores
         self._problem = assembly.problem
         self._left = list(self._problem.limits)
         for node in packing.nodes:
@@ -64,7 +64,7 @@ class _Exchange:
         # Those that stay are known from the start, the others one after the other.
         for machine in machines:
             if machine.is_fixed:
-                self._likings.count(machine.kinds, machine.bin)
+                self._scores.count(machine.kinds, machine.bin)
         nodes = list(self._packing.nodes)
         has_changed = False
         for machine in machines:
@@ -88,13 +88,13 @@ class _Exchange:
 
     def _machines(self) -> list[_Machine]:
         queues = [list(ask.pod_class.pods) for ask in self._assembly.asks]
-        return [self._machine(n, guests) for n, guests in boarding(self._assembly, self._packing, queues)]
+        return [self._machine(n, pods) for n, pods in assigned_pods(self._assembly, self._packing, queues)]
 
-    def _machine(self, n: int, guests: Iterable[Guest]) -> _Machine:
+    def _machine(self, n: int, pods: Iterable[PlacedPod]) -> _Machine:
         node = self._packing.nodes[n]
-        kinds: dict[Kind, int] = {}
-        for guest in guests:
-            kind = self._likings.kind(guest.key, guest.pod)
+        kinds: dict[PreferenceKind, int] = {}
+        for placed_pod in pods:
+            kind = self._scores.kind(placed_pod.key, placed_pod.pod)
             kinds[kind] = kinds.get(kind, 0) + 1
         choices = self._may_be(node) if any(kind.prefers for kind in kinds) else ()
         return _Machine(n, node.bin, choices, list(kinds.items()))
@@ -128,10 +128,10 @@ class _Exchange:
         self._take(chosen, -1)
         bins = tuple(b for b in machine.choices if b == chosen or self._is_left(b))
         if len(bins) > 1:
-            scores = self._likings.scores(machine.kinds, bins)
+            scores = self._scores.scores(machine.kinds, bins)
             if max(scores) > scores[bins.index(chosen)]:
                 chosen = bins[scores.index(max(scores))]
-        self._likings.count(machine.kinds, chosen)
+        self._scores.count(machine.kinds, chosen)
         self._take(chosen)
         return chosen
 

@@ -9,7 +9,7 @@ from planner.model.plan import PodBackoffState, Reason
 from planner.objects.kinds import Pod
 from planner.packing.assemble import Ask
 from planner.report.unplaced import why_unplaced
-from planner.supply.limits import Room
+from planner.supply.limits import Limits
 from planner.supply.offers import PoolOffers
 from planner.supply.pod_class import PodClass
 from planner.supply.pool_choice import choose_pools
@@ -36,7 +36,7 @@ def admit(
     pools: Sequence[NodePool],
     waiting: Mapping[str, PodBackoffState],
     offers: Mapping[str, PoolOffers],
-    room: Room,
+    limits: Limits,
 ) -> tuple[list[Ask], list[Refused]]:
     """Return what to plan for, and what not, with its reasons."""
     asks: list[Ask] = []
@@ -53,7 +53,7 @@ def admit(
             reason = Reason("VolumeUnbound", pod_class.example.blocked_by)
             refused.append(Refused(pod_class, (reason,), choice.pools, pod_class.pods))
         elif state is not None:
-            first = why_unplaced(ask, offers, room) if choice.obstacle is None else (choice.obstacle,)
+            first = why_unplaced(ask, offers, limits) if choice.obstacle is None else (choice.obstacle,)
             refused.append(Refused(pod_class, (_back_off(state), *first), choice.pools, pod_class.pods))
         elif choice.obstacle is not None:
             refused.append(Refused(pod_class, (choice.obstacle,), (), pod_class.pods))

@@ -4,13 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from planner.packing.assemble import buyable
-from planner.supply.limits import Room
+from planner.supply.limits import Limits
 from planner.supply.machines import Machine
 from planner.supply.offers import Offer, PoolOffers
 
 
-def missing_by_type(fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], room: Room) -> list[tuple[Offer, int]]:
-    """Return what the minimums of single server types ask for, with numbers, and take it from `room`.
+def missing_by_type(
+    fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], limits: Limits
+) -> list[tuple[Offer, int]]:
+    """Return what the minimums of single server types ask for, with numbers, and take it from `limits`.
 
     Machines under removal do not count. The cheapest location is taken, the next one where a limit is met.
     """
@@ -23,10 +25,10 @@ def missing_by_type(fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], 
             for offer in cheapest_first:
                 same = offer.offering.server_type.lower() == server_type.name
                 if missing > 0 and same and offer.pool.metadata.name == name:
-                    number = min(missing, room.left(offer, missing))
+                    number = min(missing, limits.left(offer, missing))
                     if number:
                         wanted.append((offer, number))
-                        room.take(offer, number)
+                        limits.take(offer, number)
                         missing -= number
     return wanted
 
@@ -44,9 +46,9 @@ def still_missing(ahead: Iterable[Offer], paid: Iterable[Offer]) -> list[Offer]:
 
 
 def missing_in_pool(
-    fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], room: Room, more: Mapping[str, int]
+    fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], limits: Limits, more: Mapping[str, int]
 ) -> list[Offer]:
-    """Return what is still missing of the pools' own minimums, and take it from `room`.
+    """Return what is still missing of the pools' own minimums, and take it from `limits`.
 
     `more` is how many machines per pool this plan buys, or keeps by ending their cool-off.
     """
@@ -56,9 +58,9 @@ def missing_in_pool(
     for name, found in offers.items():
         missing = found.pool.spec.limits.min - there[name] - more.get(name, 0)
         for offer in cheapest_first:
-            while missing > 0 and offer.pool.metadata.name == name and room.left(offer, 1) > 0:
+            while missing > 0 and offer.pool.metadata.name == name and limits.left(offer, 1) > 0:
                 wanted.append(offer)
-                room.take(offer)
+                limits.take(offer)
                 missing -= 1
     return wanted
 

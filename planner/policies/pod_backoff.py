@@ -13,7 +13,7 @@ from typing import Final
 
 from api.v1alpha1.node_pool import PodBackoff
 from planner.model.plan import PlannerMemory, PodBackoffState
-from planner.supply.limits import Room
+from planner.supply.limits import Limits
 from planner.supply.offers import PoolOffers
 from planner.supply.places import Place
 
@@ -90,7 +90,7 @@ def remember(
     return BackedOff(PlannerMemory(backoff=dict(sorted(kept)), supply=supply), frozenset(ceiling))
 
 
-def supply_hash(places: Sequence[Place], offers: Mapping[str, PoolOffers], room: Room) -> str:
+def supply_hash(places: Sequence[Place], offers: Mapping[str, PoolOffers], limits: Limits) -> str:
     """Return a hash of everything that could give a pod a place, but not of how full nodes are.
 
     Where pods leave a node, the scheduler itself gives the room to waiting pods; a hash of that
@@ -118,7 +118,7 @@ def supply_hash(places: Sequence[Place], offers: Mapping[str, PoolOffers], room:
                         [(t.key, t.value, t.effect) for t in offer.taints],
                         sorted(offer.usable.items()),
                         offer.obstacle is None,
-                        room.left(offer, 1) > 0,
+                        limits.left(offer, 1) > 0,
                     )
                     for offer in found.offers
                 ],

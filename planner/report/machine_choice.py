@@ -17,7 +17,7 @@ from planner.packing.assemble import Assembly, fits_offer
 from planner.packing.assign import Bought
 from planner.report.unplaced import limit_reached
 from planner.scheduling.attachments import amount_of, attachable
-from planner.supply.limits import Room
+from planner.supply.limits import Limits
 from planner.supply.offers import Offer, PoolOffers
 
 _FIRST: Final = ("cpu", "memory", "ephemeral-storage")
@@ -34,12 +34,12 @@ class MachineChoices:
     Args:
         assembly: the problem that was packed.
         offers: all that pools could buy.
-        room: what limits still allow after the plan.
+        limits: what limits still allow after the plan.
     """
 
-    def __init__(self, assembly: Assembly, offers: Mapping[str, PoolOffers], room: Room) -> None:
+    def __init__(self, assembly: Assembly, offers: Mapping[str, PoolOffers], limits: Limits) -> None:
         self._assembly = assembly
-        self._room = room
+        self._limits = limits
         self._known: dict[object, Because] = {}
         problem, sources = assembly.problem, assembly.sources
         priced = [(b, s.offer) for b, s in enumerate(sources) if s.offer is not None and not s.is_minimum]
@@ -62,7 +62,7 @@ class MachineChoices:
         return sentence(bought, because, is_minimum=is_minimum), because
 
     def _looked_at(self, bought: Bought) -> Because:
-        used = _used([guest.pod for guest in bought.guests])
+        used = _used([placed_pod.pod for placed_pod in bought.pods])
         shares = _shares(used, bought.offer)
         binding = max(shares, key=lambda name: shares[name], default=None)
         if self._assembly.sources[bought.bin].is_minimum:
@@ -92,7 +92,7 @@ class MachineChoices:
         for position, (offer, reason) in enumerate(self._blocked):
             if offer.offering.price_per_hour >= chosen.offering.price_per_hour:
                 break
-            if not self._limits(offer, chosen) and self._would_hold(bought, position, used):
+            if not self._limits_reached(offer, chosen) and self._would_hold(bought, position, used):
                 found.append(_alternative(offer, reason))
         return min(found, key=lambda one: _nearness(one, chosen), default=None)
 
@@ -104,12 +104,12 @@ class MachineChoices:
         for b, offer in self._priced:
             capacity = problem.bins[b].capacity
             if b != bought.bin and b in allowed and all(capacity[r] >= amount for r, amount in load):
-                yield offer, self._limits(offer, bought.offer)
+                yield offer, self._limits_reached(offer, bought.offer)
 
-    def _limits(self, offer: Offer, chosen: Offer) -> list[Reason]:
+    def _limits_reached(self, offer: Offer, chosen: Offer) -> list[Reason]:
         """Return the limits that forbid to buy `offer` in the place of `chosen`, which counts towards its own."""
-        own = {key for key, _ in self._room.rows(chosen)}
-        return [limit_reached(offer, key) for key in self._room.exhausted(offer) if key not in own]
+        own = {key for key, _ in self._limits.rows(chosen)}
+        return [limit_reached(offer, key) for key in self._limits.exhausted(offer) if key not in own]
 
     def _would_hold(self, bought: Bought, position: int, used: Mapping[str, int]) -> bool:
         """Return whether an offer that is not in the problem would hold these pods."""
@@ -132,7 +132,7 @@ class MachineChoices:
 
 def sentence(bought: Bought, because: Because, *, is_minimum: bool) -> str:
     """Return one short sentence: for whom a machine is bought, how full it is, and what would do instead."""
-    chosen, number = bought.offer, len(bought.guests)
+    chosen, number = bought.offer, len(bought.pods)
     told = [*_TOLD, *([because.binding] if because.binding not in (None, *_TOLD) else [])]
     shares = ", ".join(f"{name} {percent(because.shares[name])} %" for name in told if name in because.shares)
     pool = chosen.pool.metadata.name

@@ -8,7 +8,7 @@ from decimal import Decimal
 from api.conditions import Condition, set_condition
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Snapshot
-from planner.supply.limits import Room
+from planner.supply.limits import Limits
 from planner.supply.machine_price import machine_price, price_list
 from planner.supply.machines import Machine
 from planner.supply.offers import PoolOffers
@@ -18,10 +18,10 @@ from planner.supply.refused_types import with_refusals
 
 def pool_reports(
     snapshot: Snapshot,
-    fleet: Mapping[str, Machine],
+    machines: Mapping[str, Machine],
     places: Iterable[Place],
     offers: Mapping[str, PoolOffers],
-    room: Room,
+    limits: Limits,
     *,
     requests: Sequence[PlannedRequest],
     removals: Sequence[PlannedRemoval],
@@ -33,7 +33,7 @@ def pool_reports(
     prices = price_list(snapshot)
     reports: list[PoolReport] = []
     for name, found in offers.items():
-        own = [machine for machine in fleet.values() if machine.pool == name and machine.counts]
+        own = [machine for machine in machines.values() if machine.pool == name and machine.counts]
         ref = found.pool.spec.template.class_ref
         costs = [cost for machine in own if (cost := machine_price(machine, ref, prices))]
         counts = PoolCounts(
@@ -47,7 +47,7 @@ def pool_reports(
             nodes=counts,
             price_per_hour=sum((price for price, _ in costs), Decimal(0)),
             currency=min({currency for _, currency in costs} | _currencies(found), default=None),
-            conditions=_conditions(found, room, snapshot.now),
+            conditions=_conditions(found, limits, snapshot.now),
         )
         reports.append(
             PoolReport(
@@ -75,14 +75,14 @@ def _utilisation(machines: Sequence[Machine]) -> dict[str, float]:
     return shares
 
 
-def _conditions(found: PoolOffers, room: Room, now: datetime) -> tuple[Condition, ...]:
+def _conditions(found: PoolOffers, limits: Limits, now: datetime) -> tuple[Condition, ...]:
     pool = found.pool
     generation = pool.metadata.generation
     ready, reason, message = _readiness(found)
     conditions = set_condition(
         pool.status.conditions, "Ready", status=ready, reason=reason, message=message, now=now, generation=generation
     )
-    full = bool(found.offers) and all(room.exhausted(offer) for offer in found.offers)
+    full = bool(found.offers) and all(limits.exhausted(offer) for offer in found.offers)
     conditions = set_condition(
         conditions,
         "AtMax",

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.packing.assemble import Assembly
-from planner.packing.domains.census import Census
-from planner.packing.domains.landing import landed
-from planner.packing.greedy.index import Arena
+from planner.packing.domains.landing import check_landing
+from planner.packing.domains.pod_counts import PodCounts
+from planner.packing.greedy.index import ProblemIndex
 from planner.packing.problem import PackedNode, Packing
-from planner.supply.limits import Key, Room
+from planner.supply.limits import LimitKey, Limits
 from planner.supply.offers import Offer
 
 _LIMITS: Final = 3
@@ -40,17 +40,17 @@ class RaisedLimits:
     Args:
         assembly: the problem that was packed.
         packing: the answer, checked.
-        room: what limits still allow after the plan.
-        census: the pods that are there.
+        limits: what limits still allow after the plan.
+        pod_counts: the pods that are there.
     """
 
-    def __init__(self, assembly: Assembly, packing: Packing, room: Room, census: Census) -> None:
+    def __init__(self, assembly: Assembly, packing: Packing, limits: Limits, pod_counts: PodCounts) -> None:
         self._assembly, self._packing = assembly, packing
-        self._room, self._census = room, census
-        self._arena: Arena | None = None
-        self._tried: dict[Key, Gain | None] = {}
+        self._limits, self._pod_counts = limits, pod_counts
+        self._index: ProblemIndex | None = None
+        self._tried: dict[LimitKey, Gain | None] = {}
 
-    def told(self, i: int, key: Key) -> str:
+    def told(self, i: int, key: LimitKey) -> str:
         """Return what raising the limit for one machine more brings, to end a sentence about a pod of class `i`."""
         gain = self.gain(key)
         if gain is None:
@@ -59,12 +59,12 @@ class RaisedLimits:
         others = "" if gain.pods.get(i) else "other "
         least = "" if gain.is_all else "at least "
         on = f", on a {gain.server_type}" if key[0] == "pool" else ""
-        more, noun = self._room.raise_for_one(key), "pod" if number == 1 else "pods"
+        more, noun = self._limits.raise_for_one(key), "pod" if number == 1 else "pods"
         # A plan made anew may split pods over domains in another way, so there is room, but no promise.
         places = f"places {least}" if self._assembly.options is None else "makes room for "
         return f"; raising it by {more} {places}{number} {others}{noun}{on}"
 
-    def gain(self, key: Key) -> Gain | None:
+    def gain(self, key: LimitKey) -> Gain | None:
         """Return what raising the limit for one machine more brings; None if nothing, or if too many were tried."""
         if key[0] == "probe":
             # One machine is tried first, whatever a person does.
@@ -75,20 +75,20 @@ class RaisedLimits:
             self._tried[key] = self._try(key)
         return self._tried[key]
 
-    def _try(self, key: Key) -> Gain | None:
-        bins = [(b, offer) for b, offer in self._offers() if self._room.exhausted(offer) == (key,)]
+    def _try(self, key: LimitKey) -> Gain | None:
+        bins = [(b, offer) for b, offer in self._offers() if self._limits.exhausted(offer) == (key,)]
         if not bins or not self._packing.unplaced:
             return None
-        if self._arena is None:
-            self._arena = Arena(self._assembly.problem)
-        arena = self._arena
-        filled = [(self._filled(arena, b), b, offer) for b, offer in bins]
-        tiers = sorted({arena.tier[k] for k in self._packing.unplaced}, reverse=True)
+        if self._index is None:
+            self._index = ProblemIndex(self._assembly.problem)
+        index = self._index
+        filled = [(self._filled(index, b), b, offer) for b, offer in bins]
+        tiers = sorted({index.tier[k] for k in self._packing.unplaced}, reverse=True)
 
         def usefulness(one: tuple[dict[int, int], int, Offer]) -> tuple[object, ...]:
             counts, b, _ = one
-            by_tier = [sum(n for k, n in counts.items() if arena.tier[k] == tier) for tier in tiers]
-            return [-number for number in by_tier], arena.price[b], b
+            by_tier = [sum(n for k, n in counts.items() if index.tier[k] == tier) for tier in tiers]
+            return [-number for number in by_tier], index.price[b], b
 
         could = self._pods(
             {k: n for k, n in self._packing.unplaced.items() if any(b in self._bins(k) for b, _ in bins)}
@@ -107,15 +107,15 @@ class RaisedLimits:
     def _bins(self, k: int) -> frozenset[int]:
         return self._assembly.problem.groups[k].bins
 
-    def _filled(self, arena: Arena, b: int) -> dict[int, int]:
+    def _filled(self, index: ProblemIndex, b: int) -> dict[int, int]:
         """Return what a machine takes of what was left out: high tiers first, of those the small pods."""
-        left = [self._packing.unplaced.get(k, 0) for k in range(len(arena.demand))]
-        capacity, counts = arena.capacity[b], dict[int, int]()
+        left = [self._packing.unplaced.get(k, 0) for k in range(len(index.demand))]
+        capacity, counts = index.capacity[b], dict[int, int]()
 
         def size(k: int) -> tuple[int, float, int]:
-            return -arena.tier[k], max((d / max(1, capacity[r]) for r, d in arena.demand[k]), default=0.0), k
+            return -index.tier[k], max((d / max(1, capacity[r]) for r, d in index.demand[k]), default=0.0), k
 
-        arena.fill(sorted((k for k in arena.members[b] if left[k]), key=size), left, counts, list(capacity))
+        index.fill(sorted((k for k in index.members[b] if left[k]), key=size), left, counts, list(capacity))
         return counts
 
     def _landed(self, node: PackedNode) -> dict[int, int]:
@@ -125,7 +125,7 @@ class RaisedLimits:
         tried = Packing((*self._packing.nodes, node), +left)
         if self._assembly.options is not None:
             made = self._assembly
-            tried, _ = landed(made.wishes, made.split, self._assembly.options, tried, self._census)
+            tried, _ = check_landing(made.wishes, made.split, self._assembly.options, tried, self._pod_counts)
         before, after = (self._assembly.placed(packing.unplaced) for packing in (self._packing, tried))
         gained = {i: n - m for i, (n, m) in enumerate(zip(after, before, strict=True)) if n != m}
         # Where others would have to give way, nothing is promised.

@@ -21,7 +21,7 @@ from planner.packing.assemble import Ask, fits_offer
 from planner.packing.place_fit import reaches_volumes
 from planner.scheduling.attachments import amount_of, asked
 from planner.scheduling.conflicts import ports_meet
-from planner.supply.limits import Key, Room
+from planner.supply.limits import LimitKey, Limits
 from planner.supply.offers import Offer, PoolOffers
 from planner.supply.refused_types import with_refusals
 
@@ -33,14 +33,14 @@ _TOLD: Final = 3
 """Offerings named in one message; the rest is counted."""
 
 
-def untried(key: Key) -> str:
+def untried(key: LimitKey) -> str:
     """Return nothing: nobody tried what raising a limit would bring."""
     del key
     return ""
 
 
 def why_unplaced(
-    ask: Ask, offers: Mapping[str, PoolOffers], room: Room, raised: Callable[[Key], str] = untried
+    ask: Ask, offers: Mapping[str, PoolOffers], limits: Limits, raised: Callable[[LimitKey], str] = untried
 ) -> tuple[Reason, ...]:
     """Return why no machine can be bought for pods of this class, at least one reason.
 
@@ -65,7 +65,7 @@ def why_unplaced(
     large_enough = [offer for offer in fitting_labels if not _shortage(pod, offer)]
     if not large_enough:
         return (*reasons, _too_large(pod, fitting_labels))
-    found = [*reasons, *_unavailable(large_enough), *_limits(large_enough, room, raised)]
+    found = [*reasons, *_unavailable(large_enough), *_limits(large_enough, limits, raised)]
     if found:
         return tuple(found)
     # Room is left and nothing stands in the way, so the packer could not share what was there.
@@ -73,7 +73,7 @@ def why_unplaced(
 
 
 def held_up(
-    ask: Ask, offers: Mapping[str, PoolOffers], room: Room, is_open: Callable[[Offer], bool]
+    ask: Ask, offers: Mapping[str, PoolOffers], limits: Limits, is_open: Callable[[Offer], bool]
 ) -> tuple[Reason, ...]:
     """Return why no machine can be bought on which rules about other pods would let one more pod of this class.
 
@@ -82,7 +82,7 @@ def held_up(
     obstacles = [obstacle for name in ask.pools if (obstacle := offers[name].obstacle) is not None]
     candidates = [offer for name in ask.pools if offers[name].obstacle is None for offer in offers[name].offers]
     wanted = [offer for offer in candidates if fits_offer(ask, offer) and is_open(offer)]
-    return (*obstacles, *_unavailable(wanted), *_limits(wanted, room, untried))
+    return (*obstacles, *_unavailable(wanted), *_limits(wanted, limits, untried))
 
 
 def _no_types(found: PoolOffers) -> Reason:
@@ -207,16 +207,16 @@ def _unavailable(offers: Sequence[Offer]) -> Iterator[Reason]:
         yield Reason("OfferingUnavailable", f"{len(blocked) - _TOLD} more offerings have no capacity")
 
 
-def _limits(offers: Sequence[Offer], room: Room, raised: Callable[[Key], str]) -> Iterator[Reason]:
-    told: dict[Key, Reason] = {}
+def _limits(offers: Sequence[Offer], limits: Limits, raised: Callable[[LimitKey], str]) -> Iterator[Reason]:
+    told: dict[LimitKey, Reason] = {}
     for offer in offers:
         if offer.obstacle is None:
-            told.update({key: limit_reached(offer, key) for key in room.exhausted(offer) if key not in told})
+            told.update({key: limit_reached(offer, key) for key in limits.exhausted(offer) if key not in told})
     for key, reason in list(told.items())[:_TOLD]:
         yield replace(reason, message=reason.message + raised(key))
 
 
-def limit_reached(offer: Offer, key: Key) -> Reason:
+def limit_reached(offer: Offer, key: LimitKey) -> Reason:
     """Return that a limit allows no more machines of this offer."""
     pool, server_type = offer.pool, offer.offering.server_type
     name = pool.metadata.name

@@ -39,11 +39,11 @@ def resolve(pods: Iterable[Pod], volumes: Volumes, problems: Iterable[Problem] =
     all_pods = tuple(pods)
     if not any(pod.claims for pod in all_pods):
         return all_pods
-    known = _Known(volumes, all_pods, frozenset((problem.kind, problem.name) for problem in problems))
+    known = _VolumeIndex(volumes, all_pods, frozenset((problem.kind, problem.name) for problem in problems))
     return tuple(known.resolved(pod) if pod.claims and not pod.is_finished else pod for pod in all_pods)
 
 
-class _Known:
+class _VolumeIndex:
     """Storage by name, and who uses claims that allow one pod only."""
 
     def __init__(self, volumes: Volumes, pods: Sequence[Pod], unread: frozenset[tuple[str, str]]) -> None:

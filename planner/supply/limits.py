@@ -7,18 +7,18 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.supply.machines import Machine
 from planner.supply.offers import Offer, PoolOffers
 
-Key = tuple[str, ...]
+LimitKey = tuple[str, ...]
 """What a limit is on: a pool, a type in a pool, or an offering or a class that is only probed."""
 
 
-class Room:
+class Limits:
     """Counts down while machines are planned."""
 
-    def __init__(self, left: Mapping[Key, int]) -> None:
+    def __init__(self, left: Mapping[LimitKey, int]) -> None:
         self._left = {key: max(0, number) for key, number in left.items()}
         self._over = {key: -number for key, number in left.items() if number < 0}
 
-    def rows(self, offer: Offer) -> list[tuple[Key, int]]:
+    def rows(self, offer: Offer) -> list[tuple[LimitKey, int]]:
         """Return the limits that this offer counts towards, each with how many machines it still allows."""
         keys = (_pool_key(offer), _type_key(offer), offering_key(offer), _class_key(offer))
         return [(key, self._left[key]) for key in keys if key in self._left]
@@ -32,29 +32,29 @@ class Room:
         for key, _ in self.rows(offer):
             self._left[key] -= number
 
-    def raise_for_one(self, key: Key) -> int:
+    def raise_for_one(self, key: LimitKey) -> int:
         """Return by how much an exhausted limit must be raised for one machine more: a max may have been lowered."""
         return self._over.get(key, 0) + 1
 
-    def exhausted(self, offer: Offer) -> tuple[Key, ...]:
+    def exhausted(self, offer: Offer) -> tuple[LimitKey, ...]:
         """Return the limits that allow no more of this offer."""
         return tuple(key for key, left in self.rows(offer) if left <= 0)
 
 
-def room_left(fleet: Iterable[Machine], offers: Mapping[str, PoolOffers]) -> Room:
+def limits_left(machines: Iterable[Machine], offers: Mapping[str, PoolOffers]) -> Limits:
     """Return how many machines each limit still allows.
 
     A max counts distinct server names until the provider says that the server is gone.
     """
-    there = [machine for machine in fleet if machine.counts]
+    there = [machine for machine in machines if machine.counts]
     by_pool = Counter(machine.pool for machine in there)
     by_type = Counter((machine.pool, machine.server_type) for machine in there)
     asked_for = [m for m in there if m.request is not None and m.request.status.phase is RequestPhase.PENDING]
-    probing: Counter[Key] = Counter(
+    probing: Counter[LimitKey] = Counter(
         ("probe", str(machine.class_ref), machine.server_type, machine.location) for machine in asked_for
     )
     probing.update(("probe", str(machine.class_ref)) for machine in asked_for)
-    left: dict[Key, int] = {}
+    left: dict[LimitKey, int] = {}
     for name, found in offers.items():
         most = found.pool.spec.limits.max
         if most is not None:
@@ -64,21 +64,21 @@ def room_left(fleet: Iterable[Machine], offers: Mapping[str, PoolOffers]) -> Roo
                 left["type", name, server_type.name] = server_type.max - by_type[name, server_type.name]
         left |= {offering_key(offer): 1 - probing[offering_key(offer)] for offer in found.offers if offer.is_probe}
         left |= {_class_key(offer): 1 - probing[_class_key(offer)] for offer in found.offers if offer.is_probe_of_class}
-    return Room(left)
+    return Limits(left)
 
 
-def offering_key(offer: Offer) -> Key:
+def offering_key(offer: Offer) -> LimitKey:
     """Return what tells this offering from all others, whatever its pool."""
     return "probe", str(offer.class_ref), offer.offering.server_type.lower(), offer.offering.location
 
 
-def _class_key(offer: Offer) -> Key:
+def _class_key(offer: Offer) -> LimitKey:
     return "probe", str(offer.class_ref)
 
 
-def _pool_key(offer: Offer) -> Key:
+def _pool_key(offer: Offer) -> LimitKey:
     return "pool", offer.pool.metadata.name
 
 
-def _type_key(offer: Offer) -> Key:
+def _type_key(offer: Offer) -> LimitKey:
     return "type", offer.pool.metadata.name, offer.offering.server_type.lower()

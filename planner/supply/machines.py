@@ -132,7 +132,7 @@ class Machine:
         )
 
 
-def machines(snapshot: Snapshot) -> dict[str, Machine]:
+def machines_of(snapshot: Snapshot) -> dict[str, Machine]:
     """Return every machine by its name, nodes of no pool included."""
     nodes = {node.name: node for node in snapshot.nodes}
     requests = {request.metadata.name: request for request in snapshot.requests}

@@ -63,7 +63,7 @@ class Place:
     """Only pods of this pool are planned here."""
 
 
-def places(snapshot: Snapshot, fleet: Mapping[str, Machine], seating: Seating) -> tuple[Place, ...]:
+def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating) -> tuple[Place, ...]:
     """Return every machine that pods may be planned onto, those of the lowest rank first."""
     pools = {pool.metadata.name: pool for pool in snapshot.pools if pool.metadata.deletion_timestamp is None}
     offerings = {
@@ -72,7 +72,7 @@ def places(snapshot: Snapshot, fleet: Mapping[str, Machine], seating: Seating) -
         for offering in node_class.offerings
     }
     found: list[Place] = []
-    for machine in fleet.values():
+    for machine in machines.values():
         pool = pools.get(machine.pool)
         if any(pod.is_unreadable for pod in machine.residents):
             continue

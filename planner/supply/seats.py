@@ -26,7 +26,7 @@ class Seating:
     """Machine by uid of the pod."""
 
 
-def settle_seats(fleet: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys, now: datetime) -> Seating:
+def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys, now: datetime) -> Seating:
     """Return the seats after successors have taken over those of pods that are gone.
 
     A pod that is on the machine, or on its way to it, keeps its seat, so that the request need not be
@@ -38,7 +38,7 @@ def settle_seats(fleet: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys,
     seated: dict[str, list[Pod]] = {}
     vacant: dict[str, list[Seat]] = {}
     holders: dict[str, str] = {}
-    for machine in fleet:
+    for machine in machines:
         if machine.request is None or not (machine.is_in_flight(now) or machine.is_reserved):
             if _is_void(machine):
                 kept[machine.name] = []

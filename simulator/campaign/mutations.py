@@ -22,9 +22,8 @@ from activities.round import fence
 from planner import plan as decisions
 from planner.lifecycle import removal, request
 from planner.lifecycle.seen import RemovalSeen
-from planner.supply import machines as fleet
+from planner.supply import machines, unavailable
 from planner.supply import places as supply
-from planner.supply import unavailable
 
 Change = tuple[Any, str, Any]
 """A module or class, the name of what is replaced in it, and what takes its place."""
@@ -117,10 +116,10 @@ def _others_server_deleted() -> list[Change]:
 
 
 def _limits_without_those_in_flight() -> list[Change]:
-    def counts(self: fleet.Machine) -> bool:
+    def counts(self: machines.Machine) -> bool:
         return self.node is not None or self.removal is not None
 
-    return [(fleet.Machine, "counts", property(counts))]
+    return [(machines.Machine, "counts", property(counts))]
 
 
 def _reservation_never_released() -> list[Change]:
@@ -226,14 +225,14 @@ def _unknown_taken_for_refusal() -> list[Change]:
 
 
 def _planner_buys_without_bounds() -> list[Change]:
-    return [(decisions, "room_left", _unbounded(decisions.room_left))]
+    return [(decisions, "room_left", _unbounded(decisions.limits_left))]
 
 
 def _unbounded(real: Callable[..., Any]) -> Callable[..., Any]:
-    def room_left(machines: Any, offers: Any) -> Any:
+    def limits_left(machines: Any, offers: Any) -> Any:
         return real([m for m in machines if m.removal is None], offers)
 
-    return room_left
+    return limits_left
 
 
 def _budgets_passed_by() -> list[Change]:

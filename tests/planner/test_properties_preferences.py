@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planner.model.plan import Plan
 from planner.packing import arrange
 from planner.packing.assemble import Assembly
-from planner.packing.domains.census import Census
+from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.preferences import preferred
 from planner.packing.problem import Packing
 from planner.plan import plan
@@ -118,8 +118,8 @@ def test_the_order_of_pods_does_not_matter(scene: Scene, shuffler: random.Random
 @RANDOM
 @given(st.one_of(scenes(), crowds()))
 def test_a_plan_without_preferences_is_the_packers(scene: Scene):
-    def asked(assembly: Assembly, packing: Packing, census: Census) -> Packing:
-        answer = preferred(assembly, packing, census)
+    def asked(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Packing:
+        answer = preferred(assembly, packing, pod_counts)
         assert answer is packing
         return answer
 

@@ -21,7 +21,7 @@ from planner.lifecycle.drain import Refusal
 from planner.lifecycle.garbage import Garbage, Guards
 from planner.lifecycle.seen import Blocker
 from planner.lifecycle.step import DecisionKind
-from planner.packing.domains.counts import APART, NEAR, SPREAD
+from planner.packing.domains.domain_counts import APART, NEAR, SPREAD
 from planner.packing.domains.messages import WAITS
 from planner.supply import unavailable
 from tests.project.documents import ROOT, documents, objects

@@ -7,13 +7,13 @@ from typing import Final
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import Pod
-from planner.packing.domains.census import Census
+from planner.packing.domains.pod_counts import PodCounts
 from planner.scheduling.affinity import meets_all
 
 _HASH_CHARACTERS: Final = 8
 
 
-def sought(pod: Pod, census: Census, others: Iterable[Pod]) -> str:
+def affinity_fingerprint(pod: Pod, pod_counts: PodCounts, others: Iterable[Pod]) -> str:
     """Return a hash of what the pod's affinity finds; empty where it has none.
 
     That is whether such pods are there, in which domains larger than a machine, and which of `others`, one of each
@@ -25,13 +25,13 @@ def sought(pod: Pod, census: Census, others: Iterable[Pod]) -> str:
     keys = {term.topology_key for term in pod.pod_affinity} - {LABEL_HOSTNAME}
     is_there = False
     domains: set[tuple[str, str]] = set()
-    for kind in census.kinds:
-        if meets_all(pod.pod_affinity, kind.example, census.namespaces):
+    for kind in pod_counts.kinds:
+        if meets_all(pod.pod_affinity, kind.example, pod_counts.namespaces):
             is_there = True
             for index in kind.hosts:
-                labels = census.hosts[index].labels
+                labels = pod_counts.hosts[index].labels
                 domains.update((key, labels[key]) for key in keys & labels.keys())
-    waiting = sorted({_kind(other) for other in others if meets_all(pod.pod_affinity, other, census.namespaces)})
+    waiting = sorted({_kind(other) for other in others if meets_all(pod.pod_affinity, other, pod_counts.namespaces)})
     return sha256(json.dumps([is_there, sorted(domains), waiting]).encode()).hexdigest()[:_HASH_CHARACTERS]
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from planner.objects.kinds import Pod, Taint
-from planner.packing.domains.census import Host
-from planner.packing.domains.counts import Tally
+from planner.packing.domains.domain_counts import DomainCounts
+from planner.packing.domains.pod_counts import Host
 
 NO_LIMIT: Final = 1 << 40
 """More than any machine holds."""
@@ -14,7 +14,7 @@ Cell = tuple[str | None, ...]
 """Values of all topology keys that matter in a round, but for the host name."""
 
 
-class Part(NamedTuple):
+class GroupPart(NamedTuple):
     """Pods of a class that share what room there is."""
 
     ask: int
@@ -24,7 +24,7 @@ class Part(NamedTuple):
     """They go along with pods of other classes."""
 
 
-Ceilings = Mapping[Part, int]
+Ceilings = Mapping[GroupPart, int]
 """Most pods of a part, known from a packing that left some out."""
 
 
@@ -60,7 +60,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Pods of a class that may go to the same bins, each with its company."""
+    """Pods of a class that may go to the same bins, each item with its followers."""
 
     ask: int
     count: int
@@ -72,13 +72,13 @@ class Share:
     """Pods of an item: more than one where they must share a machine."""
     is_first: bool = False
     """Others were decided with its pods counted, or it counts others: it lands before those that matter to nobody."""
-    company: tuple[tuple[int, int], ...] = ()
+    followers: tuple[tuple[int, int], ...] = ()
     """Pods of other classes that share the machine of each item, as class and number: they land after it."""
 
     @property
     def pods(self) -> tuple[tuple[int, int], ...]:
         """Classes and numbers of an item's pods, in the order of landing."""
-        return ((self.ask, self.size), *self.company)
+        return ((self.ask, self.size), *self.followers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Ration:
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class Unplaceable:
     """Pods of a class that no domain can take."""
 
     count: int
@@ -122,10 +122,10 @@ class Split:
     apart_as_split: list[set[int]] = field(default_factory=list)
     """The same, and what this split keeps apart beyond that, as another might not."""
     rations: list[Ration] = field(default_factory=list)
-    misses: dict[int, Miss] = field(default_factory=dict)
-    tally: Tally | None = None
+    unplaceable: dict[int, Unplaceable] = field(default_factory=dict)
+    domain_counts: DomainCounts | None = None
     """The counts that it was made by; None where nothing was counted."""
-    joiners: frozenset[int] = frozenset()
+    followers: frozenset[int] = frozenset()
     """Classes that may go along with pods of other classes of this round."""
     is_plain: bool = True
     """Whether no class has a constraint that pods of other machines matter for."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import Pod
-from planner.packing.domains.counts import APART, NEAR, SPREAD, Even, Standing, Tally
+from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, DomainCounts, GroupCounts, SpreadCount
 from planner.packing.domains.domains import Option, Ration, Wish
 from planner.scheduling.affinity import Namespaces, meets_all
 from planner.scheduling.conflicts import keep_apart, repel_each_other
@@ -34,29 +34,31 @@ class MachineRules:
     """Bins that may take a pod of it beside those of this round that its affinity looks for."""
 
 
-def machine_rules(i: int, wish: Wish, bins: Sequence[int], options: Sequence[Option], tally: Tally) -> MachineRules:
+def machine_rules(
+    i: int, wish: Wish, bins: Sequence[int], options: Sequence[Option], domain_counts: DomainCounts
+) -> MachineRules:
     """Return the rules of class `i`, which `bins` may hold as far as labels, taints, room and volumes go."""
-    pod, standing = wish.pod, tally.standings[i]
+    pod, group_counts = wish.pod, domain_counts.group_counts[i]
     rules = MachineRules(list(bins))
-    apart = standing.apart.get(LABEL_HOSTNAME)
+    apart = group_counts.apart.get(LABEL_HOSTNAME)
     if apart:
         _close(rules, [b for b in rules.bins if not apart.get(options[b].labels.get(LABEL_HOSTNAME, ""), 0)], APART)
-    shunned = {b for b in rules.bins if _shuns_daemons(pod, options[b], tally.namespaces)}
+    shunned = {b for b in rules.bins if _shuns_daemons(pod, options[b], domain_counts.namespaces)}
     if shunned:
         _close(rules, [b for b in rules.bins if b not in shunned], APART)
-    for even in standing.even:
-        if even.spread.topology_key == LABEL_HOSTNAME:
-            _limit(rules, even, options)
+    for spread_count in group_counts.spreads:
+        if spread_count.spread.topology_key == LABEL_HOSTNAME:
+            _limit(rules, spread_count, options)
     if any(term.topology_key == LABEL_HOSTNAME for term in pod.pod_affinity):
         rules.beside = frozenset(rules.bins)
-        near = [b for b in rules.bins if _is_near(pod, options[b], tally, standing)]
-        if near or standing.near:
+        near = [b for b in rules.bins if _is_near(pod, options[b], domain_counts, group_counts)]
+        if near or group_counts.near:
             _close(rules, near, NEAR)
-        elif standing.is_own_friend:
+        elif group_counts.meets_itself:
             rules.is_bundle = True
         else:
             _close(rules, [], NEAR)
-    if pod.host_ports or keep_apart(pod, pod, tally.namespaces):
+    if pod.host_ports or keep_apart(pod, pod, domain_counts.namespaces):
         rules.per_node, rules.shuns_itself = 1, True
     return rules
 
@@ -66,11 +68,11 @@ def _shuns_daemons(pod: Pod, option: Option, namespaces: Namespaces) -> bool:
     return any(repel_each_other(pod, daemon, option.labels, namespaces) for daemon in option.daemons)
 
 
-def _is_near(pod: Pod, option: Option, tally: Tally, standing: Standing) -> bool:
+def _is_near(pod: Pod, option: Option, domain_counts: DomainCounts, group_counts: GroupCounts) -> bool:
     """Return whether a pod that its affinity looks for is on the machine, or comes with it."""
-    if standing.near.get((LABEL_HOSTNAME, option.labels.get(LABEL_HOSTNAME, "")), 0):
+    if group_counts.near.get((LABEL_HOSTNAME, option.labels.get(LABEL_HOSTNAME, "")), 0):
         return True
-    return any(meets_all(pod.pod_affinity, daemon, tally.namespaces) for daemon in option.daemons)
+    return any(meets_all(pod.pod_affinity, daemon, domain_counts.namespaces) for daemon in option.daemons)
 
 
 def _close(rules: MachineRules, left: list[int], code: str) -> None:
@@ -79,12 +81,12 @@ def _close(rules: MachineRules, left: list[int], code: str) -> None:
     rules.bins = left
 
 
-def _limit(rules: MachineRules, even: Even, options: Sequence[Option]) -> None:
+def _limit(rules: MachineRules, spread_count: SpreadCount, options: Sequence[Option]) -> None:
     """Keep the skew between machines; a machine that can be bought counts as an empty one."""
-    room = even.spread.max_skew + even.least
-    left = {b: room - even.counts.get(options[b].labels.get(LABEL_HOSTNAME, ""), 0) for b in rules.bins}
-    _close(rules, [b for b, n in left.items() if n >= even.own], SPREAD)
-    if even.own:
+    room = spread_count.spread.max_skew + spread_count.least
+    left = {b: room - spread_count.counts.get(options[b].labels.get(LABEL_HOSTNAME, ""), 0) for b in rules.bins}
+    _close(rules, [b for b, n in left.items() if n >= spread_count.own], SPREAD)
+    if spread_count.own:
         highest = max((left[b] for b in rules.bins), default=1)
         rules.per_node = highest if rules.per_node is None else min(highest, rules.per_node)
         before = {} if rules.most is None else rules.most
@@ -103,7 +105,7 @@ def apart(wishes: Sequence[Wish], namespaces: Namespaces) -> list[set[int]]:
     return found
 
 
-def rations(rules: Sequence[MachineRules], tally: Tally) -> Iterable[Ration]:
+def rations(rules: Sequence[MachineRules], domain_counts: DomainCounts) -> Iterable[Ration]:
     """Yield the counts that a machine must keep beyond one number per class.
 
     That is where machines differ in how many they may take, and where classes that are spread over
@@ -112,13 +114,13 @@ def rations(rules: Sequence[MachineRules], tally: Tally) -> Iterable[Ration]:
     spread = {i for i, rule in enumerate(rules) if rule.most is not None}
     for i in sorted(spread):
         most = rules[i].most or {}
-        counting = {i, *(j for j in spread if _counts(tally, i, j))}
+        counting = {i, *(j for j in spread if _counts(domain_counts, i, j))}
         if len(counting) > 1 or len(set(most.values())) > 1:
             yield Ration(frozenset(counting), most)
 
 
 def keep_counted_away(
-    found: list[set[int]], wishes: Sequence[Wish], rules: Sequence[MachineRules], tally: Tally
+    found: list[set[int]], wishes: Sequence[Wish], rules: Sequence[MachineRules], domain_counts: DomainCounts
 ) -> None:
     """Keep a class that is spread over machines off those with pods that it counts and that are not spread so.
 
@@ -128,17 +130,17 @@ def keep_counted_away(
         if any(spread.topology_key == LABEL_HOSTNAME for spread in wish.pod.spread):
             for j in range(len(wishes)):
                 is_shared = rules[i].most is not None and rules[j].most is not None
-                if i != j and not is_shared and _counts(tally, i, j):
+                if i != j and not is_shared and _counts(domain_counts, i, j):
                     found[i].add(j)
                     found[j].add(i)
 
 
-def _counts(tally: Tally, i: int, j: int) -> bool:
+def _counts(domain_counts: DomainCounts, i: int, j: int) -> bool:
     """Return whether class `i` counts pods of class `j` on a machine."""
-    even = tally.standings[i].even
+    spreads = domain_counts.group_counts[i].spreads
     return any(
-        even[k].spread.topology_key == LABEL_HOSTNAME
-        for effect in tally.effects(j)
+        spreads[k].spread.topology_key == LABEL_HOSTNAME
+        for effect in domain_counts.effects(j)
         if effect.on == i
-        for k in effect.even
+        for k in effect.spreads
     )

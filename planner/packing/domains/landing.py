@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.predicates import FIELD_NAME, NEW_HOST
-from planner.packing.domains.census import Census, Host
-from planner.packing.domains.counts import Tally
+from planner.packing.domains.domain_counts import DomainCounts
 from planner.packing.domains.domains import Option, Share, Split, Wish
+from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.packing.problem import PackedNode, Packing
 from planner.scheduling.conflicts import looks_at
 
@@ -30,8 +30,8 @@ class _Load:
     counted: frozenset[int] | None = None
 
 
-def landed(
-    wishes: Sequence[Wish], split: Split, options: Sequence[Option], packing: Packing, census: Census
+def check_landing(
+    wishes: Sequence[Wish], split: Split, options: Sequence[Option], packing: Packing, pod_counts: PodCounts
 ) -> tuple[Packing, Mapping[int, int]]:
     """Return the packing without the pods that no order of binding lets land, and those by share, as items.
 
@@ -39,15 +39,15 @@ def landed(
     """
     machines = [_machine(options[node.bin], k) for k, node in enumerate(packing.nodes)]
     new = [m for m, node in zip(machines, packing.nodes, strict=True) if options[node.bin].is_new]
-    shares, known = split.shares, None if split.tally is None else split.tally.known
+    shares, known = split.shares, None if split.domain_counts is None else split.domain_counts.known
     more = [new if wish.pod.spread else () for wish in wishes]
     daemons = {pod.uid: pod for machine in new for pod in machine.pods}.values()
-    if any(looks_at(wish.pod, daemon, census.namespaces) for wish in wishes for daemon in daemons):
+    if any(looks_at(wish.pod, daemon, pod_counts.namespaces) for wish in wishes for daemon in daemons):
         # Such DaemonSet pods count as soon as their machine is there.
-        census, more = Census((*census.hosts, *new), census.namespaces), [()] * len(wishes)
+        pod_counts, more = PodCounts((*pod_counts.hosts, *new), pod_counts.namespaces), [()] * len(wishes)
 
     def refused(rank: Callable[[Share], int]) -> Counter[tuple[int, int]]:
-        tally = Tally([wish.pod for wish in wishes], census, more, effects=known)
+        domain_counts = DomainCounts([wish.pod for wish in wishes], pod_counts, more, effects=known)
         loads = [
             _Load(n, k, ask, of_item, items * of_item, machines[n])
             for n, node in enumerate(packing.nodes)
@@ -57,7 +57,7 @@ def landed(
         loads.sort(key=lambda load: load.share)
         ranks = [rank(shares[load.share]) for load in loads]
         groups = [[load for load, r in zip(loads, ranks, strict=True) if r == each] for each in sorted(set(ranks))]
-        while any([_all_land(tally, group) for group in groups]):  # noqa: C419 - all, each time
+        while any([_all_land(domain_counts, group) for group in groups]):  # noqa: C419 - all, each time
             pass
         lost: Counter[tuple[int, int]] = Counter()
         for load in loads:
@@ -91,27 +91,27 @@ def _machine(option: Option, k: int) -> Host:
     return Host({**option.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, option.taints, option.daemons)
 
 
-def _all_land(tally: Tally, loads: Sequence[_Load]) -> bool:
+def _all_land(domain_counts: DomainCounts, loads: Sequence[_Load]) -> bool:
     """Let land what may, one pod of each load after the other, and return whether any did."""
     has_moved, moves = False, True
     while moves:
-        moves = any([load.left and _land(tally, load) for load in loads])  # noqa: C419 - all
+        moves = any([load.left and _land(domain_counts, load) for load in loads])  # noqa: C419 - all
         has_moved |= moves
     return has_moved
 
 
-def _land(tally: Tally, load: _Load) -> bool:
+def _land(domain_counts: DomainCounts, load: _Load) -> bool:
     """Let one pod of the load land, if it may; all of it where it is nobody's business."""
     ask = load.ask
-    if tally.obstacle(ask, load.machine.labels) is not None:
+    if domain_counts.obstacle(ask, load.machine.labels) is not None:
         return False
-    if not tally.effects(ask):
+    if not domain_counts.effects(ask):
         load.left = 0
         return True
     if load.counted is None:
-        load.counted = tally.counting(ask, load.machine)
+        load.counted = domain_counts.counting(ask, load.machine)
     load.left -= 1
-    tally.add(ask, load.machine.labels, load.counted)
+    domain_counts.add(ask, load.machine.labels, load.counted)
     return True
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import NO_PREFERENCES, Pod, PodTerm, PreferredNodes, Requirement, Spread
 from planner.objects.predicates import selects
-from planner.packing.domains.census import Census, Host
+from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.scheduling.affinity import Namespaces, term_matches
 from planner.scheduling.spread import is_counted, makes_domain
 from planner.supply.pod_class import PodClass
@@ -33,7 +33,7 @@ def prefers(pod: Pod) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class _Looked:
+class _WantedPods:
     """Pods that some preference looks for, by domain."""
 
     selector: tuple[Requirement, ...]
@@ -54,8 +54,8 @@ class _Terms:
 
     nodes: list[int]
     """Scores; empty if all are alike."""
-    company: list[_Row]
-    even: list[_Row]
+    affinity: list[_Row]
+    spreads: list[_Row]
     more: int
     """What is added to the number of pods: the more skew is allowed, the less a difference matters."""
     lacking: list[int]
@@ -63,15 +63,15 @@ class _Terms:
 
 
 @dataclass(slots=True, eq=False)
-class Kind:
+class PreferenceKind:
     """Pods that prefer the same and that are the same to whoever looks for pods."""
 
     nodes: tuple[PreferredNodes, ...] = ()
-    company: Sequence[tuple[int, _Looked]] = ()
-    even: Sequence[_Looked] = ()
+    affinity: Sequence[tuple[int, _WantedPods]] = ()
+    spreads: Sequence[_WantedPods] = ()
     more: int = 0
-    """By how much the constraints of `even` allow more skew than 1."""
-    counts: Sequence[_Looked] = ()
+    """By how much the constraints of `spreads` allow more skew than 1."""
+    counts: Sequence[_WantedPods] = ()
     """Where its pods are found."""
     known: dict[tuple[int, ...], _Terms] = field(default_factory=dict)
     """By the bins to choose from."""
@@ -79,158 +79,160 @@ class Kind:
     @property
     def prefers(self) -> bool:
         """Whether it prefers some machines to others."""
-        return bool(self.nodes or self.company or self.even)
+        return bool(self.nodes or self.affinity or self.spreads)
 
 
-class Likings:
+class PreferenceScores:
     """What the pods of a round prefer, with running counts of the pods that they look for.
 
     Args:
         classes: all pods of the round.
         hosts: what a machine of each bin looks like.
-        census: the pods that are there; they are counted.
+        pod_counts: the pods that are there; they are counted.
     """
 
-    def __init__(self, classes: Iterable[PodClass], hosts: Sequence[Host], census: Census) -> None:
+    def __init__(self, classes: Iterable[PodClass], hosts: Sequence[Host], pod_counts: PodCounts) -> None:
         self._hosts = hosts
-        self._namespaces: Namespaces = census.namespaces
-        self._likings: dict[object, Kind] = {}
-        self._looked: dict[object, _Looked] = {}
+        self._namespaces: Namespaces = pod_counts.namespaces
+        self._preferences: dict[object, PreferenceKind] = {}
+        self._wanted: dict[object, _WantedPods] = {}
         for one in classes:
             for pod in one.pods:
-                self._liking(one.key, pod)
-        self._by_label: dict[tuple[str, str], list[_Looked]] = {}
-        self._by_none: list[_Looked] = []
-        for looked in self._looked.values():
-            self._index(looked)
-        self._keys = sorted({r.key for looked in self._looked.values() for r in looked.selector})
-        self._kinds: dict[object, Kind] = {}
-        for kind in census.kinds if self._looked else ():
-            for looked in self._finding(kind.example):
+                self._preference(one.key, pod)
+        self._by_label: dict[tuple[str, str], list[_WantedPods]] = {}
+        self._by_none: list[_WantedPods] = []
+        for wanted_pods in self._wanted.values():
+            self._index(wanted_pods)
+        self._keys = sorted({r.key for wanted_pods in self._wanted.values() for r in wanted_pods.selector})
+        self._kinds: dict[object, PreferenceKind] = {}
+        for kind in pod_counts.kinds if self._wanted else ():
+            for wanted_pods in self._finding(kind.example):
                 for index, number in kind.hosts.items():
-                    value = looked.domain(census.hosts[index])
+                    value = wanted_pods.domain(pod_counts.hosts[index])
                     if value is not None:
-                        looked.pods[value] += number
+                        wanted_pods.pods[value] += number
 
-    def kind(self, key: str, pod: Pod) -> Kind:
+    def kind(self, key: str, pod: Pod) -> PreferenceKind:
         """Return the kind of a pod of the round, given the key of its class."""
         # By identity: to hash its terms anew for each pod would take longer than all else.
         looks = (id(pod.preferences), key, pod.namespace, *map(pod.labels.get, self._keys))
         found = self._kinds.get(looks)
         if found is None:
-            found = replace(self._liking(key, pod), counts=tuple(self._finding(pod)))
+            found = replace(self._preference(key, pod), counts=tuple(self._finding(pod)))
             self._kinds[looks] = found
         return found
 
-    def count(self, kinds: Iterable[tuple[Kind, int]], b: int) -> None:
+    def count(self, kinds: Iterable[tuple[PreferenceKind, int]], b: int) -> None:
         """Count pods on a machine of a bin, given by kind with their numbers."""
         for kind, number in kinds:
-            for looked in kind.counts:
-                value = looked.domains[b] if b in looked.domains else self._domain(looked, b)
+            for wanted_pods in kind.counts:
+                value = wanted_pods.domains[b] if b in wanted_pods.domains else self._domain(wanted_pods, b)
                 if value is not None:
-                    looked.pods[value] += number
+                    wanted_pods.pods[value] += number
 
-    def scores(self, kinds: Iterable[tuple[Kind, int]], bins: tuple[int, ...]) -> list[int]:
+    def scores(self, kinds: Iterable[tuple[PreferenceKind, int]], bins: tuple[int, ...]) -> list[int]:
         """Return how much these pods, given by kind with their numbers, like a machine of each bin."""
         total = [0] * len(bins)
         for kind, number in kinds:
             if kind.prefers:
                 terms = kind.known.get(bins) or self._terms(kind, bins)
-                for scores in (terms.nodes, _company(terms), _even(terms)):
+                for scores in (terms.nodes, _affinity_scores(terms), _spread_scores(terms)):
                     if scores:
                         total = [before + number * score for before, score in zip(total, scores, strict=True)]
         return total
 
-    def _liking(self, key: str, pod: Pod) -> Kind:
+    def _preference(self, key: str, pod: Pod) -> PreferenceKind:
         looks = (id(pod.preferences), key, pod.namespace)
-        found = self._likings.get(looks)
+        found = self._preferences.get(looks)
         if found is None:
-            found = self._likings[looks] = self._new(pod) if prefers(pod) else Kind()
+            found = self._preferences[looks] = self._new(pod) if prefers(pod) else PreferenceKind()
         return found
 
-    def _new(self, pod: Pod) -> Kind:
+    def _new(self, pod: Pod) -> PreferenceKind:
         wanted = pod.preferences
         keys = tuple(spread.topology_key for spread in wanted.spread)
         rules = (pod.namespace, pod.node_selector, pod.node_affinity, pod.tolerations)
         spreads = [one for one in wanted.spread if one.topology_key != LABEL_HOSTNAME and one.selector]
-        company = [(one.weight, one.term) for one in wanted.near] + [(-one.weight, one.term) for one in wanted.apart]
-        return Kind(
+        affinity = [(one.weight, one.term) for one in wanted.near] + [(-one.weight, one.term) for one in wanted.apart]
+        return PreferenceKind(
             nodes=wanted.nodes,
-            company=[
-                (weight, self._looked.setdefault(term, _of_term(term, self._namespaces)))
-                for weight, term in company
+            affinity=[
+                (weight, self._wanted.setdefault(term, _of_term(term, self._namespaces)))
+                for weight, term in affinity
                 if term.topology_key != LABEL_HOSTNAME and term.selector is not None
             ],
-            even=[self._looked.setdefault((spread, keys, rules), _of_spread(pod, spread, keys)) for spread in spreads],
+            spreads=[
+                self._wanted.setdefault((spread, keys, rules), _of_spread(pod, spread, keys)) for spread in spreads
+            ],
             more=sum(spread.max_skew - 1 for spread in spreads),
         )
 
-    def _terms(self, kind: Kind, bins: tuple[int, ...]) -> _Terms:
+    def _terms(self, kind: PreferenceKind, bins: tuple[int, ...]) -> _Terms:
         raw = [sum(one.weight for one in kind.nodes if selects(one.term, self._hosts[b].labels)) for b in bins]
         most = max(raw)
 
-        def row(weight: int, looked: _Looked) -> _Row:
-            return weight, looked.pods, [self._domain(looked, b) for b in bins]
+        def row(weight: int, wanted_pods: _WantedPods) -> _Row:
+            return weight, wanted_pods.pods, [self._domain(wanted_pods, b) for b in bins]
 
-        even = [row(1, looked) for looked in kind.even]
+        spreads = [row(1, wanted_pods) for wanted_pods in kind.spreads]
         kind.known[bins] = _Terms(
             nodes=[] if min(raw) == most else [_FULL * one // most for one in raw],
-            company=[row(*term) for term in kind.company],
-            even=even,
+            affinity=[row(*term) for term in kind.affinity],
+            spreads=spreads,
             more=kind.more,
-            lacking=[k for k in range(len(bins)) if any(domains[k] is None for _, _, domains in even)],
+            lacking=[k for k in range(len(bins)) if any(domains[k] is None for _, _, domains in spreads)],
         )
         return kind.known[bins]
 
-    def _domain(self, looked: _Looked, b: int) -> str | None:
-        if b not in looked.domains:
-            looked.domains[b] = looked.domain(self._hosts[b])
-        return looked.domains[b]
+    def _domain(self, wanted_pods: _WantedPods, b: int) -> str | None:
+        if b not in wanted_pods.domains:
+            wanted_pods.domains[b] = wanted_pods.domain(self._hosts[b])
+        return wanted_pods.domains[b]
 
-    def _index(self, looked: _Looked) -> None:
+    def _index(self, wanted_pods: _WantedPods) -> None:
         """File it under labels of which a pod that it finds has one: few pods are looked for by all."""
-        named = next((r for r in looked.selector if r.operator == "In"), None)
+        named = next((r for r in wanted_pods.selector if r.operator == "In"), None)
         if named is None:
-            self._by_none.append(looked)
+            self._by_none.append(wanted_pods)
         else:
             for value in named.values:
-                self._by_label.setdefault((named.key, value), []).append(looked)
+                self._by_label.setdefault((named.key, value), []).append(wanted_pods)
 
-    def _finding(self, pod: Pod) -> Iterator[_Looked]:
+    def _finding(self, pod: Pod) -> Iterator[_WantedPods]:
         for candidates in (self._by_none, *(self._by_label.get(label, ()) for label in pod.labels.items())):
-            yield from (looked for looked in candidates if looked.finds(pod))
+            yield from (wanted_pods for wanted_pods in candidates if wanted_pods.finds(pod))
 
 
-def _of_term(term: PodTerm, namespaces: Namespaces) -> _Looked:
-    return _Looked(
+def _of_term(term: PodTerm, namespaces: Namespaces) -> _WantedPods:
+    return _WantedPods(
         selector=term.selector or (),
         finds=lambda pod: term_matches(term, pod, namespaces),
         domain=lambda host: host.labels.get(term.topology_key),
     )
 
 
-def _of_spread(owner: Pod, spread: Spread, keys: Sequence[str]) -> _Looked:
+def _of_spread(owner: Pod, spread: Spread, keys: Sequence[str]) -> _WantedPods:
     def domain(host: Host) -> str | None:
         counts = all(key in host.labels for key in keys) and makes_domain(owner, spread, host.labels, host.taints)
         return host.labels[spread.topology_key] if counts else None
 
-    return _Looked(
+    return _WantedPods(
         selector=spread.selector or (),
         finds=lambda pod: pod.namespace == owner.namespace and is_counted(spread, pod),
         domain=domain,
     )
 
 
-def _company(terms: _Terms) -> list[int]:
+def _affinity_scores(terms: _Terms) -> list[int]:
     """Return scores by how many pods, times their weights, are in the domains; empty if all are alike."""
-    raw = _sums(terms.company)
+    raw = _sums(terms.affinity)
     least, most = min(raw, default=0), max(raw, default=0)
     return [] if least == most else [_FULL * (one - least) // (most - least) for one in raw]
 
 
-def _even(terms: _Terms) -> list[int]:
+def _spread_scores(terms: _Terms) -> list[int]:
     """Return scores by how few pods are in the domains; empty if all are alike."""
-    raw = _sums(terms.even)
+    raw = _sums(terms.spreads)
     known = [one for k, one in enumerate(raw) if k not in terms.lacking] if terms.lacking else raw
     least, most = min(known, default=0) + terms.more, max(known, default=0) + terms.more
     if least == most and not terms.lacking:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import Pod
-from planner.packing.domains.census import Census
-from planner.packing.domains.colocation import Bins, Joiner, join
-from planner.packing.domains.counts import NEAR, Tally
-from planner.packing.domains.domains import NO_LIMIT, Ceilings, Cell, Miss, Option, Part, Share, Split, Wish
+from planner.packing.domains.colocation import Bins, Follower, colocate
+from planner.packing.domains.domain_counts import NEAR, DomainCounts
+from planner.packing.domains.domains import NO_LIMIT, Ceilings, Cell, GroupPart, Option, Share, Split, Unplaceable, Wish
 from planner.packing.domains.hostname_rules import MachineRules, apart, keep_counted_away, machine_rules, rations
-from planner.packing.domains.messages import told
+from planner.packing.domains.messages import message_of
+from planner.packing.domains.pod_counts import PodCounts
 from planner.scheduling.affinity import meets_all
 
 
@@ -40,7 +40,7 @@ def split(
     wishes: Sequence[Wish],
     options: Sequence[Option],
     held: Sequence[Sequence[int]],
-    census: Census,
+    pod_counts: PodCounts,
     ceilings: Ceilings,
 ) -> Split:
     """Return what part of each class may go to which bins.
@@ -49,10 +49,10 @@ def split(
         wishes: the classes, in the order in which they are decided.
         options: all bins.
         held: bins that may hold a pod of each class, as far as labels, taints, room and volumes go.
-        census: the pods that are there.
+        pod_counts: the pods that are there.
         ceilings: most pods of parts of classes, known from a packing that left some out.
     """
-    return _Splitter(wishes, options, held, census, ceilings).run()
+    return _Splitter(wishes, options, held, pod_counts, ceilings).run()
 
 
 def plain(wishes: Sequence[Wish], held: Sequence[Sequence[int]]) -> Split:
@@ -66,7 +66,7 @@ def plain(wishes: Sequence[Wish], held: Sequence[Sequence[int]]) -> Split:
     )
 
 
-def concerns(wishes: Iterable[Wish], census: Census, daemons: Iterable[Pod] = ()) -> bool:
+def concerns(wishes: Iterable[Wish], pod_counts: PodCounts, daemons: Iterable[Pod] = ()) -> bool:
     """Return whether any constraint between pods, or on ports, matters for these classes.
 
     `daemons` are the templates of DaemonSet pods that new machines will have.
@@ -77,7 +77,7 @@ def concerns(wishes: Iterable[Wish], census: Census, daemons: Iterable[Pod] = ()
             for wish in wishes
         )
         or any(pod.pod_anti_affinity for pod in daemons)
-        or bool(census.refusals)
+        or bool(pod_counts.refusals)
     )
 
 
@@ -87,36 +87,36 @@ class _Splitter:
         wishes: Sequence[Wish],
         options: Sequence[Option],
         held: Sequence[Sequence[int]],
-        census: Census,
+        pod_counts: PodCounts,
         ceilings: Ceilings,
     ) -> None:
         self._wishes = wishes
         self._options = options
         self._ceilings = ceilings
-        self._census = census
+        self._pod_counts = pod_counts
         self._held = held
         pods = [wish.pod for wish in wishes]
         new = [
             [options[b].host for b in bins if options[b].is_new and options[b].copies] if wish.pod.spread else []
             for wish, bins in zip(wishes, held, strict=True)
         ]
-        self._tally = Tally(pods, census, new, hidden=(LABEL_HOSTNAME,))
-        self._rules = [machine_rules(i, wish, held[i], options, self._tally) for i, wish in enumerate(wishes)]
+        self._domain_counts = DomainCounts(pods, pod_counts, new, hidden=(LABEL_HOSTNAME,))
+        self._rules = [machine_rules(i, wish, held[i], options, self._domain_counts) for i, wish in enumerate(wishes)]
         self._keys = self._topology_keys()
         self._cells: list[Cell] = [tuple(o.labels.get(k) for k in self._keys) for o in options]
         self._watchers = self._watched()
         looking = {i for watchers in self._watchers for i in watchers}
-        joiners = frozenset(i for i in looking if self._rules[i].beside)
-        self._answer = Split(tally=self._tally, joiners=joiners)
+        followers = frozenset(i for i in looking if self._rules[i].beside)
+        self._answer = Split(domain_counts=self._domain_counts, followers=followers)
 
     def run(self) -> Split:
         answer = self._answer
         answer.per_node = [rules.per_node for rules in self._rules]
         answer.shuns_itself = [rules.shuns_itself for rules in self._rules]
-        answer.apart = apart(self._wishes, self._census.namespaces)
+        answer.apart = apart(self._wishes, self._pod_counts.namespaces)
         answer.apart_as_split = [set(others) for others in answer.apart]
-        keep_counted_away(answer.apart_as_split, self._wishes, self._rules, self._tally)
-        answer.rations = list(rations(self._rules, self._tally))
+        keep_counted_away(answer.apart_as_split, self._wishes, self._rules, self._domain_counts)
+        answer.rations = list(rations(self._rules, self._domain_counts))
         waiting = list(range(len(self._wishes)))
         while waiting:
             ready = [i for i in waiting if not self._waits(i, waiting)] or waiting
@@ -137,8 +137,8 @@ class _Splitter:
 
     def _topology_keys(self) -> list[str]:
         keys: set[str] = set()
-        for standing, wish in zip(self._tally.standings, self._wishes, strict=True):
-            keys.update(standing.apart)
+        for group_counts, wish in zip(self._domain_counts.group_counts, self._wishes, strict=True):
+            keys.update(group_counts.apart)
             keys.update(s.topology_key for s in wish.pod.spread)
             keys.update(t.topology_key for t in (*wish.pod.pod_affinity, *wish.pod.pod_anti_affinity))
         return sorted(keys - {LABEL_HOSTNAME})
@@ -149,27 +149,27 @@ class _Splitter:
         for i, wish in enumerate(self._wishes):
             if wish.pod.pod_affinity:
                 for j, other in enumerate(self._wishes):
-                    if i != j and meets_all(wish.pod.pod_affinity, other.pod, self._census.namespaces):
+                    if i != j and meets_all(wish.pod.pod_affinity, other.pod, self._pod_counts.namespaces):
                         found[j].append(i)
         return found
 
     def _waits(self, i: int, waiting: Sequence[int]) -> bool:
-        standing = self._tally.standings[i]
+        group_counts = self._domain_counts.group_counts[i]
         if not self._wishes[i].pod.pod_affinity:
             return False
-        if i not in self._answer.joiners and (standing.near or standing.is_own_friend):
+        if i not in self._answer.followers and (group_counts.near or group_counts.meets_itself):
             return False
         return any(i in self._watchers[j] for j in waiting if j != i)
 
     def _is_pinned(self, i: int) -> bool:
         """Return whether it must be known where each of its pods goes."""
-        pod, tally = self._wishes[i].pod, self._tally
+        pod, domain_counts = self._wishes[i].pod, self._domain_counts
         if any(s.topology_key != LABEL_HOSTNAME for s in pod.spread):
             return True
-        return any(key != LABEL_HOSTNAME for e in tally.effects(i) for key in (*e.near, *e.apart))
+        return any(key != LABEL_HOSTNAME for e in domain_counts.effects(i) for key in (*e.near, *e.apart))
 
     def _decide(self, i: int) -> None:
-        wish, rules, tally = self._wishes[i], self._rules[i], self._tally
+        wish, rules, domain_counts = self._wishes[i], self._rules[i], self._domain_counts
         stocks = self._stocks(i, rules)
         if not stocks and rules.obstacle is None:
             # Not a matter of other pods: what it is, is told by the reasons for labels, taints, room and limits.
@@ -179,12 +179,12 @@ class _Splitter:
         elif rules.is_bundle:
             self._bundle(i, stocks)
         elif not self._keys or not self._is_pinned(i):
-            allowed = [cell for cell, stock in stocks.items() if tally.obstacle(i, stock.labels) is None]
+            allowed = [cell for cell, stock in stocks.items() if domain_counts.obstacle(i, stock.labels) is None]
             if stocks and not allowed:
-                self._miss(i, wish.count, self._code(i, stocks))
+                self._record_unplaceable(i, wish.count, self._code(i, stocks))
             else:
                 bins = frozenset(b for cell in allowed for b in stocks[cell].bins)
-                most = min(wish.count, self._ceilings.get(Part(i), wish.count))
+                most = min(wish.count, self._ceilings.get(GroupPart(i), wish.count))
                 self._share(Share(i, most, bins, is_first=bool(wish.pod.spread)), wish.count, rules.obstacle)
         else:
             self._pin(i, stocks)
@@ -198,93 +198,93 @@ class _Splitter:
 
     def _rest(self, i: int, count: int, code: str | None) -> None:
         """Let pods that find no place by themselves go along with others, and tell of those that cannot."""
-        left = count - self._joined(i, min(count, self._ceilings.get(Part(i, is_beside=True), count)))
+        left = count - self._colocated(i, min(count, self._ceilings.get(GroupPart(i, is_beside=True), count)))
         if left:
-            self._miss(i, left, code)
+            self._record_unplaceable(i, left, code)
 
-    def _joined(self, i: int, count: int) -> int:
-        answer, rules, tally = self._answer, self._rules[i], self._tally
-        if i not in answer.joiners:
+    def _colocated(self, i: int, count: int) -> int:
+        answer, rules, domain_counts = self._answer, self._rules[i], self._domain_counts
+        if i not in answer.followers:
             return 0
         avoided = {i, *answer.apart_as_split[i]}
-        welcome = [
+        leaders = [
             k
             for k, share in enumerate(answer.shares)
             if any(i in self._watchers[j] for j, _ in share.pods) and avoided.isdisjoint(j for j, _ in share.pods)
         ]
 
         def settle(cell: Cell) -> None:
-            tally.add(i, self._labels(cell))
+            domain_counts.add(i, self._labels(cell))
 
-        joiner = Joiner(
+        follower = Follower(
             ask=i,
             count=count,
             bins=frozenset(b for b in rules.beside if self._options[b].copies),
             per_node=count if rules.per_node is None else rules.per_node,
-            may_go=lambda cell: tally.obstacle(i, self._labels(cell)) is None,
+            may_go=lambda cell: domain_counts.obstacle(i, self._labels(cell)) is None,
             settle=settle if self._keys and self._is_pinned(i) else None,
         )
-        return join(answer, welcome, joiner, self._wishes, Bins(self._options, self._cells))
+        return colocate(answer, leaders, follower, self._wishes, Bins(self._options, self._cells))
 
     def _labels(self, cell: Cell) -> dict[str, str]:
         return {key: value for key, value in zip(self._keys, cell, strict=True) if value is not None}
 
-    def _miss(self, i: int, count: int, code: str | None) -> None:
+    def _record_unplaceable(self, i: int, count: int, code: str | None) -> None:
         if code is None:
             return
         wanted = [j for j, watchers in enumerate(self._watchers) if i in watchers and j != i]
         placed = {j for share in self._answer.shares if share.bins for j, _ in share.pods}
-        code, message = told(
+        code, message = message_of(
             code,
-            self._tally.standings[i],
+            self._domain_counts.group_counts[i],
             self._wishes[i].pod,
             beside=[self._wishes[j].pod.key for j in wanted if j in placed],
             waits_for=[self._wishes[j].pod.key for j in wanted if j not in placed],
         )
-        self._answer.misses[i] = Miss(count, code, message)
+        self._answer.unplaceable[i] = Unplaceable(count, code, message)
 
     def _code(self, i: int, stocks: Mapping[Cell, _Stock]) -> str | None:
         """Return what closes cells to the class; None where it is room and nothing else."""
-        codes = [self._tally.obstacle(i, stock.labels) for stock in stocks.values()]
+        codes = [self._domain_counts.obstacle(i, stock.labels) for stock in stocks.values()]
         return next((code for code in codes if code is not None), None)
 
     def _pin(self, i: int, stocks: dict[Cell, _Stock]) -> None:
         """Give each pod its cell."""
-        wish, tally = self._wishes[i], self._tally
+        wish, domain_counts = self._wishes[i], self._domain_counts
         given: Counter[Cell] = Counter()
         order: list[Cell] = []
         code: str | None = None
         for k in range(wish.count):
-            open_ = [c for c, stock in stocks.items() if stock.room and tally.obstacle(i, stock.labels) is None]
+            open_ = [c for c, stock in stocks.items() if stock.room and domain_counts.obstacle(i, stock.labels) is None]
             if not open_:
                 code = self._code(i, stocks)
                 break
-            cell = min(open_, key=lambda c: self._liking(i, c, stocks[c], wish.count - k, is_used=bool(given[c])))
+            cell = min(open_, key=lambda c: self._preference(i, c, stocks[c], wish.count - k, is_used=bool(given[c])))
             stock = stocks[cell]
             stock.room -= 1
             stock.free = max(0, stock.free - 1)
             if not given[cell]:
                 order.append(cell)
             given[cell] += 1
-            tally.add(i, stock.labels)
+            domain_counts.add(i, stock.labels)
         for cell in order:
             self._answer.shares.append(Share(i, given[cell], frozenset(stocks[cell].bins), cell, is_first=True))
         left = wish.count - sum(given.values())
         if left:
-            self._miss(i, left, code)
+            self._record_unplaceable(i, left, code)
 
-    def _liking(self, i: int, cell: Cell, stock: _Stock, left: int, *, is_used: bool) -> tuple[object, ...]:
+    def _preference(self, i: int, cell: Cell, stock: _Stock, left: int, *, is_used: bool) -> tuple[object, ...]:
         """Return what makes a cell better for the next pod, the smaller the better."""
-        standing = self._tally.standings[i]
+        group_counts = self._domain_counts.group_counts[i]
         crowd = sum(
-            even.counts.get(stock.labels[even.spread.topology_key], 0)
-            for even in standing.even
-            if even.own and even.spread.topology_key != LABEL_HOSTNAME
+            spread_count.counts.get(stock.labels[spread_count.spread.topology_key], 0)
+            for spread_count in group_counts.spreads
+            if spread_count.own and spread_count.spread.topology_key != LABEL_HOSTNAME
         )
         lost = sum(not any(self._cells[b] == cell for b in self._rules[j].bins) for j in self._watchers[i])
         short = max(0, left - stock.room)
         to_buy = max(0, min(left, stock.room) - stock.free)
-        is_even = any(even.spread.topology_key != LABEL_HOSTNAME for even in standing.even)
+        is_even = any(spread_count.spread.topology_key != LABEL_HOSTNAME for spread_count in group_counts.spreads)
         if is_even:
             # One pod at a time: what the next one costs is what matters.
             return lost, crowd, stock.free <= 0, stock.price if stock.free <= 0 else 0.0
@@ -292,24 +292,24 @@ class _Splitter:
 
     def _bundle(self, i: int, stocks: Mapping[Cell, _Stock]) -> None:
         """Put all pods of a class on one machine, or as many as one can take."""
-        wish, tally = self._wishes[i], self._tally
+        wish, domain_counts = self._wishes[i], self._domain_counts
         if any(i in self._watchers[j] for share in self._answer.shares for j, _ in share.pods):
             # Its place is beside one of those, on a machine that has no name yet.
             self._rest(i, wish.count, NEAR)
             return
-        open_ = [stock for stock in stocks.values() if tally.obstacle(i, stock.labels) is None]
+        open_ = [stock for stock in stocks.values() if domain_counts.obstacle(i, stock.labels) is None]
         most = max((self._fitting(i, b) for stock in open_ for b in stock.bins), default=0)
-        size = min(wish.count, most, self._ceilings.get(Part(i), wish.count))
+        size = min(wish.count, most, self._ceilings.get(GroupPart(i), wish.count))
         if not size:
-            self._miss(i, wish.count, self._code(i, stocks))
+            self._record_unplaceable(i, wish.count, self._code(i, stocks))
             return
         large = [(stock, b) for stock in open_ for b in stock.bins if self._fitting(i, b) >= size]
         if self._is_pinned(i):
             best = min(large, key=lambda item: (self._options[item[1]].price, item[1]))[0]
             large = [(stock, b) for stock, b in large if stock is best]
             wanted, size = size, 0
-            while size < wanted and tally.obstacle(i, best.labels) is None:
-                tally.add(i, best.labels)
+            while size < wanted and domain_counts.obstacle(i, best.labels) is None:
+                domain_counts.add(i, best.labels)
                 size += 1
         bins = frozenset(b for _, b in large)
         self._share(Share(i, 1 if size else 0, bins, size=max(1, size), is_first=True), wish.count, NEAR)
@@ -331,7 +331,7 @@ class _Splitter:
             else:
                 stock.free += fits * option.copies
         for cell, stock in found.items():
-            stock.room = min(stock.room, self._ceilings.get(Part(i, cell), stock.room))
+            stock.room = min(stock.room, self._ceilings.get(GroupPart(i, cell), stock.room))
         return found
 
     def _fitting(self, i: int, b: int) -> int:

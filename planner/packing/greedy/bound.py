@@ -24,8 +24,8 @@ from heapq import heappop, heappush
 from math import gcd
 from typing import Final
 
-from planner.packing.greedy.index import Arena
-from planner.packing.greedy.pod_prices import SCALE, Prices, pod_prices
+from planner.packing.greedy.index import ProblemIndex
+from planner.packing.greedy.pod_prices import SCALE, PodPrices, pod_prices
 from planner.packing.problem import PackingProblem
 
 _COVER_AT_MOST: Final = 1000
@@ -45,15 +45,15 @@ def lower_bound(problem: PackingProblem, placed: Sequence[int], proven: int = 0)
     What is `proven` of it already makes looking at shares needless, but where that takes no time: a packer that
     proves anything has done it. With very many classes they are not looked at at all.
     """
-    arena = Arena(problem)
-    value = [alone * n for alone, n in zip(arena.alone, placed, strict=True)]
+    index = ProblemIndex(problem)
+    value = [alone * n for alone, n in zip(index.alone, placed, strict=True)]
     least = proven
-    if len(arena.paid) * sum(map(bool, placed)) <= (_FEW_LOOKS if proven else _MOST_LOOKS):
-        prices = pod_prices(arena, placed)
+    if len(index.paid) * sum(map(bool, placed)) <= (_FEW_LOOKS if proven else _MOST_LOOKS):
+        prices = pod_prices(index, placed)
         value = [pod * n for pod, n in zip(prices.pod, placed, strict=True)]
-        least = max(least, _by_shares(arena, prices, placed))
-    least = max(least, max((_by_class(arena, i, placed[i]) for i in _weighty(value, placed)), default=0))
-    usable = sorted({arena.price[b] for i, n in enumerate(placed) if n for b in arena.paid_bins[i]})
+        least = max(least, _by_shares(index, prices, placed))
+    least = max(least, max((_by_class(index, i, placed[i]) for i in _weighty(value, placed)), default=0))
+    usable = sorted({index.price[b] for i, n in enumerate(placed) if n for b in index.paid_bins[i]})
     return _next_sum(least, usable)
 
 
@@ -63,34 +63,34 @@ def _weighty(value: Sequence[float], placed: Sequence[int]) -> list[int]:
     return sorted(countable, key=lambda i: -value[i])[:_CLASSES_COVERED]
 
 
-def _by_shares(arena: Arena, prices: Prices, placed: Sequence[int]) -> int:
+def _by_shares(index: ProblemIndex, prices: PodPrices, placed: Sequence[int]) -> int:
     total = sum(prices.pod[i] * n for i, n in enumerate(placed))
-    free = sum(_free_value(arena, b, prices, placed) * _copies(arena, b) for b in arena.free)
+    free = sum(_free_value(index, b, prices, placed) * _copies(index, b) for b in index.free)
     # Pods that no free machine can hold are paid for in full.
-    tied = sum(prices.pod[i] * n for i, n in enumerate(placed) if arena.problem.groups[i].bins.isdisjoint(arena.free))
+    tied = sum(prices.pod[i] * n for i, n in enumerate(placed) if index.problem.groups[i].bins.isdisjoint(index.free))
     return -(-max(0, total - free, tied) // SCALE)
 
 
-def _free_value(arena: Arena, b: int, prices: Prices, placed: Sequence[int]) -> int:
-    members = [i for i in arena.members[b] if placed[i]]
+def _free_value(index: ProblemIndex, b: int, prices: PodPrices, placed: Sequence[int]) -> int:
+    members = [i for i in index.members[b] if placed[i]]
     if not members:
         return 0
-    value = sum(prices.pod[i] * min(placed[i], arena.fitting(i, b)) for i in members)
-    for r, amount in enumerate(arena.capacity[b]):
-        needs = [dict(arena.demand[i]).get(r, 0) for i in members]
+    value = sum(prices.pod[i] * min(placed[i], index.fitting(i, b)) for i in members)
+    for r, amount in enumerate(index.capacity[b]):
+        needs = [dict(index.demand[i]).get(r, 0) for i in members]
         if all(needs):
             densest = max(-(-prices.pod[i] // need) for i, need in zip(members, needs, strict=True))
             value = min(value, densest * amount)
     return value
 
 
-def _copies(arena: Arena, b: int) -> int:
-    return arena.most(b, arena.problem.limits)
+def _copies(index: ProblemIndex, b: int) -> int:
+    return index.most(b, index.problem.limits)
 
 
-def _by_class(arena: Arena, i: int, n: int) -> int:
-    free = sum(arena.fitting(i, b) * min(n, _copies(arena, b)) for b in arena.free if b in arena.problem.groups[i].bins)
-    kinds = {(arena.fitting(i, b), arena.price[b]) for b in arena.paid_bins[i]}
+def _by_class(index: ProblemIndex, i: int, n: int) -> int:
+    free = sum(index.fitting(i, b) * min(n, _copies(index, b)) for b in index.free if b in index.problem.groups[i].bins)
+    kinds = {(index.fitting(i, b), index.price[b]) for b in index.paid_bins[i]}
     if not kinds or n <= free:
         return 0
     useful = [(f, c) for f, c in kinds if not any((g >= f and d <= c) and (g, d) != (f, c) for g, d in kinds)]

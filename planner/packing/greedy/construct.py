@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.packing.greedy.index import Arena, Counts
-from planner.packing.greedy.pod_prices import SCALE, Prices
+from planner.packing.greedy.index import Counts, ProblemIndex
+from planner.packing.greedy.pod_prices import SCALE, PodPrices
 from planner.packing.problem import PackedNode
 
 _CLOSE_BINS: Final = 4
@@ -29,14 +29,14 @@ class Work:
     """Pods still to place, machines still allowed, and what has been bought."""
 
     left: list[int]
-    room: list[int]
+    limits_left: list[int]
     nodes: list[PackedNode]
 
-    def buy(self, arena: Arena, b: int, counts: Counts, copies: int) -> None:
+    def buy(self, index: ProblemIndex, b: int, counts: Counts, copies: int) -> None:
         """Buy this machine so many times."""
         node = PackedNode(b, counts)
         self.nodes.extend([node] * copies)
-        arena.use(b, self.room, copies)
+        index.use(b, self.limits_left, copies)
         for i, n in counts.items():
             self.left[i] -= n * copies
 
@@ -57,19 +57,19 @@ class Taste:
         return self.skew[group] if self.skew else 1.0
 
 
-def by_loss(arena: Arena, work: Work, prices: Prices, taste: Taste, lanes: int) -> None:
+def by_loss(index: ProblemIndex, work: Work, prices: PodPrices, taste: Taste, lanes: int) -> None:
     """Buy machines so that each wastes as little of its price as possible.
 
     The pod that costs most is the seed; machines around some of it are filled with what fits best,
     and of those the one that loses least of its price per seed is bought, as often as it can be.
     At most `lanes` machines are compared each time.
     """
-    _ByLoss(arena, work, prices, taste, lanes).run()
+    _ByLoss(index, work, prices, taste, lanes).run()
 
 
 class _ByLoss:
-    def __init__(self, arena: Arena, work: Work, prices: Prices, taste: Taste, lanes: int) -> None:
-        self._arena = arena
+    def __init__(self, index: ProblemIndex, work: Work, prices: PodPrices, taste: Taste, lanes: int) -> None:
+        self._index = index
         self._work = work
         self._prices = prices
         self._taste = taste
@@ -77,7 +77,7 @@ class _ByLoss:
         self._orders: dict[int, list[int]] = {}
 
     def run(self) -> None:
-        arena, work = self._arena, self._work
+        index, work = self._index, self._work
         waited: dict[int, int] = {}
         queue = self._seeds()
         while queue:
@@ -88,69 +88,71 @@ class _ByLoss:
             if best is None:
                 continue
             b, counts, value = best
-            used = value / (arena.price[b] * SCALE)
+            used = value / (index.price[b] * SCALE)
             if used < _WELL_USED and waited.get(seed, 0) < _PATIENCE and queue:
                 waited[seed] = waited.get(seed, 0) + 1
                 queue.insert(1 + len(queue) // 2, seed)
                 continue
-            work.buy(arena, b, counts, min(arena.most(b, work.room), *(work.left[i] // n for i, n in counts.items())))
+            work.buy(
+                index, b, counts, min(index.most(b, work.limits_left), *(work.left[i] // n for i, n in counts.items()))
+            )
             if work.left[seed]:
                 queue.insert(0, seed)
 
     def _seeds(self) -> list[int]:
-        arena, taste = self._arena, self._taste
-        groups = [i for i, n in enumerate(self._work.left) if n and arena.paid_bins[i]]
+        index, taste = self._index, self._taste
+        groups = [i for i, n in enumerate(self._work.left) if n and index.paid_bins[i]]
 
         def size(i: int) -> tuple[int, float]:
-            return (-arena.tier[i] if taste.tiers_first else 0, -arena.alone[i] * taste.factor(i))
+            return (-index.tier[i] if taste.tiers_first else 0, -index.alone[i] * taste.factor(i))
 
         return sorted(groups, key=size)
 
     def _best_lane(self, seed: int) -> tuple[int, Counts, int] | None:
         """Return the machine with the least loss per seed pod: bin, pods and their value."""
-        arena, work, prices = self._arena, self._work, self._prices
+        index, work, prices = self._index, self._work, self._prices
         best: tuple[float, int, Counts, int] | None = None
         close = self._close_bins(seed)
         for b in close:
-            capacity = arena.capacity[b]
-            most = min(work.left[seed], arena.fitting(seed, b))
+            capacity = index.capacity[b]
+            most = min(work.left[seed], index.fitting(seed, b))
             for quantity in _quantities(most, self._lanes // len(close)):
                 counts = {seed: quantity}
                 free = list(capacity)
-                for r, d in arena.demand[seed]:
+                for r, d in index.demand[seed]:
                     free[r] -= d * quantity
-                arena.fill(self._order(b), work.left, counts, free)
+                index.fill(self._order(b), work.left, counts, free)
                 value = sum(prices.pod[i] * n for i, n in counts.items())
                 chosen = b
-                if value < _POORLY_USED * arena.price[b] * SCALE:
-                    cheaper = arena.cheapest(counts, work.room, arena.price[b])
+                if value < _POORLY_USED * index.price[b] * SCALE:
+                    cheaper = index.cheapest(counts, work.limits_left, index.price[b])
                     chosen = b if cheaper is None else cheaper
-                loss = (arena.price[chosen] * SCALE - value) / counts[seed]
+                loss = (index.price[chosen] * SCALE - value) / counts[seed]
                 if best is None or loss < best[0]:
                     best = (loss, chosen, counts, value)
         return None if best is None else best[1:]
 
     def _close_bins(self, seed: int) -> list[int]:
         """Return the bins in which the seed costs least, and the cheapest one that holds it."""
-        arena, share = self._arena, self._prices.share[seed]
-        allowed = [b for b in arena.paid_bins[seed] if arena.has_room(b, self._work.room)]
-        close = sorted(allowed, key=lambda b: (share[b], arena.price[b]))[: min(_CLOSE_BINS, self._lanes)]
+        index, share = self._index, self._prices.share[seed]
+        allowed = [b for b in index.paid_bins[seed] if index.is_allowed(b, self._work.limits_left)]
+        close = sorted(allowed, key=lambda b: (share[b], index.price[b]))[: min(_CLOSE_BINS, self._lanes)]
         return close if not allowed or allowed[0] in close else [*close, allowed[0]]
 
     def _order(self, b: int) -> list[int]:
         """Return the groups that bin `b` may hold, in the order in which they fill it."""
         if b not in self._orders:
-            arena, prices, taste = self._arena, self._prices, self._taste
-            capacity = arena.capacity[b]
+            index, prices, taste = self._index, self._prices, self._taste
+            capacity = index.capacity[b]
 
             def score(i: int) -> tuple[int, float]:
-                dominant = max((d / capacity[r] for r, d in arena.demand[i]), default=0.0)
+                dominant = max((d / capacity[r] for r, d in index.demand[i]), default=0.0)
                 share = prices.share[i].get(b, 0)
                 fits = (prices.pod[i] / share) ** taste.sharpness if share else 1.0
-                return (-arena.tier[i] if taste.tiers_first else 0, -dominant * fits * taste.factor(i))
+                return (-index.tier[i] if taste.tiers_first else 0, -dominant * fits * taste.factor(i))
 
             left = self._work.left
-            self._orders[b] = sorted((i for i in arena.members[b] if left[i]), key=score)
+            self._orders[b] = sorted((i for i in index.members[b] if left[i]), key=score)
         return self._orders[b]
 
 
@@ -163,60 +165,60 @@ def _quantities(most: int, lanes: int) -> Sequence[int]:
     return found
 
 
-def by_type(arena: Arena, work: Work, prices: Prices) -> None:
+def by_type(index: ProblemIndex, work: Work, prices: PodPrices) -> None:
     """Buy the one type that gives most value for its money, then the next, as Cluster Autoscaler's price expander."""
 
     def worth(b: int, nodes: Sequence[Counts]) -> float:
         value = sum(prices.pod[i] * n for counts in nodes for i, n in counts.items())
-        return value / (arena.price[b] * len(nodes))
+        return value / (index.price[b] * len(nodes))
 
-    _by_best_type(arena, work, worth, large_first=True)
+    _by_best_type(index, work, worth, large_first=True)
 
 
-def by_number(arena: Arena, work: Work) -> None:
+def by_number(index: ProblemIndex, work: Work) -> None:
     """Buy what gives most pods a place, those of the highest tier first: for when limits bind."""
 
     def placed(_: int, nodes: Sequence[Counts]) -> float:
         return max(sum(counts.values()) for counts in nodes)
 
-    _by_best_type(arena, work, placed, large_first=False)
+    _by_best_type(index, work, placed, large_first=False)
 
 
 def _by_best_type(
-    arena: Arena, work: Work, judge: Callable[[int, Sequence[Counts]], float], *, large_first: bool
+    index: ProblemIndex, work: Work, judge: Callable[[int, Sequence[Counts]], float], *, large_first: bool
 ) -> None:
     while True:
         best: tuple[float, int, list[Counts]] | None = None
-        for b in arena.paid:
-            if arena.has_room(b, work.room):
-                order = _by_size(arena, work, b, large_first=large_first)
-                nodes = _fill_many(arena, work, b, order, arena.most(b, work.room) if large_first else 1)
+        for b in index.paid:
+            if index.is_allowed(b, work.limits_left):
+                order = _by_size(index, work, b, large_first=large_first)
+                nodes = _fill_many(index, work, b, order, index.most(b, work.limits_left) if large_first else 1)
                 if nodes and (best is None or judge(b, nodes) > best[0]):
                     best = (judge(b, nodes), b, nodes)
         if best is None:
             return
         _, b, nodes = best
         for counts in nodes:
-            cheaper = arena.cheapest(counts, work.room, arena.price[b])
-            work.buy(arena, b if cheaper is None else cheaper, counts, 1)
+            cheaper = index.cheapest(counts, work.limits_left, index.price[b])
+            work.buy(index, b if cheaper is None else cheaper, counts, 1)
 
 
-def _by_size(arena: Arena, work: Work, b: int, *, large_first: bool) -> list[int]:
-    capacity = arena.capacity[b]
+def _by_size(index: ProblemIndex, work: Work, b: int, *, large_first: bool) -> list[int]:
+    capacity = index.capacity[b]
 
     def size(i: int) -> tuple[int, float]:
-        share = sum(d / capacity[r] for r, d in arena.demand[i])
-        return -arena.tier[i], -share if large_first else share
+        share = sum(d / capacity[r] for r, d in index.demand[i])
+        return -index.tier[i], -share if large_first else share
 
-    return sorted((i for i in arena.members[b] if work.left[i]), key=size)
+    return sorted((i for i in index.members[b] if work.left[i]), key=size)
 
 
-def _fill_many(arena: Arena, work: Work, b: int, order: Sequence[int], most: int) -> list[Counts]:
+def _fill_many(index: ProblemIndex, work: Work, b: int, order: Sequence[int], most: int) -> list[Counts]:
     left = list(work.left)
     nodes: list[Counts] = []
     while len(nodes) < most:
         counts: Counts = {}
-        arena.fill(order, left, counts, list(arena.capacity[b]))
+        index.fill(order, left, counts, list(index.capacity[b]))
         if not counts:
             break
         copies = min(most - len(nodes), *(left[i] // n for i, n in counts.items()))

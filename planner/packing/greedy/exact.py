@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.packing.greedy.index import Arena, Counts
+from planner.packing.greedy.index import Counts, ProblemIndex
 from planner.packing.problem import PackedNode
 
 MOST_PODS: Final = 16
@@ -24,23 +24,23 @@ class _Open:
     """The cheapest of them that is large enough."""
 
 
-def cheapest_sharing(arena: Arena, left: Sequence[int], below: int) -> tuple[bool, list[PackedNode] | None]:
+def cheapest_sharing(index: ProblemIndex, left: Sequence[int], below: int) -> tuple[bool, list[PackedNode] | None]:
     """Return whether the search was finished, and the cheapest machines for these pods that cost less than `below`.
 
     Limits are not looked at: with them, nothing can cost less. Finished and without an answer, it
     proves that nothing costs less than `below`.
     """
-    pods = [i for i in sorted(range(len(left)), key=lambda i: -arena.alone[i]) for _ in range(left[i])]
+    pods = [i for i in sorted(range(len(left)), key=lambda i: -index.alone[i]) for _ in range(left[i])]
     if len(pods) > MOST_PODS:
         return False, None
-    search = _Search(arena, pods, below)
+    search = _Search(index, pods, below)
     search.place(0, 0, 0)
     return search.visits <= _MOST_VISITS, search.best
 
 
 class _Search:
-    def __init__(self, arena: Arena, pods: Sequence[int], below: int) -> None:
-        self._arena = arena
+    def __init__(self, index: ProblemIndex, pods: Sequence[int], below: int) -> None:
+        self._index = index
         self._pods = pods
         self._below = below
         self._machines: list[_Open] = []
@@ -61,11 +61,11 @@ class _Search:
         i = self._pods[k]
         follows_equal = k + 1 < len(self._pods) and self._pods[k + 1] == i
         tried: list[Counts] = []
-        for index in range(first, len(self._machines) + 1):
+        for position in range(first, len(self._machines) + 1):
             self.visits += 1
             if self.visits > _MOST_VISITS:
                 return
-            before = self._machines[index] if index < len(self._machines) else None
+            before = self._machines[position] if position < len(self._machines) else None
             if before is not None:
                 if before.counts in tried:
                     continue
@@ -73,35 +73,35 @@ class _Search:
             grown = self._with(i, before)
             if grown is None:
                 continue
-            price = self._arena.price
+            price = self._index.price
             total = cost + price[grown.bin] - (0 if before is None else price[before.bin])
             if total >= self._below:
                 continue
             if before is None:
                 self._machines.append(grown)
             else:
-                self._machines[index] = grown
-            self.place(k + 1, total, index if follows_equal else 0)
+                self._machines[position] = grown
+            self.place(k + 1, total, position if follows_equal else 0)
             if before is None:
                 self._machines.pop()
             else:
-                self._machines[index] = before
+                self._machines[position] = before
 
     def _with(self, i: int, machine: _Open | None) -> _Open | None:
         """Return the machine with one more pod of group `i`, None if it may not be on it."""
-        arena = self._arena
+        index = self._index
         if machine is None:
-            counts, load, bins = {i: 1}, [0] * len(arena.capacity[0]), arena.paid_bins[i]
+            counts, load, bins = {i: 1}, [0] * len(index.capacity[0]), index.paid_bins[i]
         else:
             there = machine.counts.get(i, 0)
-            if there >= arena.per_node[i] or not arena.apart[i].isdisjoint(machine.counts):
+            if there >= index.per_node[i] or not index.apart[i].isdisjoint(machine.counts):
                 return None
             counts = {**machine.counts, i: there + 1}
             load = list(machine.load)
-            bins = machine.bins if there else tuple(b for b in machine.bins if b in arena.problem.groups[i].bins)
-        for r, d in arena.demand[i]:
+            bins = machine.bins if there else tuple(b for b in machine.bins if b in index.problem.groups[i].bins)
+        for r, d in index.demand[i]:
             load[r] += d
         for b in bins:
-            if all(have >= amount for have, amount in zip(arena.capacity[b], load, strict=True)):
+            if all(have >= amount for have, amount in zip(index.capacity[b], load, strict=True)):
                 return _Open(counts, load, bins, b)
         return None

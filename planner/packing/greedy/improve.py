@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from planner.packing.greedy.construct import Taste, Work, by_loss
-from planner.packing.greedy.index import Arena
-from planner.packing.greedy.pod_prices import SCALE, Prices
+from planner.packing.greedy.index import ProblemIndex
+from planner.packing.greedy.pod_prices import SCALE, PodPrices
 from planner.packing.problem import PackedNode
 
 _WORK: Final = 40_000
@@ -44,63 +44,63 @@ class Dice:
         return 2.0 ** ((self.below(2001) - 1000) / 1000)
 
 
-def improve(arena: Arena, work: Work, prices: Prices) -> Work:
+def improve(index: ProblemIndex, work: Work, prices: PodPrices) -> Work:
     """Return a plan that places the same pods and costs no more."""
-    nodes = [node for node in work.nodes if arena.price[node.bin]]
-    fixed = [node for node in work.nodes if not arena.price[node.bin]]
-    room, dice, spent = list(work.room), Dice(), 0
+    nodes = [node for node in work.nodes if index.price[node.bin]]
+    fixed = [node for node in work.nodes if not index.price[node.bin]]
+    limits_left, dice, spent = list(work.limits_left), Dice(), 0
     for turn in range(_WORK // _WORK_OF_A_TRY if nodes else 0):
         if spent >= _WORK:
             break
         size = min(len(nodes), _NEIGHBOURHOODS[turn % len(_NEIGHBOURHOODS)])
-        chosen = _wasteful(arena, nodes, prices, size, dice)
-        taste = Taste(_SHARPNESS[turn % len(_SHARPNESS)], tuple(dice.factor() for _ in arena.counts))
-        trial = _emptied(arena, [nodes[k] for k in chosen], room)
+        chosen = _wasteful(index, nodes, prices, size, dice)
+        taste = Taste(_SHARPNESS[turn % len(_SHARPNESS)], tuple(dice.factor() for _ in index.counts))
+        trial = _emptied(index, [nodes[k] for k in chosen], limits_left)
         spent += _WORK_OF_A_TRY + _LANES * sum(1 for n in trial.left if n) * size
-        old = arena.cost(nodes[k] for k in chosen)
-        by_loss(arena, trial, prices, taste, _LANES)
-        if any(trial.left) or (arena.cost(trial.nodes), len(trial.nodes)) >= (old, size):
+        old = index.cost(nodes[k] for k in chosen)
+        by_loss(index, trial, prices, taste, _LANES)
+        if any(trial.left) or (index.cost(trial.nodes), len(trial.nodes)) >= (old, size):
             continue
         gone = set(chosen)
         nodes = [node for k, node in enumerate(nodes) if k not in gone] + trial.nodes
-        room = trial.room
-    return Work(list(work.left), room, [*fixed, *nodes])
+        limits_left = trial.limits_left
+    return Work(list(work.left), limits_left, [*fixed, *nodes])
 
 
-def trimmed(arena: Arena, work: Work) -> list[PackedNode]:
+def trimmed(index: ProblemIndex, work: Work) -> list[PackedNode]:
     """Return the machines, each the cheapest that holds its pods, and of equally cheap ones that of the lowest rank."""
-    room = list(work.room)
+    limits_left = list(work.limits_left)
     nodes: list[PackedNode] = []
     for node in work.nodes:
-        if not arena.price[node.bin]:
+        if not index.price[node.bin]:
             nodes.append(node)
             continue
-        arena.use(node.bin, room, -1)
-        best = arena.cheapest(node.counts, room)
+        index.use(node.bin, limits_left, -1)
+        best = index.cheapest(node.counts, limits_left)
         nodes.append(node if best is None else PackedNode(best, node.counts))
-        arena.use(nodes[-1].bin, room)
+        index.use(nodes[-1].bin, limits_left)
     return nodes
 
 
-def _wasteful(arena: Arena, nodes: Sequence[PackedNode], prices: Prices, size: int, dice: Dice) -> list[int]:
+def _wasteful(index: ProblemIndex, nodes: Sequence[PackedNode], prices: PodPrices, size: int, dice: Dice) -> list[int]:
     """Return that many different machines, those that waste much of their price more often than others."""
     chosen: set[int] = set()
     while len(chosen) < size:
         candidates = [dice.below(len(nodes)) for _ in range(_SPREAD)]
         left = [k for k in candidates if k not in chosen]
         if left:
-            chosen.add(max(left, key=lambda k: _waste(arena, nodes[k], prices)))
+            chosen.add(max(left, key=lambda k: _waste(index, nodes[k], prices)))
     return sorted(chosen)
 
 
-def _waste(arena: Arena, node: PackedNode, prices: Prices) -> int:
-    return arena.price[node.bin] * SCALE - sum(prices.pod[i] * n for i, n in node.counts.items())
+def _waste(index: ProblemIndex, node: PackedNode, prices: PodPrices) -> int:
+    return index.price[node.bin] * SCALE - sum(prices.pod[i] * n for i, n in node.counts.items())
 
 
-def _emptied(arena: Arena, nodes: Sequence[PackedNode], room: Sequence[int]) -> Work:
-    work = Work([0] * len(arena.counts), list(room), [])
+def _emptied(index: ProblemIndex, nodes: Sequence[PackedNode], limits_left: Sequence[int]) -> Work:
+    work = Work([0] * len(index.counts), list(limits_left), [])
     for node in nodes:
-        arena.use(node.bin, work.room, -1)
+        index.use(node.bin, work.limits_left, -1)
         for i, n in node.counts.items():
             work.left[i] += n
     return work

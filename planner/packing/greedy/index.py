@@ -8,7 +8,7 @@ Counts = dict[int, int]
 """Pods by group on one machine."""
 
 
-class Arena:
+class ProblemIndex:
     """The problem as plain lists."""
 
     def __init__(self, problem: PackingProblem) -> None:
@@ -46,22 +46,22 @@ class Arena:
     def _alone(self, i: int) -> float:
         return min((self.price[b] / self.fitting(i, b) for b in self.paid_bins[i]), default=0.0)
 
-    def has_room(self, b: int, room: Sequence[int]) -> bool:
+    def is_allowed(self, b: int, limits_left: Sequence[int]) -> bool:
         """Return whether one more machine of bin `b` is allowed."""
-        return all(room[limit] > 0 for limit in self.limits[b])
+        return all(limits_left[limit] > 0 for limit in self.limits[b])
 
-    def most(self, b: int, room: Sequence[int]) -> int:
+    def most(self, b: int, limits_left: Sequence[int]) -> int:
         """Return how many more machines of bin `b` are allowed."""
-        return min((room[limit] for limit in self.limits[b]), default=1 << 40)
+        return min((limits_left[limit] for limit in self.limits[b]), default=1 << 40)
 
-    def use(self, b: int, room: list[int], machines: int = 1) -> None:
+    def use(self, b: int, limits_left: list[int], machines: int = 1) -> None:
         """Count machines of bin `b` against its limits."""
         for limit in self.limits[b]:
-            room[limit] -= machines
+            limits_left[limit] -= machines
 
-    def room_after(self, nodes: Iterable[PackedNode], room: Sequence[int]) -> list[int]:
-        """Return the room that is left after these machines; negative where they are too many."""
-        left = list(room)
+    def limits_after(self, nodes: Iterable[PackedNode], limits_left: Sequence[int]) -> list[int]:
+        """Return what the limits still allow after these machines; negative where they are too many."""
+        left = list(limits_left)
         for node in nodes:
             self.use(node.bin, left)
         return left
@@ -93,7 +93,7 @@ class Arena:
                 total[r] += d * n
         return total
 
-    def cheapest(self, counts: Mapping[int, int], room: Sequence[int], below: int | None = None) -> int | None:
+    def cheapest(self, counts: Mapping[int, int], limits_left: Sequence[int], below: int | None = None) -> int | None:
         """Return the cheapest paid bin that holds these pods and is allowed, if it costs less than `below`."""
         load = self.load(counts)
         groups = self.problem.groups
@@ -104,7 +104,7 @@ class Arena:
             if (
                 all(capacity[r] >= amount for r, amount in enumerate(load))
                 and all(b in groups[i].bins for i in counts)
-                and self.has_room(b, room)
+                and self.is_allowed(b, limits_left)
             ):
                 return b
         return None

@@ -10,9 +10,9 @@ from planner.packing.greedy.construct import Taste, Work, by_loss, by_number, by
 from planner.packing.greedy.exact import MOST_PODS, cheapest_sharing
 from planner.packing.greedy.existing import fill_free
 from planner.packing.greedy.improve import improve, trimmed
-from planner.packing.greedy.index import Arena
+from planner.packing.greedy.index import ProblemIndex
 from planner.packing.greedy.nearest import MOST_CLASSES, by_nearest
-from planner.packing.greedy.pod_prices import Prices, pod_prices
+from planner.packing.greedy.pod_prices import PodPrices, pod_prices
 from planner.packing.problem import Packing, PackingProblem
 
 _LANES: Final = 12
@@ -42,62 +42,62 @@ def pack(problem: PackingProblem) -> Packing:
     """
     if not problem.groups:
         return Packing()
-    arena = Arena(problem)
-    best = _packed(arena, without_paid_first=True)
-    if all(arena.paid_bins) or not any(arena.paid_bins[i] for i in best.unplaced):
+    index = ProblemIndex(problem)
+    best = _packed(index, without_paid_first=True)
+    if all(index.paid_bins) or not any(index.paid_bins[i] for i in best.unplaced):
         return best
     # Limits leave out pods for which machines could be bought: perhaps of a higher tier than those that came first.
-    other = _packed(arena, without_paid_first=False)
-    return min(best, other, key=lambda one: _missing(arena, one.unplaced))
+    other = _packed(index, without_paid_first=False)
+    return min(best, other, key=lambda one: _missing(index, one.unplaced))
 
 
-def _packed(arena: Arena, *, without_paid_first: bool) -> Packing:
-    problem = arena.problem
-    start = Work(list(arena.counts), list(problem.limits), [])
-    fill_free(arena, start, without_paid_first=without_paid_first)
-    if not any(n and arena.paid_bins[i] for i, n in enumerate(start.left)):
+def _packed(index: ProblemIndex, *, without_paid_first: bool) -> Packing:
+    problem = index.problem
+    start = Work(list(index.counts), list(problem.limits), [])
+    fill_free(index, start, without_paid_first=without_paid_first)
+    if not any(n and index.paid_bins[i] for i, n in enumerate(start.left)):
         return Packing(tuple(start.nodes), {i: n for i, n in enumerate(start.left) if n})
     if sum(map(bool, start.left)) > MOST_CLASSES:
-        by_nearest(arena, start)
-        return Packing(tuple(trimmed(arena, start)), {i: n for i, n in enumerate(start.left) if n})
-    fine = pod_prices(arena, start.left)
-    built = _built(arena, start, fine)
+        by_nearest(index, start)
+        return Packing(tuple(trimmed(index, start)), {i: n for i, n in enumerate(start.left) if n})
+    fine = pod_prices(index, start.left)
+    built = _built(index, start, fine)
     unplaced = {i: n for i, n in enumerate(built.left) if n}
-    if not any(arena.paid_bins[i] for i in unplaced):
-        to_buy_for = [n if arena.paid_bins[i] else 0 for i, n in enumerate(start.left)]
-        is_finished, cheaper = cheapest_sharing(arena, to_buy_for, arena.cost(built.nodes))
+    if not any(index.paid_bins[i] for i in unplaced):
+        to_buy_for = [n if index.paid_bins[i] else 0 for i, n in enumerate(start.left)]
+        is_finished, cheaper = cheapest_sharing(index, to_buy_for, index.cost(built.nodes))
         # With free machines, other pods might have been the ones to buy for.
         proves = is_finished and not start.nodes and problem.relaxed is None
-        if cheaper is not None and min(room := arena.room_after(cheaper, start.room), default=0) >= 0:
-            built, cheaper = Work(built.left, room, [*start.nodes, *cheaper]), None
+        if cheaper is not None and min(limits_left := index.limits_after(cheaper, start.limits_left), default=0) >= 0:
+            built, cheaper = Work(built.left, limits_left, [*start.nodes, *cheaper]), None
         if is_finished and cheaper is None:
-            nodes = trimmed(arena, built)
-            return Packing(tuple(nodes), unplaced, proven=arena.cost(nodes) if proves else 0)
-    return Packing(tuple(trimmed(arena, improve(arena, built, fine))), unplaced)
+            nodes = trimmed(index, built)
+            return Packing(tuple(nodes), unplaced, proven=index.cost(nodes) if proves else 0)
+    return Packing(tuple(trimmed(index, improve(index, built, fine))), unplaced)
 
 
-def _built(arena: Arena, start: Work, fine: Prices) -> Work:
+def _built(index: ProblemIndex, start: Work, fine: PodPrices) -> Work:
     """Return the best of all constructions."""
     classes = max(1, sum(1 for n in start.left if n))
     lanes = max(_FEWEST_LANES, min(_LANES, _LANE_WORK // classes**2))
-    rough = pod_prices(arena, start.left, rough=True)
+    rough = pod_prices(index, start.left, rough=True)
 
     def constructed(build: Callable[[Work], None]) -> Work:
-        work = Work(list(start.left), list(start.room), list(start.nodes))
+        work = Work(list(start.left), list(start.limits_left), list(start.nodes))
         build(work)
         return work
 
-    def with_taste(prices: Prices, taste: Taste) -> Work:
-        return constructed(lambda work: by_loss(arena, work, prices, taste, lanes))
+    def with_taste(prices: PodPrices, taste: Taste) -> Work:
+        return constructed(lambda work: by_loss(index, work, prices, taste, lanes))
 
     starts = [(prices, sharpness) for sharpness in _SHARPNESS for prices in (fine, rough)]
     number = max(_FEWEST_STARTS, _START_WORK // classes)
     works = [with_taste(prices, Taste(sharpness)) for prices, sharpness in starts[:number]]
-    works.append(constructed(lambda work: by_type(arena, work, fine)))
-    best = min(works, key=lambda work: _score(arena, work))
-    if any(n and arena.paid_bins[i] for i, n in enumerate(best.left)):
+    works.append(constructed(lambda work: by_type(index, work, fine)))
+    best = min(works, key=lambda work: _score(index, work))
+    if any(n and index.paid_bins[i] for i, n in enumerate(best.left)):
         # Limits bind: what matters is how many get a place, and who.
-        works.append(constructed(lambda work: by_number(arena, work)))
+        works.append(constructed(lambda work: by_number(index, work)))
         works.append(with_taste(fine, Taste(tiers_first=True)))
         skew = [1.0] * len(start.left)
         for _ in range(_ROUNDS_FOR_THE_LEFT):
@@ -105,20 +105,20 @@ def _built(arena: Arena, start: Work, fine: Prices) -> Work:
             for i, n in enumerate(works[-1].left):
                 skew[i] *= _PUSH if n else 1.0
             works.append(with_taste(fine, Taste(skew=tuple(skew), tiers_first=True)))
-            if not any(n and arena.paid_bins[i] for i, n in enumerate(works[-1].left)):
+            if not any(n and index.paid_bins[i] for i, n in enumerate(works[-1].left)):
                 break
-        best = min(works, key=lambda work: _score(arena, work))
+        best = min(works, key=lambda work: _score(index, work))
     return best
 
 
-def _score(arena: Arena, work: Work) -> tuple[tuple[tuple[int, int], ...], int, int]:
+def _score(index: ProblemIndex, work: Work) -> tuple[tuple[tuple[int, int], ...], int, int]:
     """Return what makes one answer better than another, the smaller the better."""
-    return _missing(arena, dict(enumerate(work.left))), arena.cost(work.nodes), len(work.nodes)
+    return _missing(index, dict(enumerate(work.left))), index.cost(work.nodes), len(work.nodes)
 
 
-def _missing(arena: Arena, left: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+def _missing(index: ProblemIndex, left: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
     """Return how many pods of each tier have no place, the highest tier first."""
-    missing = dict.fromkeys(sorted(set(arena.tier), reverse=True), 0)
+    missing = dict.fromkeys(sorted(set(index.tier), reverse=True), 0)
     for i, n in left.items():
-        missing[arena.tier[i]] += n
+        missing[index.tier[i]] += n
     return tuple((-tier, n) for tier, n in missing.items())

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.packing.greedy.index import Arena
+from planner.packing.greedy.index import ProblemIndex
 
 SCALE: Final = 1 << 20
 """Values are in billionths of the currency, divided by this: integers, so that nothing is lost."""
@@ -41,7 +41,7 @@ Weights = dict[int, dict[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class PodPrices:
     """Values that together cost no machine more than its price, times `SCALE`."""
 
     pod: tuple[int, ...]
@@ -50,7 +50,7 @@ class Prices:
     """What one pod takes of the price of each paid bin, by group and bin."""
 
 
-def pod_prices(arena: Arena, counts: Sequence[int], *, rough: bool = False) -> Prices:
+def pod_prices(index: ProblemIndex, counts: Sequence[int], *, rough: bool = False) -> PodPrices:
     """Return prices for packing `counts` pods of each group into paid bins; `rough` ones take less time.
 
     For every set of pods that fits a paid bin, the sum of their pod prices is at most the bin's
@@ -58,7 +58,7 @@ def pod_prices(arena: Arena, counts: Sequence[int], *, rough: bool = False) -> P
     price · Σ_r w_r · (Σ_i a_i u_ir) ≤ price · Σ_r w_r, as each row holds; and a pod's price is its
     least share. Rounding is downwards.
     """
-    market = _Market(arena, counts)
+    market = _Market(index, counts)
     weights = market.first_weights()
     best, best_value = weights, -1.0
     for step in range(_FEWEST_STEPS if rough else market.steps()):
@@ -71,21 +71,21 @@ def pod_prices(arena: Arena, counts: Sequence[int], *, rough: bool = False) -> P
 
 
 class _Market:
-    def __init__(self, arena: Arena, counts: Sequence[int]) -> None:
-        self._arena = arena
+    def __init__(self, index: ProblemIndex, counts: Sequence[int]) -> None:
+        self._index = index
         self._counts = counts
-        self._resources = len(arena.capacity[0]) if arena.capacity else 0
-        self._groups = [i for i, n in enumerate(counts) if n and arena.paid_bins[i]]
-        self._parts = {(i, b): self._takes(i, b) for i in self._groups for b in arena.paid_bins[i]}
+        self._resources = len(index.capacity[0]) if index.capacity else 0
+        self._groups = [i for i, n in enumerate(counts) if n and index.paid_bins[i]]
+        self._parts = {(i, b): self._takes(i, b) for i in self._groups for b in index.paid_bins[i]}
         self._relative = {
             key: tuple((row, above / below) for row, above, below in parts) for key, parts in self._parts.items()
         }
 
     def _takes(self, i: int, b: int) -> list[tuple[int, int, int]]:
         """Return what one pod of a group takes of each row of a bin: row, and a fraction as two integers."""
-        arena, parts = self._arena, []
-        for r, d in arena.demand[i]:
-            there = arena.capacity[b][r]
+        index, parts = self._index, []
+        for r, d in index.demand[i]:
+            there = index.capacity[b][r]
             parts.append((r, d, there))
             for k in _FUNCTIONS:
                 whole, rest = divmod((k + 1) * d, there)
@@ -93,7 +93,7 @@ class _Market:
                     parts.append((r + k * self._resources, whole, k))
                 elif whole:
                     parts.append((r + k * self._resources, d, there))
-        cap = arena.problem.groups[i].per_node
+        cap = index.problem.groups[i].per_node
         if cap is not None:
             parts.append(((1 + len(_FUNCTIONS)) * self._resources + i, 1, cap))
         return parts
@@ -103,19 +103,19 @@ class _Market:
         return max(_FEWEST_STEPS, min(_MOST_STEPS, _WORK // max(1, visits)))
 
     def first_weights(self) -> Weights:
-        weights: Weights = {b: {} for b in self._arena.paid}
+        weights: Weights = {b: {} for b in self._index.paid}
         for (_, b), parts in self._relative.items():
             weights[b].update({row: 1.0 if row < self._resources else _FAINT for row, _ in parts})
         return {b: _normal(weight) for b, weight in weights.items()}
 
     def loads(self, weights: Weights, sharpness: float) -> tuple[float, Weights]:
         """Return the value of all pods under these weights, and how much of each row they want of each bin."""
-        price, relative = self._arena.price, self._relative
+        price, relative = self._index.price, self._relative
         value = 0.0
         loads: Weights = {b: {} for b in weights}
         for i in self._groups:
             shares: list[tuple[float, int]] = []
-            for b in self._arena.paid_bins[i]:
+            for b in self._index.paid_bins[i]:
                 weight, share = weights[b], 0.0
                 for row, part in relative[i, b]:
                     share += weight[row] * part
@@ -133,16 +133,16 @@ class _Market:
                     load[row] = load.get(row, 0.0) + amount * part
         return value, loads
 
-    def exact(self, weights: Weights) -> Prices:
+    def exact(self, weights: Weights) -> PodPrices:
         whole = {b: {row: int(w * SCALE) for row, w in weight.items()} for b, weight in weights.items()}
 
         def share(i: int, b: int) -> int:
-            price, weight = self._arena.price[b], whole[b]
+            price, weight = self._index.price[b], whole[b]
             parts = self._parts.get((i, b)) or self._takes(i, b)
             return sum(price * weight.get(row, 0) * above // below for row, above, below in parts)
 
-        shares = tuple({b: share(i, b) for b in bins} for i, bins in enumerate(self._arena.paid_bins))
-        return Prices(pod=tuple(min(s.values(), default=0) for s in shares), share=shares)
+        shares = tuple({b: share(i, b) for b in bins} for i, bins in enumerate(self._index.paid_bins))
+        return PodPrices(pod=tuple(min(s.values(), default=0) for s in shares), share=shares)
 
 
 def _moved(weights: Weights, loads: Weights, pull: float) -> Weights:

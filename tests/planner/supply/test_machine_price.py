@@ -6,7 +6,7 @@ import pytest
 
 from planner.plan import plan
 from planner.supply.machine_price import machine_price, price_list, price_paid, price_today
-from planner.supply.machines import machines
+from planner.supply.machines import machines_of
 from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal, request, server_type
 
 PAID = {"growth.dev/price-per-hour": "0.0104", "growth.dev/currency": "EUR"}
@@ -20,7 +20,7 @@ def scene(*nodes, **parts):
 
 def prices_of(given, name="m-1"):
     snapshot = given.snapshot()
-    machine, ref = machines(snapshot)[name], given.snapshot().pools[0].spec.template.class_ref
+    machine, ref = machines_of(snapshot)[name], given.snapshot().pools[0].spec.template.class_ref
     listed = price_list(snapshot)
     return price_paid(machine), price_today(machine, ref, listed), machine_price(machine, ref, listed)
 

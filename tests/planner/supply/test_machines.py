@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.supply.machines import machines
+from planner.supply.machines import machines_of
 from tests.planner.scenes import NOW, Scene, after, before, node, node_class, pod, pool, removal, request
 
 READY_LONG_AGO = {"phase": "Ready", "readyAt": before(seconds=30)}
@@ -10,7 +10,7 @@ READY_NOW = {"phase": "Ready", "readyAt": before(seconds=2)}
 
 
 def machine(scene: Scene, name: str = "m"):
-    return machines(scene.snapshot())[name]
+    return machines_of(scene.snapshot())[name]
 
 
 def of(*, nodes=(), requests=(), removals=(), pods=()):
@@ -66,7 +66,7 @@ def test_which_requests_count_towards_max(status, counts):
 
 def test_a_server_counts_once_under_its_name():
     scene = Scene(nodes=[node("m")], requests=[request("m", phase="Ready")], removals=[removal("m")], pools=[pool()])
-    assert len(machines(scene.snapshot())) == 1
+    assert len(machines_of(scene.snapshot())) == 1
     assert machine(scene).counts
 
 

@@ -8,7 +8,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.model.plan import Plan, Snapshot
 from planner.plan import plan
 from planner.supply.machine_price import Cost, PriceList, machine_price, price_list, price_today
-from planner.supply.machines import Machine, machines
+from planner.supply.machines import Machine, machines_of
 from worker.solver.in_process import packer
 
 
@@ -19,7 +19,7 @@ class Sight:
     snapshot: Snapshot
     plan: Plan
     """What a round would do; the back-offs of earlier rounds are not known to it."""
-    fleet: Mapping[str, Machine]
+    machines: Mapping[str, Machine]
     """By name of the server; nodes that are not Growth's included."""
     nodes: Mapping[str, Object]
     """Nodes by name, as the API has them."""
@@ -44,7 +44,7 @@ class Sight:
 
 def sight_of(snapshot: Snapshot, nodes: Mapping[str, Object]) -> Sight:
     """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name."""
-    return Sight(snapshot, plan(snapshot, packer()), machines(snapshot), nodes, price_list(snapshot))
+    return Sight(snapshot, plan(snapshot, packer()), machines_of(snapshot), nodes, price_list(snapshot))
 
 
 @dataclass(frozen=True, slots=True)

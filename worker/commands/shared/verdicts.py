@@ -10,8 +10,8 @@ from planner.objects.predicates import NEW_HOST
 from planner.scheduling.feasibility import Judge
 from planner.scheduling.site import Site, sites_of
 from planner.scheduling.volume_places import resolve
-from planner.supply.limits import Room, room_left
-from planner.supply.machines import machines
+from planner.supply.limits import Limits, limits_left
+from planner.supply.machines import machines_of
 from planner.supply.offers import Offer, PoolOffers, pool_offers
 from planner.supply.pool_choice import choose_pools
 from worker.commands.shared.tables import count, money, names
@@ -76,7 +76,7 @@ def _welcome(node: Node) -> str:
 
 def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str, str]]:
     offers = pool_offers(snapshot)
-    room = room_left(machines(snapshot).values(), offers)
+    limits = limits_left(machines_of(snapshot).values(), offers)
     chosen = choose_pools(pod, snapshot.pools).pools
     for name, found in sorted(offers.items()):
         for offer in sorted(found.offers, key=lambda offer: offer.offering.price_per_hour):
@@ -86,15 +86,15 @@ def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str
                 continue
             machine = Site(NEW_HOST, offer.offering.allocatable, offer.labels, offer.taints, pods=offer.daemons)
             verdict = judge.beside(machine).verdict(pod, machine)
-            yield shown, verdict or _market(offer, found, room)
+            yield shown, verdict or _market(offer, found, limits)
 
 
-def _market(offer: Offer, found: PoolOffers, room: Room) -> str:
+def _market(offer: Offer, found: PoolOffers, limits: Limits) -> str:
     """Return why a machine that would do cannot be bought now, or that it fits and its price."""
     for reason in (found.obstacle, offer.obstacle):
         if reason is not None:
             return reason.message
-    if room.exhausted(offer):
+    if limits.exhausted(offer):
         return f"pool {found.pool.metadata.name} has reached its limit of such machines"
     return f"{FITS}: {money(offer.offering.price_per_hour)} {offer.offering.currency} per hour"
 

@@ -162,8 +162,8 @@ def _told_apart(alike: list[Awaited]) -> list[list[Awaited]]:
 
 
 def _machines(out: Console, sight: Sight) -> None:
-    shown = [m for m in sight.fleet.values() if m.counts and (is_ours(m) or m.pool)]
-    foreign = sum(m.node is not None for m in sight.fleet.values()) - sum(m.node is not None for m in shown)
+    shown = [m for m in sight.machines.values() if m.counts and (is_ours(m) or m.pool)]
+    foreign = sum(m.node is not None for m in sight.machines.values()) - sum(m.node is not None for m in shown)
     if shown:
         rows = table("name", "pool", "type", "location", "state", "pods", "per hour")
         rows.columns[5].justify = rows.columns[6].justify = "right"

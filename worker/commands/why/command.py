@@ -161,7 +161,7 @@ def _pod(sight: Sight, key: str, *, is_guess: bool) -> Pod:
 
 
 async def _events_of_request(cluster: LiveCluster, name: str, sight: Sight) -> Sequence[ToldEvent]:
-    machine = sight.fleet.get(name)
+    machine = sight.machines.get(name)
     if machine is None or machine.request is None:
         return ()
     return await _events(cluster, "NodeRequest", name, NAMESPACE_OF_CLUSTER_SCOPED)
@@ -177,7 +177,7 @@ async def _events(cluster: LiveCluster, kind: str, name: str, namespace: str) ->
 
 def _unknown(kind: str, name: str, there: Sequence[str], sight: Sight) -> CommandError:
     """Return the line for a name that no object of the kind has: what has it, or what is named alike."""
-    machine = sight.fleet.get(name)
+    machine = sight.machines.get(name)
     others = {
         "node": machine is not None and machine.node is not None,
         "request": machine is not None and machine.request is not None,

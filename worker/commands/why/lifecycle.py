@@ -31,7 +31,7 @@ _EVENTS: Final = 5
 def why_request(request: NodeRequest, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about a request; `events` are those that Growth wrote about it."""
     name, spec, status = request.metadata.name, request.spec, request.status
-    machine = sight.fleet[name]
+    machine = sight.machines[name]
     lines = [
         f"NodeRequest {name}: {_what(machine, sight)} for pool {spec.pool}.",
         *why_bought(events),
@@ -61,7 +61,7 @@ def why_bought(events: Sequence[ToldEvent]) -> Iterator[str]:
 def why_removal(removal: NodeRemovalRequest, sight: Sight) -> list[str]:
     """Return the sentences about a removal."""
     name, spec, status = removal.metadata.name, removal.spec, removal.status
-    machine = sight.fleet[spec.server_name]
+    machine = sight.machines[spec.server_name]
     kind = ", at once" if spec.immediate else ""
     lines = [
         f"NodeRemovalRequest {name}: {_what(machine, sight)} of pool {spec.pool} shall go{kind}, reason {spec.reason}.",

@@ -16,7 +16,7 @@ from worker.commands.why.lifecycle import why_bought
 
 def why_node(node: Node, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about a node; `events` are those that Growth wrote about its request."""
-    machine = sight.fleet[node.name]
+    machine = sight.machines[node.name]
     lines = [_whose(machine, node, sight), *why_bought(events), f"State: {state(machine, sight.snapshot.now)}."]
     pods = [pod.key for pod in own_pods(machine)]
     awaited = [pod.key for pod in awaited_pods(machine)]

@@ -49,7 +49,7 @@ def _no_demand(pod: Pod, sight: Sight, *, is_live: bool) -> str:
     if pod.is_finished:
         why = f"it has finished ({pod.phase})"
     elif pod.node_name:
-        machine = sight.fleet.get(pod.node_name)
+        machine = sight.machines.get(pod.node_name)
         where = "" if machine is None else f" ({state(machine, sight.snapshot.now)})"
         why = f"it is on node {pod.node_name}{where}{_hint('node', pod.node_name, is_live=is_live)}"
     elif pod.is_terminating:
@@ -65,7 +65,7 @@ def _no_demand(pod: Pod, sight: Sight, *, is_live: bool) -> str:
 
 def _nominated(pod: Pod, sight: Sight) -> str:
     node = pod.nominated_node
-    others = sight.fleet[node].residents
+    others = sight.machines[node].residents
     if any(other.is_terminating and other.priority < pod.priority for other in others):
         return f"it waits for node {node}, where the scheduler makes room for it by preemption"
     return f"it waits for node {node}, which the scheduler keeps for it"
@@ -94,7 +94,7 @@ def _plan(pod: Pod, sight: Sight, *, is_live: bool) -> Iterator[str]:
 def _placed(placed: Placed, sight: Sight, *, is_live: bool) -> str:
     name = placed.node or placed.request or ""
     kind = "node" if placed.node is not None else "request"
-    machine = sight.fleet[name]
+    machine = sight.machines[name]
     seated = machine.request is not None and any(
         f"{seat.namespace}/{seat.name}" == placed.pod for seat in machine.request.spec.reserved_for
     )

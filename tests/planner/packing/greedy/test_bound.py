@@ -4,7 +4,7 @@ import pytest
 
 from planner.packing.greedy.bound import lower_bound
 from planner.packing.greedy.exact import cheapest_sharing
-from planner.packing.greedy.index import Arena
+from planner.packing.greedy.index import ProblemIndex
 from planner.packing.greedy.pod_prices import SCALE, pod_prices
 from planner.packing.problem import Bin, Group, PackingProblem
 from tests.planner.catalogue import instance
@@ -13,11 +13,11 @@ DEAR = 10**15
 
 
 def optimum(problem: PackingProblem) -> int:
-    arena = Arena(problem)
-    is_finished, nodes = cheapest_sharing(arena, arena.counts, DEAR)
+    index = ProblemIndex(problem)
+    is_finished, nodes = cheapest_sharing(index, index.counts, DEAR)
     assert is_finished
     assert nodes is not None
-    return arena.cost(nodes)
+    return index.cost(nodes)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -30,12 +30,12 @@ def test_the_bound_is_not_above_the_optimum(pods, shapes, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_no_machine_holds_pods_worth_more_than_its_price(seed):
     given = instance(300, 30, seed)
-    arena = Arena(given)
-    prices = pod_prices(arena, arena.counts)
+    index = ProblemIndex(given)
+    prices = pod_prices(index, index.counts)
     for b, made_of in enumerate(given.bins):
-        for order in (arena.members[b], arena.members[b][::-1], sorted(arena.members[b], key=lambda i: -prices.pod[i])):
+        for order in (index.members[b], index.members[b][::-1], sorted(index.members[b], key=lambda i: -prices.pod[i])):
             counts: dict[int, int] = {}
-            arena.fill(order, arena.counts, counts, list(made_of.capacity))
+            index.fill(order, index.counts, counts, list(made_of.capacity))
             assert sum(prices.pod[i] * n for i, n in counts.items()) <= made_of.price * SCALE
 
 

@@ -2,7 +2,7 @@
 
 from planner.packing.greedy import exact
 from planner.packing.greedy.exact import cheapest_sharing
-from planner.packing.greedy.index import Arena
+from planner.packing.greedy.index import ProblemIndex
 from planner.packing.problem import Bin, Group, PackingProblem
 from tests.planner.catalogue import instance
 
@@ -11,9 +11,9 @@ BOTH = frozenset({0, 1})
 
 
 def search(*groups, below=10**9):
-    arena = Arena(PackingProblem(tuple(groups), BINS))
-    is_finished, nodes = cheapest_sharing(arena, arena.counts, below)
-    return is_finished, None if nodes is None else arena.cost(nodes)
+    index = ProblemIndex(PackingProblem(tuple(groups), BINS))
+    is_finished, nodes = cheapest_sharing(index, index.counts, below)
+    return is_finished, None if nodes is None else index.cost(nodes)
 
 
 def test_the_cheapest_way_is_found():
@@ -38,9 +38,9 @@ def test_too_many_pods_are_not_searched():
 
 
 def test_a_search_that_takes_too_long_proves_nothing(monkeypatch):
-    arena = Arena(instance(10, 10, 1))
-    assert cheapest_sharing(arena, arena.counts, 10**15)[0]
+    index = ProblemIndex(instance(10, 10, 1))
+    assert cheapest_sharing(index, index.counts, 10**15)[0]
     monkeypatch.setattr(exact, "_MOST_VISITS", 20)
-    is_finished, nodes = cheapest_sharing(arena, arena.counts, 10**15)
+    is_finished, nodes = cheapest_sharing(index, index.counts, 10**15)
     assert not is_finished
     assert nodes is not None

@@ -2,15 +2,15 @@
 
 from planner.packing.greedy.construct import Work
 from planner.packing.greedy.existing import fill_free
-from planner.packing.greedy.index import Arena
+from planner.packing.greedy.index import ProblemIndex
 from planner.packing.problem import Bin, Group, PackingProblem
 
 
 def filled(groups, bins, limits):
     problem = PackingProblem(tuple(groups), tuple(bins), tuple(limits))
-    arena = Arena(problem)
-    work = Work(list(arena.counts), list(limits), [])
-    fill_free(arena, work)
+    index = ProblemIndex(problem)
+    work = Work(list(index.counts), list(limits), [])
+    fill_free(index, work)
     return [(node.bin, dict(node.counts)) for node in work.nodes], work.left
 
 

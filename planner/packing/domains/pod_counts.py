@@ -27,7 +27,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PodKind:
     """Pods that no selector tells apart."""
 
     example: Pod
@@ -35,7 +35,7 @@ class Kind:
     """Pods by index of their host."""
 
 
-class Census:
+class PodCounts:
     """All hosts, and their pods by kind."""
 
     def __init__(self, hosts: Sequence[Host] = (), namespaces: Namespaces | None = None) -> None:
@@ -43,14 +43,14 @@ class Census:
         self.namespaces: Namespaces = {} if namespaces is None else namespaces
 
     @cached_property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[PodKind, ...]:
         """Every kind of pod there is."""
         found: dict[object, tuple[Pod, Counter[int]]] = {}
         for index, host in enumerate(self.hosts):
             for pod in host.pods:
                 looks = (pod.namespace, pod.is_terminating, tuple(sorted(pod.labels.items())))
                 found.setdefault(looks, (pod, Counter()))[1][index] += 1
-        return tuple(Kind(pod, counts) for pod, counts in found.values())
+        return tuple(PodKind(pod, counts) for pod, counts in found.values())
 
     @cached_property
     def refusals(self) -> Mapping[PodTerm, Counter[int]]:
@@ -63,21 +63,21 @@ class Census:
         return found
 
 
-def census(
-    fleet: Iterable[Machine],
+def count_pods(
+    machines: Iterable[Machine],
     places: Iterable[Place],
     seated: Mapping[str, Sequence[Pod]],
     namespaces: Namespaces,
-) -> Census:
+) -> PodCounts:
     """Return all nodes and all coming machines that pods may be planned onto, with their pods.
 
     Nodes that take no pods count, too: the scheduler looks at what is there. `seated` are the pods
     that wait for a machine, by its name.
     """
     hosts = {place.machine.name: Host(place.labels, place.taints, (*place.pods, *place.daemons)) for place in places}
-    for machine in fleet:
+    for machine in machines:
         node = machine.node
         if node is not None and machine.name not in hosts:
             pods = (*machine.residents, *seated.get(machine.name, ()))
             hosts[machine.name] = Host({**node.labels, FIELD_NAME: node.name}, node.taints, pods)
-    return Census(tuple(hosts.values()), namespaces)
+    return PodCounts(tuple(hosts.values()), namespaces)
