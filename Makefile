@@ -21,7 +21,7 @@ check: .venv/dev.stamp ## format, lint, types, import law, spelling, dependencie
 	$(BIN)/codespell
 	$(BIN)/deptry .
 	$(BIN)/python -m api.schema --check
-	$(BIN)/python -m worker.lifecycle_drawing --check
+	$(BIN)/python -m pages.lifecycles --check
 
 format: .venv/dev.stamp ## format the code and mend what the linter can mend
 	$(BIN)/ruff format -q .
@@ -62,10 +62,10 @@ crds: .venv/run.stamp ## write deploy/crds from the kinds in api/
 	$(BIN)/python -m api.schema
 
 drawings: .venv/run.stamp ## write docs/lifecycles.md from the step functions of requests and removals
-	$(BIN)/python -m worker.lifecycle_drawing
+	$(BIN)/python -m pages.lifecycles
 
 pictures: .venv/run.stamp ## record a run of the demo into docs/pictures
-	$(BIN)/python -m worker.demo.picture docs/pictures
+	$(BIN)/python -m pages.pictures docs/pictures
 
 lock: .venv/dev.stamp ## resolve the lock files anew
 	$(UV_COMPILE) pyproject.toml -o requirements/run.txt

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.problem import Problem, Purchase
 from planner.packing.problem import PackedNode, Packing
+from simulator.peers.problem import Problem, Purchase
 
 _STATUS: Final = Path("/proc/self/status")
 

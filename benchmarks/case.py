@@ -14,7 +14,7 @@ from typing import Final
 from benchmarks.catalogue import Machine, machines
 from benchmarks.generator import BadRecipe, Recipe, draw, merged
 from benchmarks.instance import SCARCE, Instance, Shape, problem_of_instance
-from benchmarks.problem import Problem
+from simulator.peers.problem import Problem
 
 _ONE_FAMILY: Final = "cx"
 _TRIPLET_TYPE: Final = "cx32"

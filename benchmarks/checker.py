@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from benchmarks.problem import Purchase
+from simulator.peers.problem import Purchase
 
 
 class WrongPurchase(Exception):

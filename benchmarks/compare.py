@@ -14,10 +14,10 @@ from benchmarks.comparison import Comparison, compare
 from benchmarks.comparison_table import means, plans, ratios
 from benchmarks.generator import BadRecipe, Recipe
 from benchmarks.growth_run import growth_run
-from benchmarks.problem import Purchase
 from benchmarks.quality import Quality, is_better, read_quality, with_best, worse, write_quality
 from benchmarks.rows import ROWS, Row
 from planner.packing.optimiser.effort import Effort
+from simulator.peers.problem import Purchase
 
 _WIDTH_WITHOUT_TERMINAL: Final = 150
 _LONG: Final = Effort(
@@ -35,7 +35,7 @@ over bound: what Growth's plan costs above what it is proven that no plan can co
 be at most; "of best": above the best plan known, in place of the bound. missed: aims that were not reached, those of
 time and memory, too: they are meant for two idle cores and a warm process. first: seconds until there is any plan.
 Ratios: cost of another way over Growth's, or how many pods more or fewer have a machine, as then costs do not compare.
-Karpenter and Cluster Autoscaler (CA) stand for their published rules, run here (benchmarks/peers), not for their
+Karpenter and Cluster Autoscaler (CA) stand for their published rules, run here (simulator/peers), not for their
 programs; Karpenter's look at no limits. Prices are frozen test data, EUR net per month. Every plan is checked.
 Asserted: no row places fewer pods, costs more or proves less than benchmarks/quality.json says, 0.1 % aside, and none
 costs more than any rule that places as many. Budgets count work, so that holds on any machine. Seconds and memory are

@@ -8,11 +8,11 @@ from typing import Final
 from benchmarks.case import Case
 from benchmarks.checker import WrongPurchase, check
 from benchmarks.growth_run import GrowthRun, growth_run
-from benchmarks.peers.cluster_autoscaler import cluster_autoscaler
-from benchmarks.peers.karpenter import karpenter
-from benchmarks.problem import Problem, Purchase
 from planner.packing.assemble import price_of
 from planner.packing.greedy.pack import pack
+from simulator.peers.cluster_autoscaler import cluster_autoscaler
+from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import Problem, Purchase
 
 _CHEAP: Final = ("cx", "cax")
 """Families that a person who knows the prices would write into a pool."""

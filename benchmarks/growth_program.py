@@ -11,9 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.answer import Answer, read_answer, write_answer
-from benchmarks.problem import Problem
 from benchmarks.problem_file import read
 from planner.packing.optimiser.solve import solve, warm
+from simulator.peers.problem import Problem
 
 
 def run(path: Path, problem: Problem) -> Answer:

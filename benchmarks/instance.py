@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.catalogue import ZONES, Machine
-from benchmarks.problem import Problem
 from planner.packing.assemble import price_units
 from planner.packing.problem import Bin, Group, PackingProblem
+from simulator.peers.problem import Problem
 
 PORTS: Final = 4
 """Host ports that pods may need; each is a resource of which every machine has one."""

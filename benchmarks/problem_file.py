@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.catalogue import Machine
-from benchmarks.problem import Problem
 from planner.packing.problem import Bin, Group, PackingProblem
+from simulator.peers.problem import Problem
 
 _ONLY_ZONE: Final = "everywhere"
 """The zone of machines that have none: a program may ask for one of each."""

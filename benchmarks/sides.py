@@ -14,12 +14,12 @@ from benchmarks.checker import WrongPurchase, check
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
 from benchmarks.peers import karpenter_program
-from benchmarks.peers.cluster_autoscaler import EXPANDERS, Expander, cluster_autoscaler
-from benchmarks.problem import Problem, Purchase
 from benchmarks.problem_file import read, write
 from benchmarks.side_by_side_row import Row, Run, Way
 from planner.packing.assemble import price_of
 from planner.packing.greedy.bound import lower_bound
+from simulator.peers.cluster_autoscaler import EXPANDERS, Expander, cluster_autoscaler
+from simulator.peers.problem import Problem, Purchase
 
 GROWTH: Final = "Growth"
 _ALWAYS_REPEATED: Final = 1000

@@ -13,8 +13,8 @@ from benchmarks.answer import Answer, read_answer
 from benchmarks.catalogue import Machine
 from benchmarks.go_program import binary
 from benchmarks.instance import DEDICATED
-from benchmarks.problem import Problem
 from benchmarks.problem_file import Pool
+from simulator.peers.problem import Problem
 
 MODULE: Final = Path(__file__).parent / "karpenter_real"
 OPEN: Final = "open pool"

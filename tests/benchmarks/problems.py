@@ -6,9 +6,9 @@ from functools import cache
 from benchmarks.catalogue import HOURS
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
-from benchmarks.problem import Problem, Purchase
 from planner.packing.assemble import price_units
 from planner.packing.problem import Bin, Group, PackingProblem
+from simulator.peers.problem import Problem, Purchase
 
 KNOWN = {
     "100 x 50 mix": Recipe(pods=100, shapes=50, mix=True),

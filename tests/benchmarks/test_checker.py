@@ -3,9 +3,9 @@
 import pytest
 
 from benchmarks.checker import WrongPurchase, check, violations
-from benchmarks.peers.karpenter import karpenter
-from benchmarks.problem import Purchase
 from planner.packing.problem import PackedNode, Packing
+from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import Purchase
 from tests.benchmarks.problems import KNOWN, known, pods, problem
 from tests.planner.packing_rules import broken_rules
 

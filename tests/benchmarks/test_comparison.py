@@ -10,11 +10,11 @@ from benchmarks.checker import WrongPurchase
 from benchmarks.comparison import KARPENTER, RULES, compare
 from benchmarks.generator import Recipe
 from benchmarks.growth_run import GrowthRun, growth_run
-from benchmarks.peers.karpenter import karpenter
 from planner.packing.assemble import price_of
 from planner.packing.optimiser.effort import Effort
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import Packing, PackingProblem
+from simulator.peers.karpenter import karpenter
 
 SMALL = Case(Recipe(pods=60, shapes=6))
 SHORT = Effort(starts=2, placing=10_000, turns=1, improving=10_000, improving_a_machine=1_000, whole=0.01, proof=0)

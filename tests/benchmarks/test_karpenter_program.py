@@ -8,12 +8,12 @@ from benchmarks.catalogue import machines
 from benchmarks.checker import check
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import DEDICATED, RESOURCES, capacity, problem_of_instance
-from benchmarks.peers.karpenter import karpenter
 from benchmarks.peers.karpenter_program import CHEAP, EXPERT, OPEN, SET_UPS, KarpenterFailed, run, set_ups
-from benchmarks.problem import Problem
 from benchmarks.problem_file import write
 from planner.packing.assemble import price_units
 from planner.packing.problem import Bin, Group, PackingProblem
+from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import Problem
 from tests.benchmarks.problems import on_machines
 
 ALL = machines()

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.catalogue import machines
-from benchmarks.from_snapshot import problem_of
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import Instance, Shape, problem_of_instance
 from benchmarks.objects import snapshot_of, unjudged_pods
-from benchmarks.peers.cluster_autoscaler import cluster_autoscaler
-from benchmarks.peers.karpenter import karpenter
 from planner.plan import plan
+from simulator.peers.cluster_autoscaler import cluster_autoscaler
+from simulator.peers.from_snapshot import problem_of
+from simulator.peers.karpenter import karpenter
 from tests.benchmarks.problems import KNOWN, per_month
 
 MEBIBYTE = 1 << 20

@@ -9,14 +9,14 @@ from benchmarks import sides
 from benchmarks.answer import Answer
 from benchmarks.checker import WrongPurchase
 from benchmarks.generator import Recipe
-from benchmarks.peers.cluster_autoscaler import cluster_autoscaler
-from benchmarks.peers.karpenter import karpenter
-from benchmarks.problem import Purchase
 from benchmarks.problem_file import read
 from benchmarks.sides import Effort, measure
 from planner.packing.assemble import price_of
 from planner.packing.greedy.bound import lower_bound
 from planner.packing.problem import PackedNode, Packing
+from simulator.peers.cluster_autoscaler import cluster_autoscaler
+from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import Purchase
 
 RECIPE = Recipe(pods=60, shapes=6)
 TWICE = Effort(repetitions=2)

@@ -2,11 +2,8 @@
 
 import re
 import shlex
-import shutil
-import subprocess
 import sys
 import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,15 +11,11 @@ import yaml
 
 from api.keys import LABEL_POOL
 from tests.project.deploy_base import ROOT, one, rendered_base
+from tests.project.image import INSTRUCTIONS, commands, copied
 from worker.settings import Settings
 from worker.solver.child import COMPILED
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-INSTRUCTIONS = re.findall(
-    r"^([A-Z]+) (.*)$",
-    re.sub(r"^#.*\n", "", (ROOT / "deploy" / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " "),
-    re.MULTILINE,
-)
 
 
 @pytest.fixture(scope="module")
@@ -128,16 +121,6 @@ def test_no_right_is_a_wildcard(base):
             assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
 
 
-def copied() -> dict[str, str]:
-    """Return source and destination of what the image's recipe copies out of the repository."""
-    pairs: dict[str, str] = {}
-    for name, rest in INSTRUCTIONS:
-        if name == "COPY" and "--from=" not in rest:
-            *sources, destination = rest.split()
-            pairs |= dict.fromkeys(sources, destination)
-    return pairs
-
-
 def test_the_image_is_made_of_what_is_there_and_sent():
     sources = copied()
     assert {"pyproject.toml", "requirements/run.txt"} <= set(sources)
@@ -176,29 +159,6 @@ def test_kernels_are_compiled_for_every_node_and_found_where_the_pod_may_write(p
 
 
 def test_only_hashed_packages_get_into_the_image():
-    installs = [
-        part for name, rest in INSTRUCTIONS if name == "RUN" for part in rest.split("&&") if " install " in part
-    ]
+    installs = commands(" install ")
     assert len(installs) == 3
     assert all("--require-hashes -r requirements/" in part or "--no-deps --no-index" in part for part in installs)
-
-
-def test_a_wheel_of_what_is_copied_holds_the_whole_program(tmp_path: Path):
-    source, wheels = tmp_path / "source", tmp_path / "wheels"
-    source.mkdir()
-    for name in copied():
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            (source / name).parent.mkdir(exist_ok=True)
-            shutil.copy(ROOT / name, source / name)
-    (build,) = (part for name, rest in INSTRUCTIONS if name == "RUN" for part in rest.split("&&") if " wheel " in part)
-    words = [sys.executable if word == "python" else word for word in shlex.split(build)]
-    words[words.index("/wheels")] = str(wheels)
-    done = subprocess.run(words, cwd=source, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = wheels.glob("*.whl")
-    held = set(zipfile.ZipFile(wheel).namelist())
-    rooms = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    assert {str(file.relative_to(source)) for room in rooms for file in (source / room).rglob("*.py")} <= held
-    assert any(name.endswith("entry_points.txt") for name in held)

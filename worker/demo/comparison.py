@@ -6,17 +6,17 @@ from typing import Final
 
 from rich.table import Table
 
-from benchmarks.from_snapshot import problem_of
-from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
-from benchmarks.peers.karpenter import karpenter
 from planner.model.plan import Snapshot
 from planner.plan import plan
+from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from simulator.peers.from_snapshot import problem_of
+from simulator.peers.karpenter import karpenter
 from worker.demo.scene import CURRENCY_SIGN
 from worker.demo.tables import plain
 from worker.solver.in_process import packer
 
 LABEL: Final = (
-    "The others are their published rules, run on the same pods, machines and prices (benchmarks/peers), "
+    "The others are their published rules, run on the same pods, machines and prices (simulator/peers), "
     "not their programs."
 )
 

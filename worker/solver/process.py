@@ -38,6 +38,8 @@ FIRST_PAUSE_SECONDS: Final = 1.0
 """Before a process that ended is started anew; twice as long after each that ended without an answer."""
 LONGEST_PAUSE_SECONDS: Final = 300.0
 _ENDS_WITHIN_SECONDS: Final = 5.0
+_ROOMS: Final = Path(__file__).parents[2]
+"""The folder that holds our packages; the search path may have others of the same names."""
 _BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0)
 
 
@@ -228,6 +230,7 @@ class _Child:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
+                    env={**os.environ, "PYTHONPATH": _search_path()},
                     # Ctrl-C at the terminal goes to the worker alone, which ends this process itself.
                     start_new_session=True,
                 )
@@ -270,6 +273,11 @@ class _Child:
         """End it at once: there is nothing in it to save."""
         self.reason = self.reason or reason
         self.process.kill()
+
+
+def _search_path() -> str:
+    """Return PYTHONPATH with our packages first."""
+    return os.pathsep.join(filter(None, (str(_ROOMS), os.environ.get("PYTHONPATH"))))
 
 
 def _how_ended(code: int) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.project.image import build_wheel, hostile_folder, install
+
 COMMAND = [sys.executable, "-c", "from worker.cli import main; main()", "demo"]
 
 
@@ -31,9 +33,25 @@ def left_over(folder):
     return found
 
 
-def test_the_demo_shows_each_step_and_leaves_nothing(tmp_path):
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The program of an installed wheel."""
+    return install(build_wheel(tmp_path_factory.mktemp("wheel")), tmp_path_factory.mktemp("installed")) / "growth"
+
+
+def test_the_demo_of_an_installation_shows_each_step_and_leaves_nothing(installed, tmp_path, tmp_path_factory):
+    """In a folder with packages of the rooms' names, which PYTHONPATH names too: workflows are loaded in a sandbox."""
+    hostile = hostile_folder(tmp_path_factory.mktemp("hostile"))
     began = time.monotonic()
-    done = subprocess.run(COMMAND, env=environment(tmp_path), capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(
+        [str(installed), "demo"],
+        cwd=hostile,
+        env=environment(tmp_path) | {"PYTHONPATH": str(hostile)},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert time.monotonic() - began < 60
     told = done.stdout

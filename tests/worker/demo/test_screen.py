@@ -4,8 +4,8 @@ import io
 
 from rich.console import Console
 
+from pages.pictures import Recorder
 from simulator.view import View
-from worker.demo.picture import Recorder
 from worker.demo.scene import prices
 from worker.demo.screen import Screen
 

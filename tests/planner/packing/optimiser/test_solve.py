@@ -11,14 +11,14 @@ import pytest
 
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
-from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
-from benchmarks.peers.karpenter import karpenter
-from benchmarks.problem import Purchase
 from planner.packing.greedy.pack import pack
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.solve import never, solve
 from planner.packing.optimiser.whole import whole
 from planner.packing.problem import Bin, Group, PackedNode, Packing, PackingProblem
+from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import Purchase
 from tests.planner.catalogue import instance
 from tests.planner.packing.optimiser.problems import random_problem
 from tests.planner.packing_rules import broken_rules

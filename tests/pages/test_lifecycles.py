@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from planner.lifecycle.atlas import REMOVAL, REQUEST, lines_of
-from worker.lifecycle_drawing import FILE, drawing, main
+from pages.atlas import REMOVAL, REQUEST, lines_of
+from pages.lifecycles import FILE, drawing, main
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from fractions import Fraction
 from math import inf
 from typing import Final, Literal
 
-from benchmarks.problem import Problem, Purchase
 from planner.packing.problem import Group, PackedNode, Packing
+from simulator.peers.problem import Problem, Purchase
 
 Expander = Literal["price", "least-waste", "most-pods"]
 EXPANDERS: Final[tuple[Expander, ...]] = ("price", "least-waste", "most-pods")

@@ -7,8 +7,8 @@ pods, so it is filled until the largest type is all that is left.
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from benchmarks.problem import Problem, Purchase
 from planner.packing.problem import Group, PackedNode, Packing
+from simulator.peers.problem import Problem, Purchase
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Records a real run of the demo as pictures: `python -m worker.demo.picture docs/pictures`.
+"""Records a real run of the demo as pictures: `python -m pages.pictures docs/pictures`.
 
 Two files, as a whole run is too tall for a page: how the cluster grows, and how it shrinks.
 """

@@ -1,6 +1,6 @@
 """Draws the two lifecycles from the step functions, with a dictionary of every reason: docs/lifecycles.md.
 
-`python -m worker.lifecycle_drawing` writes it; with --check it only says whether it is fresh.
+`python -m pages.lifecycles` writes it; with --check it only says whether it is fresh.
 """
 
 import sys
@@ -10,9 +10,9 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
-from planner.lifecycle.atlas import ANY_PHASE, REMOVAL, REQUEST, Lifecycle, Line, lines_of
+from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, Lifecycle, Line, lines_of
+from pages.lifecycle_dictionary import dictionary, is_general
 from planner.lifecycle.outcome import GONE, STAYS
-from worker.lifecycle_dictionary import dictionary, is_general
 
 FILE: Final = Path(__file__).resolve().parent.parent / "docs" / "lifecycles.md"
 """Where a checkout keeps the drawing."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from planner.lifecycle.atlas import Line
+from pages.atlas import Line
 from planner.lifecycle.outcome import GONE, STAYS, Outcome
 
 _SYMBOL: Final = re.compile("<([a-z ]+)>")

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
-from benchmarks.peers.karpenter import karpenter
-from benchmarks.problem import Problem, Purchase
 from planner.packing.assemble import price_of
 from planner.packing.greedy.bound import lower_bound
 from planner.packing.problem import Bin, Group, PackingProblem
+from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import Problem, Purchase
 from tests.planner.packing_rules import broken_rules
 
 RANDOM = settings(max_examples=250, deadline=None)

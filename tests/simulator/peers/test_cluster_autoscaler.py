@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from tests.benchmarks.problems import known, on_machines, per_month, pods, problem
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from api.duration import Duration
 from api.timestamp import Timestamp
-from planner.lifecycle.exploration import NOW, UndeclaredWordError, explore
+from pages.exploration import NOW, UndeclaredWordError, explore
 
 
 class Colour(StrEnum):
@@ -109,7 +109,7 @@ def test_declared_words_are_tried():
 
 
 def test_a_type_whose_values_are_not_known_is_an_error():
-    with pytest.raises(TypeError, match=r"unknown is of <class 'bytes'>: say in planner/lifecycle/exploration\.py"):
+    with pytest.raises(TypeError, match=r"unknown is of <class 'bytes'>: say in pages/exploration\.py"):
         found(lambda thing: thing.unknown)
 
 

@@ -11,9 +11,9 @@ from types import CodeType, FunctionType
 import pytest
 from hypothesis import given, settings
 
+from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, lines_of
+from pages.exploration import NOW, explore
 from planner.lifecycle import decision, drain, removal, request
-from planner.lifecycle.atlas import ANY_PHASE, REMOVAL, REQUEST, lines_of
-from planner.lifecycle.exploration import NOW, explore
 from planner.lifecycle.seen import RemovalSeen
 from planner.lifecycle.step import Act, Wait
 from tests.planner.lifecycle import test_sweep

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.peers.karpenter import karpenter
+from simulator.peers.karpenter import karpenter
 from tests.benchmarks.problems import known, on_machines, per_month, pods, problem
 
 

@@ -5,12 +5,12 @@ from decimal import Decimal
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from benchmarks.from_snapshot import problem_of
-from benchmarks.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
-from benchmarks.peers.karpenter import karpenter
-from benchmarks.problem import Purchase
 from planner.packing.greedy.pack import pack
 from planner.plan import plan
+from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from simulator.peers.from_snapshot import problem_of
+from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import Purchase
 from tests.benchmarks.problems import on_machines
 from tests.planner.scenes import (
     Scene,

@@ -139,7 +139,7 @@ class World:
             return list(annotation)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             return [annotation]
-        msg = f"{name} is of {annotation}: say in planner/lifecycle/exploration.py which values of it to imagine"
+        msg = f"{name} is of {annotation}: say in pages/exploration.py which values of it to imagine"
         raise TypeError(msg)
 
 

@@ -17,9 +17,9 @@ from pydantic.alias_generators import to_camel
 from api.duration import format_duration
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
+from pages.exploration import NOW, World, explore
 from planner.lifecycle import removal, request
 from planner.lifecycle.drain import Refusal
-from planner.lifecycle.exploration import NOW, World, explore
 from planner.lifecycle.outcome import REMOVAL_OUTCOMES, REQUEST_OUTCOMES, Outcome
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import RequestEffect

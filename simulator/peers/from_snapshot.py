@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from benchmarks.problem import Problem
 from planner.model.plan import Snapshot
 from planner.objects.demand import is_demand
 from planner.packing.assemble import assemble
@@ -14,6 +13,7 @@ from planner.supply.machines import machines_of
 from planner.supply.offers import pool_offers
 from planner.supply.pod_class import ClassKeys, group
 from planner.supply.seats import settle_seats
+from simulator.peers.problem import Problem
 
 
 def problem_of(snapshot: Snapshot) -> Problem:
