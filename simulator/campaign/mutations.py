@@ -194,7 +194,10 @@ def _cool_off_ignored() -> list[Change]:
 
 def _steps(activities: str, home: Any, next_step: Any) -> list[Change]:
     """Return the changes that put `next_step` in the place of a lifecycle's, where it is defined and used."""
-    return [(home, "next_step", next_step), (import_module(f"activities.{activities}"), "next_step", next_step)]
+    return [
+        (home, "next_step", next_step),
+        (import_module(f"activities.{activities}.activities"), "next_step", next_step),
+    ]
 
 
 def _delete_believed() -> list[Change]:

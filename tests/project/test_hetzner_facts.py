@@ -55,7 +55,7 @@ def test_every_condition_of_a_class_has_its_row():
 
 
 def test_every_reason_of_a_condition_is_told_with_what_helps():
-    code = (ROOT / "activities" / "providers" / "hetzner" / "class_check.py").read_text()
+    code = (ROOT / "activities" / "providers" / "hetzner" / "classes" / "check.py").read_text()
     reasons = set(re.findall(r"[\[(] ?\"([A-Z]\w+)\", |yield \"(\w+)\"", code))
     told = {name for pair in reasons for name in pair if name} | {catalogue.UNREACHABLE}
     assert len(told) >= 9

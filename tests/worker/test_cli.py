@@ -80,9 +80,11 @@ def test_the_help_of_run_tells_of_every_setting():
             assert re.search(rf"{option}\b[^│]*\bdefault {re.escape(str(field.default))}\.", text), name
 
 
-@pytest.mark.parametrize("module", ["status_command", "why_command"])
+@pytest.mark.parametrize("module", ["status", "why"])
 def test_commands_that_only_look_load_no_client_of_temporal(module):
-    script = f"import sys; import worker.{module}; print({{'temporalio', 'uvicorn'}} & set(sys.modules))"
+    script = (
+        f"import sys; import worker.commands.{module}.command; print({{'temporalio', 'uvicorn'}} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "set()\n"
 

@@ -30,7 +30,7 @@ def test_the_history_of_a_seed_is_the_same_in_every_process(seed):
     found = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env=os.environ | {"PYTHONHASHSEED": hashing, "PYTHONPATH": ".:tests/simulator"},
+            env=os.environ | {"PYTHONHASHSEED": hashing, "PYTHONPATH": ".:tests/simulator/campaign"},
             capture_output=True,
             text=True,
             check=True,

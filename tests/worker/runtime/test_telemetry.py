@@ -15,7 +15,7 @@ SCRIPT = textwrap.dedent("""
     from opentelemetry import metrics
     from prometheus_client import generate_latest
     from temporalio.client import Client
-    from worker.telemetry import telemetry
+    from worker.runtime.telemetry import telemetry
 
     async def main():
         async with telemetry("test") as seen:

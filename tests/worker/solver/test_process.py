@@ -247,7 +247,7 @@ def test_its_end_ends_the_process_and_leaves_the_greedy_packer():
 
 SCRIPT = textwrap.dedent("""
     import sys, time
-    from worker.solver import SolverProcess
+    from worker.solver.process import SolverProcess
     solver = SolverProcess("tests.worker.solver_targets." + sys.argv[1])
     solver.start()
     while solver._started is None:

@@ -136,7 +136,7 @@ async def test_a_folder_that_cannot_be_written_in_is_told_of(tmp_path, monkeypat
 WORKER = textwrap.dedent("""
     import asyncio, sys
     from pathlib import Path
-    from worker.embedded import embedded_temporal
+    from worker.temporal.embedded import embedded_temporal
 
     async def main():
         async with embedded_temporal(Path(sys.argv[1]), namespace="growth", with_ui=False) as server:
