@@ -56,8 +56,9 @@ class Machines:
         return {p["metadata"]["name"]: p["spec"]["nodeName"] for p in pods if p["status"].get("phase") == "Running"}
 
     def phase(self, kind: str, name: str) -> str:
-        """Return the phase of an object, empty when it is gone."""
-        return self.plane.kubectl("get", kind, name, "--ignore-not-found", "-o", "jsonpath={.status.phase}")
+        """Return the phase of an object, empty before it has one and when it is gone."""
+        found = self.plane.api.get(kind, name)
+        return "" if found is None else found.get("status", {}).get("phase", "")
 
     def taints(self, name: str) -> set[str]:
         """Return the keys of Growth's taints on a Node."""
@@ -66,24 +67,17 @@ class Machines:
 
     def is_cooling(self, name: str) -> bool:
         """Return whether a machine is in its cool-off."""
-        return "growth.dev/scale-down" in self.taints(name) and self.phase("noderemovalrequest", name) == "Pending"
+        return "growth.dev/scale-down" in self.taints(name) and self.phase("noderemovalrequests", name) == "Pending"
 
     def is_parked(self, name: str) -> bool:
         """Return whether the removal of a machine has given up for now."""
-        return self.phase("noderemovalrequest", name) == "CouldNotRemove"
+        return self.phase("noderemovalrequests", name) == "CouldNotRemove"
 
     def happened(self, name: str, *words: str) -> bool:
         """Return whether the removal tells of something with all these words."""
-        told = self.plane.kubectl("get", "noderemovalrequest", name, "-o", "jsonpath={.status.events[*].reason}")
+        found = self.plane.api.get("noderemovalrequests", name) or {}
+        told = " ".join(event["reason"] for event in found.get("status", {}).get("events", ()))
         return all(word in told for word in words)
-
-    def answers(self) -> bool:
-        """Return whether the API server answers."""
-        try:
-            self.plane.kubectl("get", "--raw=/readyz")
-        except AssertionError:
-            return False
-        return True
 
     def parked(self, pod: str) -> str:
         """Let a machine come for a pod and park when the pod is gone; return its name."""

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
+from tests.e2e.api_server import ApiServer
 from tests.e2e.harness_build import STAGES, binaries
 from tests.e2e.harness_files import (
     USERS,
+    token,
     write_audit_policy,
     write_kubeconfig,
     write_service_account_key,
@@ -37,12 +39,14 @@ class ControlPlane:
 
     Attributes:
         url: of the API server.
+        api: a connection to it with the admin's rights.
         kubeconfig: of the admin.
         folder: where data, logs and kubeconfigs are.
     """
 
     def __init__(self, flags: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
         self.url = ""
+        self.api: ApiServer
         self._flags = flags
         self.folder = Path(tempfile.mkdtemp(prefix="growth-e2e-"))
         self._binaries = binaries()
@@ -77,8 +81,9 @@ class ControlPlane:
 
     def apply_definitions(self) -> None:
         """Apply deploy/crds and wait until the API server serves them."""
-        self.kubectl("apply", "--server-side", "--filename", str(DEFINITIONS))
-        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", "--filename", str(DEFINITIONS))
+        applied = [one for path in sorted(DEFINITIONS.glob("*.yaml")) for one in self.api.apply_file(path)]
+        names = [definition["metadata"]["name"] for definition in applied]
+        self.wait_for(lambda: all(map(self._is_established, names)), "the definitions are established", 30)
 
     def wait_for(self, holds: Callable[[], bool], what: str, seconds: float = _READY_SECONDS) -> None:
         """Wait until `holds` returns true; fail when a process dies or the time is over."""
@@ -108,6 +113,8 @@ class ControlPlane:
 
     def close(self) -> None:
         """Kill all processes, the last started first, and remove the folder."""
+        if self.url:
+            self.api.close()
         while self._processes:
             self._processes.popitem()[1].kill()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -146,6 +153,7 @@ class ControlPlane:
         etcd, peer = f"http://127.0.0.1:{etcd_port}", f"http://127.0.0.1:{peer_port}"
         self.url = f"https://127.0.0.1:{api_port}"
         certificates = self.folder / "certificates"
+        self.api = ApiServer(self.url, certificates / "apiserver.crt", token("admin"))
         for user in USERS:
             # The API server signs its own certificate, which therefore is the authority too.
             write_kubeconfig(self.folder, user, self.url, certificates / "apiserver.crt")
@@ -203,13 +211,18 @@ class ControlPlane:
     def _start_all(self) -> None:
         self.start("etcd")
         self.start("kube-apiserver")
-        self.wait_for(lambda: self._kubectl("get", "--raw=/readyz").returncode == 0, "the API server is ready")
+        self.wait_for(self.api.answers, "the API server is ready")
         for name in ("kube-controller-manager", "kube-scheduler", "kwok"):
             self.start(name)
         self.wait_for(self._controllers_run, "the controller manager has made the default service account")
 
     def _controllers_run(self) -> bool:
-        return self._kubectl("get", "serviceaccount", "default").returncode == 0
+        return self.api.get("serviceaccounts", "default", "default") is not None
+
+    def _is_established(self, definition: str) -> bool:
+        found = self.api.get("customresourcedefinitions", definition)
+        conditions = {} if found is None else {one["type"]: one["status"] for one in found["status"]["conditions"]}
+        return conditions.get("Established") == "True"
 
 
 _borrowed: list[ControlPlane] = []

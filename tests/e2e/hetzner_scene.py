@@ -26,7 +26,8 @@ from simulator.hetzner.nodes import HetznerNodes
 from simulator.hetzner.project.project import CALLS
 from simulator.hetzner.project.state import DEFAULT, Durations
 from simulator.hetzner.reply import Reply
-from tests.e2e.cluster_view import NAMESPACE, OBJECTS, ClusterView
+from tests.e2e.api_server import Refused
+from tests.e2e.cluster_view import NAMESPACE, OBJECTS, PLANNED_KINDS, ClusterView
 from tests.e2e.commands import Commands
 from tests.e2e.growth_process import GrowthProcess, TemporalServer
 from tests.e2e.harness import ControlPlane
@@ -164,7 +165,9 @@ class HetznerScene:
 
     def node_class(self, name: str = "default") -> dict[str, Any]:
         """Return a class."""
-        return json.loads(self.plane.kubectl("get", "hetznernodeclass", name, "-o", "json"))
+        found = self.plane.api.get("hetznernodeclasses", name)
+        assert found is not None
+        return found
 
     def condition(self, name: str, kind: str = "Ready") -> dict[str, Any]:
         """Return a condition of a class, empty if it has none of its present generation."""
@@ -190,8 +193,7 @@ class HetznerScene:
 
     def planned(self, *further: dict[str, Any]) -> dict[str, Any]:
         """Return what `growth plan` says about a dump of the cluster with further objects."""
-        kinds = "nodepools,kwoknodeclasses,hetznernodeclasses"
-        items = [*self.view.items("pods,nodes,daemonsets", "-A"), *self.view.items(kinds), *further]
+        items = [item for kind in PLANNED_KINDS for item in self.view.items(kind)] + list(further)
         dump = self.folder / "dump.json"
         dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
         return json.loads(self.commands.told("plan", "-f", str(dump), "-o", "json"))
@@ -276,7 +278,7 @@ def hetzner_scene(
             raise
         finally:
             _let_go(plane)
-            plane.kubectl("delete", "secrets", "--all", "-n", NAMESPACE)
+            plane.api.delete_all("secrets", NAMESPACE)
 
 
 @contextmanager
@@ -318,12 +320,13 @@ def kubelets(plane: ControlPlane, cloud: FakeHetzner, delay: float | None) -> It
 def _let_go(plane: ControlPlane) -> None:
     """Let records go at once: Growth itself keeps that of a machine that is gone for a minute from the purchase on."""
     clear_workloads(plane)
-    plane.kubectl("delete", "nodepools.growth.dev", "--all", "--timeout=60s")
-    plane.kubectl("delete", "noderequests", "--all", "--wait=false")
-    for name in plane.kubectl("get", "noderequests", "-o", "name").split():
+    plane.api.delete_all("nodepools")
+    plane.api.wait_gone("nodepools")
+    plane.api.delete_all("noderequests")
+    for request in plane.api.items("noderequests"):
         # One that has gone by itself meanwhile is as well.
-        with suppress(AssertionError):
-            plane.kubectl("patch", name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+        with suppress(Refused):
+            plane.api.patch("noderequests", request["metadata"]["name"], {"metadata": {"finalizers": None}})
 
 
 def _namespace() -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Looks for secrets wherever people can read: histories of workflows, the log, objects and events."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,7 +15,7 @@ NAMESPACE: Final = "growth"
 _PART: Final = 16
 """Characters: so short a piece of a secret counts as told."""
 _KINDS: Final = (
-    "nodepools.growth.dev",
+    "nodepools",
     "noderequests",
     "noderemovalrequests",
     "kwoknodeclasses",
@@ -34,7 +35,7 @@ def assert_kept(plane: ControlPlane, growth: GrowthProcess, temporal: str, secre
     that cannot be read.
     """
     histories, workflows = asyncio.run(_histories(temporal))
-    objects = "".join(plane.kubectl("get", kind, "-A", "-o", "json") for kind in _KINDS)
+    objects = "".join(json.dumps(plane.api.items(kind)) for kind in _KINDS)
     places = {
         "histories": (histories, b"json/plain"),
         "log": (growth.log().encode(), b"HetznerNodeClass"),

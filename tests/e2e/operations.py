@@ -46,7 +46,13 @@ class Cluster:
 
     def until_seen(self) -> None:
         """Wait for the first round with the pool: one that is deleted before goes without a finalizer, and at once."""
-        self.until(lambda: "True" in self.plane.kubectl("get", POOL), "a round has seen the pool")
+
+        def is_ready() -> bool:
+            (pool,) = self.view.items("nodepools")
+            conditions = {one["type"]: one["status"] for one in pool.get("status", {}).get("conditions", ())}
+            return conditions.get("Ready") == "True"
+
+        self.until(is_ready, "a round has seen the pool")
 
     def names(self, kind: str) -> set[str]:
         return {item["metadata"]["name"] for item in self.view.items(kind)}

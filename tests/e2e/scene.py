@@ -12,6 +12,9 @@ from tests.e2e.growth_process import GrowthProcess, TemporalServer
 from tests.e2e.harness import ControlPlane
 from tests.e2e.walk import Walk
 
+LIFECYCLES = ("noderequests", "noderemovalrequests")
+CLASSES = ("kwoknodeclasses", "hetznernodeclasses")
+
 
 @contextmanager
 def scene(
@@ -24,20 +27,27 @@ def scene(
     kubeconfig: Path | None = None,
     objects: Sequence[str] = ("class.yaml", "pool.yaml"),
     environment: Mapping[str, str] = MappingProxyType({}),
+    quick: bool = False,
 ) -> Iterator[GrowthProcess]:
     """Lend a worker that is not started yet, with a Temporal server apart from it, perhaps a given one, or of its own.
 
     It is the admin's worker unless a kubeconfig is given, and begins with these objects; `environment` has further
-    variables for it. A failure prints the end of the worker's log.
+    variables for it; a `quick` one has durations a tenth as long. A failure prints the end of the worker's log.
     """
     plane.apply_definitions()
-    for name in objects:
-        plane.kubectl("apply", "-f", str(OBJECTS / name))
+    if objects:
+        plane.kubectl("apply", *(f"--filename={OBJECTS / name}" for name in objects))
     if separate and temporal is None:
         temporal = TemporalServer(folder)
     address = None if temporal is None else temporal.address
     growth = GrowthProcess(
-        plane, folder, cluster=cluster, address=address, kubeconfig=kubeconfig, environment=environment
+        plane,
+        folder,
+        cluster=cluster,
+        address=address,
+        kubeconfig=kubeconfig,
+        environment=environment,
+        quick=quick,
     )
     try:
         yield growth
@@ -56,25 +66,34 @@ def scene(
 
 def clear_workloads(plane: ControlPlane) -> None:
     """Delete all pods at once, and what would make them again."""
+    api = plane.api
     # With their sets: one that the garbage collector has not come to yet would do so.
-    plane.kubectl("delete", "deployments,replicasets", "--all", "-n", "default", "--wait=true")
-    plane.kubectl("delete", "pods", "--all", "-n", "default", "--grace-period=0", "--force")
+    for kind in ("deployments", "replicasets"):
+        api.delete_all(kind, "default")
+    api.wait_gone("deployments", "replicasets", namespace="default")
+    api.delete_all("pods", "default", gracePeriodSeconds="0")
+    api.wait_gone("pods", namespace="default")
 
 
 def clear_with_worker(plane: ControlPlane) -> None:
     """Delete workloads, pools, requests and removals: the worker takes its finalizers off."""
     clear_workloads(plane)
-    plane.kubectl("delete", "nodepools.growth.dev", "--all", "--timeout=60s")
-    plane.kubectl("delete", "noderequests,noderemovalrequests", "--all", "--timeout=60s")
+    plane.api.delete_all("nodepools")
+    plane.api.wait_gone("nodepools")
+    for kind in LIFECYCLES:
+        plane.api.delete_all(kind)
+    plane.api.wait_gone(*LIFECYCLES)
 
 
 def clear_rest(plane: ControlPlane) -> None:
     """Delete machines and classes, which no worker is needed for, and what was told of objects of the same names."""
-    plane.kubectl("delete", "nodes", "--all")
-    plane.kubectl("delete", "configmaps", "-n", NAMESPACE, "-l", "growth.dev/request")
-    plane.kubectl("delete", "kwoknodeclasses,hetznernodeclasses", "--all")
-    # In one call: there may be thousands, and kubectl would delete them one by one.
-    plane.kubectl("delete", "--raw", "/api/v1/namespaces/default/events")
+    api = plane.api
+    api.delete_all("nodes")
+    api.delete_all("configmaps", NAMESPACE, labels="growth.dev/request")
+    for kind in CLASSES:
+        api.delete_all(kind)
+    api.wait_gone("nodes", *CLASSES)
+    api.delete_all("events", "default")
 
 
 def clear_after_walk(plane: ControlPlane, walk: Walk) -> None:
@@ -85,8 +104,11 @@ def clear_after_walk(plane: ControlPlane, walk: Walk) -> None:
     finally:
         walk.kill_worker()
     clear_rest(plane)
-    plane.kubectl("delete", "deployments,persistentvolumeclaims", "--all", "-n", NAMESPACE)
-    plane.kubectl("delete", "persistentvolumes", "--all")
+    for kind in ("deployments", "persistentvolumeclaims"):
+        plane.api.delete_all(kind, NAMESPACE)
+        plane.api.wait_gone(kind, namespace=NAMESPACE)
+    plane.api.delete_all("persistentvolumes")
+    plane.api.wait_gone("persistentvolumes")
 
 
 def account_kubeconfig(plane: ControlPlane, folder: Path) -> Path:

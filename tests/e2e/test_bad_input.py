@@ -1,6 +1,5 @@
 """Wrong objects on a live cluster: each is told in one clear line where its author looks, and the rest goes on."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -31,18 +30,19 @@ def pod(name: str, cpu: str, selector: dict[str, str]) -> str:
 
 def told(plane: ControlPlane, kind: str, name: str) -> dict[str, str]:
     """Return the message of each Growth event on an object, by reason."""
-    events = json.loads(plane.kubectl("get", "events.events.k8s.io", "-A", "-o", "json"))["items"]
+    events = plane.api.items("events")
     return {
-        event["reason"]: event["note"]
+        event["reason"]: event["message"]
         for event in events
-        if event.get("reportingController") == "growth.dev/growth"
-        and (event["regarding"]["kind"], event["regarding"]["name"]) == (kind, name)
+        if event.get("reportingComponent") == "growth.dev/growth"
+        and (event["involvedObject"]["kind"], event["involvedObject"]["name"]) == (kind, name)
     }
 
 
 def ready(plane: ControlPlane, name: str) -> dict[str, str]:
     """Return the Ready condition of a pool."""
-    found = json.loads(plane.kubectl("get", "nodepools.growth.dev", name, "-o", "json"))
+    found = plane.api.get("nodepools", name)
+    assert found is not None
     conditions = found.get("status", {}).get("conditions", [])
     return next((c for c in conditions if c["type"] == "Ready"), {})
 
@@ -76,6 +76,6 @@ def test_bad_input_is_told_and_stops_nothing_else(control_plane: ControlPlane, t
             assert word in ready(plane, name)["message"]
             assert any(word in message for message in told(plane, "Pod", f"of-{name}").values())
         assert ready(plane, "default")["status"] == "True"
-        kept = json.loads(plane.kubectl("get", "node", "bare", "-o", "json"))
+        kept = plane.api.get("nodes", "bare")
         assert not any(taint["key"].startswith("growth.dev/") for taint in kept["spec"].get("taints", []))
         assert not view.items("noderemovalrequests")

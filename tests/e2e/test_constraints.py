@@ -1,6 +1,5 @@
 """Pods that ask for special places: what fits nowhere waits and is woken, all else runs where it was planned."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -51,8 +50,9 @@ def plane(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
         yield control_plane
         # A claim goes only after the pods that use it, and a volume after its claim.
         clear_with_worker(control_plane)
-        control_plane.kubectl("delete", "pvc", "--all", "-n", "default")
-        control_plane.kubectl("delete", "pv", "--all")
+        for kind in ("persistentvolumeclaims", "persistentvolumes"):
+            control_plane.api.delete_all(kind, "default")
+            control_plane.api.wait_gone(kind)
 
 
 def apply(plane: ControlPlane, *objects: dict[str, Any]) -> None:
@@ -74,11 +74,11 @@ def workload(name: str, pool_name: str, replicas: int, **spec: Any) -> dict[str,
 
 def told(plane: ControlPlane, pod: str) -> dict[str, tuple[str, str]]:
     """Return time and message of each Growth event on a pod, by reason."""
-    events = json.loads(plane.kubectl("get", "events.events.k8s.io", "-n", "default", "-o", "json"))["items"]
+    events = plane.api.items("events", "default")
     return {
-        event["reason"]: (event["eventTime"], event["note"])
+        event["reason"]: (event["eventTime"], event["message"])
         for event in events
-        if event.get("reportingController") == "growth.dev/growth" and event["regarding"]["name"] == pod
+        if event.get("reportingComponent") == "growth.dev/growth" and event["involvedObject"]["name"] == pod
     }
 
 
@@ -234,4 +234,5 @@ def volume(name: str, zone: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def claim_phase(plane: ControlPlane, name: str) -> str:
-    return json.loads(plane.kubectl("get", "pvc", name, "-n", "default", "-o", "json"))["status"].get("phase", "")
+    found = plane.api.get("persistentvolumeclaims", name, "default")
+    return "" if found is None else found["status"].get("phase", "")

@@ -1,7 +1,5 @@
 """The harness itself: what every other e2e test takes for granted."""
 
-import json
-
 import pytest
 import yaml
 
@@ -52,10 +50,6 @@ def apply(control_plane):
     clear_workloads(control_plane)
 
 
-def read(control_plane, *arguments):
-    return json.loads(control_plane.kubectl("get", *arguments, "-o", "json"))
-
-
 def condition(item, kind):
     found = [each for each in item["status"].get("conditions", []) if each["type"] == kind]
     return found[0] if found else {}
@@ -64,11 +58,11 @@ def condition(item, kind):
 def test_a_kwok_node_becomes_ready_and_runs_what_is_scheduled_to_it(control_plane, apply):
     apply(NODE, deployment("fits", 3, "1", nodeSelector={"smoke": "yes"}))
     control_plane.wait_for(
-        lambda: condition(read(control_plane, "node", "smoke"), "Ready").get("status") == "True", "the node is Ready"
+        lambda: condition(control_plane.api.get("nodes", "smoke"), "Ready").get("status") == "True", "the node is Ready"
     )
 
     def running():
-        pods = read(control_plane, "pods", "-l", "app=fits")["items"]
+        pods = control_plane.api.items("pods", labels="app=fits")
         return [pod["spec"].get("nodeName") for pod in pods if pod["status"]["phase"] == "Running"]
 
     control_plane.wait_for(lambda: running() == ["smoke"] * 3, "three pods run on the node")
@@ -78,7 +72,7 @@ def test_a_pod_that_fits_nowhere_is_told_unschedulable(control_plane, apply):
     apply(deployment("homeless", 1, "100", nodeSelector={"smoke": "nowhere"}))
 
     def told():
-        pods = read(control_plane, "pods", "-l", "app=homeless")["items"]
+        pods = control_plane.api.items("pods", labels="app=homeless")
         scheduled = [condition(pod, "PodScheduled") for pod in pods]
         return [(each.get("status"), each.get("reason")) for each in scheduled] == [("False", "Unschedulable")]
 

@@ -51,15 +51,15 @@ class Person:
     def notes(self, name: str, reason: str) -> list[str]:
         """Return the events of this reason about a removal."""
         about = f"involvedObject.name={name},involvedObject.kind=NodeRemovalRequest,reason={reason}"
-        return [event["message"] for event in self._view.items("events", "-n", "default", "--field-selector", about)]
+        return [event["message"] for event in self._view.items("events", "default", fields=about)]
 
     def phase(self) -> str:
         """Return the phase of the one removal, empty without one or before it has begun."""
-        return "".join(one.get("status", {}).get("phase", "") for one in self._view.items("nrr"))
+        return "".join(one.get("status", {}).get("phase", "") for one in self._view.items("noderemovalrequests"))
 
     def annotations(self) -> list[str]:
         """Return the keys of our annotations on removals."""
-        found = (one["metadata"].get("annotations", {}) for one in self._view.items("nrr"))
+        found = (one["metadata"].get("annotations", {}) for one in self._view.items("noderemovalrequests"))
         return [key for annotations in found for key in annotations if key.startswith("growth.dev/")]
 
 
@@ -78,7 +78,7 @@ def test_a_scale_down_is_cancelled_and_a_parked_one_is_retried_by_annotation(
         person.annotate(name, "retry", "growth.dev/decision-reason=unlocked it")
         plane.wait_for(lambda: not view.servers(), "the server is gone", AT_ONCE_SECONDS)
         assert person.notes(name, "Retry") == ["By kubectl-annotate: unlocked it"]
-        plane.wait_for(lambda: not view.nodes() and not view.items("nrr"), "the Node is gone, too")
+        plane.wait_for(lambda: not view.nodes() and not view.items("noderemovalrequests"), "the Node is gone, too")
 
 
 def _idle_machine(plane: ControlPlane, view: ClusterView) -> str:
@@ -86,7 +86,7 @@ def _idle_machine(plane: ControlPlane, view: ClusterView) -> str:
     plane.kubectl("create", "-f", "-", stdin=json.dumps(single_pod("web", "500m")))
     plane.wait_for(lambda: view.running() == 1, "the pod runs")
     plane.kubectl("delete", "pod", "web", "-n", "default", "--grace-period=0", "--force")
-    plane.wait_for(lambda: "taintedAt" in json.dumps(view.items("nrr")), "a cool-off has begun")
+    plane.wait_for(lambda: "taintedAt" in json.dumps(view.items("noderemovalrequests")), "a cool-off has begun")
     (name,) = view.nodes()
     return name
 
@@ -94,7 +94,7 @@ def _idle_machine(plane: ControlPlane, view: ClusterView) -> str:
 def _cancel(plane: ControlPlane, view: ClusterView, person: Person, name: str) -> None:
     began = time.monotonic()
     person.annotate(name, "cancel", "growth.dev/decision-reason=keep it warm")
-    plane.wait_for(lambda: not view.items("nrr"), "the removal has ended", AT_ONCE_SECONDS)
+    plane.wait_for(lambda: not view.items("noderemovalrequests"), "the removal has ended", AT_ONCE_SECONDS)
     print(f"\ncancelled by annotation in {time.monotonic() - began:.1f} s")
     (node,) = view.nodes().values()
     assert not node["spec"].get("taints")

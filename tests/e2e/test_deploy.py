@@ -193,7 +193,7 @@ def _looked_up(plane: ControlPlane) -> None:
     """The class of a cloud that does not answer says so: its token was read, and its status could be written."""
 
     def says_so() -> bool:
-        found = json.loads(plane.kubectl("get", "hetznernodeclass", "default", "-o", "json"))
+        found = plane.api.get("hetznernodeclasses", "default")
         conditions = {each["type"]: each for each in found.get("status", {}).get("conditions", ())}
         return conditions.get("Ready", {}).get("reason") == "ProjectUnreachable"
 

@@ -55,7 +55,7 @@ def _ready_request(machines: Machines) -> str:
     plane, view = machines.plane, machines.view
     plane.wait_for(lambda: "small" in machines.nodes_of_pods(), "the small pod runs")
     name = machines.nodes_of_pods()["small"]
-    plane.wait_for(lambda: machines.phase("noderequest", name) == "Ready", "its request is Ready")
+    plane.wait_for(lambda: machines.phase("noderequests", name) == "Ready", "its request is Ready")
     # The other machine of the round is on its way: until then this one is kept for its own pods.
     assert "growth.dev/reserved" in machines.taints(name)
     plane.kubectl("delete", "noderequest", name, "--timeout=30s")
@@ -111,7 +111,7 @@ def _api_server(
         assert "cannot be reached: connection refused" in line, line
     finally:
         plane.start("kube-apiserver")
-        plane.wait_for(machines.answers, "the API server is back")
+        plane.wait_for(plane.api.answers, "the API server is back")
         # Left alone they look again after a minute, and a scheduler that missed as much may end itself then.
         for name in ("kube-controller-manager", "kube-scheduler", "kwok"):
             plane.stop(name)

@@ -51,7 +51,7 @@ def plant(plane: ControlPlane, name: str, cluster: str) -> None:
 
 
 def reasons(view: ClusterView) -> set[tuple[str, str, str]]:
-    events = view.items("events", "-n", "default")
+    events = view.items("events", "default")
     return {(one["involvedObject"]["kind"], one["involvedObject"]["name"], one["reason"]) for one in events}
 
 

@@ -74,7 +74,7 @@ def test_every_command_does_what_it_says(control_plane: ControlPlane, tmp_path: 
         walk.start_worker(kubeconfig=account_kubeconfig(plane, tmp_path))
         fill_in(tmp_path, token)
         walk.next("kubectl apply -f deploy/hetzner/k3s.yaml")
-        plane.wait_for(lambda: "True" in plane.kubectl("get", "hetznernodeclasses"), "the class is Ready")
+        plane.wait_for(lambda: _is_ready(view), "the class is Ready")
         walk.next("kubectl get hetznernodeclasses")
         walk.next("kubectl get hetznernodeclasses -o wide")
         walk.next("growth catalogue --location fsn1")
@@ -86,7 +86,7 @@ def test_every_command_does_what_it_says(control_plane: ControlPlane, tmp_path: 
         plane.wait_for(lambda: view.running() == 1, "the pod runs")
         (server,) = cloud.servers_of()
         assert server.name in walk.next("kubectl get nodes")
-        assert plane.kubectl("get", "node", server.name, "-o", "jsonpath={.spec.providerID}") == f"hcloud://{server.id}"
+        assert view.nodes()[server.name]["spec"]["providerID"] == f"hcloud://{server.id}"
         walk.next("growth why node", NAME=server.name)
         walk.next("kubectl -n growth-system scale deployment/growth --replicas=0")
         walk.kill_worker()
@@ -95,3 +95,10 @@ def test_every_command_does_what_it_says(control_plane: ControlPlane, tmp_path: 
         assert plane.kubectl("get", "nodepools.growth.dev,hetznernodeclasses,noderequests", "-o", "name") == ""
         check()
         walk.finish()
+
+
+def _is_ready(view: ClusterView) -> bool:
+    """Return whether the one class is Ready."""
+    (found,) = view.items("hetznernodeclasses")
+    conditions = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions", ())}
+    return conditions.get("Ready") == "True"

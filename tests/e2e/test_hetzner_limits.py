@@ -52,7 +52,7 @@ def _few_calls_were_tried(scene: HetznerScene) -> None:
     refused = scene.cloud.count_of("slow", status=429)
     assert 1 <= refused <= MOST_REFUSED_CALLS
     assert scene.cloud.servers_of("slow") == []
-    request = scene.view.items("noderequests", "-l", "growth.dev/pool=slow")
+    request = scene.view.items("noderequests", labels="growth.dev/pool=slow")
     told = {each["status"].get("reason") for each in request}
     print(f"\nno calls for {WATCHED_SECONDS} s: {refused} were tried; requests say {told}")
 

@@ -1,6 +1,5 @@
 """Stock and prices that change: what is sold out is left alone, and what was bought keeps its price."""
 
-import json
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -95,5 +94,5 @@ def _price_of(scene: HetznerScene, server_type: str) -> Decimal:
 
 
 def _pool_price(scene: HetznerScene) -> Decimal:
-    found = json.loads(scene.plane.kubectl("get", "nodepools.growth.dev", "default", "-o", "json"))
+    found = scene.plane.api.get("nodepools", "default")
     return Decimal(found["status"].get("pricePerHour", "0"))

@@ -52,16 +52,19 @@ def apply(plane: ControlPlane, *objects: dict[str, Any]) -> None:
 
 
 def found(plane: ControlPlane, name: str) -> dict[str, Any]:
-    return json.loads(plane.kubectl("get", "pod", name, "-n", "default", "-o", "json"))
+    pod = plane.api.get("pods", name, "default")
+    assert pod is not None
+    return pod
 
 
 def runs_on(plane: ControlPlane, name: str) -> str:
     """Wait until the pod runs on a node that is open for all, and return its name."""
+    view = ClusterView(plane)
     plane.wait_for(lambda: found(plane, name)["status"].get("phase") == "Running", f"{name} runs", 40)
     node = found(plane, name)["spec"]["nodeName"]
 
     def is_open() -> bool:
-        return not json.loads(plane.kubectl("get", "node", node, "-o", "json"))["spec"].get("taints")
+        return not view.nodes()[node]["spec"].get("taints")
 
     plane.wait_for(is_open, f"{node} is open", 90)
     return node
@@ -137,9 +140,7 @@ def test_an_empty_node_stays_while_it_is_kept_for_a_pod(plane):
     )
     nominate(plane, "preemption-late", node)
     why = "By NotEmpty: 1 pods are on the node or on their way to it: default/preemption-late"
-    plane.wait_for(
-        lambda: why in plane.kubectl("get", "events.events.k8s.io", "-A", "-o", "yaml"), "the removal ends", 30
-    )
+    plane.wait_for(lambda: any(why in event["message"] for event in view.items("events")), "the removal ends", 30)
     assert node in view.nodes()
     plane.kubectl("delete", "pod", "preemption-late", "-n", "default")
     plane.wait_for(lambda: not view.nodes(), "the machine goes", 60)

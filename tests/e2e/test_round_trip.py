@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.e2e.cluster_view import ClusterView
+from tests.e2e.cluster_view import PLANNED_KINDS, ClusterView
 from tests.e2e.growth_process import ROOT, GrowthProcess
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import scene
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
 
 def planned_offline(view: ClusterView, folder: Path) -> dict[str, object]:
     """Return what `growth plan` says about a dump of the cluster."""
-    objects = [*view.items("pods,nodes,daemonsets", "-A"), *view.items("nodepools,kwoknodeclasses")]
+    objects = [item for kind in PLANNED_KINDS for item in view.items(kind)]
     dump = folder / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     command = [Path(sys.prefix) / "bin" / "growth", "plan", "-f", str(dump), "-o", "json"]

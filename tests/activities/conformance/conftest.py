@@ -1,6 +1,7 @@
 from datetime import UTC, datetime
 
 import pytest
+import pytest_asyncio
 
 from activities.kube.client import KubeCluster
 from activities.ports.cluster import NAMESPACES
@@ -15,22 +16,32 @@ def control_plane():
         yield plane
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def kube(control_plane):
+    """A connection to the real cluster for all tests of a file: they share an event loop."""
+    cluster = await KubeCluster.connect(str(control_plane.kubeconfig))
+    yield cluster
+    await cluster.close()
+
+
 @pytest.fixture(params=["memory", pytest.param("kube", marks=pytest.mark.e2e)])
-async def world(request):
-    """An empty place in the cluster in memory or, in e2e runs, in a real one."""
+def empty(request):
+    """A cluster in memory or, in e2e runs, the real one, with a name that nothing in it has."""
     if request.param == "memory":
-        made = World(MemoryCluster(lambda: datetime.now(UTC)), fresh_name())
-    else:
-        plane = request.getfixturevalue("control_plane")
-        made = World(await KubeCluster.connect(str(plane.kubeconfig)), fresh_name(), plane)
-    await made.cluster.create(NAMESPACES, {"metadata": {"name": made.namespace}})
-    yield made
-    if made.control_plane is not None:
-        await made.cluster.close()
-        made.control_plane.check()
+        return World(MemoryCluster(lambda: datetime.now(UTC)), fresh_name())
+    return World(request.getfixturevalue("kube"), fresh_name(), request.getfixturevalue("control_plane"))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(empty):
+    """An empty place in the cluster."""
+    await empty.cluster.create(NAMESPACES, {"metadata": {"name": empty.namespace}})
+    yield empty
+    if empty.control_plane is not None:
+        empty.control_plane.check()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def widgets(world):
     """The world, in which widgets are defined."""
     await world.define_widgets()

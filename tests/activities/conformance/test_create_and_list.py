@@ -8,6 +8,8 @@ from activities.ports.cluster import CONFIG_MAPS, DAEMON_SETS, NAMESPACES, NODES
 from activities.ports.errors import AlreadyExists, NotFound, Rejected
 from tests.activities.conformance.world import WIDGETS
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def test_create_returns_what_get_returns(world):
     created = await world.cluster.create(CONFIG_MAPS, world.config_map(labels={"x": "1"}), namespace=world.namespace)

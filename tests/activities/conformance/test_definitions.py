@@ -12,6 +12,8 @@ from activities.ports.cluster import CRDS
 from activities.ports.errors import NotFound, Rejected
 from tests.activities.conformance.world import DEFINITION, WIDGETS
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 NAME = DEFINITION["metadata"]["name"]
 HOLD = "example.com/hold"
 

@@ -6,6 +6,8 @@ from activities.ports.cluster import CONFIG_MAPS, NODES, PODS
 from activities.ports.errors import Conflict, NotFound, Rejected
 from tests.activities.conformance.world import WIDGETS
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 HOLD = "example.com/hold"
 
 

@@ -6,6 +6,8 @@ from activities.ports.cluster import PODS
 from activities.ports.errors import BudgetExhausted, Conflict, NotFound
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 GUARDED = {"app": "guarded"}
 HEALTHY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 

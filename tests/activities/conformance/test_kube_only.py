@@ -7,7 +7,11 @@ from activities.ports.cluster import CONFIG_MAPS, NODES, PODS
 from activities.ports.errors import NotFound, Rejected
 from tests.activities.conformance.world import WIDGETS
 
-pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("world", ["kube"], indirect=True)]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.e2e,
+    pytest.mark.parametrize("empty", ["kube"], indirect=True),
+]
 
 
 async def test_an_unknown_field_is_an_error_and_not_dropped(widgets):

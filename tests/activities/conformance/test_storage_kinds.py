@@ -1,7 +1,11 @@
 """Claims, volumes, storage classes and CSINodes: which of them the API server gives a status or counts changes of."""
 
+import pytest
+
 from activities.ports.cluster import CSI_NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from benchmarks.dump import Size, objects
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 KINDS = (PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES, CSI_NODES)
 

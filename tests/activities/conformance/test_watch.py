@@ -9,6 +9,8 @@ from activities.ports.errors import Expired
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.conformance.world import WIDGETS
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def version(world, resource=CONFIG_MAPS):
     return (await world.cluster.list(resource)).resource_version

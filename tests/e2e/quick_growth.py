@@ -1,0 +1,36 @@
+"""`growth` whose own clockwork is about ten times as fast, for scenarios that wait for durations of the product.
+
+The walks through the documents and a round trip whose worker is killed keep the product's own durations.
+"""
+
+import importlib
+import pkgutil
+from typing import Final
+
+from tests.chaos.pace import ROOMS, quick_pace
+from worker import cli
+
+QUICK_GROWTH: Final = ("-c", "from tests.e2e.quick_growth import main; main()")
+"""What Python is started with. A module of its own, with -m, would be imported by the solver's process again."""
+_WITHOUT: Final = ("planner.packing.optimiser", "worker.demo")
+"""No duration of theirs is changed, and they take seconds to import."""
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    for room in ROOMS:
+        _import_all(room)
+    with quick_pace():
+        cli.main()
+
+
+def _import_all(package: str) -> None:
+    """Import a package and all modules below it: a duration is changed in each that has taken it over."""
+    path = importlib.import_module(package).__path__
+    for module in pkgutil.iter_modules(path, f"{package}."):
+        if module.name in _WITHOUT or module.name.endswith("__main__"):
+            continue
+        if module.ispkg:
+            _import_all(module.name)
+        else:
+            importlib.import_module(module.name)
