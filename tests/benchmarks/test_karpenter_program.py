@@ -85,6 +85,7 @@ def test_it_is_given_file_set_up_and_seed(tmp_path, monkeypatch):
 
 
 @pytest.mark.e2e
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 class TestWithGo:
     """What the real scheduler decides; building it takes about three minutes, once."""

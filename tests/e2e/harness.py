@@ -94,6 +94,10 @@ class ControlPlane:
                 raise AssertionError(f"{what}: not within {seconds:g} s\n{self.tails()}")
             time.sleep(_POLL_SECONDS)
 
+    def pid(self, name: str) -> int:
+        """Return the number of one of the processes."""
+        return self._processes[name].pid
+
     def stop(self, name: str) -> None:
         """Kill one of the processes, as an outage."""
         self._processes.pop(name).kill()

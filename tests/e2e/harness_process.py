@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -13,6 +14,11 @@ from types import MappingProxyType
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 _TAIL_LINES = 40
+_PORTS = range(20_000, 32_000)
+"""Below those that Linux gives to connections: only who looks for one likewise can take it before it is used."""
+_CHANCE = random.SystemRandom()
+"""No seed: several test runs share a machine."""
+_given: set[int] = set()
 
 
 class ProcessDied(Exception):
@@ -78,12 +84,20 @@ class Process:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return loopback ports that were free a moment ago, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Return loopback ports that were free a moment ago, and that this function has not returned before."""
+    found: list[int] = []
+    while len(found) < count:
+        port = _CHANCE.choice(_PORTS)
+        if port not in _given and _is_free(port):
+            _given.add(port)
+            found.append(port)
+    return found
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as made:
+        try:
+            made.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

@@ -237,6 +237,7 @@ def hetzner_scene(
     cluster: str,
     controller_delay_seconds: float | None = None,
     objects: tuple[str, ...] = (),
+    quick: bool = True,
 ) -> Iterator[HetznerScene]:
     """Lend a worker that is not started yet, a cloud with an empty project, and the Secret of the user data.
 
@@ -248,6 +249,7 @@ def hetzner_scene(
         cluster: name of the cluster.
         controller_delay_seconds: how late Hetzner's cloud-controller-manager sees a Node; None: there is none.
         objects: files of objects that are there from the beginning.
+        quick: the worker's durations are a tenth as long.
     """
     cloud = CountedHetzner()
     temporal = TemporalServer(folder)
@@ -261,6 +263,7 @@ def hetzner_scene(
             temporal=temporal,
             objects=objects,
             environment={"GROWTH_HCLOUD_ENDPOINT": endpoint},
+            quick=quick,
         ) as growth,
         kubelets(plane, cloud, controller_delay_seconds) as check,
     ):

@@ -5,9 +5,11 @@ The walks through the documents and a round trip whose worker is killed keep the
 
 import importlib
 import pkgutil
+from functools import partial
 from typing import Final
 
-from tests.chaos.pace import ROOMS, quick_pace
+from activities.providers.hetzner import class_keeper
+from tests.chaos.pace import KEEPER_PERIOD, ROOMS, quick_pace
 from worker import cli
 
 QUICK_GROWTH: Final = ("-c", "from tests.e2e.quick_growth import main; main()")
@@ -20,6 +22,10 @@ def main() -> None:
     """Run the command line of this process."""
     for room in ROOMS:
         _import_all(room)
+    from worker import main as worker_main  # noqa: PLC0415 - the command line itself imports it only when it runs
+
+    class_keeper._LONGEST_REST_SECONDS = 1.0
+    worker_main.at_work = partial(worker_main.at_work, keeper_period=KEEPER_PERIOD)
     with quick_pace():
         cli.main()
 

@@ -1,8 +1,13 @@
 """The harness itself: what every other e2e test takes for granted."""
 
+import os
+import signal
+import time
+
 import pytest
 import yaml
 
+from tests.e2e.harness_process import ProcessDied
 from tests.e2e.scene import clear_workloads
 
 pytestmark = pytest.mark.e2e
@@ -93,8 +98,28 @@ def test_our_definitions_are_accepted_and_served(control_plane):
     assert sorted(served) == [f"{kind}.growth.dev" for kind in kinds]
 
 
-def test_a_process_can_fail_and_come_back(control_plane):
+def test_without_a_scheduler_no_pod_is_placed_until_it_is_back(control_plane, apply):
+    def pods():
+        return control_plane.api.items("pods", labels="app=waits")
+
     control_plane.stop("kube-scheduler")
+    try:
+        control_plane.check()
+        apply(NODE, deployment("waits", 2, "1", nodeSelector={"smoke": "yes"}))
+        control_plane.wait_for(lambda: len(pods()) == 2, "both pods are made")
+        # A scheduler that runs takes a tenth of this.
+        time.sleep(2)
+        assert [(pod["spec"].get("nodeName"), condition(pod, "PodScheduled")) for pod in pods()] == [(None, {})] * 2
+    finally:
+        control_plane.start("kube-scheduler")
+    control_plane.wait_for(lambda: [pod["status"]["phase"] for pod in pods()] == ["Running"] * 2, "both pods run")
     control_plane.check()
-    control_plane.start("kube-scheduler")
+
+
+def test_a_process_that_dies_by_itself_fails_whatever_waits(control_plane):
+    os.kill(control_plane.pid("kwok"), signal.SIGKILL)
+    with pytest.raises(ProcessDied, match="kwok ended with -9"):
+        control_plane.wait_for(lambda: False, "never", 10)
+    control_plane.stop("kwok")
+    control_plane.start("kwok")
     control_plane.check()

@@ -157,7 +157,12 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
     with (
         installed(plane) as objects,
         scene(
-            plane, tmp_path, cluster="account", separate=False, kubeconfig=account_kubeconfig(plane, tmp_path)
+            plane,
+            tmp_path,
+            cluster="account",
+            separate=False,
+            kubeconfig=account_kubeconfig(plane, tmp_path),
+            quick=True,
         ) as growth,
     ):
         assert may(plane, "patch", "", "nodes", None)
@@ -263,7 +268,12 @@ def test_taking_the_definitions_away_ends_all_objects_and_leaves_every_machine(
     with (
         installed(plane),
         scene(
-            plane, tmp_path, cluster="away", separate=False, kubeconfig=account_kubeconfig(plane, tmp_path)
+            plane,
+            tmp_path,
+            cluster="away",
+            separate=False,
+            kubeconfig=account_kubeconfig(plane, tmp_path),
+            quick=True,
         ) as growth,
     ):
         before = len(calls(plane))

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 def test_what_a_person_deletes_takes_along_what_it_says_and_no_server_more(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     commands = Commands(plane, tmp_path)
-    with scene(plane, tmp_path, cluster=CLUSTER, separate=False) as growth:
+    with scene(plane, tmp_path, cluster=CLUSTER, separate=False, quick=True) as growth:
         machines = Machines(plane)
         try:
             _course(machines, growth, commands, {"GROWTH_CLUSTER": CLUSTER, "GROWTH_DATA_DIR": str(tmp_path / "data")})

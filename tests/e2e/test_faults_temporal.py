@@ -12,7 +12,7 @@ from tests.e2e.scene import scene
 
 CLUSTER = "forgetful"
 HEALED_SECONDS = 120
-"""A keeper looks every 30 s; a Temporal server that was made anew needs some seconds more until it lists what runs."""
+"""A Temporal server that was made anew needs some seconds until it lists what runs."""
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
 
@@ -22,19 +22,19 @@ def test_temporals_database_is_deleted_in_the_middle_of_everything(control_plane
     commands = Commands(plane, tmp_path)
     temporal = TemporalServer(tmp_path)
     where = {"GROWTH_CLUSTER": CLUSTER, "GROWTH_TEMPORAL_ADDRESS": temporal.address}
-    with scene(plane, tmp_path, cluster=CLUSTER, temporal=temporal) as growth:
+    with scene(plane, tmp_path, cluster=CLUSTER, temporal=temporal, quick=True) as growth:
         (tmp_path / "other").mkdir()
-        other = GrowthProcess(plane, tmp_path / "other", cluster=CLUSTER, address=temporal.address)
+        other = GrowthProcess(plane, tmp_path / "other", cluster=CLUSTER, address=temporal.address, quick=True)
         machines = Machines(plane)
         try:
-            machines.set_up(large_boots_within="25s")
+            machines.set_up(large_boots_within="15s")
             machines.pod("small", "1500m")
             growth.start()
             other.start()
             plane.wait_for(lambda: "small" in machines.nodes_of_pods(), "the small pod runs")
             kept = machines.nodes_of_pods()["small"]
             parked = machines.parked("second")
-            cooling = machines.cooling("third", cool_off="30s")
+            cooling = machines.cooling("third", cool_off="20s")
             machines.pod("large", "3500m")
             plane.wait_for(lambda: len(machines.view.servers()) == 4, "the server of the large pod boots")
             (booting,) = machines.view.servers() - {kept, parked, cooling}

@@ -16,8 +16,11 @@ from tests.e2e.workloads import NAMESPACE, single_pod
 PODS_MEASURED = 20
 P50_SECONDS = 1.0
 """Promised: half of all pods have their machine ordered within a second."""
+P95_SECONDS = 3.0
+"""Of twenty pods nearly the longest wait, measured as 0.5 s. A nudge that is lost costs up to the planner's period of
+10 s, a plan that fails its repetition: both showed as 14.7 s once, while the half stayed far below a second."""
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.serial, pytest.mark.timeout(300)]
 
 
 async def unschedulable_at(cluster: KubeCluster, name: str) -> datetime:
@@ -73,3 +76,4 @@ def test_a_pod_has_its_machine_ordered_within_a_second(control_plane: ControlPla
             f"\nunschedulable to create call, {PODS_MEASURED} single pods: p50 {median(seconds):.3f} s, p95 {p95:.3f} s"
         )
         assert median(seconds) < P50_SECONDS
+        assert p95 < P95_SECONDS
