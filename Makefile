@@ -1,12 +1,19 @@
-# Each target does its own set-up: a machine with Python >= 3.11 and make is enough (e2e and bench-peers need Go too).
+# Each target does its own set-up: a machine with Python >= 3.11 and make is enough (e2e, nightly and bench-peers need
+# Go too).
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 UV_COMPILE := $(BIN)/uv pip compile -q --generate-hashes --universal --python-version 3.11 \
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
+# Where fresh seeds begin: from a committed number, so that a commit fails or passes each time; nightly draws its own.
+export GROWTH_SEED ?= $(shell cat tests/seed.txt)
+# What is drawn by pytest's plugins begins there too.
+SEEDED = --hypothesis-seed=$(GROWTH_SEED) --randomly-seed=$(GROWTH_SEED)
+DRAW = $(PYTHON) -c 'import random; print(random.randrange(10**6, 2**31))'
+
 .DEFAULT_GOAL := help
-.PHONY: help sync check format test simulate e2e chaos load demo bench bench-peers crds drawings pictures lock clean
+.PHONY: help sync check format test simulate e2e nightly search seeds chaos load demo bench bench-peers crds drawings pictures lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,17 +35,36 @@ format: .venv/dev.stamp ## format the code and mend what the linter can mend
 	$(BIN)/ruff check -q --fix .
 
 test: .venv/dev.stamp ## unit, property, golden, workflow, replay and simulation tests, and a sample of chaos
-	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e and not chaos and not load"
+	@echo "Fresh seeds begin at $(GROWTH_SEED)"
+	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e and not chaos and not load and not nightly" $(SEEDED)
 
-simulate: .venv/run.stamp ## 1,000 random histories with faults of every kind, 100 with the Hetzner provider, then faults planted in the code
-	$(BIN)/python -m simulator.campaign --seeds 1000
-	$(BIN)/python -m simulator.campaign --provider hetzner --seeds 100
+simulate: .venv/run.stamp ## 500 random histories with faults of every kind, 40 with the Hetzner provider, then faults planted in the code
+	$(BIN)/python -m simulator.campaign --seeds 300
+	$(BIN)/python -m simulator.campaign --first $(GROWTH_SEED) --seeds 200
+	$(BIN)/python -m simulator.campaign --provider hetzner --first $(GROWTH_SEED) --seeds 40
 	$(BIN)/python -m simulator.campaign --mutations
+
+seeds: ## draw the next committed number, from which fresh seeds begin
+	$(DRAW) > tests/seed.txt
 
 # One control plane for all of them: in the order written, what fails can be repeated.
 e2e: .venv/dev.stamp ## the whole way on a real control plane (needs Go >= 1.26, builds it once)
 	$(BIN)/python -m tests.e2e.harness_build
-	$(PYTEST) -q -s -m e2e -p no:randomly
+	$(PYTEST) -q -s -m "e2e and not nightly" -p no:randomly
+
+nightly: export GROWTH_SEED := $(shell $(DRAW))
+nightly: search chaos load bench bench-peers ## hours of search with random seeds, then chaos, load and benchmarks; GROWTH_SEED=N repeats one
+
+search: export GROWTH_SEARCH = 20
+search: .venv/dev.stamp ## what is too long for each change: thousands of fresh seeds, a whole week, all sizes
+	@echo "Fresh seeds begin at $(GROWTH_SEED): make $@ GROWTH_SEED=$(GROWTH_SEED) repeats them"
+	$(PYTEST) -q -n 2 --dist worksteal -m "(nightly or hypothesis) and not e2e" --timeout 3600 $(SEEDED)
+	$(BIN)/python -m simulator.campaign --first 300 --seeds 700
+	$(BIN)/python -m simulator.campaign --first $(GROWTH_SEED) --seeds 3000
+	$(BIN)/python -m simulator.campaign --provider hetzner --seeds 100
+	$(BIN)/python -m simulator.campaign --provider hetzner --first $(GROWTH_SEED) --seeds 300
+	$(BIN)/python -m tests.e2e.harness_build
+	$(PYTEST) -q -s -m "e2e and nightly" -p no:randomly
 
 chaos: .venv/dev.stamp ## kill and fail everything on a real Temporal server; writes docs/reliability.md's tables
 	$(BIN)/python -m tests.e2e.harness_build

@@ -97,6 +97,7 @@ def spent(*words: str) -> tuple[float, float, dict]:
     return float(seconds), int(kilobytes) / 1024, json.loads(done.stdout)
 
 
+@pytest.mark.nightly
 def test_the_largest_dump_in_json_is_planned_in_little_time_and_memory(dump):
     seconds, megabytes, made = spent("-f", dump(Size(), managed_fields=True))
     print(f"{seconds:.1f} s, {megabytes:.0f} MB")

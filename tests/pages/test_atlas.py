@@ -9,7 +9,7 @@ from datetime import timedelta
 from types import CodeType, FunctionType
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, lines_of
 from pages.exploration import NOW, explore
@@ -17,6 +17,7 @@ from planner.lifecycle import decision, drain, removal, request
 from planner.lifecycle.seen import RemovalSeen
 from planner.lifecycle.step import Act, Wait
 from tests.planner.lifecycle import test_sweep
+from tests.searching import searching
 
 BOTH = pytest.mark.parametrize("lifecycle", [REQUEST, REMOVAL], ids=lambda lifecycle: lifecycle.kind)
 NOT_REASONS = {"Person", "Delete", "Timer", "Provider"}
@@ -110,13 +111,13 @@ def test_every_reason_in_the_source_is_there(lifecycle, modules):
     assert words - shown == set()
 
 
-@settings(max_examples=300, deadline=None)
+@searching(300)
 @given(test_sweep.requests)
 def test_whatever_is_seen_of_a_request_its_step_is_there(seen):
     check(REQUEST, seen, request.next_step(seen, test_sweep.NOW))
 
 
-@settings(max_examples=300, deadline=None)
+@searching(300)
 @given(test_sweep.removals, test_sweep.decisions)
 def test_whatever_is_seen_of_a_removal_its_step_is_there(seen, message):
     check(REMOVAL, seen, removal.next_step(seen, message, test_sweep.NOW))
@@ -205,15 +206,16 @@ def test_what_does_not_depend_on_the_phase_is_told_once():
 
 
 def test_an_effect_without_an_outcome_is_an_error():
-    unknown = replace(REMOVAL, outcomes={})
+    act = Act(effect=REMOVAL.look, reason="Odd", message="")
+    unknown = replace(REMOVAL, outcomes={}, decide=lambda _world, _now: act)
     with pytest.raises(ValueError, match=r"leads is not known: add it to planner/lifecycle/outcome\.py"):
         lines_of(unknown)
 
 
 def test_a_deadline_from_nowhere_is_an_error():
     def decide(world, now):
-        assert world.imagine(RemovalSeen).exists or True
-        return Wait(reason="Odd", message="", until=now + timedelta(milliseconds=500))
+        reason = "Odd" if world.imagine(RemovalSeen).exists else "Odder"
+        return Wait(reason=reason, message="", until=now + timedelta(milliseconds=500))
 
     with pytest.raises(ValueError, match="comes from nothing that was shown"):
         lines_of(replace(REMOVAL, decide=decide))

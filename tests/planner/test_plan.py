@@ -147,7 +147,7 @@ def test_a_pool_of_another_currency_is_named():
     assert plan(given.snapshot()).currency == "EUR+USD"
 
 
-@pytest.mark.parametrize(("pods", "seconds"), [(1000, 3), (10_000, 12)])
+@pytest.mark.parametrize(("pods", "seconds"), [(1000, 3), pytest.param(10_000, 12, marks=pytest.mark.nightly)])
 def test_a_round_takes_seconds_at_most(pods, seconds):
     kinds = [(f"{100 + 50 * (k % 25)}m", f"{128 + 96 * (k % 50)}Mi") for k in range(50)]
     given = scene(limits={"max": 5000})

@@ -3,7 +3,7 @@
 import random
 from decimal import Decimal
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from api.timestamp import format_timestamp
@@ -14,9 +14,9 @@ from tests.planner.checker import violations
 from tests.planner.scenes import Scene, node_class, pod, pool, request
 from tests.planner.selecting import asks_of_others
 from tests.planner.strategies import crowds, scenes, workloads
+from tests.searching import searching
 
-# The same scenes in every run: a plan that breaks a rule shall be found by who changes the planner.
-RANDOM = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RANDOM = searching(80)
 
 
 @RANDOM

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.plan import plan
@@ -13,9 +13,9 @@ from tests.planner.reading import Json
 from tests.planner.scenes import Scene, node_class, pod, pool, server_type
 from tests.planner.strategies import sociable
 from tests.planner.wishes import ZONE, spread
+from tests.searching import searching
 
-# The same scenes in every run: a plan that breaks a rule shall be found by who changes the planner.
-RANDOM = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RANDOM = searching(80)
 KINDS = [server_type(name, locations=("fsn1", "nbg1")) for name in ("cx22", "cx42")]
 
 

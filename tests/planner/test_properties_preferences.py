@@ -5,7 +5,7 @@ from collections import Counter
 from copy import deepcopy
 from unittest.mock import patch
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from planner.model.plan import Plan
@@ -20,8 +20,9 @@ from tests.planner.reading import Json
 from tests.planner.scenes import KINDS, Scene, node_class, pool, server_type
 from tests.planner.strategies import APPS, ZONED, crowds, scenes, sociable
 from tests.planner.wishes import HOST, PREFERRED, ZONE, in_zones, preference, soft_spread, term
+from tests.searching import searching
 
-RANDOM = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RANDOM = searching(80)
 WEIGHTS = st.sampled_from([1, 50, 100])
 KEYS = st.sampled_from([ZONE, ZONE, HOST, "kubernetes.io/arch"])
 LABELS = st.sampled_from(

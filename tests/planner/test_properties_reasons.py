@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import replace
 from decimal import Decimal
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.v1alpha1.node_pool import ClassRef
@@ -17,8 +17,9 @@ from tests.planner import checker_topology, checker_volumes
 from tests.planner.checker import Checker, violations
 from tests.planner.scenes import Scene, node_class, pool
 from tests.planner.strategies import crowds, scenes, workloads
+from tests.searching import searching
 
-RANDOM = settings(max_examples=120, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RANDOM = searching(40)
 NOT_TO_BE_HAD = ("whose last request failed", "is bought though it is not to be had")
 """Words of the checker about what cannot be bought whatever is on it."""
 

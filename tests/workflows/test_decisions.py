@@ -1,7 +1,10 @@
 """What a person decides about a removal without waiting for an answer: by signal, or on the object."""
 
+from datetime import timedelta
+
 import pytest
 
+from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import DecisionSeen, ServerSeen
 from planner.model.round import ObjectId, removal_workflow_id
@@ -92,15 +95,18 @@ async def test_a_message_waits_until_the_annotation_is_answered(skipping):
 )
 async def test_a_signal_decides_about_a_parked_removal_also_while_no_worker_is_up(skipping, signal, deeds):
     script = decidable(stubborn())
+    retry_at = await skipping.get_current_time() + timedelta(hours=4)
+    script.status(phase=RemovalPhase.COULD_NOT_REMOVE, reason="RemovalFailed", retry_at=retry_at)
     # Without a cache no task waits for the worker that is gone.
     async with running(skipping.client, script.activities(), max_cached_workflows=0):
         handle = await start(skipping)
-        await skipping.sleep(TO_PARKED_SECONDS)
-    before = len(script.deeds)
+        await skipping.sleep(20)
+        assert (await handle.query("state", result_type=LifecycleReport)).reason == "Parked"
+    assert script.deeds == []
     await handle.signal(signal, Asked(by="Ann"))
     async with running(skipping.client, script.activities(), max_cached_workflows=0):
         await handle.result()
-    assert script.deeds[before:] == deeds
+    assert script.deeds == deeds
     assert next(asked.act.by for asked in script.acts if asked.act.effect == deeds[0]) == "Ann"
 
 

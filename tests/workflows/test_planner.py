@@ -69,7 +69,7 @@ class Rounds:
         """Return when so many rounds have begun."""
         while len(self.asked) < count:
             self._changed.clear()
-            await asyncio.wait_for(self._changed.wait(), 20)
+            await asyncio.wait_for(self._changed.wait(), 60)
 
     @property
     def gaps(self) -> list[int]:

@@ -5,7 +5,7 @@ calls has changed in another. Here what is kept belongs to all sources of kernel
 """
 
 import hashlib
-from pathlib import Path  # noqa: TID251 - what is compiled is cached beside its sources
+from pathlib import Path
 from typing import Final
 
 from numba import config, njit

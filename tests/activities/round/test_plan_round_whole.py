@@ -209,14 +209,14 @@ async def test_two_thousand_pods_in_memory_are_planned_and_unchanged_ones_are_qu
     await world.add_pods(1000, cpu="500m", memory="1Gi", prefix="small")
     await world.add_pods(1000, cpu="1500m", memory="2Gi", prefix="large")
     activities = world.activities()
-    started = time.perf_counter()
+    started = time.process_time()
     first = await world.run(activities)
-    bought = time.perf_counter() - started
+    bought = time.process_time() - started
     for _ in range(3):
         await world.run(activities)
-    started = time.perf_counter()
+    started = time.process_time()
     await world.run(activities)
-    again = time.perf_counter() - started
+    again = time.process_time() - started
     logging.getLogger(__name__).warning("2,000 pods: first round %.2f s, unchanged round %.2f s", bought, again)
     held = await seats(world)
     assert len(held) == 2000
@@ -224,5 +224,6 @@ async def test_two_thousand_pods_in_memory_are_planned_and_unchanged_ones_are_qu
     # 2,000 CPU need at least 125 machines of 16 CPU.
     assert len(await world.items(NODE_REQUESTS)) >= 125
     assert len(first.requests) <= 100
-    assert bought < 60
-    assert again < 30
+    # Seconds of a core: 0.5 and 0.1 are measured.
+    assert bought < 4
+    assert again < 0.8

@@ -6,7 +6,7 @@ A product of everything that the steps look at, and arbitrary observations beyon
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus, RemovalPhase
@@ -25,6 +25,7 @@ from planner.lifecycle.seen import (
     ServerSeen,
 )
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Wait
+from tests.searching import searching
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 TIMES = (None, NOW - timedelta(seconds=90), NOW, NOW + timedelta(seconds=90))
@@ -330,13 +331,13 @@ decisions = st.none() | st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@searching(300)
 @given(requests)
 def test_any_request(seen):
     check_request(seen)
 
 
-@settings(max_examples=300, deadline=None)
+@searching(300)
 @given(removals, decisions)
 def test_any_removal(seen, decision):
     check_removal(seen, decision)

@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.parsing.objects import Parsed, parse_objects
@@ -15,6 +15,7 @@ from tests.planner.disks import claim, csi_node, storage_class, volume
 from tests.planner.reading import REQUIRED
 from tests.planner.scenes import daemon_set, node, pod
 from tests.planner.wishes import PREFERRED, ZONE, soft_spread, spread, term
+from tests.searching import searching
 
 Json = dict[str, Any]
 CONTAINER = {
@@ -101,7 +102,7 @@ def used(parsed: Parsed) -> None:
     group(pods, ClassKeys(), pods)
 
 
-@settings(max_examples=400, deadline=None)
+@searching(400)
 @given(
     kind=st.sampled_from(sorted(OBJECTS)),
     randomly=st.randoms(use_true_random=False),

@@ -4,7 +4,6 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import given as drawn_from
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from api.v1alpha1.node_pool import ClassRef
@@ -21,6 +20,7 @@ from tests.planner.checker import violations
 from tests.planner.disks import claim, csi_node, storage_class, using, volume
 from tests.planner.packing.domains.rows import ZONE, at, by_zone, codes, places, planned, scene
 from tests.planner.scenes import Json, Scene, before, node, pod, request
+from tests.searching import searching
 
 REGION = "topology.kubernetes.io/region"
 KEY = "csi.hetzner.cloud/location"
@@ -197,7 +197,7 @@ def nodes_and_drivers(draw: st.DrawFn) -> tuple[list[Json], list[Json]]:
     return nodes, draw(st.lists(st.sampled_from(csi_nodes), unique_by=id)) if csi_nodes else []
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@searching(200)
 @drawn_from(nodes_and_drivers())
 def test_the_checker_learns_the_same(drawn: tuple[list[Json], list[Json]]):
     nodes, csi_nodes = drawn

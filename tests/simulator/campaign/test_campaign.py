@@ -1,4 +1,4 @@
-"""Random histories with faults of every kind; `make simulate` plays a thousand, here is a sample."""
+"""Random histories with faults of every kind; `make simulate` plays hundreds, here are a few."""
 
 import hashlib
 import os
@@ -11,14 +11,12 @@ import pytest
 from simulator.campaign import __main__ as command
 from simulator.campaign.campaign import Tally, Verdict, judge
 from simulator.campaign.history import play
-
-BLOCK = 5
-"""Seeds of one test: few enough for its time-out, enough not to be all overhead."""
+from tests.searching import blocks
 
 
-@pytest.mark.parametrize("first", range(0, 100, BLOCK))
-def test_whatever_happens_nothing_is_lost_and_nothing_comes_twice(first):
-    verdicts = [judge(seed) for seed in range(first, first + BLOCK)]
+@pytest.mark.parametrize("seeds", blocks(range(6), 3))
+def test_whatever_happens_nothing_is_lost_and_nothing_comes_twice(seeds):
+    verdicts = [judge(seed) for seed in seeds]
     wrong = {verdict.seed: verdict.wrong for verdict in verdicts if verdict.wrong}
     assert wrong == {}, f"repeat one: python -m simulator.campaign --seeds 1 --first {min(wrong)}"
 
@@ -26,11 +24,11 @@ def test_whatever_happens_nothing_is_lost_and_nothing_comes_twice(first):
 @pytest.mark.parametrize("seed", [7, 2], ids=["without drains", "with drains"])
 def test_the_history_of_a_seed_is_the_same_in_every_process(seed):
     assert any("drains: " in line for line in play(seed).log) is (seed == 2)
-    program = f"import test_campaign as t; print(t.digest({seed}))"
+    program = f"from tests.simulator.campaign.test_campaign import digest; print(digest({seed}))"
     found = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env=os.environ | {"PYTHONHASHSEED": hashing, "PYTHONPATH": ".:tests/simulator/campaign"},
+            env=os.environ | {"PYTHONHASHSEED": hashing, "PYTHONPATH": "."},
             capture_output=True,
             text=True,
             check=True,

@@ -1,23 +1,20 @@
 """The oracle of the campaign finds faults that are planted in the code. All of them: `make simulate`."""
 
-import pytest
-
 from activities.round import fence
 from planner.lifecycle import removal
 from simulator.campaign.campaign import catch, judge
 from simulator.campaign.mutations import MUTATIONS, planted
 
-QUICK = [mutation for mutation in MUTATIONS if mutation.within <= 10]
+QUICKEST = min(MUTATIONS, key=lambda mutation: mutation.within)
 
 
-@pytest.mark.parametrize("mutation", QUICK, ids=lambda mutation: mutation.name)
-def test_a_planted_fault_is_found(mutation):
-    caught = catch(mutation)
-    assert caught.found, f"{caught.seeds} histories in which {mutation.name} went right"
+def test_a_planted_fault_is_found():
+    caught = catch(QUICKEST)
+    assert caught.found, f"{caught.seeds} histories in which {QUICKEST.name} went right"
 
 
 def test_there_are_enough_of_them_and_each_has_a_name():
-    assert len(QUICK) >= 10
+    assert len(MUTATIONS) >= 20
     assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
 
 

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from planner.packing.greedy.pack import pack
 from planner.plan import plan
@@ -26,6 +26,7 @@ from tests.planner.scenes import (
     server_type,
 )
 from tests.planner.strategies import scenes
+from tests.searching import searching
 
 
 def scene(*pods, kinds=(), types=("cx22", "cx32"), unavailable=None, **parts):
@@ -117,7 +118,7 @@ def test_what_a_purchase_tells():
     assert (bought.placed, bought.unplaced) == (3, 0)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@searching(60)
 @given(scenes(are_sociable=False))
 def test_without_machines_it_is_the_problem_that_the_round_solves(scene: Scene):
     scene.nodes, scene.requests, scene.removals = [], [], []

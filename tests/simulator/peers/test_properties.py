@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.packing.assemble import price_of
@@ -13,8 +13,9 @@ from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import Problem, Purchase
 from tests.planner.packing_rules import broken_rules
+from tests.searching import searching
 
-RANDOM = settings(max_examples=250, deadline=None)
+RANDOM = searching(250)
 NAMES = ("a1", "a2", "b1", "b2")
 
 

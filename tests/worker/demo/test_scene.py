@@ -27,7 +27,10 @@ def test_equal_seeds_give_equal_loads_and_others_do_not():
     assert workloads(3) != workloads(4)
 
 
-@pytest.mark.parametrize("seed", range(1, 21))
+@pytest.mark.parametrize(
+    "seed",
+    [*range(1, 6), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(6, 21))],
+)
 async def test_the_story_can_be_told_with_the_load_of_a_seed(seed):
     load = workloads(seed)
     sold_out = await first_choice(objects(), load)

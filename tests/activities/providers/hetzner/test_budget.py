@@ -5,11 +5,12 @@ import heapq
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.ports.errors import RateLimited
 from activities.providers.hetzner.api.budget import Budget
+from tests.searching import searching
 
 
 class Clock:
@@ -228,7 +229,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@searching(150)
 @given(steps)
 def test_in_no_window_are_more_spent_than_the_burst_and_what_came_back(course):
     burst, per_second = 5, 0.9

@@ -117,11 +117,11 @@ def test_machines_without_the_key_take_none():
     assert made.requests == ()
 
 
-def test_a_thousand_pods_over_three_zones_take_less_than_a_second():
+def test_a_thousand_pods_over_three_zones_take_less_than_a_second_of_a_core():
     given = scene(*several(1000, topologySpreadConstraints=[spread()]), types=("cx42",))
     given.pools[0]["spec"]["limits"]["max"] = 1000
     snapshot = given.snapshot()
-    began = time.monotonic()
+    began = time.process_time()
     made = plan(snapshot)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
     assert sorted(by_zone(made).values()) == [333, 333, 334]

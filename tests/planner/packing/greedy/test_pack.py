@@ -175,6 +175,7 @@ def test_a_plan_with_all_its_machines_coming_buys_nothing_without_seats():
     assert cost(again, packing) <= 0.15 * cost(given, first)
 
 
+@pytest.mark.nightly
 def test_ten_thousand_pods_are_planned_in_seconds():
     started = time.process_time()
     packing, over = judged(instance(10_000, 50, 0))

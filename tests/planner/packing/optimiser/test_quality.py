@@ -63,7 +63,7 @@ def test_optima_of_few_pods_are_met_and_proven(pods, shapes, seed, optimum):
         (Recipe(pods=100, shapes=50, mix=True), 165.25),
         (Recipe(pods=1000, shapes=50), 905.51),
         (Recipe(pods=1000, shapes=500, mix=True), 1633.71),
-        (Recipe(pods=10_000, shapes=500, mix=True), 18_336.13),
+        pytest.param(Recipe(pods=10_000, shapes=500, mix=True), 18_336.13, marks=pytest.mark.nightly),
     ],
     ids=str,
 )

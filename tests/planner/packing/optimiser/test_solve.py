@@ -22,6 +22,7 @@ from simulator.peers.problem import Purchase
 from tests.planner.catalogue import instance
 from tests.planner.packing.optimiser.problems import random_problem
 from tests.planner.packing_rules import broken_rules
+from tests.searching import blocks, fresh
 
 QUICK = Effort(starts=12, placing=200_000, turns=8, improving=300_000, improving_a_machine=300_000, whole=0.0, proof=0)
 
@@ -37,28 +38,52 @@ def score(problem: PackingProblem, packing: Packing) -> tuple[list[int], int]:
     return missing, cost(problem, packing)
 
 
-@pytest.mark.parametrize("first", range(0, 2000, 100))
-def test_random_problems_keep_every_rule(first, monkeypatch):
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        *blocks(range(300), 100),
+        *blocks(fresh(100), 100),
+        *blocks(range(300, 2000), 100, pytest.mark.nightly),
+        *blocks(fresh(5000)[100:], 100, pytest.mark.nightly),
+    ],
+)
+def test_random_problems_keep_every_rule(seeds, monkeypatch):
     # Without the greedy packer's answer among those to begin with: the searches alone.
     monkeypatch.setattr("planner.packing.optimiser.solve._FEW_PODS", 0)
-    for seed in range(first, first + 100):
+    for seed in seeds:
         problem = random_problem(seed)
         packing = solve(problem, QUICK)
         assert broken_rules(problem, packing) == [], seed
         assert packing.proven <= cost(problem, packing), seed
 
 
-@pytest.mark.parametrize("first", range(0, 200, 50))
-def test_no_plan_is_worse_than_the_greedy_packers(first):
-    for seed in range(first, first + 50):
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        *blocks(range(50), 50),
+        *blocks(fresh(50), 50),
+        *blocks(range(50, 200), 50, pytest.mark.nightly),
+        *blocks(fresh(1000)[50:], 50, pytest.mark.nightly),
+    ],
+)
+def test_no_plan_is_worse_than_the_greedy_packers(seeds):
+    for seed in seeds:
         problem = random_problem(seed)
         assert score(problem, solve(problem, QUICK)) <= score(problem, pack(problem)), seed
 
 
-@pytest.mark.parametrize("first", range(0, 300, 50))
-def test_what_is_proven_is_no_more_than_the_optimum(first):
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        *blocks(range(50), 50),
+        *blocks(fresh(50), 50),
+        *blocks(range(50, 300), 50, pytest.mark.nightly),
+        *blocks(fresh(1000)[50:], 50, pytest.mark.nightly),
+    ],
+)
+def test_what_is_proven_is_no_more_than_the_optimum(seeds):
     proofs = 0
-    for seed in range(first, first + 50):
+    for seed in seeds:
         problem = random_problem(seed, most_groups=5, most_pods=5)
         problem = PackingProblem(
             problem.groups, tuple(b for b in problem.bins if b.price) or problem.bins, problem.limits
@@ -88,7 +113,14 @@ def suits(group, one):
     return all(d <= c for d, c in zip(group.demand, one.capacity, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(15),
+        *fresh(5),
+        *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (*range(15, 40), *fresh(200)[5:])),
+    ],
+)
 def test_few_pods_are_solved_to_the_optimum_by_tier_then_cost(seed):
     # Limits bind in most of them; the exact model is the check of the searches, and the other way round.
     problem = random_problem(10_000 + seed, most_groups=5, most_pods=4)
