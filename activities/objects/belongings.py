@@ -88,7 +88,7 @@ async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[
     """Return what the provider of this class says of the server; without an answer, unknown."""
     provider = ports.providers.get(ref.kind)
     if provider is None:
-        log.warning("no provider for %s: server %s is not looked at", ref.kind, name)
+        log.debug("no provider for %s: server %s is not looked at", ref.kind, name)
         return ServerLook(ServerSeen.UNKNOWN)
     try:
         server = await provider.get(name, ref.name)

@@ -1,21 +1,29 @@
 """A cluster in memory for commands that only look, and scenes as they see them."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 from activities.kube.kubeconfig import Access
 from activities.ports.cluster import (
+    CRDS,
     KWOK_NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
     NODES,
     PODS,
+    ObjectList,
     Resource,
 )
 from activities.ports.errors import GrowthError
+from activities.ports.ports import Ports
+from planner.lifecycle.step import Step
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.bodies import definitions
 from tests.planner.scenes import Json, Scene
+from worker.commands.shared.lifecycle_steps import next_steps
+from worker.commands.shared.read_once import ReadOnce
 from worker.commands.shared.snapshot import Sight, sight_of
 
 READ_ONLY = frozenset({"list", "get"})
@@ -23,7 +31,41 @@ READ_ONLY = frozenset({"list", "get"})
 
 def sight(scene: Scene) -> Sight:
     """Return the scene as a command sees it."""
-    return sight_of(scene.snapshot(), {node["metadata"]["name"]: node for node in scene.nodes})
+    snapshot = scene.snapshot()
+    recorded = Recorded(scene)
+
+    async def steps() -> Mapping[str, Step]:
+        read = ReadOnce(recorded)
+        for resource in recorded.lists:
+            await read.list(resource)
+        ports = Ports(recorded, recorded, {}, lambda: scene.now, cluster_name="here", namespace="growth")
+        return await next_steps(ports, read, snapshot.requests, snapshot.removals)
+
+    with ThreadPoolExecutor(1) as pool:
+        # A test may have a loop of its own.
+        known = pool.submit(asyncio.run, steps()).result()
+    return sight_of(snapshot, {node["metadata"]["name"]: node for node in scene.nodes}, known)
+
+
+class Recorded:
+    """A scene as an API server lists it."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.lists = {
+            KWOK_NODE_CLASSES: scene.classes,
+            NODE_POOLS: scene.pools,
+            NODES: scene.nodes,
+            PODS: scene.pods,
+            NODE_REQUESTS: scene.requests,
+            NODE_REMOVAL_REQUESTS: scene.removals,
+        }
+
+    async def list(self, resource):
+        return ObjectList(self.lists[resource], "1")
+
+    async def get(self, resource, name):
+        assert resource == CRDS
+        return {"metadata": {"name": name}}
 
 
 class LookedAt(MemoryCluster):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,8 @@ from activities.ports.errors import Forbidden, GrowthError, NotFound
 from activities.ports.ports import Ports
 from activities.round.observe import DefinitionsGoing, Observer
 from planner.model.plan import PlannerMemory
+from worker.commands.shared.lifecycle_steps import next_steps
+from worker.commands.shared.read_once import ReadOnce
 from worker.commands.shared.snapshot import Sight, ToldEvent, sight_of
 from worker.errors import CommandError
 from worker.ports import WATCHED, kube_cluster, ports_on, tended
@@ -30,7 +33,6 @@ class LiveCluster:
 
     def __init__(self, ports: Ports, access: Access) -> None:
         self._ports = ports
-        self._observer = Observer(ports)
         self._access = access
 
     @property
@@ -65,10 +67,12 @@ class LiveCluster:
             # Asked first and alone, so that a cluster without Growth is told of as such, and a hanging one soon.
             async with asyncio.timeout(_FIRST_SECONDS):
                 await self._ports.cluster.list(NODE_POOLS)
-            seen = await self._observer.observe(PlannerMemory(), {})
+            read = ReadOnce(self._ports.cluster)
+            seen = await Observer(replace(self._ports, cluster=read, reader=read)).observe(PlannerMemory(), {})
         except (GrowthError, DefinitionsGoing, TimeoutError) as error:
             raise await self._told(error) from error
-        return await self._ports.compute(lambda: sight_of(seen.snapshot, seen.nodes))
+        steps = await next_steps(self._ports, read, seen.snapshot.requests, seen.snapshot.removals)
+        return await self._ports.compute(lambda: sight_of(seen.snapshot, seen.nodes, steps))
 
     async def events_about(self, kind: str, name: str, namespace: str) -> list[ToldEvent]:
         """Return the events that Growth wrote about an object and that are still kept, the oldest first.

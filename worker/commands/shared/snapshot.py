@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from activities.ports.cluster import Object
 from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.lifecycle.step import Step
 from planner.model.plan import Plan, Snapshot
 from planner.plan import plan
 from planner.supply.machine_price import Cost, PriceList, machine_price, price_list, price_today
@@ -24,6 +26,8 @@ class Sight:
     nodes: Mapping[str, Object]
     """Nodes by name, as the API has them."""
     prices: PriceList
+    steps: Mapping[str, Step]
+    """The next step of each request and removal by its uid; none where no cluster was read."""
 
     def pool(self, name: str) -> NodePool | None:
         """Return the pool of that name, None if there is none that can be read."""
@@ -42,9 +46,11 @@ class Sight:
         return None if pool is None else pool.spec.template.class_ref
 
 
-def sight_of(snapshot: Snapshot, nodes: Mapping[str, Object]) -> Sight:
+def sight_of(
+    snapshot: Snapshot, nodes: Mapping[str, Object], steps: Mapping[str, Step] = MappingProxyType({})
+) -> Sight:
     """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name."""
-    return Sight(snapshot, plan(snapshot, packer()), machines_of(snapshot), nodes, price_list(snapshot))
+    return Sight(snapshot, plan(snapshot, packer()), machines_of(snapshot), nodes, price_list(snapshot), steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,9 @@ from worker.commands.shared.next_steps import (
     deadline,
     removal_commands,
     removal_decisions,
-    removal_step,
     request_commands,
-    request_step,
     sentence,
+    step_of,
 )
 from worker.commands.shared.snapshot import Sight, ToldEvent
 from worker.commands.shared.tables import count, money, names
@@ -37,7 +36,7 @@ def why_request(request: NodeRequest, sight: Sight, events: Sequence[ToldEvent] 
         *why_bought(events),
         _pods(request),
         _phase(request, state(machine, sight.snapshot.now), sight),
-        *_next(name, request_step(request, sight), request_commands(request), sight),
+        *_next(name, step_of(request, sight), request_commands(request), sight),
     ]
     if name in sight.plan.cancelled:
         lines.append("The next round cancels it: no pod needs it any more, and no server was asked for.")
@@ -71,7 +70,7 @@ def why_removal(removal: NodeRemovalRequest, sight: Sight) -> list[str]:
         cancel = status.cancel
         why = f": {cancel.reason}" if cancel.reason else ""
         lines.append(f"Cancelled by {cancel.by} at {clock(cancel.at, sight.snapshot.now)}{why}.")
-    lines += _next(name, removal_step(removal, sight), removal_commands(removal), sight)
+    lines += _next(name, step_of(removal, sight), removal_commands(removal), sight)
     lines += _with_kubectl(removal)
     wish = next((cancel for cancel in sight.plan.removal_cancels if cancel.removal == name), None)
     if wish is not None:

@@ -7,7 +7,7 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.objects.kinds import Node
 from planner.supply.machines import Machine
 from worker.commands.shared.machine_state import awaited_pods, idle_since, is_ours, own_pods, state
-from worker.commands.shared.next_steps import deadline, removal_commands, removal_step, request_step, sentence
+from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
 from worker.commands.shared.snapshot import Sight, ToldEvent
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
@@ -58,7 +58,7 @@ def _cost(machine: Machine, sight: Sight) -> str:
 def _reservation(machine: Machine, sight: Sight) -> Iterator[str]:
     if machine.request is None or not machine.has_open_request:
         return
-    step = request_step(machine.request, sight)
+    step = step_of(machine.request, sight)
     moment = deadline(step)
     when = "" if moment is None else f" until {until(moment, sight.snapshot.now)}"
     yield f"Its request is not done{when}: {sentence(step)}. `growth why request {machine.name}` tells more."
@@ -67,7 +67,7 @@ def _reservation(machine: Machine, sight: Sight) -> Iterator[str]:
 def _leaving(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
     removal = machine.removal
     if removal is not None:
-        step = removal_step(removal, sight)
+        step = step_of(removal, sight)
         moment = deadline(step)
         when = "" if moment is None else f" until {until(moment, sight.snapshot.now)}"
         yield f"It is under removal{when}: {sentence(step)}."

@@ -158,7 +158,7 @@ def test_a_node_of_the_worker_is_protected():
 
 
 def test_a_reserved_node():
-    waits = pod("web")
+    waits = pod("web", tolerations=[{"key": "growth.dev/reserved", "value": "m-1", "effect": "NoSchedule"}])
     ready = request("m-1", seats=[seat(waits)], phase="Ready", readyAt=before(seconds=5), releaseBy=after(seconds=55))
     taint = {"key": "growth.dev/reserved", "value": "m-1", "effect": "NoSchedule"}
     text = lines("m-1", scene(nodes=[node("m-1", taints=[taint])], requests=[ready], pods=[waits]))

@@ -6,19 +6,23 @@ from tests.planner.scenes import Scene, before, node, node_class, pod, pool, rem
 from tests.worker.looking import sight
 from worker.commands.why.command import node_lines, removal_lines
 
-BARE = "No pod is evicted while one must stay: default/web has no controller. Move or delete it, or cancel the removal"
-KEPT = "No pod is evicted while one must stay. Move or delete it, or cancel the removal"
+BARE = (
+    "No pod is evicted while one must stay: default/web has no controller that would start it again. "
+    "Move or delete it, or cancel the removal"
+)
 BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods and has 1 currently"
 
 
 @pytest.mark.parametrize(
-    ("status", "awaited"),
+    ("owner", "status", "awaited"),
     [
         (
+            None,
             {"reason": "BlockedByBarePod", "message": BARE},
-            f"Awaited until 12:29:00 (in 29m): {KEPT}; at the deadline it is deleted all the same.",
+            f"Awaited until 12:29:00 (in 29m): {BARE}; at the deadline it is deleted all the same.",
         ),
         (
+            "rs-1",
             {
                 "reason": "BlockedByBudget",
                 "message": BUDGET,
@@ -28,20 +32,20 @@ BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods 
             f"Awaited until 12:00:30 (in 30s): {BUDGET}.",
         ),
         (
+            "rs-1",
             {"reason": "Draining", "message": "1 pods are on the node"},
             "Next: Due now: Evict 1 pods; system-critical ones go last.",
         ),
     ],
     ids=["bare pod", "budget", "begun"],
 )
-def test_a_node_that_is_drained(status, awaited):
+def test_a_node_that_is_drained(owner, status, awaited):
     times = {"scaleDownAt": before(minutes=1), "taintedAt": before(minutes=2), "drainStartedAt": before(minutes=1)}
     drained = removal("m-1", phase="Draining", **times, **status)
     tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
     pools = [pool(scaleDown={"mode": "drain", "hardGrace": "30m"})]
-    seen = sight(
-        Scene(pools=pools, classes=[node_class()], nodes=[tainted], removals=[drained], pods=[pod("web", node="m-1")])
-    )
+    pods = [pod("web", node="m-1", owner=owner)]
+    seen = sight(Scene(pools=pools, classes=[node_class()], nodes=[tainted], removals=[drained], pods=pods))
     told = removal_lines("m-1", seen)
     assert any(
         line.startswith(f"Phase Draining: is drained ({status['reason']}), then goes") and status["message"] in line
