@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 
 import pytest
+import pytest_asyncio
 
 from activities.ports.cluster import CRDS
 from activities.ports.errors import NotFound, Rejected
@@ -18,7 +19,7 @@ NAME = DEFINITION["metadata"]["name"]
 HOLD = "example.com/hold"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def defined(widgets):
     """Widgets are defined and there are none, whatever other tests have left behind."""
     for item in (await widgets.cluster.list(WIDGETS)).items:

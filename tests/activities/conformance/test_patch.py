@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+import pytest_asyncio
 
 from activities.kube.json_patch import guarded
 from activities.ports.cluster import CONFIG_MAPS, NODES, PODS
@@ -12,19 +13,19 @@ from tests.activities.conformance.world import WIDGETS
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def config_map(world):
     """A stored ConfigMap `a` with data key=1."""
     return await world.cluster.create(CONFIG_MAPS, world.config_map(), namespace=world.namespace)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def widget(widgets):
     """A stored Widget of size 1."""
     return await widgets.cluster.create(WIDGETS, widgets.widget())
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def pod(world):
     """A stored Pod `a` with the toleration `first` at least."""
     return await world.cluster.create(PODS, world.pod(), namespace=world.namespace)
