@@ -13,7 +13,7 @@ SEEDED = --hypothesis-seed=$(GROWTH_SEED) --randomly-seed=$(GROWTH_SEED)
 DRAW = $(PYTHON) -c 'import random; print(random.randrange(10**6, 2**31))'
 
 .DEFAULT_GOAL := help
-.PHONY: help sync check format test simulate e2e nightly search seeds chaos load demo bench bench-peers crds drawings pictures lock clean
+.PHONY: help sync check format test simulate e2e nightly search seeds chaos load histories demo bench bench-peers crds drawings pictures lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,8 @@ format: .venv/dev.stamp ## format the code and mend what the linter can mend
 
 test: .venv/dev.stamp ## unit, property, golden, workflow, replay and simulation tests, and a sample of chaos
 	@echo "Fresh seeds begin at $(GROWTH_SEED)"
-	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e and not chaos and not load and not nightly" $(SEEDED)
+	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e and not chaos and not load and not nightly" $(SEEDED) \
+		--durations=40 --cpu-budget test
 
 simulate: .venv/run.stamp ## 500 random histories with faults of every kind, 40 with the Hetzner provider, then faults planted in the code
 	$(BIN)/python -m simulator.campaign --seeds 300
@@ -47,13 +48,16 @@ simulate: .venv/run.stamp ## 500 random histories with faults of every kind, 40 
 seeds: ## draw the next committed number, from which fresh seeds begin
 	$(DRAW) > tests/seed.txt
 
-# One control plane for all of them: in the order written, what fails can be repeated.
+# Two processes, each with a control plane of its own, then alone what measures. A file runs in the order written, so
+# that what fails can be repeated.
 e2e: .venv/dev.stamp ## the whole way on a real control plane (needs Go >= 1.26, builds it once)
 	$(BIN)/python -m tests.e2e.harness_build
-	$(PYTEST) -q -s -m "e2e and not nightly" -p no:randomly
+	$(PYTEST) -q -raP -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not serial and not nightly" -p no:randomly \
+		--durations=40 --cpu-budget e2e
+	$(PYTEST) -q -s -m "e2e and serial and not nightly" -p no:randomly --durations=40 --cpu-budget serial
 
 nightly: export GROWTH_SEED := $(shell $(DRAW))
-nightly: search chaos load bench bench-peers ## hours of search with random seeds, then chaos, load and benchmarks; GROWTH_SEED=N repeats one
+nightly: search chaos load histories bench bench-peers ## hours of search with random seeds, then chaos, load and benchmarks; GROWTH_SEED=N repeats one
 
 search: export GROWTH_SEARCH = 20
 search: .venv/dev.stamp ## what is too long for each change: thousands of fresh seeds, a whole week, all sizes
@@ -73,6 +77,9 @@ chaos: .venv/dev.stamp ## kill and fail everything on a real Temporal server; wr
 load: .venv/dev.stamp ## thousands of pods and Nodes on a real control plane; writes docs/performance.md's tables
 	$(BIN)/python -m tests.e2e.harness_build
 	GROWTH_LOAD_TABLE=docs/performance.md $(PYTEST) -q -s -m load tests/load
+
+histories: .venv/dev.stamp ## record what chaos stories make workflows do, for tests/replay: a folder for this version
+	$(BIN)/python -m tests.replay.stories
 
 demo: .venv/run.stamp ## pods to machines and back in a simulated cluster, with a real Temporal server
 	$(BIN)/growth demo
