@@ -12,12 +12,18 @@ from api.meta import ObjectMeta
 from api.model import Model, Payload
 from api.money import Price
 from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_label
-from api.rules import distinct, rule, rules
+from api.rules import Text, distinct, rule, rules
 from api.v1alpha1.not_yet import OF_SCALE_DOWN, OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
 
 POOL_NAME: Final = dns_label(40)
 """Shorter than a label value, as the names of requests begin with it."""
 CLASS_NAME: Final = dns_label(63)
+CLASS_KIND: Final = Text(
+    pattern="^[A-Z][A-Za-z0-9]{0,62}$",
+    longest=63,
+    form="the name of a kind, such as HetznerNodeClass: letters and digits, at most 63, starting with a capital",
+)
+"""Any: which kinds there are is known to who runs Growth, with which providers, and not to the definitions."""
 PoolName = Annotated[str, POOL_NAME]
 Count = Annotated[int, Field(strict=True, ge=0, le=100_000)]
 Most = Annotated[int, Field(strict=True, ge=1, le=100_000)]
@@ -73,7 +79,7 @@ class PoolLimits(Model):
 class ClassRef(Model):
     """The node class that the machines come from."""
 
-    kind: Literal["KwokNodeClass", "HetznerNodeClass"] = "KwokNodeClass"
+    kind: Annotated[str, CLASS_KIND] = "KwokNodeClass"
     """Kind of the class."""
     name: Annotated[str, CLASS_NAME] = "default"
     """Name of the class."""

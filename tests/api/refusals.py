@@ -9,6 +9,9 @@ _DNS_63 = _DNS_40.replace("40", "63")
 _VALUE = 'must be letters, digits, "-", "_" and ".", at most 63, starting and ending with a letter or digit'
 _DURATION = 'must be a number with a unit, such as "30s", "10m" or "1h30m"'
 _PRICE = 'must be a decimal number in quotes, such as "0.0106", with at most nine digits on either side'
+_KIND = (
+    "must be the name of a kind, such as HetznerNodeClass: letters and digits, at most 63, starting with a capital"
+)
 _QUANTITY = 'must be a number that is not negative, with a Kubernetes suffix such as "500m", "2" or "4Gi"'
 _OVERHEAD = "overhead may name only resources of capacity, and not more of them"
 _NO_MAX = "the pool has no max: set limits.max, or max on every server type"
@@ -260,11 +263,13 @@ REFUSALS = {
     "request name with a dot": Refusal(request("a.b"), f"metadata.name: 'a.b' {_DNS_63}", _DNS_63),
     "request without server type": Refusal(request(serverType=""), f"spec.serverType: '' {_VALUE}", _VALUE),
     "request for no pool's name": Refusal(request(pool="A"), f"spec.pool: 'A' {_DNS_40}", _DNS_40),
-    "class of an unknown kind": Refusal(
-        request(classRef={"kind": "NodeClass", "name": "default"}),
-        "spec.classRef.kind: must be 'KwokNodeClass' or 'HetznerNodeClass', not 'NodeClass'",
-        'supported values: "KwokNodeClass"',
-        by_rule=False,
+    "class of a kind that can be none": Refusal(
+        request(classRef={"kind": "node class", "name": "default"}), f"spec.classRef.kind: 'node class' {_KIND}", _KIND
+    ),
+    "class of a plural": Refusal(
+        pool(template={"classRef": {"kind": "kwoknodeclasses"}}),
+        f"spec.template.classRef.kind: 'kwoknodeclasses' {_KIND}",
+        _KIND,
     ),
     "seat without uid": Refusal(
         request(reservedFor=[{"namespace": "a", "name": "b"}]),

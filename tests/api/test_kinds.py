@@ -72,6 +72,12 @@ def test_only_the_pool_named_default_takes_pods_that_select_none_unless_told_oth
     assert takes("gpu", matchUnselectedPods=True)
 
 
+def test_a_pool_may_name_a_class_of_any_kind():
+    spec = read(NodePool, pool(template={"classRef": {"kind": "OvercastNodeClass"}})).spec
+    assert spec.template.class_ref == ClassRef(kind="OvercastNodeClass", name="default")
+    assert complaints(pool(template={"classRef": {"kind": "OvercastNodeClass"}})) == []
+
+
 def test_the_defaults_of_a_pool_are_fast_and_cheap():
     """Design §10: no waiting before buying, removal of empty nodes only."""
     spec = read(NodePool, pool()).spec
