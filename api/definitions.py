@@ -52,9 +52,26 @@ class Definition:
         return f"{self.singular}es" if self.singular.endswith("s") else f"{self.singular}s"
 
 
-_READY: Final = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
-_READY_REASON: Final = Column("Reason", '.status.conditions[?(@.type=="Ready")].reason', wide=True)
-_AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
+READY: Final = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+READY_REASON: Final = Column("Reason", '.status.conditions[?(@.type=="Ready")].reason', wide=True)
+AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
+
+KWOK_NODE_CLASS: Final = Definition(
+    KwokNodeClass,
+    # Of a list the API server shows the first entry alone, so types and what is sold out are no columns.
+    (Column("Currency", ".spec.currency"), AGE),
+)
+HETZNER_NODE_CLASS: Final = Definition(
+    HetznerNodeClass,
+    (
+        Column("Prices Read", ".status.readAt", "date"),
+        Column("Paused Until", ".status.pause.until"),
+        READY,
+        AGE,
+        READY_REASON,
+        Column("Message", '.status.conditions[?(@.type=="Ready")].message', wide=True),
+    ),
+)
 
 DEFINITIONS: Final = (
     Definition(
@@ -64,32 +81,18 @@ DEFINITIONS: Final = (
             Column("Coming", ".status.nodes.inFlight", "integer"),
             Column("Going", ".status.nodes.removing", "integer"),
             Column("Price/h", ".status.pricePerHour"),
-            _READY,
-            _AGE,
+            READY,
+            AGE,
             Column("Currency", ".status.currency", wide=True),
             Column("Min", ".spec.limits.min", "integer", wide=True),
             Column("Max", ".spec.limits.max", "integer", wide=True),
             Column("Class", ".spec.template.classRef.name", wide=True),
-            _READY_REASON,
+            READY_REASON,
         ),
         "gnp",
     ),
-    Definition(
-        KwokNodeClass,
-        # Of a list the API server shows the first entry alone, so types and what is sold out are no columns.
-        (Column("Currency", ".spec.currency"), _AGE),
-    ),
-    Definition(
-        HetznerNodeClass,
-        (
-            Column("Prices Read", ".status.readAt", "date"),
-            Column("Paused Until", ".status.pause.until"),
-            _READY,
-            _AGE,
-            _READY_REASON,
-            Column("Message", '.status.conditions[?(@.type=="Ready")].message', wide=True),
-        ),
-    ),
+    KWOK_NODE_CLASS,
+    HETZNER_NODE_CLASS,
     Definition(
         NodeRequest,
         (
@@ -98,7 +101,7 @@ DEFINITIONS: Final = (
             Column("Location", ".spec.location"),
             Column("Reason", ".status.reason"),
             Column("Phase", ".status.phase"),
-            _AGE,
+            AGE,
             Column("Node", ".status.nodeName", wide=True),
             Column("Provider ID", ".status.providerID", wide=True),
             Column("Attempts", ".status.attempts", "integer", wide=True),
@@ -114,7 +117,7 @@ DEFINITIONS: Final = (
             Column("Why", ".spec.reason"),
             Column("Removal At", ".status.scaleDownAt"),
             Column("Phase", ".status.phase"),
-            _AGE,
+            AGE,
             Column("Reason", ".status.reason", wide=True),
             Column("Node", ".spec.nodeName", wide=True),
             Column("Provider ID", ".spec.providerID", wide=True),
@@ -124,4 +127,4 @@ DEFINITIONS: Final = (
         "nrr",
     ),
 )
-"""All kinds, in the order in which people meet them."""
+"""All kinds that Growth itself has, in the order in which people meet them."""

@@ -12,8 +12,6 @@ from typing import ClassVar, Final
 from activities.ports.cluster import (
     CONFIG_MAPS,
     DAEMON_SETS,
-    KWOK_NODE_CLASSES,
-    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -26,6 +24,8 @@ from activities.ports.cluster import (
 )
 from activities.ports.ports import Compute, Ports, Reader, in_place
 from activities.ports.provider import Provider, Server
+from activities.providers.built_in import KWOK_NODE_CLASSES
+from activities.providers.kinds import node_classes
 from activities.providers.kwok.provider import KwokProvider
 from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
@@ -36,7 +36,6 @@ from simulator.scheduling.workloads import Daemons, Workloads
 
 NAMESPACE: Final = "growth-system"
 CLUSTER_NAME: Final = "simulated"
-_OURS: Final = (NODE_POOLS, *NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 _MOVING: Final = (PODS, NODES, DAEMON_SETS, CONFIG_MAPS, KWOK_NODE_CLASSES)
 """What controllers react to."""
 _AT_ONCE: Final = timedelta()
@@ -61,11 +60,15 @@ class World:
 
     node_classes: ClassVar[Resource] = KWOK_NODE_CLASSES
     """The kind of node class that there is."""
+    do_workers_tend: ClassVar[bool] = False
+    """Whether servers boot by what workers do between calls; else by the world itself."""
 
     def __init__(self, *, now: Callable[[], datetime], seed: int, longest_binding: timedelta = _AT_ONCE) -> None:
         self._now = now
         self.cluster = MemoryCluster(now)
-        self.cluster.install_definitions(_definition(resource) for resource in _OURS)
+        self.cluster.install_definitions(
+            _definition(resource) for resource in (NODE_POOLS, *node_classes(), NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+        )
         self.provider = KwokProvider(self.cluster, NAMESPACE, now)
         self.workloads = Workloads(self.cluster)
         self._daemons = Daemons(self.cluster)
@@ -80,7 +83,7 @@ class World:
         Raises:
             KeyError: an object of another kind.
         """
-        resources: dict[str, Resource] = {r.kind: r for r in (NODE_POOLS, *NODE_CLASSES, DAEMON_SETS, SECRETS)}
+        resources: dict[str, Resource] = {r.kind: r for r in (NODE_POOLS, *node_classes(), DAEMON_SETS, SECRETS)}
         for item in objects:
             await self.cluster.create(resources[item["kind"]], item, namespace=item["metadata"].get("namespace"))
 
@@ -158,7 +161,7 @@ class World:
 
     def _providers(self, cluster: Cluster, _now: Callable[[], datetime], _call: Compute) -> Mapping[str, Provider]:
         provider = KwokProvider(cluster, NAMESPACE, self._now)
-        return {provider.class_kind: provider}
+        return {self.node_classes.kind: provider}
 
     def _note(self, resource: Resource, _change: Change) -> None:
         if resource in _MOVING:

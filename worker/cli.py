@@ -10,18 +10,20 @@ from typing import Annotated, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
+from activities.providers.built_in import VARIABLES
 from worker.errors import USAGE_ERROR, AtOnce, CommandError
 
 READER_GONE = 128 + signal.SIGPIPE
 """As a shell tells of a program that the closed pipe ended."""
 INTERRUPTED = 128 + signal.SIGINT
-VARIABLES_ONLY = """Without an option, by environment variable only:
+_OF_PROVIDERS = "\n\n".join(f"{name}: {what}" for name, what in VARIABLES.items())
+VARIABLES_ONLY = f"""Without an option, by environment variable only:
 
 GROWTH_OWN_PODS: pods of the worker and of its Temporal, as namespace/name with commas between; their nodes stay.
 
 GROWTH_EMBEDDED_PORT, GROWTH_EMBEDDED_UI_PORT: ports of the embedded Temporal server and of its UI; 0 takes a free one.
 
-GROWTH_HCLOUD_ENDPOINT: URL of the Hetzner Cloud API; default https://api.hetzner.cloud/v1.
+{_OF_PROVIDERS}
 
 GROWTH_TEMPORAL_API_KEY: API key of Temporal.
 

@@ -15,7 +15,7 @@ from activities.kube.cache import Cache
 from activities.ports.errors import GrowthError
 from worker.errors import FAILED, CommandError
 from worker.logs import set_up_logging
-from worker.ports import WATCHED, kube_cluster, ports_on
+from worker.ports import kube_cluster, ports_on, watched
 from worker.runtime.stage_seconds import StageSeconds
 from worker.runtime.telemetry import Telemetry, telemetry
 from worker.runtime.web import application, listen, serve
@@ -130,14 +130,14 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             interceptors=seen.interceptors,
             waiting_for=lambda reason: progress.wait_for(f"Temporal at {address}: {reason}"),
         )
-        cache = Cache(cluster, WATCHED)
+        cache = Cache(cluster, watched())
         ports = ports_on(
             cluster,
             cache,
             cluster_name=settings.cluster,
             namespace=settings.namespace,
             own_pods=settings.own_pods,
-            hcloud_endpoint=settings.hcloud_endpoint,
+            endpoints=settings.endpoints,
             packer=solver,
             tell_stages=StageSeconds(),
         )

@@ -2,20 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import ClassVar, Final, Protocol, runtime_checkable
+from typing import Final
 
 from activities.kube.client import KubeCluster
-from activities.ports.cluster import (
-    NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    Cluster,
-)
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Cluster, Resource
 from activities.ports.errors import Rejected
 from activities.ports.ports import Ports, Reader
-from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT
-from activities.providers.kwok.provider import KwokProvider
+from activities.ports.provider_kind import Surroundings
+from activities.providers.kinds import node_classes, provider_kinds
 from activities.round.observe import SURROUNDINGS
 from planner.model.stages import Stage
 from planner.packing.greedy.pack import pack
@@ -23,31 +17,13 @@ from planner.packing.problem import Packer
 from worker.errors import USAGE_ERROR, CommandError
 from worker.settings import Settings
 
-WATCHED: Final = (
-    *SURROUNDINGS,
-    NODE_POOLS,
-    *NODE_CLASSES,
-    NODE_REQUESTS,
-    NODE_REMOVAL_REQUESTS,
-)
-"""What rounds read from the cache, and what messages come from."""
 LIST_SECONDS: Final = 30.0
 """For each page of a list, while nobody waits for it."""
 
 
-@runtime_checkable
-class Tended(Protocol):
-    """A provider that does something between calls, too, and holds connections."""
-
-    class_kind: ClassVar[str]
-
-    async def tend(self) -> float:
-        """Do what is due, and return in how many seconds it wants to be called again."""
-        ...
-
-    async def close(self) -> None:
-        """Let go of connections."""
-        ...
+def watched() -> tuple[Resource, ...]:
+    """Return what rounds read from the cache, and what messages come from."""
+    return (*SURROUNDINGS, NODE_POOLS, *node_classes(), NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 
 
 def utc_now() -> datetime:
@@ -75,21 +51,33 @@ def ports_on(
     cluster_name: str,
     namespace: str,
     own_pods: frozenset[str] = frozenset(),
-    hcloud_endpoint: str = DEFAULT_ENDPOINT,
+    endpoints: Mapping[str, str] | None = None,
     now: Callable[[], datetime] = utc_now,
     packer: Packer = pack,
     tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None,
 ) -> Ports:
-    """Return the ports on a cluster, with every provider there is."""
-    # It loads the client of Hetzner's API, and commands that draw up no ports import this module, too.
-    from activities.providers.hetzner.provider import HetznerProvider  # noqa: PLC0415
+    """Return the ports on a cluster, with every provider there is.
 
-    kwok = KwokProvider(cluster, namespace, now)
-    hetzner = HetznerProvider(cluster, now=now, cluster_name=cluster_name, endpoint=hcloud_endpoint)
+    Args:
+        cluster: a connection to it.
+        reader: where rounds read from.
+        cluster_name: tells its servers from others'.
+        namespace: of Growth's own objects.
+        own_pods: of the worker and its Temporal, as namespace/name.
+        endpoints: where the APIs of clouds are, by kind of node class; without one, where the provider knows it to be.
+        now: the time, UTC.
+        packer: puts pods on machines.
+        tell_stages: is told how many seconds each stage of a round took.
+    """
+    known = endpoints or {}
+    providers = {
+        kind.kind: kind.connect(Surroundings(cluster, cluster_name, namespace, now, known.get(kind.kind)))
+        for kind in provider_kinds()
+    }
     return Ports(
         cluster=cluster,
         reader=reader,
-        providers={kwok.class_kind: kwok, hetzner.class_kind: hetzner},
+        providers=providers,
         now=now,
         cluster_name=cluster_name,
         namespace=namespace,
@@ -97,8 +85,3 @@ def ports_on(
         packer=packer,
         tell_stages=tell_stages,
     )
-
-
-def tended(ports: Ports) -> list[Tended]:
-    """Return the providers that have to be tended and closed."""
-    return [one for one in ports.providers.values() if isinstance(one, Tended)]

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_va
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT
 from worker.errors import USAGE_ERROR, CommandError
 
@@ -96,6 +97,11 @@ class Settings(BaseSettings):
     log_format: Literal["auto", "console", "json"] = "auto"
     """auto: console on a terminal, JSON otherwise."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """Where the APIs of clouds are, by kind of node class."""
+        return {HETZNER_NODE_CLASSES.kind: self.hcloud_endpoint}
 
     @field_validator("own_pods", mode="before")
     @classmethod

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Final
 
 from activities.kube.lookup import find_object
-from activities.objects.definitions import class_resource
 from activities.objects.nodes import is_ready, taints_of
 from activities.objects.pods import occupants_of
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object
@@ -64,7 +63,7 @@ async def in_use(ports: Ports) -> dict[str, Provider]:
     return {
         kind: provider
         for kind, provider in ports.providers.items()
-        if (await ports.reader.list(class_resource(kind))).items
+        if (await ports.reader.list(provider.node_classes)).items
     }
 
 

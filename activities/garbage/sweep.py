@@ -92,7 +92,8 @@ class Healer:
             try:
                 found = [*(found or ()), *await list_servers(self._ports, kind, provider)]
             except ProviderError as error:
-                message = f"Servers of {kind}es that nobody knows of are not looked for, as none are listed: {error}"
+                kinds = provider.node_classes.kinds
+                message = f"Servers of {kinds} that nobody knows of are not looked for, as none are listed: {error}"
                 log.warning("%s", message)
                 await self._recorder.tell(self._about_namespace(UNSEEN, message))
         return None if found is None else tuple(found)

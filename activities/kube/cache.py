@@ -36,9 +36,16 @@ class _Store:
         self.version = ""
         """Of the newest change that is known; empty before the first list, and while the resource is undefined."""
         self.must_list = True
+        self.is_absent = False
+        """Whether it is optional and not defined: then it has no objects, and that is known."""
         self.failures = 0
         self.failure: GrowthError | None = None
         """Of the last attempt that failed."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known what objects there are."""
+        return bool(self.version) or self.is_absent
 
 
 class Cache:
@@ -75,16 +82,16 @@ class Cache:
         They are the cache's own objects, not copies: do not change them.
 
         Raises:
-            Unreachable: they could not be listed yet, or the resource is not defined.
+            Unreachable: they could not be listed yet, or the resource is not defined and not optional.
         """
         store = self._stores[resource]
-        if not store.version:
+        if not store.is_known:
             raise Unreachable(f"list {resource.plural}: the cache has none yet")
         return ObjectList(list(store.items.values()), store.version)
 
     def synced(self, but: Container[Resource] = ()) -> bool:
         """Return whether every resource has been listed, some left out."""
-        return all(store.version for resource, store in self._stores.items() if resource not in but)
+        return all(store.is_known for resource, store in self._stores.items() if resource not in but)
 
     async def wait_until_synced(self) -> None:
         """Wait until every resource has been listed."""
@@ -96,7 +103,7 @@ class Cache:
         return {
             store.resource: store.failure
             for store in self._stores.values()
-            if not store.version and store.failure is not None
+            if not store.is_known and store.failure is not None
         }
 
     def subscribe(self, subscriber: Subscriber) -> None:
@@ -122,6 +129,7 @@ class Cache:
             except NotFound as failure:
                 store.failure = failure
                 self._clear(store)
+                await self._note_absence(store)
             except GrowthError as failure:
                 # Until the first list, who waits for it tells of all resources in one line; later on, an outage is told
                 # of when it begins.
@@ -138,6 +146,7 @@ class Cache:
         found = {_key(item): kept(store.resource, item) for item in listed.items}
         known = store.items
         store.items, store.version, store.must_list = found, listed.resource_version, False
+        store.is_absent = False
         for event, before in _differences(known, found):
             self._tell(store.resource, event, before)
         async with self._listed:
@@ -172,6 +181,13 @@ class Cache:
         store.items, store.version, store.must_list = {}, "", True
         for event, before in _differences(known, {}):
             self._tell(store.resource, event, before)
+
+    async def _note_absence(self, store: _Store) -> None:
+        """Take that an optional resource without a definition has no objects, so that nobody waits for its list."""
+        if store.resource.is_optional and not store.is_absent:
+            store.is_absent = True
+            async with self._listed:
+                self._listed.notify_all()
 
     def _tell(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
         for subscriber in self._subscribers:

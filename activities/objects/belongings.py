@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from activities.kube.lookup import find_object
-from activities.objects.definitions import class_resource
 from activities.ports.cluster import NODE_POOLS, Object
 from activities.ports.errors import GrowthError, NotFound, Unreadable
 from activities.ports.ports import Ports
@@ -43,8 +42,9 @@ async def find_pool(ports: Ports, name: str) -> NodePool | None:
 
 
 async def find_class(ports: Ports, ref: ClassRef) -> Object | None:
-    """Return the node class, read live, or None if it is gone."""
-    return await find_object(ports.cluster, class_resource(ref.kind), ref.name)
+    """Return the node class, read live, or None if it is gone or no provider serves its kind."""
+    provider = ports.providers.get(ref.kind)
+    return None if provider is None else await find_object(ports.cluster, provider.node_classes, ref.name)
 
 
 def request_timings(pool: NodePool | None) -> RequestTimings:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Final
 
 from activities.kube.json_patch import guarded, set_field
-from activities.objects.definitions import class_resource
 from activities.ports.cluster import Object
 from activities.ports.errors import Conflict, NotFound, Unreadable
 from activities.ports.ports import Ports
@@ -37,13 +36,16 @@ def class_status(node_class: Object) -> NodeClassStatus:
 async def change_class_status(ports: Ports, ref: ClassRef, change: Change) -> NodeClassStatus:
     """Return the status after `change`, which is asked anew when the class has changed meanwhile.
 
-    A class that is gone remembers nothing.
+    A class that is gone remembers nothing, nor does one whose kind no provider serves.
 
     Raises:
         Conflict: the class kept changing.
         GrowthError: it cannot be read or written.
     """
-    resource = class_resource(ref.kind)
+    provider = ports.providers.get(ref.kind)
+    if provider is None:
+        return NodeClassStatus()
+    resource = provider.node_classes
     tries = 0
     while True:
         tries += 1

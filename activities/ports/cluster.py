@@ -6,7 +6,7 @@ what it needs of them into its own frozen types.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 from api.keys import GROUP, VERSION
@@ -25,11 +25,18 @@ class Resource:
     kind: str
     plural: str
     namespaced: bool
+    is_optional: bool = field(default=False, compare=False)
+    """Whether Growth works without its definition: then that is absent because nobody uses the kind."""
 
     @property
     def api_version(self) -> str:
         """The apiVersion of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def kinds(self) -> str:
+        """Several of its objects in a sentence, such as KwokNodeClasses."""
+        return self.kind + self.plural[len(self.kind) :]
 
 
 PODS: Final = Resource("", "v1", "Pod", "pods", namespaced=True)
@@ -48,10 +55,6 @@ CRDS: Final = Resource(
 )
 NODE_POOLS: Final = Resource(GROUP, VERSION, "NodePool", "nodepools", namespaced=False)
 SECRETS: Final = Resource("", "v1", "Secret", "secrets", namespaced=True)
-HETZNER_NODE_CLASSES: Final = Resource(GROUP, VERSION, "HetznerNodeClass", "hetznernodeclasses", namespaced=False)
-KWOK_NODE_CLASSES: Final = Resource(GROUP, VERSION, "KwokNodeClass", "kwoknodeclasses", namespaced=False)
-NODE_CLASSES: Final = (KWOK_NODE_CLASSES, HETZNER_NODE_CLASSES)
-"""Every kind of node class there is, in the order in which people are told of them."""
 NODE_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRequest", "noderequests", namespaced=False)
 NODE_REMOVAL_REQUESTS: Final = Resource(GROUP, VERSION, "NodeRemovalRequest", "noderemovalrequests", namespaced=False)
 

@@ -1,7 +1,7 @@
-"""The port to a cloud: offerings, create, get, list, delete, and nothing else.
+"""The port to a cloud: offerings, create, get, list, delete, label, and what is due between calls.
 
-Third parties add a provider by the entry point group `growth.providers`. One conformance suite
-holds for all of them.
+What a provider brings beside it, such as the model of its node class, is its `ProviderKind`. One conformance
+suite holds for all of them: `simulator.conformance.provider`.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
-from activities.ports.cluster import Object
+from activities.ports.cluster import Object, Resource
 from planner.objects.offering import Offering
 
 
@@ -62,8 +62,8 @@ class ServerOrder:
 class Provider(Protocol):
     """A cloud. Every call may raise the `ProviderError`s of `activities.ports.errors`."""
 
-    class_kind: ClassVar[str]
-    """Kind of the node class it reads, such as KwokNodeClass."""
+    node_classes: ClassVar[Resource]
+    """The node classes it reads: kind and plural are those that pools and people name."""
 
     def offerings(self, node_class: Object) -> tuple[Offering, ...]:
         """Return every offering of the class, the sold-out ones too (with `available` False).
@@ -126,4 +126,19 @@ class Provider(Protocol):
         Raises:
             NotFound: it does not exist.
         """
+        ...
+
+    async def tend(self) -> float:
+        """Do what is due between calls, and return in how many seconds it wants to be called again.
+
+        Each worker calls it for ever, every half second to ten seconds. What was half done by another call or another
+        worker is found by what there is, and finished.
+
+        Raises:
+            GrowthError: it could not be done. It is tried again soon, and nothing else is held up.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close connections; nothing is called after that."""
         ...

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from activities.kube.parsed import Parsed, problem_of
 from activities.objects.class_status import class_status
-from activities.objects.definitions import are_going, class_resource
+from activities.objects.definitions import are_going
 from activities.ports.cluster import (
     CSI_NODES,
     DAEMON_SETS,
@@ -114,7 +114,7 @@ class Observer:
             DefinitionsGoing: one of our definitions is gone or being deleted.
             Unreachable: the API server does not answer.
         """
-        resources = (*SURROUNDINGS, NODE_POOLS, *map(class_resource, self._ports.providers))
+        resources = (*SURROUNDINGS, NODE_POOLS, *(each.node_classes for each in self._ports.providers.values()))
         requests, removals, cached = await asyncio.gather(
             self._list_own(NODE_REQUESTS),
             self._list_own(NODE_REMOVAL_REQUESTS),
@@ -174,7 +174,7 @@ class Observer:
                     return found.items, found.resource_version
             live = await self._ports.cluster.list(resource)
         except NotFound:
-            return None, wanted
+            return ([], "") if resource.is_optional else (None, wanted)
         # A live list has the version of the whole cluster, which a cache reaches only with the next
         # change of this kind; what the items say, every cache that has them has reached.
         seen = [item["metadata"]["resourceVersion"] for item in live.items]
@@ -193,12 +193,12 @@ class Observer:
     ) -> tuple[tuple[NodeClass, ...], list[Problem]]:
         classes: list[NodeClass] = []
         problems: list[Problem] = []
-        for (kind, provider), items in zip(self._ports.providers.items(), lists, strict=True):
+        for provider, items in zip(self._ports.providers.values(), lists, strict=True):
             for item in items:
                 try:
                     classes.append(_node_class(provider, item, pools))
                 except (ValueError, Unreadable) as error:
-                    problems.append(problem_of(class_resource(kind), item, error))
+                    problems.append(problem_of(provider.node_classes, item, error))
         return tuple(classes), problems
 
     def _protected(self, pods: Sequence[Object]) -> frozenset[str]:
@@ -215,7 +215,7 @@ class Observer:
 
 def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool]) -> NodeClass:
     metadata = item["metadata"]
-    ref = ClassRef.model_validate({"kind": provider.class_kind, "name": metadata["name"]})
+    ref = ClassRef.model_validate({"kind": provider.node_classes.kind, "name": metadata["name"]})
     generation = int(metadata.get("generation", 0))
     try:
         offerings = provider.offerings(item)

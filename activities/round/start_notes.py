@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from activities.objects.definitions import class_resource
 from activities.ports.cluster import Object
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
@@ -43,7 +42,7 @@ async def listed_prices(ports: Ports) -> Prices:
     for kind, provider in ports.providers.items():
         # Rounds tell of what cannot be read; a workflow is started all the same.
         with suppress(GrowthError):
-            for item in (await ports.reader.list(class_resource(kind))).items:
+            for item in (await ports.reader.list(provider.node_classes)).items:
                 with suppress(GrowthError):
                     known |= prices([(kind, item["metadata"]["name"], provider.offerings(item))])
     return known

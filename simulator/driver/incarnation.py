@@ -5,12 +5,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from random import Random
-from typing import Final, Protocol, TypeVar, runtime_checkable
+from typing import Final, TypeVar
 
 from activities.kube.cache import Cache
 from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
+from activities.ports.provider import Provider
 from activities.round.observe import SURROUNDINGS
 from simulator.driver.connection import Connection, Health, PodEnds
 from simulator.driver.driver import Driver, Memory
@@ -24,13 +25,6 @@ _LONGEST_PAUSE_SECONDS: Final = 10.0
 """Between two passes of a provider's own loop, as the worker has them."""
 
 T = TypeVar("T")
-
-
-@runtime_checkable
-class _Tended(Protocol):
-    """A provider with something to do between calls."""
-
-    async def tend(self) -> float: ...
 
 
 class _Line:
@@ -93,7 +87,7 @@ class Incarnation:
         cache = Cache(self.connection, kinds, sleep=_pause)
         line = _Line(f"line of {name}", lambda: self.connection.is_cut)
         ports = equip(world.ports(self.connection, cache, now=self.now, call=line))
-        self._tended = [one for one in ports.providers.values() if isinstance(one, _Tended)]
+        self._tended = tuple(ports.providers.values()) if world.do_workers_tend else ()
         self.driver = Driver(ports, cache, run=name, tell=tell, memory=memory)
         self.task: asyncio.Task[None] | None = None
 
@@ -116,7 +110,7 @@ class Incarnation:
             await asyncio.wait([self.task])
 
 
-async def _tend(provider: _Tended) -> None:
+async def _tend(provider: Provider) -> None:
     while True:
         pause = _LONGEST_PAUSE_SECONDS
         # What fails is tried again, as by the worker.

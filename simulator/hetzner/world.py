@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Final
 
 import requests
 
-from activities.ports.cluster import HETZNER_NODE_CLASSES, Cluster, Resource
+from activities.ports.cluster import Cluster, Resource
 from activities.ports.ports import Compute
 from activities.ports.provider import Provider, Server, ServerState
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.provider import HetznerProvider
 from api.keys import LABEL_CLUSTER
 from simulator.hetzner.nodes import HetznerNodes
@@ -62,6 +63,7 @@ class HetznerWorld(World):
     """
 
     node_classes: ClassVar[Resource] = HETZNER_NODE_CLASSES
+    do_workers_tend: ClassVar[bool] = True
 
     def __init__(
         self, *, now: Callable[[], datetime], seed: int, terms: Terms, longest_binding: timedelta = timedelta()
@@ -116,7 +118,7 @@ class HetznerWorld(World):
             transport=line,
             elapsed=lambda: asyncio.get_running_loop().time(),
         )
-        return {provider.class_kind: provider}
+        return {self.node_classes.kind: provider}
 
 
 def server_of(record: ServerRecord) -> Server:

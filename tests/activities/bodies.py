@@ -2,7 +2,8 @@
 
 import hashlib
 
-from activities.ports.cluster import CRDS, NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.providers.kinds import node_classes
 from api.keys import FINALIZER, LABEL_INSTANCE_TYPE, LABEL_POOL, LABEL_REGION, LABEL_REQUEST, LABEL_SERVER_TYPE
 
 
@@ -114,5 +115,5 @@ def definitions():
             "metadata": {"name": f"{resource.plural}.{resource.group}"},
             "spec": {"group": resource.group, "names": {"kind": resource.kind, "plural": resource.plural}},
         }
-        for resource in (NODE_POOLS, *NODE_CLASSES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+        for resource in (NODE_POOLS, *node_classes(), NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
     ]

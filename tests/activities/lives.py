@@ -5,18 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from activities.kube.json_patch import set_field
 from activities.objects.events import Recorder
-from activities.ports.cluster import (
-    EVENTS,
-    KWOK_NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-    PODS,
-)
+from activities.ports.cluster import EVENTS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import InvalidConfiguration, NotFound
 from activities.ports.ports import Ports, in_place
 from activities.ports.provider import Server, ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.catalogue import offerings
 from activities.removals.activities import RemovalActivities
 from activities.requests.activities import RequestActivities
@@ -53,7 +46,7 @@ REGISTERED = {
 class Cloud:
     """A provider whose answers a test sets."""
 
-    class_kind = "KwokNodeClass"
+    node_classes = KWOK_NODE_CLASSES
 
     def __init__(self, now):
         self._now = now

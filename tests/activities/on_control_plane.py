@@ -2,8 +2,9 @@
 
 from contextlib import suppress
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import NotFound
+from activities.providers.built_in import KWOK_NODE_CLASSES
 
 
 async def clear_named(cluster, beginning):

@@ -6,15 +6,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from activities.objects.events import Recorder
-from activities.ports.cluster import (
-    KWOK_NODE_CLASSES,
-    LEASES,
-    NODE_POOLS,
-    NODES,
-    PODS,
-)
+from activities.ports.cluster import LEASES, NODE_POOLS, NODES, PODS
 from activities.ports.errors import InvalidConfiguration
 from activities.ports.ports import Ports, in_place
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round.fence import Fence
 from activities.round.plan_round import PlanActivities
 from api.keys import LABEL_INSTANCE_TYPE, LABEL_REGION
@@ -93,7 +88,7 @@ class FlakyCluster(MemoryCluster):
 class Provider:
     """Knows offerings and nothing else; a call of the cloud is a fault of the test's subject."""
 
-    class_kind = "KwokNodeClass"
+    node_classes = KWOK_NODE_CLASSES
 
     def __init__(self):
         self.reads = 0

@@ -10,17 +10,10 @@ import pytest
 from activities.kube.client import KubeCluster
 from activities.objects.events import Recorder
 from activities.objects.nodes import is_ready
-from activities.ports.cluster import (
-    KWOK_NODE_CLASSES,
-    NAMESPACES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-    PODS,
-)
+from activities.ports.cluster import NAMESPACES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import NotFound, UnknownOutcome
 from activities.ports.ports import Ports
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.provider import KwokProvider
 from activities.removals.activities import RemovalActivities
 from activities.requests.activities import RequestActivities
@@ -70,7 +63,7 @@ class Machine:
         ports = Ports(
             cluster=cluster,
             reader=cluster,
-            providers={self.provider.class_kind: self.provider},
+            providers={self.provider.node_classes.kind: self.provider},
             now=self.now,
             cluster_name="e2e",
             namespace=self.records,

@@ -11,17 +11,10 @@ from activities.kube.json_patch import set_field
 from activities.objects.events import Recorder
 from activities.objects.nodes import is_ready
 from activities.objects.pods import tolerates
-from activities.ports.cluster import (
-    CONFIG_MAPS,
-    KWOK_NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-    PODS,
-)
+from activities.ports.cluster import CONFIG_MAPS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports, in_place
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.provider import KwokProvider
 from activities.removals.activities import RemovalActivities
 from activities.requests.activities import RequestActivities

@@ -4,18 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from activities.garbage.sweep import Healer
 from activities.objects.events import Recorder
-from activities.ports.cluster import (
-    CRDS,
-    EVENTS,
-    KWOK_NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-    PODS,
-)
+from activities.ports.cluster import CRDS, EVENTS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import NotFound
 from activities.ports.ports import Ports, in_place
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.provider import KwokProvider
 from activities.providers.kwok.record import KwokRecords
 from api.timestamp import format_timestamp
@@ -66,7 +58,7 @@ class Yard:
         self.ports = Ports(
             cluster=self.cluster,
             reader=self.cluster,
-            providers={self.provider.class_kind: self.provider},
+            providers={self.provider.node_classes.kind: self.provider},
             now=self.now,
             cluster_name=name,
             namespace=SPACE,

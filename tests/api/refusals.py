@@ -9,9 +9,7 @@ _DNS_63 = _DNS_40.replace("40", "63")
 _VALUE = 'must be letters, digits, "-", "_" and ".", at most 63, starting and ending with a letter or digit'
 _DURATION = 'must be a number with a unit, such as "30s", "10m" or "1h30m"'
 _PRICE = 'must be a decimal number in quotes, such as "0.0106", with at most nine digits on either side'
-_KIND = (
-    "must be the name of a kind, such as HetznerNodeClass: letters and digits, at most 63, starting with a capital"
-)
+_KIND = "must be the name of a kind, such as HetznerNodeClass: letters and digits, at most 63, starting with a capital"
 _QUANTITY = 'must be a number that is not negative, with a Kubernetes suffix such as "500m", "2" or "4Gi"'
 _OVERHEAD = "overhead may name only resources of capacity, and not more of them"
 _NO_MAX = "the pool has no max: set limits.max, or max on every server type"

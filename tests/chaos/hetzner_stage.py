@@ -112,7 +112,7 @@ class HetznerStage(Stage):
             compute=partial(_tapped_call, tap),
             transport=InProcess(self.world.cloud),
         )
-        return {provider.class_kind: Tapped(provider, tap, "server")}
+        return {provider.node_classes.kind: Tapped(provider, tap, "server")}
 
     async def _servers(self) -> list[Server]:
         return [

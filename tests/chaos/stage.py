@@ -35,7 +35,7 @@ from simulator.world import NAMESPACE, World
 from tests.chaos.pace import KEEPER_PERIOD
 from tests.chaos.points import Point, Tap
 from tests.chaos.taps import Around, Tapped, TappedTemporal, once
-from worker.ports import WATCHED, utc_now
+from worker.ports import utc_now, watched
 from worker.runtime.wiring import at_work
 from worker.settings import task_queue
 from worker.temporal.failures import DATA_CONVERTER
@@ -169,7 +169,7 @@ class Stage:
 
     async def _live(self, tap: Tap) -> None:
         cluster = Tapped(self.cluster, tap, PODS.plural)
-        cache = Cache(cluster, WATCHED)
+        cache = Cache(cluster, watched())
         ports = Ports(
             cluster=cluster,
             reader=cache,
@@ -189,7 +189,7 @@ class Stage:
 
     def _providers(self, _cluster: Any, tap: Tap) -> dict[str, Any]:
         """Return the providers of one incarnation."""
-        return {KwokProvider.class_kind: Tapped(self.provider, tap, "server")}
+        return {KwokProvider.node_classes.kind: Tapped(self.provider, tap, "server")}
 
     async def _servers(self) -> list[Server]:
         return await self.world.provider.list(self.name)

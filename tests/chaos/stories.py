@@ -11,8 +11,6 @@ from typing import Any, Final, Literal
 
 from activities.ports.cluster import (
     CRDS,
-    KWOK_NODE_CLASSES,
-    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -20,6 +18,8 @@ from activities.ports.cluster import (
     PODS,
     Object,
 )
+from activities.providers.built_in import KWOK_NODE_CLASSES
+from activities.providers.kinds import node_classes
 from api.keys import ANNOTATION_DO_NOT_REMOVE, GROUP, LABEL_ARCH, TAINT_RESERVED, TAINT_SCALE_DOWN
 from planner.lifecycle.seen import Blocker
 from simulator.catalogue import node_class, node_pool
@@ -235,7 +235,7 @@ async def loses_its_kinds(stage: Stage) -> None:
     await stage.until(bound(2), "two pods on their machines")
     stage.scale("batch", 0)
     await stage.until(lambda v: v.removals and v.requests, "a record and a removal")
-    kinds = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODE_POOLS, *NODE_CLASSES)
+    kinds = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODE_POOLS, *node_classes())
     for kind in kinds:
         await stage.world.cluster.delete(CRDS, f"{kind.plural}.{GROUP}")
     await stage.until(lambda v: not v.requests and not v.removals, "all requests and removals let go")

@@ -9,7 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODES, Object
+from activities.ports.cluster import NODE_POOLS, NODES, Object
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import LABEL_POOL, LABEL_SERVER_TYPE
 from tests.e2e.growth_process import ROOT
 from tests.e2e.workloads import NAMESPACE

@@ -3,7 +3,8 @@
 from functools import partial
 from typing import Final
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS
+from activities.ports.cluster import NODE_POOLS
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from tests.load.masses import DEPLOYMENTS, create, deployment, node_class, pool, server_type
 from tests.load.stage import Stage
 

@@ -9,14 +9,8 @@ from datetime import datetime
 from temporalio.client import Client
 
 from activities.kube.client import KubeCluster
-from activities.ports.cluster import (
-    CONFIG_MAPS,
-    KWOK_NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-)
+from activities.ports.cluster import CONFIG_MAPS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import GROUP, LABEL_POOL, LABEL_REQUEST
 from tests.load.census import Census, InFlight
 from tests.load.histories import running

@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 
-from activities.ports.cluster import EVENTS, KWOK_NODE_CLASSES, NODE_REMOVAL_REQUESTS
+from activities.ports.cluster import EVENTS, NODE_REMOVAL_REQUESTS
 from activities.ports.errors import NotFound
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import TAINT_SCALE_DOWN
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.scheduling.workloads import Workload

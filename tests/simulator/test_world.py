@@ -4,9 +4,10 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODES, PODS
+from activities.ports.cluster import NODES, PODS
 from activities.ports.errors import NotFound
 from activities.ports.provider import ServerOrder
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.clock import START, VirtualClock, run
 from simulator.scheduling.conditions import condition_status

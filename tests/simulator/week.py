@@ -12,7 +12,6 @@ from activities.kube.json_patch import set_field
 from activities.ports.cluster import (
     CONFIG_MAPS,
     EVENTS,
-    KWOK_NODE_CLASSES,
     LEASES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
@@ -21,6 +20,7 @@ from activities.ports.cluster import (
     PODS,
 )
 from activities.ports.errors import NotFound
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import ANNOTATION_DO_NOT_REMOVE
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.catalogue import machine, node_class, node_pool

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from activities.kube.kubeconfig import Access
 from activities.ports.cluster import (
     CRDS,
-    KWOK_NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -18,6 +17,7 @@ from activities.ports.cluster import (
 )
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle.step import Step
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.bodies import definitions

@@ -9,16 +9,17 @@ from temporalio.client import Client
 
 from activities.kube.cache import Cache
 from activities.kube.kubeconfig import Access
-from activities.ports.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS
+from activities.ports.cluster import CONFIG_MAPS, NODE_POOLS, NODE_REMOVAL_REQUESTS
 from activities.ports.errors import GrowthError, NotFound
 from activities.ports.provider import ServerOrder
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import FINALIZER, LABEL_CLUSTER
 from planner.model.round import ObjectId, removal_workflow_id
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.world import NAMESPACE
 from tests.activities.bodies import definitions
-from worker.ports import WATCHED, ports_on, utc_now
+from worker.ports import ports_on, utc_now, watched
 from worker.runtime import wiring
 
 STUBBORN = [{"call": "delete", "error": "transient"}]
@@ -55,7 +56,7 @@ class Leaving:
         self.client = client
         self.cluster = cluster
         self.name = name
-        self.cache = Cache(cluster, WATCHED)
+        self.cache = Cache(cluster, watched())
         self.ports = ports_on(cluster, self.cache, cluster_name=name, namespace=NAMESPACE)
 
     async def fill(self, *, soft_grace: str = "0s") -> None:

@@ -1,6 +1,5 @@
 from activities.ports.cluster import (
     DAEMON_SETS,
-    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -8,9 +7,10 @@ from activities.ports.cluster import (
     PODS,
 )
 from activities.ports.errors import Forbidden, NotFound, Unreachable
+from activities.providers.kinds import node_classes
 from worker.trouble import trouble
 
-OURS = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, *NODE_CLASSES)
+OURS = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, *node_classes())
 INSTALL = "`growth crds | kubectl apply --server-side -f -`"
 
 

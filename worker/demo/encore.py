@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS
+from activities.ports.cluster import NODE_POOLS
 from api.keys import TAINT_SCALE_DOWN
 from api.v1alpha1.node_removal_request import RemovalPhase
 from simulator.view import View
@@ -23,7 +23,7 @@ async def encore(world: World, watch: Watch, screen: Screen) -> None:
     """
     screen.stage("For you to try: a server refuses to die again, and machines cool off for an hour")
     faults = [{"op": "add", "path": "/spec/faults", "value": stubborn_faults()}]
-    await world.cluster.patch(KWOK_NODE_CLASSES, "default", faults)
+    await world.cluster.patch(world.node_classes, "default", faults)
     before = len(running(await watch.until(lambda _: True, "the pods")))
     world.workloads.scale(STUBBORN, STUBBORN_PODS)
     world.wake()

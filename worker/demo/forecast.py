@@ -1,6 +1,6 @@
 """What the demo's load asks for, worked out from the objects alone before the show, as `growth plan` would."""
 
-from activities.ports.cluster import DAEMON_SETS, KWOK_NODE_CLASSES, NODE_POOLS, PODS, Object
+from activities.ports.cluster import DAEMON_SETS, NODE_POOLS, PODS, Object
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.model.plan import NodeClass, Snapshot
 from planner.parsing.objects import parse_objects
@@ -25,7 +25,7 @@ async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snaps
     await world.settle()
     cluster = world.cluster
     parsed = parse_objects(pods=(await cluster.list(PODS)).items, daemon_sets=(await cluster.list(DAEMON_SETS)).items)
-    classes = (await cluster.list(KWOK_NODE_CLASSES)).items
+    classes = (await cluster.list(world.node_classes)).items
     return Snapshot(
         now=now,
         pods=parsed.pods,

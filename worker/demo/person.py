@@ -5,7 +5,7 @@ from typing import Final
 from temporalio.client import Client
 
 from activities.kube.json_patch import set_field
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODES, Object
+from activities.ports.cluster import NODES, Object
 from api.keys import ANNOTATION_DO_NOT_REMOVE
 from planner.model.round import ObjectId, removal_workflow_id
 from simulator.world import CLUSTER_NAME, World
@@ -45,7 +45,7 @@ class Person:
     async def mend_the_cloud(self) -> None:
         """Take the scripted faults off the node class: from now on servers can be deleted."""
         await self._world.cluster.patch(
-            KWOK_NODE_CLASSES, "default", [{"op": "add", "path": "/spec/faults", "value": []}]
+            self._world.node_classes, "default", [{"op": "add", "path": "/spec/faults", "value": []}]
         )
 
 

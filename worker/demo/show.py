@@ -16,7 +16,7 @@ from worker.demo.scene import objects, without, workloads
 from worker.demo.screen import Screen
 from worker.demo.story import Story
 from worker.demo.watch import Watch
-from worker.ports import WATCHED, ports_on, utc_now
+from worker.ports import ports_on, utc_now, watched
 from worker.runtime.wiring import at_work
 from worker.settings import Settings
 from worker.solver.in_process import packer
@@ -48,7 +48,7 @@ async def show(screen: Screen, *, seed: int, keep: bool = False) -> None:
             client = await connect(settings, server.address, attempts=CONNECT_ATTEMPTS)
             world = World(now=utc_now, seed=seed)
             await world.apply(*objects(sold_out))
-            cache = Cache(world.cluster, WATCHED)
+            cache = Cache(world.cluster, watched())
             # The forecast's: what it found to be missed most is what rounds buy.
             ports = ports_on(world.cluster, cache, cluster_name=CLUSTER_NAME, namespace=NAMESPACE, packer=packer())
             async with asyncio.TaskGroup() as group:

@@ -12,7 +12,6 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.ports.cluster import (
-    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -23,6 +22,7 @@ from activities.ports.cluster import (
     Resource,
     WatchEvent,
 )
+from activities.providers.kinds import node_classes
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE
 from planner.model.round import ObjectId, planner_workflow_id, removal_workflow_id, request_workflow_id
 from worker.runtime.arrivals import Arrivals
@@ -54,6 +54,7 @@ class Watches:
         self._removals: dict[str, ObjectId] = {}
         self._arrivals = Arrivals()
         self._orphans: dict[str, asyncio.TimerHandle] = {}
+        self._classes = frozenset(node_classes())
 
     def note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
         """Take one change that the cache saw, as a subscriber of it."""
@@ -69,7 +70,7 @@ class Watches:
         elif resource == NODE_POOLS:
             if after is None or before is None or _generation(before) != _generation(after):
                 self.nudge(f"{resource.kind} edited")
-        elif resource in NODE_CLASSES:
+        elif resource in self._classes:
             self._class(resource.kind, before, after)
         elif resource == NODE_REQUESTS:
             if after is None:

@@ -15,10 +15,9 @@ from activities.objects.definitions import are_being_deleted
 from activities.ports.cluster import Resource
 from activities.ports.errors import GrowthError, NotFound
 from activities.ports.ports import Ports
-from activities.providers.kwok.provider import KwokProvider
+from activities.ports.provider import Provider
 from activities.registry import all_activities
 from api.keys import GROUP
-from worker.ports import Tended, tended
 from worker.repeated import Repeated
 from worker.runtime.keeper import PERIOD, Keeper
 from worker.runtime.polling import polling
@@ -32,14 +31,12 @@ log = structlog.stdlib.get_logger(__name__)
 
 STOPS_WITHIN: Final = timedelta(seconds=20)
 """An activity that has begun may finish; a create call has an HTTP time-out of 20 s and is safe to repeat."""
-BOOT_PERIOD: Final = 0.5
-"""Seconds between two looks at which KWOK servers have booted: boots take seconds."""
-LONGEST_BOOT_PERIOD: Final = 2.0
-"""The same where a look takes long."""
 SHORTEST_TEND_PERIOD: Final = 0.5
 """Seconds between two times at which a provider is tended, however soon it wants that."""
 LONGEST_TEND_PERIOD: Final = 10.0
 """The same, however late: a class that is new has no prices until it has been tended."""
+FAILED_TEND_PERIOD: Final = 2.0
+"""The same after a pass that failed."""
 LOOK_SECONDS: Final = 2.0
 """Between two looks at what is still missing: a first list takes a second or two when all is well."""
 OWN_NAMESPACES: Final = "the namespaces of Growth's objects and workflows"
@@ -100,9 +97,7 @@ async def at_work(
         try:
             waiting_for(FIRST_LIST)
             await _synced(ports, cache, waiting_for)
-            kwok = [one for one in ports.providers.values() if isinstance(one, KwokProvider)]
-            loops += [group.create_task(_boot(one)) for one in kwok]
-            loops += [group.create_task(_tend(one)) for one in tended(ports)]
+            loops += [group.create_task(_tend(one)) for one in ports.providers.values()]
 
             async def prepare() -> None:
                 waiting_for(OWN_NAMESPACES)
@@ -156,24 +151,9 @@ async def _are_kinds_going(ports: Ports, cache: Cache, failures: Mapping[Resourc
         return False
 
 
-async def _boot(provider: KwokProvider) -> None:
-    """Let the servers of the KWOK provider boot, for ever."""
-    told = Repeated(log)
-    now = asyncio.get_running_loop().time
-    while True:
-        began = now()
-        try:
-            await provider.boot()
-            told.over()
-        except GrowthError as error:
-            told.warn(f"KWOK servers do not boot: {error}", reason=error.reason)
-        # A pass reads all servers: with hundreds of them it must not be what the worker does most.
-        await asyncio.sleep(min(LONGEST_BOOT_PERIOD, max(BOOT_PERIOD, 4 * (now() - began))))
-
-
-async def _tend(provider: Tended) -> None:
+async def _tend(provider: Provider) -> None:
     """Let a provider do what it does between calls, for ever; it is closed at the end."""
-    told = Repeated(log)
+    told, kind = Repeated(log), provider.node_classes.kind
     try:
         while True:
             pause = LONGEST_TEND_PERIOD
@@ -181,10 +161,11 @@ async def _tend(provider: Tended) -> None:
                 pause = await provider.tend()
                 told.over()
             except GrowthError as error:
-                told.warn(f"{provider.class_kind} is not tended: {error}", reason=error.reason)
+                pause = FAILED_TEND_PERIOD
+                told.warn(f"{kind} is not tended: {error}", reason=error.reason)
             except Exception:
                 # A fault in one provider's own affairs must not end the worker, which has others to serve.
-                log.exception("a provider is not tended", provider=provider.class_kind)
+                log.exception("a provider is not tended", provider=kind)
             await asyncio.sleep(min(LONGEST_TEND_PERIOD, max(SHORTEST_TEND_PERIOD, pause)))
     finally:
         await provider.close()

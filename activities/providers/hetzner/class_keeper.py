@@ -13,8 +13,9 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from activities.kube.json_patch import patch_if_same, set_field
-from activities.ports.cluster import HETZNER_NODE_CLASSES, Cluster, Object, PatchOp
+from activities.ports.cluster import Cluster, Object, PatchOp
 from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.classes.catalogue import READY
 from activities.providers.hetzner.classes.check import CATALOGUE_READ, OWN_CONDITIONS, look_up, without_token
 from activities.providers.hetzner.classes.names import ProjectReader

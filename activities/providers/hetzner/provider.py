@@ -15,7 +15,7 @@ from typing import ClassVar, Final
 from requests.adapters import BaseAdapter
 
 from activities.objects.classes import as_answers, class_of
-from activities.ports.cluster import HETZNER_NODE_CLASSES, Cluster, Object
+from activities.ports.cluster import Cluster, Object, Resource
 from activities.ports.errors import (
     AuthenticationFailed,
     ClassNotLookedUp,
@@ -26,6 +26,7 @@ from activities.ports.errors import (
 )
 from activities.ports.ports import Compute
 from activities.ports.provider import Server, ServerOrder, ServerState
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT, ServerFacts
 from activities.providers.hetzner.api.refusals import Locked
 from activities.providers.hetzner.class_keeper import ClassKeeper
@@ -62,7 +63,7 @@ class HetznerProvider:
         elapsed: seconds since some moment, by a clock that nobody sets.
     """
 
-    class_kind: ClassVar[str] = HETZNER_NODE_CLASSES.kind
+    node_classes: ClassVar[Resource] = HETZNER_NODE_CLASSES
 
     def __init__(
         self,
@@ -172,11 +173,7 @@ class HetznerProvider:
         project.servers.note(replace(live, labels={**live.labels, **labels}))
 
     async def tend(self) -> float:
-        """Do what servers and classes need beside single requests, and return the seconds until the next pass.
-
-        Raises:
-            GrowthError: it could not be done, and is tried again in the next pass.
-        """
+        """Do what servers and classes need beside single requests: `Provider.tend`."""
         rest = min(_REST_SECONDS, await self._keeper.keep())
         # The keeper has just read the token of each class.
         for project in self._projects.known:
@@ -197,7 +194,7 @@ class HetznerProvider:
         return rest
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections: `Provider.close`."""
         await self._projects.close()
 
     async def _find(self, name: str, class_name: str | None) -> tuple[Project, ServerFacts]:

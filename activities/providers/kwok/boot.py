@@ -10,8 +10,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODES, Cluster, Object
+from activities.ports.cluster import NODES, Cluster, Object
 from activities.ports.errors import AlreadyExists, Conflict, GrowthError, NotFound
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.faults import holds
 from activities.providers.kwok.record import KwokRecord, KwokRecords
 from api.reading import UnreadableError, read

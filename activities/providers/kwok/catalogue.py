@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from activities.ports.catalogue import CatalogueRow, ClassCatalogue, Standing
 from api.keys import LABEL_ARCH, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
 from api.quantity import parse_amount
 from api.v1alpha1.kwok_node_class import KwokLocation, KwokNodeClass, KwokServerType
@@ -31,6 +32,18 @@ def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
     )
 
 
+def catalogue(node_class: KwokNodeClass) -> ClassCatalogue:
+    """Return what people are told of the class: `ProviderKind.catalogue`."""
+    return ClassCatalogue(
+        rows=tuple(
+            _row(server_type, location)
+            for server_type in node_class.spec.server_types
+            for location in server_type.locations
+        ),
+        currency=node_class.spec.currency,
+    )
+
+
 def capacity(server_type: KwokServerType) -> dict[str, int]:
     """Return the capacity of a Node of this type: cpu in millicores, all else in whole units."""
     return {"pods": DEFAULT_PODS} | {name: parse_amount(name, text) for name, text in server_type.capacity.items()}
@@ -52,3 +65,20 @@ def node_labels(server_type: KwokServerType, location: KwokLocation) -> dict[str
         LABEL_REGION: location.name,
         LABEL_ZONE: location.zone or location.name,
     }
+
+
+def _row(server_type: KwokServerType, location: KwokLocation) -> CatalogueRow:
+    amounts = capacity(server_type)
+    return CatalogueRow(
+        server_type=server_type.name,
+        architecture=server_type.architecture,
+        millicores=amounts["cpu"],
+        memory_bytes=amounts["memory"],
+        disk_bytes=amounts.get("ephemeral-storage"),
+        is_dedicated=False,
+        location=location.name,
+        price_per_hour=server_type.price_per_hour,
+        price_per_month=None,
+        standing=Standing.AVAILABLE if location.available else Standing.SOLD_OUT,
+        allocatable=allocatable(server_type),
+    )

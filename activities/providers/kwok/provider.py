@@ -6,12 +6,13 @@ hold as long as the class lists them; their `times` count calls and so have no m
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from activities.objects.classes import as_answers, class_of
-from activities.ports.cluster import KWOK_NODE_CLASSES, Cluster, Object
+from activities.ports.cluster import Cluster, Object, Resource
 from activities.ports.errors import (
     AlreadyExists,
     InsufficientCapacity,
@@ -19,6 +20,7 @@ from activities.ports.errors import (
     NotFound,
 )
 from activities.ports.provider import Server, ServerOrder, ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.boot import KwokBoot
 from activities.providers.kwok.catalogue import allocatable, capacity, node_labels, offerings
 from activities.providers.kwok.faults import KwokFaults, error_of, holds
@@ -29,6 +31,11 @@ from api.reading import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokLocation, KwokNodeClass, KwokServerType
 from planner.objects.offering import Offering, ResourceVector
 
+_LONGEST_REST_SECONDS: Final = 2.0
+"""Between two looks at which servers have booted: boots take seconds."""
+_REST_TO_WORK: Final = 4.0
+"""A rest is so many times as long as the look before it."""
+
 
 class KwokProvider:
     """A `Provider` whose servers are ConfigMaps.
@@ -37,13 +44,21 @@ class KwokProvider:
         cluster: where classes, records and Nodes live.
         namespace: of the records; made when it does not exist.
         now: the time, UTC.
+        elapsed: seconds since some moment, by a clock that nobody sets.
     """
 
-    class_kind: ClassVar[str] = KWOK_NODE_CLASSES.kind
+    node_classes: ClassVar[Resource] = KWOK_NODE_CLASSES
 
-    def __init__(self, cluster: Cluster, namespace: str, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespace: str,
+        now: Callable[[], datetime],
+        elapsed: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._cluster = cluster
         self._now = now
+        self._elapsed = elapsed
         self._records = KwokRecords(cluster, namespace)
         self._faults = KwokFaults(cluster, namespace)
         self._boot = KwokBoot(cluster, self._records, now)
@@ -122,9 +137,19 @@ class KwokProvider:
     async def boot(self) -> datetime | None:
         """Let the Nodes of servers that have booted join, and return when the next one is due.
 
-        None when no server is booting. A loop of the worker calls this, and the simulator's clock.
+        None when no server is booting. The simulator's clock goes by it.
         """
         return await self._boot.boot()
+
+    async def tend(self) -> float:
+        """Let servers boot: `Provider.tend`."""
+        began = self._elapsed()
+        await self.boot()
+        # A pass reads all servers: with hundreds of them it must not be what the worker does most.
+        return min(_LONGEST_REST_SECONDS, _REST_TO_WORK * (self._elapsed() - began))
+
+    async def close(self) -> None:
+        """Do nothing: `Provider.close`. The connection is the cluster's."""
 
     async def _find(self, name: str) -> KwokRecord | None:
         try:

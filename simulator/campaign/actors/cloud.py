@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, ClassVar, Final
 
 from activities.kube.json_patch import escape
-from activities.ports.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODES, Object
+from activities.ports.cluster import CONFIG_MAPS, NODES, Object, Resource
 from activities.ports.errors import (
     AlreadyExists,
     AuthenticationFailed,
@@ -24,6 +24,7 @@ from activities.ports.errors import (
     UnknownOutcome,
 )
 from activities.ports.provider import Provider, Server, ServerOrder
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import LABEL_CLUSTER, LABEL_KWOK_SERVER
 from api.timestamp import format_timestamp
 from planner.objects.offering import Offering
@@ -160,7 +161,7 @@ class CloudClient:
         cloud: decides what goes wrong.
     """
 
-    class_kind: ClassVar[str] = KWOK_NODE_CLASSES.kind
+    node_classes: ClassVar[Resource] = KWOK_NODE_CLASSES
 
     def __init__(self, inner: Provider, cloud: Cloud) -> None:
         self._inner = inner
@@ -234,6 +235,14 @@ class CloudClient:
         self._cloud.calls["label"] += 1
         self._answer("label")
         await self._inner.label(name, labels, class_name)
+
+    async def tend(self) -> float:
+        """Do what is due between calls: `Provider.tend`."""
+        return await self._inner.tend()
+
+    async def close(self) -> None:
+        """Close connections: `Provider.close`."""
+        await self._inner.close()
 
     def _answer(self, verb: str) -> None:
         if self._cloud.meets(Trouble.SILENT, 0.8):

@@ -6,16 +6,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any, ClassVar, Final
 
-from activities.ports.cluster import (
-    KWOK_NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-    PODS,
-    Resource,
-)
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS, Resource
 from activities.ports.ports import Ports
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from simulator.campaign.actors.cloud import Cloud, CloudClient, Trouble
 from simulator.campaign.judging.provider_side import Side
 from simulator.simulation import Simulation

@@ -7,8 +7,9 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from activities.kube.json_patch import escape
-from activities.ports.cluster import HETZNER_NODE_CLASSES, NODES, Object, Resource
+from activities.ports.cluster import NODES, Object, Resource
 from activities.ports.errors import AlreadyExists, NotFound
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from api.keys import GROUP, LABEL_CLUSTER, LABEL_HOSTNAME
 from simulator.apiserver.history import Change
 from simulator.apiserver.store import Observer

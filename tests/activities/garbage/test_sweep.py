@@ -5,15 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from activities.ports.cluster import (
-    CONFIG_MAPS,
-    HETZNER_NODE_CLASSES,
-    KWOK_NODE_CLASSES,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-)
+from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import AuthenticationFailed, UnknownOutcome, Unreachable
+from activities.providers.built_in import HETZNER_NODE_CLASSES, KWOK_NODE_CLASSES
 from api.reading import read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from planner.lifecycle.garbage import Garbage
@@ -267,7 +261,7 @@ class Cached:
 
 async def test_a_provider_that_does_not_list_its_servers_keeps_no_other_from_being_swept(yard):
     class Silent(Listed):
-        class_kind = "HetznerNodeClass"
+        node_classes = HETZNER_NODE_CLASSES
 
     silent = Silent(yard.cluster, SPACE, yard.now)
     silent.fail["list"] = AuthenticationFailed("bad token")

@@ -4,9 +4,10 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from activities.ports.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODES
+from activities.ports.cluster import CONFIG_MAPS, NODES
 from activities.ports.errors import NotFound
 from activities.ports.provider import ServerOrder
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.provider import KwokProvider
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class

@@ -67,7 +67,7 @@ async def create_and_boot(cloud):
 
 
 def test_it_names_the_kind_of_its_class(cloud):
-    assert cloud.provider.class_kind.endswith("NodeClass")
+    assert cloud.provider.node_classes.kind.endswith("NodeClass")
 
 
 def test_offerings_are_complete_priced_and_exact(cloud):

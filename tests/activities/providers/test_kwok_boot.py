@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import CONFIG_MAPS, KWOK_NODE_CLASSES, NODES
+from activities.ports.cluster import CONFIG_MAPS, NODES
 from activities.ports.errors import InvalidConfiguration, Rejected
 from activities.ports.provider import ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from tests.activities.providers.clouds import NAME, ORDER, SPACE, START, TAINT, Cloud
 from tests.activities.rounds import Crash
 

@@ -3,7 +3,8 @@
 import pytest
 
 from activities.kube.json_patch import set_field
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODE_REQUESTS, NODES
+from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import NAME, REGISTERED, RESERVED, START, Life

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import (
     AuthenticationFailed,
     Conflict,
@@ -14,6 +14,7 @@ from activities.ports.errors import (
     UnknownOutcome,
     Unreachable,
 )
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import FINALIZER
 from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Act

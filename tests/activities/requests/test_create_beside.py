@@ -2,8 +2,9 @@
 
 import pytest
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_REQUESTS, NODES
+from activities.ports.cluster import NODE_REQUESTS, NODES
 from activities.ports.errors import Conflict, InsufficientCapacity, Rejected, Unreachable
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
 from tests.activities.lives import NAME, START, UNREGISTERED, Life

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import CRDS, KWOK_NODE_CLASSES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS
+from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS
 from activities.ports.errors import (
     AuthenticationFailed,
     GrowthError,
@@ -17,6 +17,7 @@ from activities.ports.errors import (
     UnknownOutcome,
 )
 from activities.ports.provider import ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle import removal, request
 from planner.lifecycle.outcome import GONE, REMOVAL_OUTCOMES, REQUEST_OUTCOMES, STAYS
 from planner.lifecycle.step import Act, Decision, EffectInput

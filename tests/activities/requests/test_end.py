@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import CRDS, KWOK_NODE_CLASSES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.ports.cluster import CRDS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import Conflict
 from activities.ports.provider import ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies

@@ -6,9 +6,10 @@ import pytest
 
 from activities.kube.json_patch import set_field
 from activities.objects.class_status import class_status
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODES, PODS
+from activities.ports.cluster import NODES, PODS
 from activities.ports.errors import Conflict, Rejected, Unreachable
 from activities.ports.provider import ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round.observe import Observer
 from planner.model.plan import PlannerMemory
 from planner.plan import plan

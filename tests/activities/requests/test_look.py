@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import CRDS, KWOK_NODE_CLASSES, NODE_POOLS, NODE_REQUESTS
+from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REQUESTS
 from activities.ports.errors import AuthenticationFailed, NotFound, UnknownOutcome, Unreachable, Unreadable
 from activities.ports.provider import ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle.seen import NodeSeen, RequestTimings, ServerSeen
 from planner.lifecycle.step import EffectInput
 from simulator.apiserver.cluster import MemoryCluster

@@ -7,7 +7,6 @@ import pytest
 from activities.ports.cluster import (
     CRDS,
     CSI_NODES,
-    KWOK_NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -16,6 +15,7 @@ from activities.ports.cluster import (
     ObjectList,
 )
 from activities.ports.errors import Unreachable
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round import observe
 from activities.round.observe import DefinitionsGoing, Observer
 from benchmarks.dump import Size

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from activities.objects.unavailable import note_pause
-from activities.ports.cluster import KWOK_NODE_CLASSES
 from activities.ports.errors import Conflict, InsufficientCapacity, QuotaExceeded, UnknownOutcome, Unreachable
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.request import OF_THE_ACCOUNT, QUOTA_EXCEEDED
 from planner.lifecycle.step import Act

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from activities.ports.cluster import KWOK_NODE_CLASSES
 from activities.ports.errors import UnknownOutcome
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.requests.as_planned import plan_kept
 from api.reading import read
 from api.v1alpha1.node_request import NodeRequest

@@ -9,7 +9,6 @@ from activities.kube.client import KubeCluster
 from activities.objects.events import Recorder
 from activities.ports.cluster import (
     EVENTS,
-    KWOK_NODE_CLASSES,
     LEASES,
     NAMESPACES,
     NODE_POOLS,
@@ -19,6 +18,7 @@ from activities.ports.cluster import (
     PODS,
 )
 from activities.ports.ports import Ports
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.provider import KwokProvider
 from activities.round.plan_round import PlanActivities
 from api.keys import ANNOTATION_DELETE_MACHINES, ANNOTATION_IDLE_SINCE, FINALIZER
@@ -57,7 +57,7 @@ def ports(cluster):
     return Ports(
         cluster=cluster,
         reader=cluster,
-        providers={provider.class_kind: provider},
+        providers={provider.node_classes.kind: provider},
         now=lambda: datetime.now(UTC),
         cluster_name=NAME,
         namespace=NAME,

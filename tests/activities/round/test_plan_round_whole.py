@@ -8,15 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import (
-    EVENTS,
-    KWOK_NODE_CLASSES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-    PODS,
-)
+from activities.ports.cluster import EVENTS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round.observe import SURROUNDINGS
 from api.keys import ANNOTATION_IDLE_SINCE, FINALIZER
 from planner.model.plan import PlanResult

@@ -110,5 +110,5 @@ async def test_prices_are_read_from_all_classes_that_can_be_read():
 async def test_without_a_definition_of_classes_there_are_no_prices():
     cluster = MemoryCluster(now)
     provider = KwokProvider(cluster, NAMESPACE, now)
-    ports = Ports(cluster, cluster, {provider.class_kind: provider}, now, "test", NAMESPACE)
+    ports = Ports(cluster, cluster, {provider.node_classes.kind: provider}, now, "test", NAMESPACE)
     assert await listed_prices(ports) == {}

@@ -5,7 +5,6 @@ from random import Random
 
 import pytest
 
-from activities.ports.cluster import KWOK_NODE_CLASSES
 from activities.ports.errors import (
     AuthenticationFailed,
     InsufficientCapacity,
@@ -15,6 +14,7 @@ from activities.ports.errors import (
     UnknownOutcome,
 )
 from activities.ports.provider import ServerOrder
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from simulator.campaign.actors.cloud import Cloud, CloudClient, Trouble
 from simulator.catalogue import machine, node_class
 from simulator.clock import VirtualClock, run

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_REQUESTS
+from activities.ports.cluster import NODE_REQUESTS
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import TAINT_SCALE_DOWN
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.catalogue import machine, node_class, node_pool

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from activities.ports.cluster import HETZNER_NODE_CLASSES, NODES
+from activities.ports.cluster import NODES
 from activities.ports.ports import in_place
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from simulator.campaign.campaign import ALL_MUTATIONS, Tally, catch, judge
 from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.hetzner.provider_side import HetznerSide

@@ -6,9 +6,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from activities.ports.errors import UnknownOutcome
+from activities.providers.built_in import HETZNER_NODE_CLASSES
+from activities.providers.kinds import node_classes
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.world import NAMESPACE
-from worker.ports import ports_on, tended, utc_now
+from worker.ports import ports_on, utc_now
 from worker.runtime import wiring
 from worker.runtime.wiring import _tend
 
@@ -16,7 +18,7 @@ from worker.runtime.wiring import _tend
 class Cloud:
     """Tells how long it wants to be left alone; an error is raised instead."""
 
-    class_kind = "HetznerNodeClass"
+    node_classes = HETZNER_NODE_CLASSES
 
     def __init__(self, *answers: float | Exception) -> None:
         self._answers = list(answers)
@@ -74,8 +76,8 @@ async def test_a_provider_that_asks_for_a_long_rest_is_tended_sooner():
     assert cloud.passes == 3
 
 
-def test_a_worker_has_a_provider_for_each_kind_of_class_and_tends_those_that_want_it():
+def test_a_worker_has_a_provider_for_each_kind_of_class():
     cluster = MemoryCluster(utc_now)
     ports = ports_on(cluster, cluster, cluster_name="test", namespace=NAMESPACE)
     assert list(ports.providers) == ["KwokNodeClass", "HetznerNodeClass"]
-    assert [provider.class_kind for provider in tended(ports)] == ["HetznerNodeClass"]
+    assert [provider.node_classes for provider in ports.providers.values()] == list(node_classes())

@@ -5,8 +5,6 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.ports.cluster import (
     CONFIG_MAPS,
-    HETZNER_NODE_CLASSES,
-    NODE_CLASSES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -15,6 +13,8 @@ from activities.ports.cluster import (
     PODS,
     WatchEvent,
 )
+from activities.providers.built_in import HETZNER_NODE_CLASSES
+from activities.providers.kinds import node_classes
 from worker.runtime.burst import Bursts
 from worker.runtime.watches import Watches
 
@@ -351,7 +351,7 @@ async def test_the_planner_hears_nothing_of_a_class_that_was_only_read_again(wat
     assert await told(client) == []
 
 
-@pytest.mark.parametrize("resource", NODE_CLASSES)
+@pytest.mark.parametrize("resource", node_classes())
 async def test_the_planner_hears_of_classes_of_every_kind_that_come_change_and_go(watches, client, resource):
     edited = hetzner()
     edited["metadata"]["generation"] = 2

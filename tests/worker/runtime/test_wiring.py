@@ -11,7 +11,7 @@ from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.scheduling.workloads import Workload
 from simulator.world import NAMESPACE, World
-from worker.ports import WATCHED, ports_on, utc_now
+from worker.ports import ports_on, utc_now, watched
 from worker.runtime import wiring
 from worker.runtime.wiring import at_work
 
@@ -28,7 +28,7 @@ async def test_a_worker_on_any_ports_makes_machines_come_and_go(client, cluster_
             scaleDown={"idleAfter": "0s", "softGrace": "1s"},
         ),
     )
-    cache = Cache(world.cluster, WATCHED)
+    cache = Cache(world.cluster, watched())
     ports = ports_on(world.cluster, cache, cluster_name=cluster_name, namespace=NAMESPACE)
     told: list[str] = []
     moving = asyncio.create_task(world.run())
@@ -63,7 +63,7 @@ async def test_a_worker_on_any_ports_makes_machines_come_and_go(client, cluster_
 async def test_why_the_first_list_does_not_come_is_told_in_one_line(client, monkeypatch):
     monkeypatch.setattr(wiring, "LOOK_SECONDS", 0.05)
     cluster = Kindless(utc_now)
-    cache = Cache(cluster, WATCHED)
+    cache = Cache(cluster, watched())
     ports = ports_on(cluster, cache, cluster_name="kindless", namespace=NAMESPACE)
     told: list[str] = []
 

@@ -10,7 +10,7 @@ from activities.ports.errors import NotFound
 from api.keys import FINALIZER, GROUP
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.world import NAMESPACE, World
-from worker.ports import WATCHED, ports_on, utc_now
+from worker.ports import ports_on, utc_now, watched
 from worker.runtime import wiring
 from worker.runtime.wiring import at_work
 
@@ -56,7 +56,7 @@ async def requests(world):
 async def test_it_lets_go_what_is_left_and_waits_for_what_only_is_missing(client, cluster_name, world, is_removed):
     if is_removed:
         await delete_definition(world, NODE_REQUESTS)
-    cache = Cache(world.cluster, WATCHED)
+    cache = Cache(world.cluster, watched())
     ports = ports_on(world.cluster, cache, cluster_name=cluster_name, namespace=NAMESPACE)
     waits = []
 

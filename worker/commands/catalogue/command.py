@@ -12,15 +12,17 @@ from typing import Annotated, Literal
 import yaml
 from cyclopts import Parameter
 
-from activities.ports.cluster import NODE_CLASSES, NODE_POOLS, Object
-from activities.providers.hetzner.classes.catalogue import refusal
+from activities.ports.catalogue import CatalogueRow
+from activities.ports.cluster import NODE_POOLS, Object
+from activities.ports.provider_kind import NodeClassModel
+from activities.providers.kinds import node_classes, provider_kinds
 from api.reading import ModelT, UnreadableError, read
 from api.v1alpha1.node_pool import NodePool
-from worker.commands.catalogue.catalogue import Catalogue, Row, catalogue_of
+from worker.commands.catalogue.catalogue import Catalogue, catalogue_of
 from worker.commands.catalogue.document import catalogue_document
 from worker.commands.catalogue.table import print_catalogues
 from worker.commands.plan.files import STDIN, models, read_objects
-from worker.commands.shared.node_classes import MODELS, AnyNodeClass, as_planned, ref_of, unread
+from worker.commands.shared.node_classes import ref_of, unread
 from worker.commands.shared.tables import names
 from worker.errors import FAILED, USAGE_ERROR, CommandError
 
@@ -47,7 +49,7 @@ def catalogue(
 ) -> int:
     """Print the server types and locations of the node classes, with prices, the cheapest first.
 
-    Prices of Hetzner are those that Growth last read of the project, net, and with a public IPv4 address where the
+    Prices of a cloud are those that Growth last read of the account, net, and with a public IPv4 address where the
     class gives one to its servers.
 
     Args:
@@ -89,7 +91,7 @@ def show(catalogues: Sequence[Catalogue], now: datetime, output: str) -> None:
 
 
 def chosen(
-    classes: Iterable[AnyNodeClass], pools: Sequence[NodePool], wanted: Wanted, now: datetime
+    classes: Iterable[NodeClassModel], pools: Sequence[NodePool], wanted: Wanted, now: datetime
 ) -> list[Catalogue]:
     """Return the catalogues of the classes that are wanted, each with the rows that are.
 
@@ -111,7 +113,7 @@ def chosen(
     return kept
 
 
-def _is_wanted(row: Row, wanted: Wanted) -> bool:
+def _is_wanted(row: CatalogueRow, wanted: Wanted) -> bool:
     is_here = wanted.location in (None, row.location)
     return is_here and (wanted.server_type is None or wanted.server_type.lower() == row.server_type.lower())
 
@@ -125,36 +127,40 @@ def _nothing(whole: Iterable[Catalogue], wanted: Wanted) -> str:
     if of_type:
         where = ", ".join(sorted({row.location for row in of_type}))
         return f"{asked}: {'nothing is' if wanted.server_type is None else 'it is not'} offered there, but in {where}"
-    refused = None if wanted.server_type is None else refusal(wanted.server_type)
-    if refused is not None:
-        return f"{asked}: {refused}"
+    for kind in provider_kinds():
+        refused = None if wanted.server_type is None else kind.refusal(wanted.server_type)
+        if refused is not None:
+            return f"{asked}: {refused}"
     return f"{asked}: no class offers it; `growth catalogue` without it tells of all that there is"
 
 
 def _no_class(*, is_live: bool) -> str:
     if not is_live:
-        return "no file holds a node class: `kubectl get kwoknodeclasses,hetznernodeclasses -o yaml` prints them"
-    kinds = " and ".join(f"`kubectl explain {each.plural}.{each.group}.spec`" for each in NODE_CLASSES)
+        plurals = ",".join(each.plural for each in node_classes())
+        return f"no file holds a node class: `kubectl get {plurals} -o yaml` prints them"
+    kinds = " and ".join(f"`kubectl explain {each.plural}.{each.group}.spec`" for each in node_classes())
     return f"there is no node class, so nothing can be bought: {kinds} tell what one needs"
 
 
-def _of_files(files: Sequence[str], now: datetime) -> tuple[list[AnyNodeClass], tuple[NodePool, ...]]:
+def _of_files(files: Sequence[str], now: datetime) -> tuple[list[NodeClassModel], tuple[NodePool, ...]]:
     objects = read_objects(files)
-    classes = [item for model in MODELS for item in models(objects, model)]
-    for line in unread(as_planned(item, (), now) for item in classes):
+    classes = [item for kind in provider_kinds() for item in models(objects, kind.model)]
+    for line in unread(classes, now):
         print(f"growth: {line}", file=sys.stderr)
     return classes, models(objects, NodePool)
 
 
-async def _of_cluster(kubeconfig: Path | None, context: str | None) -> tuple[list[AnyNodeClass], tuple[NodePool, ...]]:
+async def _of_cluster(
+    kubeconfig: Path | None, context: str | None
+) -> tuple[list[NodeClassModel], tuple[NodePool, ...]]:
     # It loads the clients, which files do without.
     from worker.commands.shared.live_cluster import live_cluster  # noqa: PLC0415
 
     async with live_cluster(kubeconfig, context) as cluster:
         pools = await cluster.objects(NODE_POOLS)
-        lists = [await cluster.objects(resource) for resource in NODE_CLASSES]
-    classes: list[AnyNodeClass] = []
-    for model, items in zip(MODELS, lists, strict=True):
+        lists = [(kind.model, await cluster.objects(kind.node_classes)) for kind in provider_kinds()]
+    classes: list[NodeClassModel] = []
+    for model, items in lists:
         classes += _readable(model, items)
     return classes, tuple(_readable(NodePool, pools))
 

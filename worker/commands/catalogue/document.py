@@ -17,11 +17,12 @@ Prices are decimal text, amounts are quantities, times in RFC 3339.
 from collections.abc import Iterable
 from typing import Any
 
+from activities.ports.catalogue import CatalogueRow
 from api.keys import API_VERSION
 from api.money import format_price
 from api.quantity import format_amount
 from api.timestamp import format_timestamp
-from worker.commands.catalogue.catalogue import Catalogue, Row
+from worker.commands.catalogue.catalogue import Catalogue
 
 Json = dict[str, Any]
 
@@ -47,7 +48,7 @@ def _class(catalogue: Catalogue) -> Json:
     }
 
 
-def _row(row: Row) -> Json:
+def _row(row: CatalogueRow) -> Json:
     amounts = row.allocatable
     return {
         "serverType": row.server_type,

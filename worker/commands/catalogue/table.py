@@ -6,8 +6,9 @@ from datetime import datetime
 from rich.console import Console
 from rich.text import Text
 
+from activities.ports.catalogue import CatalogueRow, Standing
 from planner.objects.amounts import shown
-from worker.commands.catalogue.catalogue import Catalogue, Row, Standing
+from worker.commands.catalogue.catalogue import Catalogue
 from worker.commands.shared.tables import WIDTH_WITHOUT_TERMINAL, money, print_anywhere, table
 from worker.commands.shared.times import ago, clock, until
 
@@ -40,7 +41,7 @@ def _draw(out: Console, catalogue: Catalogue, now: datetime) -> None:
     for number in (2, 3, 4, 6, 7):
         rows.columns[number].justify = "right"
     for row in catalogue.rows:
-        rows.add_row(*_cells(row, now))
+        rows.add_row(*_cells(row, catalogue.provider, now))
     out.print()
     # A narrow terminal folds whole lines, as it does for kubectl: a price that a cell folds reads as another price.
     whole = out.measure(rows, options=out.options.update(max_width=WIDTH_WITHOUT_TERMINAL)).maximum
@@ -73,12 +74,12 @@ def _notes(catalogue: Catalogue) -> Iterator[str]:
     if any(row.learned for row in catalogue.rows):
         yield "* the least that a Node of it turned out to have"
     if any(row.standing is Standing.DOUBTFUL for row in catalogue.rows):
-        yield "What Hetzner says is sold out can often be had: one machine is tried first."
+        yield f"What {catalogue.provider} says is sold out can often be had: one machine is tried first."
     if catalogue.elsewhere:
         yield f"The class does not buy in {', '.join(catalogue.elsewhere)}: its locations or networks keep that out."
 
 
-def _cells(row: Row, now: datetime) -> tuple[str, ...]:
+def _cells(row: CatalogueRow, provider: str, now: datetime) -> tuple[str, ...]:
     return (
         row.server_type,
         row.architecture,
@@ -88,18 +89,18 @@ def _cells(row: Row, now: datetime) -> tuple[str, ...]:
         row.location,
         "unknown" if row.price_per_hour is None else money(row.price_per_hour),
         "-" if row.price_per_month is None else f"{row.price_per_month:.2f}",
-        _available(row, now),
+        _available(row, provider, now),
         _for_pods(row),
         ", ".join(row.pools) or "-",
     )
 
 
-def _available(row: Row, now: datetime) -> str:
+def _available(row: CatalogueRow, provider: str, now: datetime) -> str:
     match row.standing:
         case Standing.AVAILABLE:
             return "yes" if row.at is None else f"yes, until {row.at:%Y-%m-%d}"
         case Standing.DOUBTFUL:
-            return "sold out, says Hetzner"
+            return f"sold out, says {provider}"
         case Standing.SOLD_OUT:
             return "sold out"
         case Standing.UNMET:
@@ -112,7 +113,7 @@ def _available(row: Row, now: datetime) -> str:
             return f"no image for {row.architecture}"
 
 
-def _for_pods(row: Row) -> str:
+def _for_pods(row: CatalogueRow) -> str:
     if row.allocatable is None:
         return "-"
     return ", ".join(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from activities.objects.definitions import class_resource
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.errors import GrowthError, InvalidConfiguration, NotFound
 from activities.ports.ports import Ports
@@ -136,13 +135,13 @@ async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asynci
         if workflow is WorkflowState.MISSING:
             return None
         server, answer = Server.GONE, ""
-        for kind, provider in ports.providers.items():
+        for provider in ports.providers.values():
             try:
                 one = await provider.get(name)
             except NotFound:
                 continue
             except GrowthError as error:
-                if isinstance(error, InvalidConfiguration) and not await list_known(ports, class_resource(kind)):
+                if isinstance(error, InvalidConfiguration) and not await list_known(ports, provider.node_classes):
                     # Without a class, nobody knows an account to look into.
                     continue
                 server, answer = Server.ERROR, _short(error)

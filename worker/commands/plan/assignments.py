@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from activities.ports.cluster import NODE_CLASSES
+from activities.providers.kinds import node_classes
 from api.model import Model
 from api.reading import UnreadableError, read
 from worker.commands.plan.assignment_path import ABSENT, NowhereError, changed_at, shared_names
@@ -20,13 +20,6 @@ from worker.errors import USAGE_ERROR, CommandError
 
 T = TypeVar("T", bound=Model)
 
-_CLASSES: Final = tuple(each.kind for each in NODE_CLASSES)
-_KINDS: Final = {
-    "pool": ("NodePool",),
-    "nodepool": ("NodePool",),
-    "class": _CLASSES,
-    **{kind.lower(): (kind,) for kind in _CLASSES},
-}
 _FORM: Final = "must be KIND/NAME.FIELD=VALUE, such as pool/default.limits.max=9"
 # No field of any kind lies twenty steps deep, and what is deeper is no slip of a pen.
 _SETTING: Final = re.compile(
@@ -76,17 +69,29 @@ def setting(text: str) -> Setting:
         shown = " ".join(text.split())
         raise _bad(shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}...", _FORM)
     path, kind = found["path"], found["kind"]
-    if kind.lower() not in _KINDS:
-        raise _bad(path, f"the kind must be one of {', '.join(_KINDS)}, not {kind}")
+    kinds = _kinds()
+    if kind.lower() not in kinds:
+        raise _bad(path, f"the kind must be one of {', '.join(kinds)}, not {kind}")
     return Setting(
         path=path,
         object=found["object"],
-        kinds=_KINDS[kind.lower()],
+        kinds=kinds[kind.lower()],
         name=found["name"],
         steps=tuple(dotted or bracketed for dotted, bracketed in _STEP.findall(found["field"])),
         value=_value(path, found["value"]),
         adds=found["sign"] == "+=",
     )
+
+
+def _kinds() -> dict[str, tuple[str, ...]]:
+    """Return the kinds that each first word of a setting stands for."""
+    classes = tuple(each.kind for each in node_classes())
+    return {
+        "pool": ("NodePool",),
+        "nodepool": ("NodePool",),
+        "class": classes,
+        **{kind.lower(): (kind,) for kind in classes},
+    }
 
 
 def check_objects(settings: Sequence[Setting], objects: Objects) -> None:

@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from activities.ports.provider_kind import NodeClassModel
+from activities.providers.kinds import provider_kinds
 from api.model import Model
 from api.reading import UnreadableError
 from api.v1alpha1.node_pool import NodePool
@@ -21,7 +23,7 @@ from worker.commands.plan.defaults import Completed, completed
 from worker.commands.plan.doubts import doubts
 from worker.commands.plan.objects import Json, Objects, items_of
 from worker.commands.plan.syntax import BadDocument, documents
-from worker.commands.shared.node_classes import MODELS, as_planned, unread
+from worker.commands.shared.node_classes import as_planned, unread
 from worker.errors import USAGE_ERROR, CommandError
 
 STDIN: Final = "-"
@@ -64,7 +66,7 @@ def snapshot_of(objects: Objects, now: datetime) -> tuple[Snapshot, list[str]]:
     told = (
         *objects.notes(),
         *complete.notes,
-        *unread(snapshot.classes),
+        *unread(_class_models(objects), now),
         *doubts(snapshot, complete.pods, objects.of("Node")),
     )
     return snapshot, [*told, *left_out]
@@ -81,7 +83,7 @@ def with_settings(snapshot: Snapshot, objects: Objects, settings: Sequence[Setti
     check_objects(settings, objects)
     told = [
         line
-        for kind in (NodePool.__name__, *(model.__name__ for model in MODELS))
+        for kind in (NodePool.__name__, *(each.kind for each in provider_kinds()))
         for item in objects.of(kind)
         for line in notes(item, [one for one in settings if one.is_of(kind, item)])
     ]
@@ -159,7 +161,12 @@ def _model(model: type[T], item: Json, objects: Objects, settings: Sequence[Sett
 def _classes(
     objects: Objects, pools: Sequence[NodePool], now: datetime, settings: Sequence[Setting] = ()
 ) -> tuple[NodeClass, ...]:
-    return tuple(as_planned(item, pools, now) for model in MODELS for item in models(objects, model, settings))
+    return tuple(as_planned(item, pools, now) for item in _class_models(objects, settings))
+
+
+def _class_models(objects: Objects, settings: Sequence[Setting] = ()) -> Iterator[NodeClassModel]:
+    for kind in provider_kinds():
+        yield from models(objects, kind.model, settings)
 
 
 def _bad(message: str) -> CommandError:

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from activities.ports.cluster import NODE_CLASSES
+from activities.providers.kinds import node_classes
 from api.keys import GROUP
 from worker.errors import USAGE_ERROR, CommandError
 
 Json = dict[str, Any]
-_OWN: Final = frozenset({"NodePool", *(each.kind for each in NODE_CLASSES), "NodeRequest", "NodeRemovalRequest"})
+_OWN: Final = frozenset({"NodePool", "NodeRequest", "NodeRemovalRequest"})
+"""Besides the kinds of node class."""
 _OWN_GROUP: Final = f"{GROUP}/"
 _KUBERNETES: Final = {
     "Pod": "v1",
@@ -131,14 +132,18 @@ def _of_items(kind: str, whole: Json) -> Json:
 def _is_needed(kind: str, item: Json) -> bool:
     # Others have kinds of the same names. A wrong version in our own group is a mistake to be told of.
     version = item.get("apiVersion") or _KUBERNETES.get(kind, _OWN_GROUP)
-    if kind in _OWN:
+    if _is_own(kind):
         return not isinstance(version, str) or version.startswith(_OWN_GROUP)
     return kind in _KUBERNETES and version == _KUBERNETES[kind]
 
 
+def _is_own(kind: str) -> bool:
+    return kind in _OWN or any(each.kind == kind for each in node_classes())
+
+
 def _shown(kind: str, item: Json) -> str:
     """Return the kind, with whose it is where a plan needs one of that name."""
-    return f"{kind} of {item['apiVersion']}" if kind in _OWN or kind in _KUBERNETES else kind
+    return f"{kind} of {item['apiVersion']}" if _is_own(kind) or kind in _KUBERNETES else kind
 
 
 def _is_same(one: Json, other: Json) -> bool:

@@ -11,7 +11,6 @@ from typing import Final
 
 from activities.garbage.look import node_fact, server_fact
 from activities.kube.lookup import find_object
-from activities.objects.definitions import class_resource
 from activities.ports.cluster import (
     CONFIG_MAPS,
     LEASES,
@@ -26,7 +25,7 @@ from activities.ports.cluster import (
 from activities.ports.errors import InvalidConfiguration, NotFound
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider, Server
-from activities.providers.kwok.faults import NAME as FAULTS
+from activities.providers.kinds import provider_kinds
 from activities.round.fence import NAME as FENCE
 from api.keys import LABEL_CLUSTER
 from planner.lifecycle.garbage import NodeFact, ServerFact
@@ -35,8 +34,6 @@ from planner.model.round import cluster_of
 from worker.commands.shared.known import list_known
 
 LIVES: Final = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
-_OF_KWOK: Final = "kwok://"
-"""Begins the provider ids of machines that no account is needed for."""
 ROUND_WITHIN: Final = timedelta(seconds=90)
 """A planner that is up takes the fence at least once a minute. Source: docs/design.md#round."""
 
@@ -108,14 +105,14 @@ async def look(ports: Ports, *, abandoned: bool) -> Found:
         GrowthError: the cluster or a provider does not tell everything; nothing may be concluded from the rest.
     """
     objects = [(each, item) for each in LIVES for item in await list_known(ports, each)]
-    classes = [(class_resource(kind), item) for kind in ports.providers for item in await _classes(ports, kind)]
+    kinds = [provider.node_classes for provider in ports.providers.values()]
+    classes = [(each, item) for each in kinds for item in await list_known(ports, each)]
     pools = [(NODE_POOLS, item) for item in await list_known(ports, NODE_POOLS)]
     servers = await servers_of(ports, [item for _, item in classes], abandoned=abandoned)
     nodes, others = await _nodes(ports, servers)
     workflows = [(item.get("status") or {}).get("workflowId") or "" for _, item in objects]
     others |= {cluster_of(one) for one in workflows if one.count(":") > 1}
     lease = await find_object(ports.cluster, LEASES, FENCE, namespace=ports.namespace)
-    faults = await find_object(ports.cluster, CONFIG_MAPS, FAULTS, namespace=ports.namespace)
     renewed = ((lease or {}).get("spec") or {}).get("renewTime")
     asked = [at for _, item in objects if (at := _create_attempt(item)) is not None]
     return Found(
@@ -123,7 +120,7 @@ async def look(ports: Ports, *, abandoned: bool) -> Found:
         servers=tuple(servers),
         nodes=tuple(nodes),
         objects=tuple(objects),
-        own=tuple((r, i["metadata"]["name"]) for r, i in ((LEASES, lease), (CONFIG_MAPS, faults)) if i is not None),
+        own=(*(((LEASES, FENCE),) if lease is not None else ()), *await _kept_by_providers(ports)),
         pools=(*pools, *classes),
         others=frozenset(others - {ports.cluster_name}),
         last_round=None if renewed is None else datetime.fromisoformat(renewed),
@@ -131,8 +128,11 @@ async def look(ports: Ports, *, abandoned: bool) -> Found:
     )
 
 
-async def _classes(ports: Ports, kind: str) -> Sequence[Object]:
-    return await list_known(ports, class_resource(kind))
+async def _kept_by_providers(ports: Ports) -> list[tuple[Resource, str]]:
+    """Return the ConfigMaps that providers keep in Growth's namespace for themselves."""
+    names = [name for kind in provider_kinds() if kind.kind in ports.providers for name in kind.config_maps]
+    found = [await find_object(ports.cluster, CONFIG_MAPS, name, namespace=ports.namespace) for name in names]
+    return [(CONFIG_MAPS, item["metadata"]["name"]) for item in found if item is not None]
 
 
 async def servers_of(ports: Ports, classes: Sequence[Object] = (), *, abandoned: bool) -> list[FoundServer]:
@@ -207,16 +207,22 @@ async def _listed(ports: Ports, provider: Provider) -> Sequence[Server]:
 
 async def _owner(ports: Ports, node: NodeFact) -> str | None:
     """Return the cluster of the Node's server, None if no provider has one: asked by name, not by a list."""
-    for kind, provider in ports.providers.items():
+    for provider in ports.providers.values():
         try:
             return (await provider.get(node.name)).labels.get(LABEL_CLUSTER, "")
         except NotFound:
             continue
         except InvalidConfiguration:
             # Where there is no class, nobody knows the account: only of a Node that is another's this says nothing.
-            if await _classes(ports, kind) or not node.provider_id.startswith(_OF_KWOK):
+            if await list_known(ports, provider.node_classes) or not _is_of_another(provider, node):
                 raise
     return None
+
+
+def _is_of_another(provider: Provider, node: NodeFact) -> bool:
+    """Return whether the Node's provider id is one that a provider of another kind gives."""
+    others = (kind for kind in provider_kinds() if kind.kind != provider.node_classes.kind)
+    return any(node.provider_id.startswith(kind.provider_id_prefix) for kind in others)
 
 
 def _create_attempt(item: Object) -> datetime | None:

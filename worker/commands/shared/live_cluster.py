@@ -18,7 +18,7 @@ from worker.commands.shared.lifecycle_steps import next_steps
 from worker.commands.shared.read_once import ReadOnce
 from worker.commands.shared.snapshot import Sight, ToldEvent, sight_of
 from worker.errors import CommandError
-from worker.ports import WATCHED, kube_cluster, ports_on, tended
+from worker.ports import kube_cluster, ports_on, watched
 from worker.settings import load
 from worker.trouble import trouble
 
@@ -94,14 +94,17 @@ class LiveCluster:
         if isinstance(error, TimeoutError):
             return "the API server did not answer in time: is it up?"
         if isinstance(error, NotFound | Forbidden | DefinitionsGoing):
-            failures = await asyncio.gather(*(self._failure(resource) for resource in WATCHED))
-            told = trouble({r: failure for r, failure in zip(WATCHED, failures, strict=True) if failure is not None})
+            resources = watched()
+            failures = await asyncio.gather(*(self._failure(resource) for resource in resources))
+            told = trouble({r: failure for r, failure in zip(resources, failures, strict=True) if failure is not None})
             return told or "Growth's definitions are being deleted, or have been since"
         return trouble({NODE_POOLS: error}) if isinstance(error, GrowthError) else str(error)
 
     async def _failure(self, resource: Resource) -> GrowthError | None:
         try:
             await self._ports.cluster.list(resource)
+        except NotFound as error:
+            return None if resource.is_optional else error
         except GrowthError as error:
             return error
         return None
@@ -130,12 +133,12 @@ async def live_cluster(
         cluster_name=settings.cluster,
         namespace=settings.namespace,
         own_pods=settings.own_pods,
-        hcloud_endpoint=settings.hcloud_endpoint,
+        endpoints=settings.endpoints,
     )
     try:
         yield LiveCluster(ports, cluster.access)
     finally:
-        for provider in tended(ports):
+        for provider in ports.providers.values():
             await provider.close()
         await cluster.close()
 

@@ -2,31 +2,29 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Final
+from typing import Any
 
+from activities.ports.catalogue import ClassCatalogue
 from activities.ports.errors import InvalidConfiguration
-from activities.providers.hetzner.classes.catalogue import offerings as hetzner_offerings
-from activities.providers.hetzner.classes.catalogue import refusal
-from activities.providers.kwok.catalogue import offerings as kwok_offerings
-from api.v1alpha1.hetzner_node_class import HetznerNodeClass
-from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
-from api.v1alpha1.kwok_node_class import KwokNodeClass
+from activities.ports.provider_kind import NodeClassModel, ProviderKind
+from activities.providers.kinds import provider_kinds
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.model.plan import NodeClass
 from planner.objects.offering import Offering
 from planner.supply.refused_types import refusals
 
-AnyNodeClass = KwokNodeClass | HetznerNodeClass
-MODELS: Final = (KwokNodeClass, HetznerNodeClass)
-"""As `activities.ports.cluster.NODE_CLASSES` lists their kinds."""
+
+def kind_of(node_class: NodeClassModel) -> ProviderKind[Any]:
+    """Return what is registered for the kind of the class."""
+    return next(kind for kind in provider_kinds() if kind.kind == node_class.kind)
 
 
-def ref_of(node_class: AnyNodeClass) -> ClassRef:
+def ref_of(node_class: NodeClassModel) -> ClassRef:
     """Return the class as pools name it."""
     return ClassRef(kind=node_class.kind, name=node_class.metadata.name)
 
 
-def as_planned(node_class: AnyNodeClass, pools: Iterable[NodePool], now: datetime) -> NodeClass:
+def as_planned(node_class: NodeClassModel, pools: Iterable[NodePool], now: datetime) -> NodeClass:
     """Return the class with its offerings at this time, or with the problem why it has none.
 
     Args:
@@ -34,10 +32,11 @@ def as_planned(node_class: AnyNodeClass, pools: Iterable[NodePool], now: datetim
         pools: those that may name types which no class of its kind can ever offer.
         now: decides what is sold no more.
     """
+    kind = kind_of(node_class)
     offered: tuple[Offering, ...] = ()
     problem = ""
     try:
-        offered = _offerings(node_class, now)
+        offered = kind.offerings(node_class, now)
     except InvalidConfiguration as error:
         problem = str(error)
     ref = ref_of(node_class)
@@ -47,21 +46,20 @@ def as_planned(node_class: AnyNodeClass, pools: Iterable[NodePool], now: datetim
         status=node_class.status,
         generation=node_class.metadata.generation or 0,
         problem=problem,
-        refusals=refusals(ref, offered, pools, refusal) if isinstance(node_class, HetznerNodeClass) else {},
+        refusals=refusals(ref, offered, pools, kind.refusal),
     )
 
 
-def unread(classes: Iterable[NodeClass]) -> Iterator[str]:
+def as_listed(node_class: NodeClassModel, now: datetime) -> ClassCatalogue:
+    """Return what the class offers at this time as people are told of it, whether it can be used or not."""
+    return kind_of(node_class).catalogue(node_class, now)
+
+
+def unread(node_classes: Iterable[NodeClassModel], now: datetime) -> Iterator[str]:
     """Yield a line for each class of some files whose prices nobody has read: a plan can buy nothing of it."""
-    for node_class in classes:
-        if isinstance(node_class.status, HetznerNodeClassStatus) and node_class.status.read_at is None:
+    for node_class in node_classes:
+        if as_listed(node_class, now).is_unread:
             yield (
-                f"{node_class.ref}: its prices have not been read yet: dump it from a cluster where Growth runs "
-                "(`kubectl get hetznernodeclasses -o yaml`), for they stand in its status"
+                f"{ref_of(node_class)}: its prices have not been read yet: dump it from a cluster where Growth runs "
+                f"(`kubectl get {kind_of(node_class).definition.plural} -o yaml`), for they stand in its status"
             )
-
-
-def _offerings(node_class: AnyNodeClass, now: datetime) -> tuple[Offering, ...]:
-    if isinstance(node_class, KwokNodeClass):
-        return kwok_offerings(node_class)
-    return hetzner_offerings(node_class, now)

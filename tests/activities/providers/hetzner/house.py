@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.cluster import SECRETS
 from activities.ports.ports import in_place
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.class_keeper import ClassKeeper
 from activities.providers.hetzner.servers.projects import Projects
 from simulator.apiserver.cluster import MemoryCluster

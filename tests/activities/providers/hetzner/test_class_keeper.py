@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.cluster import SECRETS
 from activities.ports.errors import Unreachable
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.class_keeper import PERIOD
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.house import CALLS, LOGGER, House

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from activities.ports.cluster import HETZNER_NODE_CLASSES
 from activities.ports.errors import InsufficientCapacity, QuotaExceeded
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.refusals import NoGroup
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.yard import ORDER, Yard, hetzner_class

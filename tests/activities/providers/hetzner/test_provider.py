@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.cluster import SECRETS
 from activities.ports.errors import (
     AuthenticationFailed,
     ClassNotLookedUp,
@@ -19,6 +19,7 @@ from activities.ports.errors import (
     UnknownOutcome,
 )
 from activities.ports.provider import ServerState
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.yard import LABELS, NAMESPACE, ORDER, TOKEN, Yard, hetzner_class, secret
 

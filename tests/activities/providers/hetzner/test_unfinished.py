@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.cluster import SECRETS
 from activities.ports.errors import QuotaExceeded
 from activities.ports.provider import ServerState
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.servers.networks import attachments, network_labels
 from api.v1alpha1.hetzner_node_class_status import ResolvedNetwork
 from simulator.hetzner.faults import Fault

@@ -3,9 +3,10 @@
 import base64
 from datetime import UTC, datetime, timedelta
 
-from activities.ports.cluster import HETZNER_NODE_CLASSES, SECRETS
+from activities.ports.cluster import SECRETS
 from activities.ports.ports import in_place
 from activities.ports.provider import ServerOrder
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.provider import HetznerProvider
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.cloud import FakeHetzner

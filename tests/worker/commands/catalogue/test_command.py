@@ -11,7 +11,7 @@ import yaml
 from rich.console import Console
 
 from activities.kube.client import KubeCluster
-from activities.ports.cluster import HETZNER_NODE_CLASSES
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.classes.catalogue import refusal
 from api.reading import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass

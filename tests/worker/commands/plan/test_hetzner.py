@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from activities.kube.client import KubeCluster
-from activities.ports.cluster import HETZNER_NODE_CLASSES
+from activities.providers.built_in import HETZNER_NODE_CLASSES
 from tests.planner.scenes import NOW, Scene, after, before, node_class, pod
 from tests.worker.hetzner_dump import READY, dump, hetzner_class, hetzner_pool
 from tests.worker.looking import LookedAt

@@ -5,18 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import (
-    CONFIG_MAPS,
-    CRDS,
-    KWOK_NODE_CLASSES,
-    LEASES,
-    NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
-    NODES,
-)
+from activities.ports.cluster import CONFIG_MAPS, CRDS, LEASES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import AuthenticationFailed, Conflict, InvalidConfiguration, UnknownOutcome, Unreachable
 from activities.ports.provider import ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.timestamp import format_timestamp
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.yards import SPACE, START, Yard

@@ -1,0 +1,55 @@
+"""The kinds of node class that this installation serves, each registered by an entry point."""
+
+import logging
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from activities.ports.cluster import Resource
+from activities.ports.provider_kind import ProviderKind
+from activities.providers.built_in import BUILT_IN, ENTRY_POINTS
+
+log = logging.getLogger(__name__)
+
+
+@cache
+def provider_kinds() -> tuple[ProviderKind[Any], ...]:
+    """Return the kinds that can be served: the built-in ones, then those of other packages by their entry point's name.
+
+    A package whose kind cannot be loaded is told of in the log and stops no other.
+    """
+    return served(declared(entry_points(group=ENTRY_POINTS)))
+
+
+def declared(found: Iterable[EntryPoint]) -> list[EntryPoint]:
+    """Return the entry points to load, the built-in ones first, each once, whether metadata names them or not."""
+    built_in = {one.value for one in BUILT_IN}
+    others = {(one.name, one.value): one for one in found if one.value not in built_in}
+    return [*BUILT_IN, *(others[key] for key in sorted(others))]
+
+
+def served(entries: Iterable[EntryPoint]) -> tuple[ProviderKind[Any], ...]:
+    """Return what the entry points register; of two that have the same kind, the first."""
+    kinds: dict[str, ProviderKind[Any]] = {}
+    for entry in entries:
+        try:
+            kind = entry.load()
+        except Exception as error:
+            # Whatever another package raises, the rest works.
+            if entry in BUILT_IN:
+                raise
+            log.warning("provider %s (%s) cannot be loaded: %s", entry.name, entry.value, error)
+            continue
+        if not isinstance(kind, ProviderKind):
+            log.warning("provider %s (%s) is left out: it is no ProviderKind", entry.name, entry.value)
+        elif kind.kind in kinds:
+            log.warning("provider %s (%s) is left out: another one serves %s", entry.name, entry.value, kind.kind)
+        else:
+            kinds[kind.kind] = kind
+    return tuple(kinds.values())
+
+
+def node_classes() -> tuple[Resource, ...]:
+    """Return where the node classes of all kinds are, in the order in which people are told of them."""
+    return tuple(kind.node_classes for kind in provider_kinds())
