@@ -5,7 +5,7 @@
 
 import json
 import sys  # noqa: TID251 - a command beside pure functions: it writes what they return
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path  # noqa: TID251 - as sys
 from typing import Final
 
@@ -80,14 +80,14 @@ def _object_schema(model: type[Model]) -> Schema:
     }
 
 
-def render_definitions() -> dict[str, str]:
-    """Return the YAML of all definitions by file name."""
+def render_definitions(further: Iterable[Definition] = ()) -> dict[str, str]:
+    """Return the YAML of all definitions by file name: Growth's own, then those of `further` that are new."""
     rendered: dict[str, str] = {}
-    for each in DEFINITIONS:
+    for each in (*DEFINITIONS, *(one for one in further if one not in DEFINITIONS)):
         # Through JSON, so that a part used twice is written twice and not as a YAML alias.
         plain = json.loads(json.dumps(definition(each)))
         text = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110)
-        rendered[f"{GROUP}_{each.plural}.yaml"] = _HEADER + text
+        rendered[f"{GROUP}_{each.plural}.yaml"] = _HEADER + text if each in DEFINITIONS else text
     return rendered
 
 

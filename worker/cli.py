@@ -125,9 +125,11 @@ def run(
 @app.command
 def crds() -> None:
     """Print the definitions of Growth's kinds: `growth crds | kubectl apply --server-side -f -`."""
+    from activities.providers.kinds import provider_kinds  # noqa: PLC0415
     from api.schema import render_definitions  # noqa: PLC0415
 
-    print("---\n".join(render_definitions().values()), end="")
+    classes = (kind.definition for kind in provider_kinds())
+    print("---\n".join(render_definitions(classes).values()), end="")
 
 
 # By import path: each is loaded when it runs.
@@ -150,4 +152,5 @@ app.command(
 )
 app.command("worker.commands.lifecycles.commands:requests", name="requests", help="Machines that shall come.")
 app.command("worker.commands.lifecycles.commands:removals", name="removals", help="Machines that shall go.")
+app.command("worker.commands.rights:rights", name="rights", help="Rights on kinds that other packages bring.")
 app.command("worker.commands.purge.command:purge", name="purge", help="Everything of a cluster: shown, then removed.")

@@ -50,6 +50,7 @@ from planner.parsing.objects import (
 )
 from planner.parsing.volumes import with_drivers
 from planner.supply.refused_types import refusals
+from planner.supply.unserved_kinds import unserved
 
 SURROUNDINGS: Final = (
     PODS,
@@ -199,7 +200,7 @@ class Observer:
                     classes.append(_node_class(provider, item, pools))
                 except (ValueError, Unreadable) as error:
                     problems.append(problem_of(provider.node_classes, item, error))
-        return tuple(classes), problems
+        return (*classes, *unserved(pools, self._ports.providers)), problems
 
     def _protected(self, pods: Sequence[Object]) -> frozenset[str]:
         own = self._ports.own_pods

@@ -1,5 +1,6 @@
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -311,6 +312,26 @@ async def test_without_its_definition_a_kind_has_no_objects_and_no_answer(memory
         await cache.wait_until_synced()
         await until(lambda: len(told) == 3)
         assert [name(item) for item in (await cache.list(WIDGETS)).items] == ["w"]
+
+
+async def test_an_optional_kind_without_its_definition_has_no_objects_and_is_waited_for_by_nobody(memory):
+    optional = replace(WIDGETS, is_optional=True)
+    memory.install_definitions([DEFINITION])
+    await memory.delete(CRDS, name(DEFINITION))
+    with pytest.raises(NotFound):
+        await memory.list(optional)
+    async with following(memory, CONFIG_MAPS, optional) as (cache, told):
+        await cache.wait_until_synced()
+        assert (await cache.list(optional)).items == []
+        assert cache.failures() == {}
+        memory.install_definitions([DEFINITION])
+        await memory.create(WIDGETS, {"metadata": {"name": "w"}})
+        await until(lambda: len(told) == 1)
+        assert [name(item) for item in (await cache.list(optional)).items] == ["w"]
+        await memory.delete(CRDS, name(DEFINITION))
+        await until(lambda: len(told) == 2)
+        assert cache.synced()
+        assert (await cache.list(optional)).items == []
 
 
 async def test_objects_of_an_undefined_kind_that_no_watch_told_of_are_deleted(memory):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from activities.objects.definitions import are_going
 from activities.ports.cluster import (
     CRDS,
     CSI_NODES,
@@ -13,11 +14,13 @@ from activities.ports.cluster import (
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
     ObjectList,
+    Resource,
 )
 from activities.ports.errors import Unreachable
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round import observe
 from activities.round.observe import DefinitionsGoing, Observer
+from api.keys import GROUP, VERSION
 from benchmarks.dump import Size
 from benchmarks.dump import objects as dumped
 from planner.model.plan import PlannerMemory
@@ -233,6 +236,32 @@ async def test_a_class_whose_status_is_broken_is_told_in_one_line(world):
     assert problem.message.startswith("status cannot be read: ")
     assert "unavailable[0].location: is missing" in problem.message
     assert "\n" not in problem.message
+
+
+async def test_a_class_of_a_kind_that_no_provider_serves_has_a_problem_that_names_the_kinds(world):
+    await world.cluster.create(NODE_POOLS, pool("odd", template={"classRef": {"kind": "OvercastNodeClass"}}))
+    snapshot = (await see(world)).snapshot
+    assert {str(one.ref): one.problem for one in snapshot.classes} == {
+        "KwokNodeClass/default": "",
+        "OvercastNodeClass/default": "no provider serves the kind OvercastNodeClass; known: KwokNodeClass",
+    }
+    assert snapshot.problems == ()
+
+
+async def test_without_its_definition_an_optional_kind_is_used_by_nobody_and_a_required_one_is_being_removed(world):
+    overcast = Resource(GROUP, VERSION, "OvercastNodeClass", "overcastnodeclasses", namespaced=False, is_optional=True)
+    definition = {"group": GROUP, "names": {"kind": overcast.kind, "plural": overcast.plural}}
+    world.cluster.install_definitions([{"metadata": {"name": f"{overcast.plural}.{GROUP}"}, "spec": definition}])
+    await world.cluster.delete(CRDS, f"{overcast.plural}.{GROUP}")
+    world.provider.node_classes = overcast
+    world.ports = replace(world.ports, providers={"OvercastNodeClass": world.provider})
+    seen = await see(world, versions={"overcastnodeclasses": "1"})
+    assert [str(one.ref) for one in seen.snapshot.classes] == ["KwokNodeClass/default"], "no provider of this worker"
+    assert not await are_going(world.ports)
+    world.provider.node_classes = replace(overcast, is_optional=False)
+    with pytest.raises(DefinitionsGoing):
+        await see(world)
+    assert await are_going(world.ports)
 
 
 async def test_no_class_at_all_is_no_error(world):

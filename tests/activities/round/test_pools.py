@@ -311,7 +311,7 @@ async def test_while_definitions_go_objects_without_a_workflow_are_still_started
 
 
 async def test_an_unreadable_class_reference_keeps_the_pool_and_says_so(world, caplog):
-    odd = pool("odd", template={"classRef": {"kind": "Nothing"}})
+    odd = pool("odd", template={"classRef": {"kind": "no kind"}})
     odd["metadata"] |= {"finalizers": [FINALIZER], "annotations": {ANNOTATION_DELETE_MACHINES: "yes"}}
     await world.cluster.create(NODE_POOLS, odd)
     await world.cluster.delete(NODE_POOLS, "odd")

@@ -18,6 +18,7 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, Snapshot
 from planner.parsing.objects import parse_objects
+from planner.supply.unserved_kinds import unserved
 from worker.commands.plan.assignments import Setting, check_objects, notes, read_changed
 from worker.commands.plan.defaults import Completed, completed
 from worker.commands.plan.doubts import doubts
@@ -161,7 +162,8 @@ def _model(model: type[T], item: Json, objects: Objects, settings: Sequence[Sett
 def _classes(
     objects: Objects, pools: Sequence[NodePool], now: datetime, settings: Sequence[Setting] = ()
 ) -> tuple[NodeClass, ...]:
-    return tuple(as_planned(item, pools, now) for item in _class_models(objects, settings))
+    known = tuple(as_planned(item, pools, now) for item in _class_models(objects, settings))
+    return (*known, *unserved(pools, [kind.kind for kind in provider_kinds()]))
 
 
 def _class_models(objects: Objects, settings: Sequence[Setting] = ()) -> Iterator[NodeClassModel]:
