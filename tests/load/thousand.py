@@ -13,7 +13,8 @@ from typing import Any
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
-from activities.ports.cluster import KWOK_NODE_CLASSES, NODE_POOLS, NODES
+from activities.ports.cluster import NODE_POOLS, NODES
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import LABEL_POOL, LABEL_SERVER_TYPE
 from api.money import format_price
 from benchmarks.generator import Recipe
