@@ -10,6 +10,7 @@ import yaml
 
 from activities.ports import cluster
 from activities.ports.cluster import Resource
+from activities.providers.kinds import node_classes
 
 KINDS: Final[Mapping[str, Resource]] = {
     one.plural: one
@@ -25,7 +26,7 @@ KINDS: Final[Mapping[str, Resource]] = {
         cluster.LEASES,
         cluster.CRDS,
         cluster.NODE_POOLS,
-        *cluster.NODE_CLASSES,
+        *node_classes(),
         cluster.NODE_REQUESTS,
         cluster.NODE_REMOVAL_REQUESTS,
         Resource("apps", "v1", "Deployment", "deployments", namespaced=True),
