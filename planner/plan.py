@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Final
 
 from api.v1alpha1.node_pool import PodBackoff
 from planner.model.plan import Placed, Plan, PlannedRequest, PlanResult, Reason, Snapshot, Unplaced
@@ -22,10 +23,12 @@ from planner.packing.domains.pod_counts import PodCounts, count_pods
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
 from planner.policies.admission import Refused, admit
-from planner.policies.emptiness import idle_nodes
+from planner.policies.departures import departures
+from planner.policies.emptiness import Emptiness
 from planner.policies.minimum import missing_by_type, missing_in_pool, still_missing
 from planner.policies.pod_backoff import BackedOff, Miss, remember, supply_hash, waiting
-from planner.policies.unneeded_requests import unneeded_requests
+from planner.policies.port import Policy
+from planner.policies.unneeded_requests import UnneededRequests
 from planner.policies.wake import wake_at
 from planner.report.cost import Cost, cost_of
 from planner.report.events import events
@@ -41,6 +44,9 @@ from planner.supply.offers import Offer, PoolOffers, pool_offers
 from planner.supply.places import Place, places
 from planner.supply.pod_class import ClassKeys, PodClass, group
 from planner.supply.seats import Seating, settle_seats
+
+POLICIES: Final[tuple[Policy, ...]] = (Emptiness(), UnneededRequests())
+"""By what machines go. Where minimums leave too few, an earlier policy has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +80,28 @@ class _Decided:
     """Uids of pods whose longest wait begins."""
 
 
-def plan(snapshot: Snapshot, packer: Packer = pack, stages: Stages = unwatched) -> Plan:
+def plan(
+    snapshot: Snapshot,
+    packer: Packer = pack,
+    stages: Stages = unwatched,
+    policies: Sequence[Policy] = POLICIES,
+) -> Plan:
     """Return what this round does: so specific that carrying it out needs no further decision.
 
-    `stages` is told of each stage of the work, and may take its time.
+    `stages` is told of each stage of the work, and may take its time; `policies` propose machines that go.
     """
     with stages("read"):
         snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
         known = _know(snapshot)
     decided = _decide(known, packer, stages)
     with stages("decide"):
-        return _whole(known, decided)
+        return _whole(known, decided, policies)
 
 
-def _whole(known: _Known, decided: _Decided) -> Plan:
+def _whole(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Plan:
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
-    prices = price_list(snapshot)
-    idle = idle_nodes(snapshot, machines, assignment.used, prices)
+    wanted = assignment.used | {name for name, seats in seating.seats.items() if seats}
+    leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot))
     reports = pool_reports(
         snapshot,
         machines,
@@ -98,10 +109,9 @@ def _whole(known: _Known, decided: _Decided) -> Plan:
         known.offers,
         known.limits,
         requests=decided.requests,
-        removals=idle.removals,
+        removals=leaving.removals,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
-    cancelled = unneeded_requests(machines, open_pools, seating, assignment.used, prices)
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
     reserving = [n for n, m in machines.items() if m.pool in open_pools and open_pools[m.pool].spec.scale_up.reserve]
     changed = reservations(before, seating.seats, assignment.joined, reserving)
@@ -111,16 +121,16 @@ def _whole(known: _Known, decided: _Decided) -> Plan:
         placed=(*_seated(known), *assignment.placed),
         nominated=tuple(Placed(pod.key, node=pod.nominated_node) for pod in snapshot.pods if pod.nominated_node),
         unplaced=decided.unplaced,
-        reservations={name: seats for name, seats in changed.items() if name not in cancelled},
-        removals=idle.removals,
+        reservations={name: seats for name, seats in changed.items() if name not in leaving.cancelled},
+        removals=leaving.removals,
         removal_cancels=tuple(assignment.cancels),
-        cancelled=cancelled,
-        idle_since=idle.idle_since,
+        cancelled=leaving.cancelled,
+        idle_since=leaving.idle_since,
         pools=reports,
         events=events(snapshot, decided.unplaced, decided.pools_of, decided.ceiling, reports),
         problems=snapshot.problems,
         memory=decided.after.memory,
-        wake_at=_earliest(wake_at(snapshot, decided.after.memory), idle.wake_at),
+        wake_at=_earliest(wake_at(snapshot, decided.after.memory), leaving.wake_at),
         cost_per_hour=decided.cost.total,
         lower_bound_per_hour=decided.cost.lower_bound,
         optimal=decided.cost.is_optimal,

@@ -1,0 +1,123 @@
+"""Safety checks: what keeps a machine, whichever policy proposes that it goes. Pool minimums are in `budget`."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_REQUEST
+from planner.policies.port import Action, Candidate, SafetyCheck
+
+
+def safety_checks(wanted: Collection[str], protected_nodes: Collection[str]) -> tuple[SafetyCheck, ...]:
+    """Return the checks in the order in which they are asked.
+
+    Args:
+        wanted: machines that pods are planned onto, by name.
+        protected_nodes: nodes that carry the worker or its Temporal.
+    """
+    return (
+        Wanted(wanted),
+        CancelledRemoval(),
+        OpenRequest(),
+        Foreign(),
+        Protected(protected_nodes),
+        Annotated(),
+        Cordoned(),
+        Terminating(),
+    )
+
+
+def refusals(candidate: Candidate, checks: Iterable[SafetyCheck]) -> Iterator[str]:
+    """Yield everything that keeps the machine, in the order of the checks."""
+    for check in checks:
+        refused = check.refuses(candidate)
+        if refused is not None:
+            yield refused
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Keeps a machine that this round plans pods onto, or that is kept for pods of an earlier one."""
+
+    machines: Collection[str]
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return that pods are planned onto it."""
+        return "waiting pods are planned onto it" if candidate.machine.name in self.machines else None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelledRemoval:
+    """Keeps a machine whose removal was cancelled, until that removal has ended: there is one a server."""
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return that its removal is still there."""
+        return None if candidate.machine.removal is None else "its removal was cancelled and has not ended yet"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """Keeps a machine whose request still works on its node."""
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return that its request is at work; one that is cancelled goes with its machine."""
+        is_open = candidate.action is Action.REMOVE and candidate.machine.has_open_request
+        return "its request is not done with it" if is_open else None
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Keeps what no round has bought: a node that does not name its request, and a request that a person wrote."""
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return whose it is instead."""
+        node, request = candidate.machine.node, candidate.machine.request
+        if candidate.action is Action.REMOVE:
+            is_own = node is not None and node.labels.get(LABEL_REQUEST) == node.name
+            return None if is_own else "it bears no request of Growth's"
+        is_own = request is not None and any(owner.kind == "NodePool" for owner in request.metadata.owner_references)
+        return None if is_own else "a person asked for it"
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """Keeps the nodes that carry Growth itself."""
+
+    nodes: Collection[str]
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return what the node carries."""
+        node = candidate.machine.node
+        is_protected = node is not None and node.name in self.nodes
+        return "it carries the worker or its Temporal" if is_protected else None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """Keeps a node that a person annotated; an empty value keeps nothing."""
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return that a person keeps it."""
+        node = candidate.machine.node
+        is_kept = node is not None and bool(node.annotations.get(ANNOTATION_DO_NOT_REMOVE))
+        return f"a person annotated it {ANNOTATION_DO_NOT_REMOVE}" if is_kept else None
+
+
+@dataclass(frozen=True, slots=True)
+class Cordoned:
+    """Keeps a cordoned node: a cordon is a person's tool."""
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return that a person decides about it."""
+        node = candidate.machine.node
+        is_cordoned = node is not None and node.is_cordoned
+        return "it is cordoned, and whoever did that decides about it" if is_cordoned else None
+
+
+@dataclass(frozen=True, slots=True)
+class Terminating:
+    """Keeps away from a Node that somebody deletes: its machine is decided about when it is gone."""
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return that its Node goes already."""
+        node = candidate.machine.node
+        return "its Node is being deleted already" if node is not None and node.is_terminating else None

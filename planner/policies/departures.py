@@ -1,0 +1,114 @@
+"""Departures: which machines go, by what policies propose, what checks refuse and what minimums keep."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_request import RequestPhase
+from planner.model.plan import PlannedRemoval, Snapshot
+from planner.policies.budget import Budget
+from planner.policies.checks import refusals, safety_checks
+from planner.policies.port import Action, Candidate, Policy, PolicyView, Proposal
+from planner.supply.machine_price import PriceList
+from planner.supply.machines import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Departures:
+    """What the policies of a round come to."""
+
+    removals: tuple[PlannedRemoval, ...] = ()
+    cancelled: tuple[str, ...] = ()
+    """Requests to delete, by name."""
+    idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
+    """New value of the annotation by node, only where it changes; None removes it."""
+    wake_at: datetime | None = None
+    """When the next proposal holds."""
+
+
+def departures(
+    snapshot: Snapshot,
+    machines: Mapping[str, Machine],
+    wanted: Collection[str],
+    policies: Iterable[Policy],
+    prices: PriceList,
+) -> Departures:
+    """Return what goes, begins to count down, or is waited for.
+
+    Args:
+        snapshot: of the round.
+        machines: all there are, by name.
+        wanted: those that pods are planned onto.
+        policies: in the order in which they may spend what minimums leave.
+        prices: what classes ask today.
+    """
+    left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
+    checks = safety_checks(wanted, snapshot.protected_nodes)
+    refused = {name: why for name, one in left.items() if (why := next(refusals(one, checks), None)) is not None}
+    # One for all policies: two of them together must not take what each alone might.
+    budget = Budget(machines.values())
+    granted: list[tuple[Candidate, Proposal]] = []
+    idle_since: dict[str, datetime | None] = {}
+    wakes: list[datetime] = []
+    for policy in policies:
+        advice = policy.propose(PolicyView(snapshot.now, tuple(left.values()), refused, prices))
+        idle_since |= advice.idle_since
+        for proposal in advice.proposals:
+            candidate = left.get(proposal.machine)
+            if candidate is None or candidate.action is not proposal.action or proposal.machine in refused:
+                continue
+            if proposal.at > snapshot.now:
+                wakes.append(proposal.at)
+            elif budget.refuses(candidate) is None:
+                budget.spend(candidate)
+                granted.append((left.pop(proposal.machine), proposal))
+    return Departures(
+        removals=tuple(_removal(c, p, snapshot.now) for c, p in granted if c.action is Action.REMOVE),
+        cancelled=tuple(sorted(p.machine for _, p in granted if p.action is Action.CANCEL)),
+        idle_since=idle_since,
+        wake_at=min(wakes, default=None),
+    )
+
+
+def candidates(pools: Sequence[NodePool], machines: Iterable[Machine]) -> Iterator[Candidate]:
+    """Yield the machines that may go: those of pools that are not being deleted, and that are not going already.
+
+    A request that has asked for no server can be cancelled, whatever the pool's mode; a machine with a Node can be
+    removed, if the mode is not `none`. All others are up to their own lifecycles.
+    """
+    open_pools = {pool.metadata.name: pool for pool in pools if pool.metadata.deletion_timestamp is None}
+    for machine in machines:
+        pool = open_pools.get(machine.pool)
+        if pool is None or machine.is_leaving:
+            continue
+        if _is_untouched(machine):
+            yield Candidate(machine, pool, Action.CANCEL)
+        elif machine.node is not None and pool.spec.scale_down.mode != "none":
+            yield Candidate(machine, pool, Action.REMOVE)
+
+
+def _is_untouched(machine: Machine) -> bool:
+    request = machine.request
+    return (
+        request is not None
+        and request.status.phase is RequestPhase.PENDING
+        and request.status.create_attempt_at is None
+        and request.metadata.deletion_timestamp is None
+    )
+
+
+def _removal(candidate: Candidate, proposal: Proposal, now: datetime) -> PlannedRemoval:
+    machine, node = candidate.machine, candidate.machine.node
+    return PlannedRemoval(
+        node=machine.name if node is None else node.name,
+        server=machine.name,
+        provider_id=None if node is None else node.provider_id or None,
+        pool=machine.pool,
+        server_type=machine.server_type,
+        location=machine.location,
+        class_ref=candidate.class_ref,
+        reason=proposal.reason,
+        why=proposal.why,
+        at=now + candidate.pool.spec.scale_down.soft_grace,
+    )

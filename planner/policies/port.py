@@ -1,0 +1,92 @@
+"""The port of policies: which machines may go, what a policy proposes, what a check refuses.
+
+A policy is one file in this folder and one entry of `planner.plan.POLICIES`. It proposes and decides nothing: whether a
+machine goes is decided in one place (`planner.policies.departures`), by the checks and by its pool's minimums.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.supply.machine_price import PriceList
+from planner.supply.machines import Machine
+
+
+class Action(StrEnum):
+    """How a machine goes."""
+
+    REMOVE = "Remove"
+    """A removal begins with its cool-off."""
+    CANCEL = "Cancel"
+    """Its request is deleted: no server was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A machine that its pool lets go."""
+
+    machine: Machine
+    pool: NodePool
+    action: Action
+    """The one way in which it can go now."""
+
+    @property
+    def class_ref(self) -> ClassRef:
+        """The class that its server is of."""
+        return self.machine.class_ref or self.pool.spec.template.class_ref
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A machine that a policy wants to go."""
+
+    machine: str
+    action: Action
+    reason: str
+    """CamelCase, stable: the reason of the removal."""
+    why: str
+    """One sentence."""
+    at: datetime
+    """From when on it holds; a later time than now wakes the planner then."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyView:
+    """What a policy sees of a round."""
+
+    now: datetime
+    candidates: tuple[Candidate, ...]
+    """Without those that go already by an earlier policy."""
+    refusals: Mapping[str, str]
+    """Why a check refuses a candidate, by the machine's name: a proposal about it has no effect."""
+    prices: PriceList
+    """What classes ask today."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a policy makes of a round."""
+
+    proposals: tuple[Proposal, ...] = ()
+    """In the order in which they are granted while a minimum keeps some."""
+    idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
+    """New value of the annotation by node, only where it changes; None removes it."""
+
+
+class Policy(Protocol):
+    """A rule by which machines go."""
+
+    def propose(self, view: PolicyView) -> Advice:
+        """Return the machines that shall go, now or later, and what to write down on nodes for later rounds."""
+        ...
+
+
+class SafetyCheck(Protocol):
+    """A rule that keeps a machine, whichever policy proposes it."""
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return what keeps the machine, as the rest of a sentence, or None if this check lets it go."""
+        ...
