@@ -31,7 +31,7 @@ class Emptiness:
             node = candidate.machine.node
             if node is None:
                 continue
-            written = idle_since_of(node)
+            written = read_idle_since(node)
             if not _is_idle(candidate, view):
                 # A machine whose removal was cancelled is here, too: it is given its idle time anew.
                 if ANNOTATION_IDLE_SINCE in node.annotations:
@@ -56,7 +56,7 @@ def is_empty(residents: Iterable[Pod]) -> bool:
     return all(pod.is_daemon or pod.is_mirror for pod in residents)
 
 
-def idle_since_of(node: Node) -> datetime | None:
+def read_idle_since(node: Node) -> datetime | None:
     """Return since when the node is idle by its annotation; one that cannot be read counts as absent."""
     try:
         since = datetime.fromisoformat(node.annotations.get(ANNOTATION_IDLE_SINCE, ""))

@@ -238,21 +238,7 @@ class Checker(Lookups):
                         yield f"{unplaced.pod} is left out although {kind['name']} may be bought for pool {pool}"
 
     def leaving(self) -> Iterator[str]:
-        staying = Counter()
-        for name, node in self.nodes.items():
-            labels = node["metadata"]["labels"]
-            under_removal = name in self.removals and not self.removals[name]["status"].get("cancel")
-            if "growth.dev/pool" in labels and not under_removal:
-                staying.update(
-                    [(labels["growth.dev/pool"], ""), (labels["growth.dev/pool"], labels["growth.dev/server-type"])]
-                )
-        going = Counter(k for r in self.plan.removals for k in ((r.pool, ""), (r.pool, r.server_type)))
-        for (name, kind), number in going.items():
-            spec = self.pools[name]["spec"]
-            least = next((t.get("min", 0) for t in spec["serverTypes"] if t["name"] == kind), 0)
-            least = least if kind else spec.get("limits", {}).get("min", 0)
-            if staying[name, kind] - number < least:
-                yield f"{number} machines of {kind or 'all types'} leave pool {name}, which keeps {least}"
+        yield from self.minimums()
         for leaving in self.plan.removals:
             node = self.nodes[leaving.node]
             notes = node["metadata"]["annotations"]
@@ -277,6 +263,34 @@ class Checker(Lookups):
                 yield f"{leaving.node} must not get a removal"
             if after == "10m" and (since is None or (self.scene.now - moment(since)).total_seconds() < 600):
                 yield f"{leaving.node} is not idle for long enough"
+
+    def minimums(self) -> Iterator[str]:
+        """Yield the minimums that removals break; Ready machines that go must leave Ready ones."""
+        ready = {
+            name
+            for name, node in self.nodes.items()
+            if any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"]["conditions"])
+        }
+        for word, counted in (("machines", set(self.nodes)), ("Ready machines", ready)):
+            staying = Counter()
+            for name in counted:
+                metadata = self.nodes[name]["metadata"]
+                under_removal = name in self.removals and not self.removals[name]["status"].get("cancel")
+                if (
+                    "growth.dev/pool" in metadata["labels"]
+                    and not under_removal
+                    and "deletionTimestamp" not in metadata
+                ):
+                    own = metadata["labels"]["growth.dev/pool"]
+                    staying.update([(own, ""), (own, metadata["labels"]["growth.dev/server-type"])])
+            removed = [r for r in self.plan.removals if r.node in counted]
+            going = Counter(k for r in removed for k in ((r.pool, ""), (r.pool, r.server_type)))
+            for (name, kind), number in going.items():
+                spec = self.pools[name]["spec"]
+                least = next((t.get("min", 0) for t in spec["serverTypes"] if t["name"].lower() == kind), 0)
+                least = least if kind else spec.get("limits", {}).get("min", 0)
+                if staying[name, kind] - number < least:
+                    yield f"{number} {word} of {kind or 'all types'} leave pool {name}, which keeps {least}"
 
 
 def violations(scene: Scene, plan: Plan, *, is_settled: bool = False) -> list[str]:

@@ -158,6 +158,7 @@ def node(
     labels: dict[str, str] | None = None,
     annotations: dict[str, str] | None = None,
     taints: list[Json] | None = None,
+    deleting: bool = False,
     **changes: Any,
 ) -> Json:
     """Return a Ready node that Growth has bought for a pool, or a foreign one."""
@@ -185,7 +186,8 @@ def node(
             "uid": f"uid-{name}",
             "labels": own | (labels or {}),
             "annotations": annotations or {},
-        },
+        }
+        | ({"deletionTimestamp": before(seconds=1)} if deleting else {}),
         "spec": {"taints": taints or [], "providerID": f"kwok://{name}"} | changes.pop("spec", {}),
         "status": {
             "allocatable": {"cpu": str(cpu), "memory": f"{memory}Gi", "pods": "110"},

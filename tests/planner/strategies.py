@@ -172,6 +172,7 @@ def node_and_friends(draw: st.DrawFn, name: str, *, are_sociable: bool = True) -
         ready=draw(st.integers(0, 7)) > 0,
         annotations=notes,
         taints=taints,
+        deleting=draw(st.integers(0, 15)) == 0,
         spec={"unschedulable": True} if draw(st.integers(0, 9)) == 0 else {},
     )
     pods = [

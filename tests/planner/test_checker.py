@@ -144,6 +144,13 @@ def test_a_removed_node_with_a_pod_or_below_the_minimum():
     sentences = told(scene, replace(made, removals=(gone,)))
     assert "old shall go although something keeps it" in sentences
     assert "1 machines of all types leave pool default, which keeps 1" in sentences
+    sick, going = node("sick", ready=False), node("going", deleting=True)
+    scene.nodes += [sick, going]
+    sentences = told(scene, replace(made, removals=(gone,)))
+    assert "1 machines of all types leave pool default, which keeps 1" not in sentences
+    assert "1 Ready machines of all types leave pool default, which keeps 1" in sentences
+    scene.nodes.remove(sick)
+    assert "1 machines of all types leave pool default, which keeps 1" in told(scene, replace(made, removals=(gone,)))
 
 
 def test_a_node_under_removal_that_nobody_cancels():

@@ -9,7 +9,7 @@ import pytest
 
 from planner.plan import plan
 from tests.planner.checker import violations
-from tests.planner.scenes import NOW, Scene, before, node, node_class, pod, pool, removal, request
+from tests.planner.scenes import NOW, Scene, before, node, node_class, pod, pool, removal, request, seat
 
 IDLE = {"growth.dev/idle-since": before(minutes=11)}
 
@@ -154,6 +154,41 @@ def test_a_minimum_of_a_type_keeps_that_type():
 def test_a_machine_that_is_not_ready_goes_first_and_does_not_help_a_minimum():
     nodes = [node("sick", ready=False, annotations=IDLE), node("dear", "cx42", annotations=IDLE)]
     assert leaving(scene(*nodes, limits={"max": 9, "min": 1})) == ["sick"]
+
+
+def test_nodes_that_are_not_ready_keep_no_minimum():
+    nodes = [node("sick", ready=False), node("well", annotations=IDLE)]
+    given = scene(*nodes, pods=[pod("x", node="sick")], limits={"max": 9, "min": 1})
+    assert leaving(given) == []
+    given.nodes[0] = node("sick")
+    assert leaving(given) == ["well"]
+
+
+@pytest.mark.parametrize("types", [("cx22",), ({"name": "cx22", "min": 1},)], ids=["of the pool", "of a type"])
+def test_a_terminating_node_keeps_no_minimum(types):
+    limits = {"max": 9, "min": 1} if types == ("cx22",) else None
+    nodes = [node("goes", deleting=True, annotations=IDLE), node("stays", annotations=IDLE)]
+    assert leaving(scene(*nodes, types=types, limits=limits)) == []
+    nodes[0] = node("goes", annotations=IDLE)
+    assert leaving(scene(*nodes, types=types, limits=limits)) == ["goes"]
+
+
+def test_a_machine_that_is_coming_keeps_no_minimum():
+    given = scene(
+        node("n", annotations=IDLE), requests=[request("r", phase="Provisioning")], limits={"max": 9, "min": 1}
+    )
+    assert leaving(given) == []
+
+
+def test_a_machine_that_is_kept_for_pods_does_not_go_before_its_node_shows_ready():
+    waits = pod("waits")
+    ready = {"phase": "Ready", "readyAt": before(seconds=3), "releasedAt": before(seconds=2)}
+    given = scene(
+        node("n", ready=False, annotations=IDLE), pods=[waits], requests=[request("n", seats=[seat(waits)], **ready)]
+    )
+    made = planned(given)
+    assert [placed.request for placed in made.placed] == ["n"]
+    assert made.removals == ()
 
 
 def test_a_deleted_pools_machines_stay():

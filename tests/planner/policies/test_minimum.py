@@ -49,6 +49,7 @@ def test_what_pods_need_counts_towards_the_pools_minimum():
     [
         ({"nodes": [node("n")]}, 0),
         ({"nodes": [node("n", ready=False)]}, 0),
+        ({"nodes": [node("n", deleting=True)]}, 1),
         ({"requests": [request("r")]}, 0),
         ({"requests": [request("r", phase="Unmet", expiresAt="2026-03-01T11:00:00Z")]}, 1),
         ({"requests": [request("r", deleting=True)]}, 1),

@@ -6,11 +6,12 @@ Source: docs/design.md#unneeded-requests.
 import pytest
 
 from planner.plan import plan
-from tests.planner.scenes import Scene, before, node_class, pod, pool, request, seat
+from tests.planner.scenes import Scene, before, node, node_class, pod, pool, request, seat
 
 
-def cancelled(*requests, pods=(), **limits):
-    given = Scene(classes=[node_class()], pools=[pool(limits={"max": 9} | limits)], pods=list(pods))
+def cancelled(*requests, pods=(), nodes=(), **limits):
+    made = pool(limits={"max": 9} | limits)
+    given = Scene(classes=[node_class()], pools=[made], pods=list(pods), nodes=list(nodes))
     given.requests = list(requests)
     return plan(given.snapshot()).cancelled
 
@@ -47,3 +48,17 @@ def test_one_that_other_pods_can_use_is_not():
 
 def test_a_minimum_keeps_its_requests_the_cheapest_ones():
     assert cancelled(request("m", "cx42"), request("n", "cx22"), min=1) == ("m",)
+
+
+def test_a_terminating_node_keeps_no_minimum():
+    assert cancelled(request("m"), nodes=[node("n")], min=1) == ("m",)
+    assert cancelled(request("m"), nodes=[node("n", deleting=True)], min=1) == ()
+
+
+def test_a_node_that_is_not_ready_counts_as_it_does_when_a_minimum_is_bought():
+    assert cancelled(request("m"), nodes=[node("n", ready=False)], min=1) == ("m",)
+
+
+def test_a_mode_without_removals_takes_requests_back():
+    given = Scene(classes=[node_class()], pools=[pool(scaleDown={"mode": "none"})], requests=[request("m")])
+    assert plan(given.snapshot()).cancelled == ("m",)

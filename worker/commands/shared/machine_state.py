@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
-from api.keys import ANNOTATION_DO_NOT_REMOVE, ANNOTATION_IDLE_SINCE, LABEL_REQUEST
+from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_REQUEST
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.objects.kinds import Node, Pod
+from planner.policies.emptiness import read_idle_since
 from planner.supply.machines import Machine
 from worker.commands.shared.tables import count
 from worker.commands.shared.times import clock, span
@@ -25,15 +26,6 @@ def own_pods(machine: Machine) -> list[Pod]:
 def awaited_pods(machine: Machine) -> list[Pod]:
     """Return the pods that the scheduler keeps the machine for: DaemonSet and mirror pods left out."""
     return [pod for pod in machine.residents if not (pod.node_name or pod.is_daemon or pod.is_mirror)]
-
-
-def idle_since(node: Node) -> datetime | None:
-    """Return since when the node is without pods, as a round wrote it down; None if it is not or cannot be read."""
-    try:
-        found = datetime.fromisoformat(node.annotations.get(ANNOTATION_IDLE_SINCE, ""))
-    except ValueError:
-        return None
-    return None if found.tzinfo is None else found
 
 
 def state(machine: Machine, now: datetime) -> str:
@@ -95,7 +87,7 @@ def _there(machine: Machine, node: Node, now: datetime) -> str:
         words.append("cordoned")
     if node.annotations.get(ANNOTATION_DO_NOT_REMOVE):
         words.append("do-not-remove")
-    since = idle_since(node)
+    since = read_idle_since(node)
     if since is not None:
         words.append(f"idle for {span(now - since)}")
     return ", ".join(words)

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_POOL
+from api.keys import LABEL_POOL
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.objects.kinds import Node
+from planner.policies.budget import kept_by_minimum
+from planner.policies.checks import refusals, safety_checks
+from planner.policies.emptiness import read_idle_since
+from planner.policies.port import Action, Candidate
 from planner.supply.machines import Machine
-from worker.commands.shared.machine_state import awaited_pods, idle_since, is_ours, own_pods, state
+from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, state
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
 from worker.commands.shared.snapshot import Sight, ToldEvent
 from worker.commands.shared.tables import count, money, names
@@ -80,15 +84,15 @@ def _leaving(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
     if begun is not None:
         yield f"The next round begins its removal: {begun.why}; it goes at {until(begun.at, sight.snapshot.now)}."
         return
-    kept = list(_keeping(machine, node, sight))
+    kept = list(_keeping(machine, sight))
     if kept:
         yield f"It is not removed: {'; '.join(kept)}."
         return
     yield from _idle(machine, node, sight)
 
 
-def _keeping(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
-    """Yield everything that keeps the node, as `planner.policies.emptiness` judges it."""
+def _keeping(machine: Machine, sight: Sight) -> Iterator[str]:
+    """Yield everything that keeps the node: its pool, its pods, and the checks that every policy goes through."""
     pool = sight.pool(machine.pool)
     if pool is None:
         yield f"pool {machine.pool} is gone or cannot be read, and only a pool's rules remove machines"
@@ -100,18 +104,10 @@ def _keeping(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
         yield "pods are on it"
     if awaited_pods(machine):
         yield "the scheduler keeps it for pods"
-    if any(node.name in (placed.node, placed.request) for placed in sight.plan.placed):
-        yield "waiting pods are planned onto it"
-    if machine.has_open_request:
-        yield "its request is not done with it"
-    if node.name in sight.snapshot.protected_nodes:
-        yield "it carries the worker or its Temporal"
-    if node.annotations.get(ANNOTATION_DO_NOT_REMOVE):
-        yield f"a person annotated it {ANNOTATION_DO_NOT_REMOVE}"
-    if node.is_cordoned:
-        yield "it is cordoned, and whoever did that decides about it"
-    if node.is_terminating:
-        yield "its Node is being deleted already"
+    if pool is not None:
+        wanted = {placed.node or placed.request or "" for placed in sight.plan.placed}
+        checks = safety_checks(wanted, sight.snapshot.protected_nodes)
+        yield from refusals(Candidate(machine, pool, Action.REMOVE), checks)
 
 
 def _idle(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
@@ -120,15 +116,11 @@ def _idle(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
     if pool is None:
         return
     now, wish = sight.snapshot.now, pool.spec.scale_down
-    found = idle_since(node)
+    found = read_idle_since(node)
     began = now if found is None else found
     told = "Idle from the next round on" if found is None else f"Idle since {since(found, now)}"
     ripe_at = began + wish.idle_after
     if now < ripe_at:
         yield f"{told}; its cool-off begins at {until(ripe_at, now)} if it stays so."
         return
-    minimum = max([t.min for t in pool.spec.server_types if t.name == machine.server_type], default=0)
-    yield (
-        f"{told}, and kept by a minimum: pool {machine.pool} keeps {pool.spec.limits.min} machines, "
-        f"{minimum} of type {machine.server_type}."
-    )
+    yield f"{told}, and {kept_by_minimum(pool, machine.server_type)}."
