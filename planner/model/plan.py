@@ -32,7 +32,11 @@ class PodBackoffState(Payload):
 
 
 class PlannerMemory(Payload):
-    """What one round tells the next; it lives in the planner workflow (≤ 4 KiB)."""
+    """The back-off of pods, which the planner workflow carries from round to round (≤ 4 KiB).
+
+    Nothing else belongs here: what a round must remember of an object is on that object.
+    Source: docs/decisions/0011-rounds-remember-on-objects.md.
+    """
 
     backoff: Annotated[dict[str, PodBackoffState], Field(max_length=40)] = Field(default_factory=dict)
     """By pod class. Beyond the bound, the ones with the fewest misses are forgotten."""

@@ -119,7 +119,8 @@ def test_a_released_machine_may_go():
 
 
 def test_a_node_with_a_removal_gets_no_second_one():
-    assert leaving(scene(node("n", annotations=IDLE), removals=[removal("n")])) == []
+    made = planned(scene(node("n", annotations=IDLE), removals=[removal("n")]))
+    assert (made.removals, made.idle_since) == ((), {})
 
 
 def test_after_a_cancel_the_idle_time_begins_anew():

@@ -6,7 +6,7 @@ Source: docs/design.md#round.
 from datetime import timedelta
 
 from api.v1alpha1.node_pool import PodBackoff
-from planner.model.plan import PlannerMemory
+from planner.model.plan import PlannerMemory, PodBackoffState
 from planner.plan import plan
 from planner.policies.pod_backoff import Miss, remember, waiting
 from tests.planner.scenes import NOW, Scene, node, node_class, pod, pool, server_type
@@ -169,3 +169,9 @@ def test_a_running_pod_that_its_affinity_looks_for_ends_the_wait_and_counts_anew
         "default/large": "BackOff",
     }
     assert sorted(state.misses for state in fourth.memory.backoff.values()) == [1, 3]
+
+
+def test_the_memory_holds_back_off_and_nothing_else():
+    """What else a round must remember is on objects. Source: docs/decisions/0011-rounds-remember-on-objects.md."""
+    assert set(PlannerMemory.model_fields) == {"backoff", "supply"}
+    assert set(PodBackoffState.model_fields) == {"misses", "until", "sought"}
