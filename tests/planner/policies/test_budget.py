@@ -4,14 +4,14 @@ import pytest
 
 from planner.policies.budget import Budget
 from planner.policies.departures import candidates
-from planner.supply.machines import machines
+from planner.supply.machines import machines_of
 from tests.planner.scenes import Scene, node, node_class, pool, request
 
 
 def budgeted(nodes, *, requests=(), types=("cx22", "cx32"), least=1):
     made = pool(types=types, limits={"max": 10, "min": least})
     snapshot = Scene(classes=[node_class()], pools=[made], nodes=nodes, requests=list(requests)).snapshot()
-    there = machines(snapshot)
+    there = machines_of(snapshot)
     return Budget(there.values()), {c.machine.name: c for c in candidates(snapshot.pools, there.values())}
 
 

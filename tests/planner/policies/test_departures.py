@@ -9,7 +9,7 @@ from planner.plan import POLICIES, plan
 from planner.policies.checks import refusals, safety_checks
 from planner.policies.departures import candidates
 from planner.policies.port import Action, Advice, PolicyView, Proposal
-from planner.supply.machines import machines
+from planner.supply.machines import machines_of
 from tests.planner.scenes import NOW, Scene, before, node, node_class, pod, pool, removal, request
 
 IDLE = {"growth.dev/idle-since": before(minutes=11)}
@@ -148,7 +148,7 @@ def test_a_machine_goes_in_the_way_that_is_open_to_it(name, action):
 def test_a_refusal_names_its_reason_and_the_first_check_comes_first():
     kept = node("n", annotations={"growth.dev/do-not-remove": "mine"}, spec={"unschedulable": True}, deleting=True)
     given = scene(kept, removals=[removal("n", cancel={"at": before(seconds=1), "by": "Person"})]).snapshot()
-    (candidate,) = candidates(given.pools, machines(given).values())
+    (candidate,) = candidates(given.pools, machines_of(given).values())
     assert list(refusals(candidate, safety_checks({"n"}, {"n"}))) == [
         "waiting pods are planned onto it",
         "its removal was cancelled and has not ended yet",
@@ -171,7 +171,7 @@ def test_a_refusal_names_its_reason_and_the_first_check_comes_first():
 )
 def test_what_is_not_a_rounds_own_is_kept(given, reason):
     snapshot = given.snapshot()
-    (candidate,) = candidates(snapshot.pools, machines(snapshot).values())
+    (candidate,) = candidates(snapshot.pools, machines_of(snapshot).values())
     assert next(refusals(candidate, safety_checks((), ())), None) == reason
 
 
