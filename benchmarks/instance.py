@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks.catalogue import ZONES, Machine
 from planner.packing.assemble import price_units
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.problem import Problem
 
 PORTS: Final = 4
@@ -86,7 +86,7 @@ def problem_of_instance(instance: Instance) -> Problem:
     parts = list(_parts(instance.shapes))
     places = {i: frozenset(k for k, (j, _) in enumerate(parts) if j == i) for i, _ in parts}
     groups = tuple(
-        Group(
+        GroupRow(
             demand=shape.demand,
             count=shape.count,
             bins=frozenset(b for b, machine in enumerate(instance.machines) if shape.fits(machine)),
@@ -97,7 +97,7 @@ def problem_of_instance(instance: Instance) -> Problem:
     )
     scarce = [] if instance.limit is None else sorted({m.name for m in instance.machines if m.name in SCARCE})
     bins = tuple(
-        Bin(
+        BinRow(
             capacity(machine),
             price_units(machine.price_per_hour),
             (scarce.index(machine.name),) if machine.name in scarce else (),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.catalogue import Machine
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.problem import Problem
 
 _ONLY_ZONE: Final = "everywhere"
@@ -92,7 +92,7 @@ def read(path: Path) -> Problem:
     document = json.loads(path.read_text())
     resources = tuple(document["resources"])
     groups = tuple(
-        Group(
+        GroupRow(
             demand=tuple(one["demand"][resource] for resource in resources),
             count=one["count"],
             bins=frozenset(one["offerings"]),
@@ -102,7 +102,8 @@ def read(path: Path) -> Problem:
         for one in document["classes"]
     )
     bins = tuple(
-        Bin(tuple(one["capacity"][resource] for resource in resources), one["price"]) for one in document["offerings"]
+        BinRow(tuple(one["capacity"][resource] for resource in resources), one["price"])
+        for one in document["offerings"]
     )
     names = tuple(one["name"] for one in document["offerings"])
     return Problem(PackingProblem(groups, bins), names, resources, document["currency"])

@@ -16,9 +16,9 @@ from planner.packing.arrange import arrange
 from planner.packing.assemble import Assembly, assemble
 from planner.packing.assign import Assignment, assign, placed_on, requests_of, reservations, unused_minimum
 from planner.packing.domains.affinity_hash import affinity_fingerprint
-from planner.packing.domains.domains import Ceilings, Option
+from planner.packing.domains.domain_counts import WAITS
+from planner.packing.domains.domains import Ceilings
 from planner.packing.domains.hostname_rules import machine_rules
-from planner.packing.domains.messages import WAITS
 from planner.packing.domains.pod_counts import PodCounts, count_pods
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
@@ -38,11 +38,11 @@ from planner.report.raised_limit import RaisedLimits
 from planner.report.unplaced import held_up, why_unplaced
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
+from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
 from planner.supply.machine_price import price_list
 from planner.supply.machines import Machine, machines_of
-from planner.supply.offers import Offer, PoolOffers, pool_offers
 from planner.supply.places import Place, places
-from planner.supply.pod_class import ClassKeys, PodClass, group
+from planner.supply.pod_group import GroupKeys, PodGroup, pod_groups
 from planner.supply.seats import Seating, settle_seats
 
 POLICIES: Final[tuple[Policy, ...]] = (Emptiness(), UnneededRequests())
@@ -55,14 +55,14 @@ class _Known:
 
     snapshot: Snapshot
     machines: Mapping[str, Machine]
-    offers: Mapping[str, PoolOffers]
+    pool_kinds: Mapping[str, PoolKinds]
     limits: Limits
     seating: Seating
     supply: tuple[Place, ...]
     pod_counts: PodCounts
     fingerprint: str
     demand: tuple[Pod, ...]
-    keys: ClassKeys
+    keys: GroupKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _whole(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Plan
         snapshot,
         machines,
         known.supply,
-        known.offers,
+        known.pool_kinds,
         known.limits,
         requests=decided.requests,
         removals=leaving.removals,
@@ -134,44 +134,46 @@ def _whole(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Plan
         cost_per_hour=decided.cost.total,
         lower_bound_per_hour=decided.cost.lower_bound,
         optimal=decided.cost.is_optimal,
-        currency=_currency(known.offers),
+        currency=_currency(known.pool_kinds),
     )
 
 
 def _know(snapshot: Snapshot) -> _Known:
     machines = machines_of(snapshot)
-    offers = pool_offers(snapshot)
-    limits = limits_left(machines.values(), offers)
-    keys = ClassKeys()
+    pool_kinds = kinds_of_pools(snapshot)
+    limits = limits_left(machines.values(), pool_kinds)
+    keys = GroupKeys()
     seating = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now)
     supply = places(snapshot, machines, seating)
     return _Known(
         snapshot=snapshot,
         machines=machines,
-        offers=offers,
+        pool_kinds=pool_kinds,
         limits=limits,
         seating=seating,
         supply=supply,
         pod_counts=count_pods(machines.values(), supply, seating.seated, snapshot.namespaces),
-        fingerprint=supply_hash(supply, offers, limits),
+        fingerprint=supply_hash(supply, pool_kinds, limits),
         demand=tuple(pod for pod in snapshot.pods if is_demand(pod)),
         keys=keys,
     )
 
 
 def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
-    snapshot, offers, limits = known.snapshot, known.offers, known.limits
+    snapshot, pool_kinds, limits = known.snapshot, known.pool_kinds, known.limits
     with stages("assemble"):
         unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
-        classes = group(unseated, known.keys, snapshot.pods)
-        finds = _fingerprints(classes, known.pod_counts)
+        groups = pod_groups(unseated, known.keys, snapshot.pods)
+        finds = _fingerprints(groups, known.pod_counts)
         left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
-        asks, refused = admit(classes, snapshot.pools, left_out, offers, limits)
-        minimum = missing_by_type(known.machines.values(), offers, limits)
+        admitted, refused = admit(groups, snapshot.pools, left_out, pool_kinds, limits)
+        minimum = missing_by_type(known.machines.values(), pool_kinds, limits)
 
     def assembled(ceilings: Ceilings) -> Assembly:
         with stages("assemble"):
-            return assemble(asks, known.supply, offers, limits, minimum, pod_counts=known.pod_counts, ceilings=ceilings)
+            return assemble(
+                admitted, known.supply, pool_kinds, limits, minimum, pod_counts=known.pod_counts, ceilings=ceilings
+            )
 
     def packed(problem: PackingProblem) -> Packing:
         with stages("pack"):
@@ -182,41 +184,41 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
     with stages("decide"):
         assembly, packing = arrangement.assembly, arrangement.packing
         assignment = assign(assembly, packing)
-        for offer in _paid(assembly, packing):
-            limits.take(offer)
+        for kind in _paid(assembly, packing):
+            limits.take(kind)
         ahead = still_missing(unused_minimum(assembly, packing, minimum), _paid(assembly, packing))
-        more = Counter(offer.pool.metadata.name for offer in (*(one.offer for one in assignment.bought), *ahead))
+        more = Counter(kind.pool.metadata.name for kind in (*(one.kind for one in assignment.bought), *ahead))
         more.update(known.machines[name].pool for name in assignment.used if known.machines[name].is_leaving)
-        top_up = missing_in_pool(known.machines.values(), offers, limits, more)
-        requests = requests_of(assignment.bought, [*ahead, *top_up], MachineChoices(assembly, offers, limits).told)
+        top_up = missing_in_pool(known.machines.values(), pool_kinds, limits, more)
+        requests = requests_of(assignment.bought, [*ahead, *top_up], MachineChoices(assembly, pool_kinds, limits).told)
         raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
         refused += [
-            Refused(asks[i].pod_class, _why(i, assembly, offers, limits, raised), asks[i].pools, pods)
+            Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised), pods)
             for i, pods in assignment.left.items()
         ]
         missed = {
-            key: Miss(key, _policy(r, offers), finds[key]) for r in refused if r.is_miss and (key := r.pod_class.key)
+            key: Miss(key, _policy(r, pool_kinds), finds[key]) for r in refused if r.is_miss and (key := r.group.key)
         }
-        kept = {r.pod_class.key: left_out[r.pod_class.key] for r in refused if r.pod_class.key in left_out}
+        kept = {r.group.key: left_out[r.group.key] for r in refused if r.group.key in left_out}
         after = remember(snapshot.memory, known.fingerprint, list(missed.values()), kept, snapshot.now)
         return _Decided(
             assignment=assignment,
             requests=requests,
-            cost=cost_of(requests, assembly, packing, minimum, top_up, offers=offers),
+            cost=cost_of(requests, assembly, packing, minimum, top_up, pool_kinds=pool_kinds),
             unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
-            pools_of={pod.uid: r.pools[0] for r in refused if r.pools for pod in r.pods},
+            pools_of={pod.uid: r.group.pools[0] for r in refused if r.group.pools for pod in r.pods},
             after=after,
-            ceiling=frozenset(pod.uid for r in refused if r.pod_class.key in after.at_ceiling for pod in r.pods),
+            ceiling=frozenset(pod.uid for r in refused if r.group.key in after.at_ceiling for pod in r.pods),
         )
 
 
-def _fingerprints(classes: Sequence[PodClass], pod_counts: PodCounts) -> dict[str, str]:
-    examples = [one.example for one in classes]
-    return {one.key: affinity_fingerprint(one.example, pod_counts, examples) for one in classes}
+def _fingerprints(groups: Sequence[PodGroup], pod_counts: PodCounts) -> dict[str, str]:
+    examples = [group.example for group in groups]
+    return {group.key: affinity_fingerprint(group.example, pod_counts, examples) for group in groups}
 
 
 def _why(
-    i: int, assembly: Assembly, offers: Mapping[str, PoolOffers], limits: Limits, raised: RaisedLimits
+    i: int, assembly: Assembly, pool_kinds: Mapping[str, PoolKinds], limits: Limits, raised: RaisedLimits
 ) -> tuple[Reason, ...]:
     miss = assembly.split.unplaceable.get(i)
     if miss is not None:
@@ -224,28 +226,26 @@ def _why(
         if miss.code == WAITS:
             return (told,)
         # A rule about other pods may have closed no more than what could be used or bought.
-        return (*held_up(assembly.asks[i], offers, limits, partial(_is_open, i, assembly)), told)
-    return why_unplaced(assembly.asks[i], offers, limits, partial(raised.told, i))
+        return (*held_up(assembly.given.groups[i], pool_kinds, limits, partial(_is_open, i, assembly)), told)
+    return why_unplaced(assembly.given.groups[i], pool_kinds, limits, partial(raised.told, i))
 
 
-def _is_open(i: int, assembly: Assembly, offer: Offer) -> bool:
-    """Return whether rules about other pods let one more pod of class `i` on a new machine of the offer."""
+def _is_open(i: int, assembly: Assembly, kind: MachineKind) -> bool:
+    """Return whether rules about other pods let one more pod of group `i` on a new machine of the kind."""
     domain_counts = assembly.split.domain_counts
     if domain_counts is None:
         return True
-    machine = Option(offer.labels, offer.taints, (), price=0, copies=1, is_new=True, daemons=offer.daemons)
-    rules = machine_rules(i, assembly.wishes[i], [0], [machine], domain_counts)
+    rules = machine_rules(i, assembly.given.groups[i].example, [0], [kind], domain_counts)
     # Pods that must share one machine were given theirs: another one is of no use to the rest.
-    return bool(rules.bins) and not rules.is_bundle and domain_counts.obstacle(i, offer.labels) is None
+    return bool(rules.bins) and not rules.is_bundle and domain_counts.obstacle(i, kind.labels) is None
 
 
-def _paid(assembly: Assembly, packing: Packing) -> list[Offer]:
-    sources = [assembly.sources[node.bin] for node in packing.nodes]
-    return [source.offer for source in sources if source.offer is not None and not source.is_minimum]
+def _paid(assembly: Assembly, packing: Packing) -> list[MachineKind]:
+    return [kind for node in packing.nodes if (kind := assembly.priced(node.bin)) is not None]
 
 
-def _policy(refused: Refused, offers: Mapping[str, PoolOffers]) -> PodBackoff:
-    return offers[refused.pools[0]].pool.spec.scale_up.pod_backoff if refused.pools else PodBackoff()
+def _policy(refused: Refused, pool_kinds: Mapping[str, PoolKinds]) -> PodBackoff:
+    return pool_kinds[refused.group.pools[0]].pool.spec.scale_up.pod_backoff if refused.group.pools else PodBackoff()
 
 
 def _seated(known: _Known) -> Iterable[Placed]:
@@ -261,8 +261,8 @@ def _result(demand: Iterable[Pod], unplaced: Iterable[Unplaced]) -> PlanResult:
     return PlanResult.ALL_PLACED if any(True for _ in demand) else PlanResult.NO_DEMANDS
 
 
-def _currency(offers: Mapping[str, PoolOffers]) -> str:
-    return "+".join(sorted({offer.offering.currency for found in offers.values() for offer in found.offers}))
+def _currency(pool_kinds: Mapping[str, PoolKinds]) -> str:
+    return "+".join(sorted({kind.offering.currency for found in pool_kinds.values() for kind in found.kinds}))
 
 
 def _earliest(*moments: datetime | None) -> datetime | None:

@@ -1,6 +1,6 @@
 """Packs a round: split over domains, packed, checked, and split anew where a domain had less room than it seemed to.
 
-A split is made before it is known how classes share machines. Where a packing leaves pods of a
+A split is made before it is known how groups share machines. Where a packing leaves pods of a
 domain out, that domain is given no more than it took, and the rest goes elsewhere if it may.
 """
 
@@ -26,7 +26,7 @@ class Arrangement:
     assembly: Assembly
     packing: Packing
     refused: Mapping[int, int]
-    """Pods by class that no order lets land where they were packed, and that were taken out.
+    """Pods by group that no order lets land where they were packed, and that were taken out.
 
     There are none unless the packer left others out that were to land before them.
     """
@@ -57,13 +57,13 @@ def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, pod_count
 
 def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrangement:
     packing = packer(assembly.problem)
-    if assembly.options is None:
+    if not assembly.is_related:
         return Arrangement(assembly, packing, {})
-    checked, lost = check_landing(assembly.wishes, assembly.split, assembly.options, packing, pod_counts)
+    checked, lost = check_landing(assembly.given, assembly.split, packing, pod_counts)
     refused: dict[int, int] = {}
     for k, items in lost.items():
-        for ask, number in assembly.shares[k].pods:
-            refused[ask] = refused.get(ask, 0) + items * number
+        for group, number in assembly.split.shares[k].pods:
+            refused[group] = refused.get(group, 0) + items * number
     return Arrangement(assembly, checked, refused, left_out=bool(packing.unplaced))
 
 
@@ -73,8 +73,8 @@ def _liked(made: Arrangement, pod_counts: PodCounts) -> Arrangement:
     packing = preferred(assembly, made.packing, pod_counts)
     if packing is made.packing:
         return made
-    if assembly.options is not None:
-        _, lost = check_landing(assembly.wishes, assembly.split, assembly.options, packing, pod_counts)
+    if assembly.is_related:
+        _, lost = check_landing(assembly.given, assembly.split, packing, pod_counts)
         if lost:
             return made
     return replace(made, packing=packing)
@@ -85,10 +85,10 @@ def _less_room(made: Arrangement) -> dict[GroupPart, int]:
     followers, unplaced = made.assembly.split.followers, made.packing.unplaced
     found: Counter[GroupPart] = Counter()
     short: set[GroupPart] = set()
-    for k, share in enumerate(made.assembly.shares):
-        parts = [(GroupPart(ask, is_beside=True), number) for ask, number in share.followers]
-        if not parts and (share.cell is not None or share.ask in followers):
-            parts = [(GroupPart(share.ask, share.cell), share.size)]
+    for k, share in enumerate(made.assembly.split.shares):
+        parts = [(GroupPart(group, is_beside=True), number) for group, number in share.followers]
+        if not parts and (share.cell is not None or share.group in followers):
+            parts = [(GroupPart(share.group, share.cell), share.size)]
         for part, number in parts:
             found[part] += number * (share.count - unplaced.get(k, 0))
             short.update([part] if k in unplaced else ())
@@ -99,8 +99,8 @@ def _score(made: Arrangement) -> tuple[object, ...]:
     """Return what makes one arrangement better than another, the smaller the better."""
     assembly = made.assembly
     missing: dict[int, int] = {}
-    for wish, placed in zip(assembly.wishes, assembly.placed(made.packing.unplaced), strict=True):
-        tier = wish.pod.priority
-        missing[tier] = missing.get(tier, 0) + wish.count - placed
+    for group, placed in zip(assembly.given.groups, assembly.placed(made.packing.unplaced), strict=True):
+        tier = group.example.priority
+        missing[tier] = missing.get(tier, 0) + group.count - placed
     cost = assembly.problem.cost(made.packing.nodes)
     return tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True)), cost

@@ -10,10 +10,10 @@ from planner.objects.kinds import Pod
 from planner.packing.assemble import Assembly
 from planner.packing.problem import PackedNode, Packing
 from planner.supply.limits import offering_key
+from planner.supply.machine_kind import MachineKind
 from planner.supply.machines import Machine
-from planner.supply.offers import Offer
 from planner.supply.places import Place, Rank
-from planner.supply.pod_class import seat_of
+from planner.supply.pod_group import seat_of
 
 SEATS_AT_MOST = 1000
 """As many as a request may name; pods beyond them find room when the reservation ends."""
@@ -23,22 +23,20 @@ _CANCEL_NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class PlacedPod:
-    """A pod with the hash of its class."""
+    """A pod with the key of its group."""
 
     pod: Pod
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class NewMachine:
     """A machine to buy for pods."""
 
-    offer: Offer
+    kind: MachineKind
     pods: tuple[PlacedPod, ...]
-    bin: int
-    """Its kind in the problem."""
-    counts: Mapping[int, int]
-    """What is on it in the problem: items by share."""
+    node: PackedNode
+    """The same in numbers."""
 
 
 @dataclass(slots=True)
@@ -51,22 +49,22 @@ class Assignment:
     used: set[str] = field(default_factory=set)
     """Machines that are there or coming and get pods."""
     cancels: list[RemovalCancel] = field(default_factory=list)
-    bought: list[Bought] = field(default_factory=list)
+    bought: list[NewMachine] = field(default_factory=list)
     left: dict[int, tuple[Pod, ...]] = field(default_factory=dict)
-    """Pods without a place, by index of their class."""
+    """Pods without a place, by position of their group."""
 
 
 def assign(assembly: Assembly, packing: Packing) -> Assignment:
-    """Return the pods of every machine; the first pods of a class get what is there already."""
-    queues = [list(ask.pod_class.pods) for ask in assembly.asks]
+    """Return the pods of every machine; the first pods of a group get what is there already."""
+    queues = [list(group.pods) for group in assembly.given.groups]
     assignment = Assignment()
     for n, pods in assigned_pods(assembly, packing, queues):
         node = packing.nodes[n]
-        source = assembly.sources[node.bin]
-        if source.place is not None:
-            _use(assignment, source.place, pods)
-        elif source.offer is not None:
-            assignment.bought.append(Bought(source.offer, pods, node.bin, node.counts))
+        kind = assembly.given.kinds[node.bin]
+        if isinstance(kind, Place):
+            _use(assignment, kind, pods)
+        else:
+            assignment.bought.append(NewMachine(kind, pods, node))
     assignment.left = {i: tuple(queue) for i, queue in enumerate(queues) if queue}
     return assignment
 
@@ -74,7 +72,7 @@ def assign(assembly: Assembly, packing: Packing) -> Assignment:
 def assigned_pods(
     assembly: Assembly, packing: Packing, queues: Sequence[list[Pod]]
 ) -> Iterator[tuple[int, tuple[PlacedPod, ...]]]:
-    """Yield machines of the packing, by position, with their pods, which leave the queues of their classes."""
+    """Yield machines of the packing, by position, with their pods, which leave the queues of their groups."""
     bins, nodes = assembly.problem.bins, packing.nodes
     for n in sorted(range(len(nodes)), key=lambda n: bins[nodes[n].bin].rank):
         yield n, _placed_pods(assembly, nodes[n], queues)
@@ -83,8 +81,8 @@ def assigned_pods(
 def _placed_pods(assembly: Assembly, node: PackedNode, queues: Sequence[list[Pod]]) -> tuple[PlacedPod, ...]:
     pods: list[PlacedPod] = []
     for k, items in sorted(node.counts.items()):
-        for i, of_item in assembly.shares[k].pods:
-            key, number = assembly.asks[i].pod_class.key, items * of_item
+        for i, of_item in assembly.split.shares[k].pods:
+            key, number = assembly.given.groups[i].key, items * of_item
             pods.extend(PlacedPod(pod, key) for pod in queues[i][:number])
             del queues[i][:number]
     return tuple(pods)
@@ -109,52 +107,50 @@ def placed_on(machine: Machine, pod: Pod, *, coming: bool) -> Placed:
     return Placed(pod=pod.key, node=machine.node.name)
 
 
-def unused_minimum(assembly: Assembly, packing: Packing, minimum: Iterable[tuple[Offer, int]]) -> list[Offer]:
+def unused_minimum(
+    assembly: Assembly, packing: Packing, minimum: Iterable[tuple[MachineKind, int]]
+) -> list[MachineKind]:
     """Return the machines that a minimum asks for and that no pod of the packing is on."""
     filled = Counter(
-        (offer.pool.metadata.name, offering_key(offer))
+        (kind.pool.metadata.name, offering_key(kind))
         for node in packing.nodes
-        if (source := assembly.sources[node.bin]).is_minimum and (offer := source.offer) is not None
+        if not isinstance(kind := assembly.given.kinds[node.bin], Place) and kind.is_minimum
     )
     return [
-        offer
-        for offer, number in minimum
-        for _ in range(number - filled[offer.pool.metadata.name, offering_key(offer)])
+        kind for kind, number in minimum for _ in range(number - filled[kind.pool.metadata.name, offering_key(kind)])
     ]
 
 
 def requests_of(
-    bought: Sequence[Bought], ahead: Sequence[Offer], why: Callable[[Bought], tuple[str, Because]]
+    bought: Sequence[NewMachine], ahead: Sequence[MachineKind], why: Callable[[NewMachine], tuple[str, Because]]
 ) -> tuple[PlannedRequest, ...]:
     """Return the machines to buy, the most useful first: those for pods of high priority, for many pods, cheap ones.
 
     `ahead` are machines without pods, for a minimum; they come last. `why` tells of each that is bought for pods.
     """
 
-    def usefulness(one: Bought) -> tuple[object, ...]:
-        offering, pods = one.offer.offering, one.pods
+    def usefulness(one: NewMachine) -> tuple[object, ...]:
+        offering, pods = one.kind.offering, one.pods
         highest = max(placed_pod.pod.priority for placed_pod in pods)
         return -highest, -len(pods), offering.price_per_hour, offering.server_type, pods[0].pod.key
 
-    planned = [(one.offer, one.pods, *why(one)) for one in sorted(bought, key=usefulness)]
-    planned += [
-        (offer, (), f"The minimum of pool {offer.pool.metadata.name} asks for it", Because()) for offer in ahead
-    ]
+    planned = [(one.kind, one.pods, *why(one)) for one in sorted(bought, key=usefulness)]
+    planned += [(kind, (), f"The minimum of pool {kind.pool.metadata.name} asks for it", Because()) for kind in ahead]
     return tuple(
         PlannedRequest(
             ordinal=ordinal,
-            pool=offer.pool.metadata.name,
-            pool_uid=offer.pool.metadata.uid,
-            server_type=offer.offering.server_type,
-            location=offer.offering.location,
-            class_ref=offer.class_ref,
-            price_per_hour=offer.offering.price_per_hour,
+            pool=kind.pool.metadata.name,
+            pool_uid=kind.pool.metadata.uid,
+            server_type=kind.offering.server_type,
+            location=kind.offering.location,
+            class_ref=kind.class_ref,
+            price_per_hour=kind.offering.price_per_hour,
             seats=tuple(seat_of(placed_pod.pod, placed_pod.key) for placed_pod in pods[:SEATS_AT_MOST]),
-            reserve=offer.pool.spec.scale_up.reserve,
+            reserve=kind.pool.spec.scale_up.reserve,
             why=sentence,
             because=because,
         )
-        for ordinal, (offer, pods, sentence, because) in enumerate(planned)
+        for ordinal, (kind, pods, sentence, because) in enumerate(planned)
     )
 
 

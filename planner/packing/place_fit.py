@@ -1,7 +1,7 @@
-"""Which classes fit onto a place: the same judgement for many places, made once where they look alike.
+"""Which pod groups fit onto a place: the same judgement for many places, made once where they look alike.
 
-A round judges each class against each machine with room. What a class asks of labels and taints is the same
-on most machines; what it asks of amounts is a comparison, and most classes are too large for what is left.
+A round judges each group against each machine with room. What a group asks of labels and taints is the same
+on most machines; what it asks of amounts is a comparison, and most groups are too large for what is left.
 """
 
 from bisect import bisect_right
@@ -13,6 +13,7 @@ from planner.objects.predicates import selects, untolerated, wants_node
 from planner.scheduling.attachments import Handle, amount_of, asked
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.places import Place
+from planner.supply.pod_group import PodGroup
 
 _SORTED_BY: Final = "cpu"
 """Of this, machines have least left, as a rule."""
@@ -29,29 +30,30 @@ def suits(pod: Pod, labels: Mapping[str, str], taints: Iterable[Taint]) -> bool:
 
 
 class PlaceFit:
-    """Judges classes, each given by a pod of it and the pools that may buy for it, against places."""
+    """Judges pod groups against places."""
 
-    def __init__(self, classes: Sequence[tuple[Pod, Collection[str]]]) -> None:
-        self._classes = classes
-        self._order = sorted(range(len(classes)), key=lambda i: classes[i][0].requests.get(_SORTED_BY, 0))
-        self._sizes = [classes[i][0].requests.get(_SORTED_BY, 0) for i in self._order]
-        self._amounts = [tuple(pod.requests.items()) for pod, _ in classes]
-        self._keys = sorted({key for pod, _ in classes for key in _keys(pod)})
+    def __init__(self, groups: Sequence[PodGroup]) -> None:
+        self._groups = groups
+        self._pods = [group.example for group in groups]
+        self._order = sorted(range(len(groups)), key=lambda i: self._pods[i].requests.get(_SORTED_BY, 0))
+        self._sizes = [self._pods[i].requests.get(_SORTED_BY, 0) for i in self._order]
+        self._amounts = [tuple(pod.requests.items()) for pod in self._pods]
+        self._keys = sorted({key for pod in self._pods for key in _keys(pod)})
         self._suits: dict[tuple[object, ...], dict[int, bool]] = {}
 
     def held(self, place: Place, attached: Collection[Handle]) -> list[int]:
-        """Return the classes of which a pod fits onto the place, ascending; `attached` volumes are there already."""
+        """Return the groups of which a pod fits onto the place, ascending; `attached` volumes are there already."""
         near = self._order[: bisect_right(self._sizes, max(0, place.free.get(_SORTED_BY, 0)))]
         known = self._suits.setdefault(self._looks(place), {})
         return sorted(i for i in near if self._fits(i, place, attached, known))
 
     def _fits(self, i: int, place: Place, attached: Collection[Handle], known: dict[int, bool]) -> bool:
-        pod, pools = self._classes[i]
+        pod = self._pods[i]
         free = place.free
         for name, amount in self._amounts[i]:
             if free.get(name, 0) < amount:
                 return False
-        if place.only_pool is not None and place.only_pool not in pools:
+        if place.only_pool is not None and place.only_pool not in self._groups[i].pools:
             return False
         if i not in known:
             known[i] = suits(pod, place.labels, place.taints)

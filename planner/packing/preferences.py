@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from planner.packing.assemble import Assembly
 from planner.packing.assign import PlacedPod, assigned_pods
 from planner.packing.domains.pod_counts import Host, PodCounts
-from planner.packing.domains.preference_scores import PreferenceKind, PreferenceScores, prefers
+from planner.packing.domains.preference_scores import PodPreference, PreferenceScores, prefers
 from planner.packing.problem import PackedNode, Packing
-from planner.supply.offers import Offer
+from planner.supply.machine_kind import MachineKind
+from planner.supply.places import Place
 
 
 def preferred(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Packing:
@@ -25,10 +26,10 @@ def preferred(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Pa
         packing: its answer.
         pod_counts: the pods that are there, near which or away from which others may want to be.
     """
-    classes = [ask.pod_class for ask in assembly.asks]
-    if not any(prefers(pod) for one in classes for pod in one.pods):
+    groups = assembly.given.groups
+    if not any(prefers(pod) for group in groups for pod in group.pods):
         return packing
-    return _Exchange(assembly, packing, PreferenceScores(classes, _hosts(assembly), pod_counts)).run()
+    return _Exchange(assembly, packing, PreferenceScores(groups, _hosts(assembly), pod_counts)).run()
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ class _Machine:
     bin: int
     choices: tuple[int, ...]
     """Bins that it may be of."""
-    kinds: Sequence[tuple[PreferenceKind, int]]
+    preferences: Sequence[tuple[PodPreference, int]]
     """Of its pods, with numbers."""
 
     @property
@@ -54,9 +55,9 @@ class _Exchange:
             self._take(node.bin)
         self._tight = _tight(assembly, packing)
         self._twins: dict[object, list[int]] = {}
-        for b, source in enumerate(assembly.sources):
-            if source.offer is not None and not source.is_minimum:
-                self._twins.setdefault(self._alike(b, source.offer), []).append(b)
+        for b in range(len(self._problem.bins)):
+            if (kind := assembly.priced(b)) is not None:
+                self._twins.setdefault(self._alike(b, kind), []).append(b)
         self._choices: dict[object, tuple[int, ...]] = {}
 
     def run(self) -> Packing:
@@ -64,7 +65,7 @@ class _Exchange:
         # Those that stay are known from the start, the others one after the other.
         for machine in machines:
             if machine.is_fixed:
-                self._scores.count(machine.kinds, machine.bin)
+                self._scores.count(machine.preferences, machine.bin)
         nodes = list(self._packing.nodes)
         has_changed = False
         for machine in machines:
@@ -73,9 +74,9 @@ class _Exchange:
                 has_changed = True
         return replace(self._packing, nodes=tuple(nodes)) if has_changed else self._packing
 
-    def _alike(self, b: int, offer: Offer) -> object:
+    def _alike(self, b: int, kind: MachineKind) -> object:
         """Return what two bins have in common that may stand for each other as far as price, rank and limits go."""
-        one, pool, server_type = self._problem.bins[b], offer.pool, offer.offering.server_type.lower()
+        one, pool, server_type = self._problem.bins[b], kind.pool, kind.offering.server_type.lower()
         has_minimum = any(entry.min for entry in pool.spec.server_types if entry.name == server_type)
         return (
             one.price,
@@ -87,29 +88,29 @@ class _Exchange:
         )
 
     def _machines(self) -> list[_Machine]:
-        queues = [list(ask.pod_class.pods) for ask in self._assembly.asks]
+        queues = [list(group.pods) for group in self._assembly.given.groups]
         return [self._machine(n, pods) for n, pods in assigned_pods(self._assembly, self._packing, queues)]
 
     def _machine(self, n: int, pods: Iterable[PlacedPod]) -> _Machine:
         node = self._packing.nodes[n]
-        kinds: dict[PreferenceKind, int] = {}
+        preferences: dict[PodPreference, int] = {}
         for placed_pod in pods:
-            kind = self._scores.kind(placed_pod.key, placed_pod.pod)
-            kinds[kind] = kinds.get(kind, 0) + 1
-        choices = self._may_be(node) if any(kind.prefers for kind in kinds) else ()
-        return _Machine(n, node.bin, choices, list(kinds.items()))
+            preference = self._scores.preference_of(placed_pod.key, placed_pod.pod)
+            preferences[preference] = preferences.get(preference, 0) + 1
+        choices = self._may_be(node) if any(preference.prefers for preference in preferences) else ()
+        return _Machine(n, node.bin, choices, list(preferences.items()))
 
     def _may_be(self, node: PackedNode) -> tuple[int, ...]:
         """Return the bins that this machine may be of, limits aside, in their order."""
-        source = self._assembly.sources[node.bin]
-        if source.offer is None or source.is_minimum:
+        kind = self._assembly.priced(node.bin)
+        if kind is None:
             return ()
         key = (node.bin, frozenset(node.counts.items()))
         if key not in self._choices:
             allowed = [self._problem.groups[k].bins for k in node.counts]
             self._choices[key] = tuple(
                 b
-                for b in self._twins[self._alike(node.bin, source.offer)]
+                for b in self._twins[self._alike(node.bin, kind)]
                 if all(b in bins for bins in allowed) and self._fits(node, b)
             )
         return self._choices[key]
@@ -128,10 +129,10 @@ class _Exchange:
         self._take(chosen, -1)
         bins = tuple(b for b in machine.choices if b == chosen or self._is_left(b))
         if len(bins) > 1:
-            scores = self._scores.scores(machine.kinds, bins)
+            scores = self._scores.scores(machine.preferences, bins)
             if max(scores) > scores[bins.index(chosen)]:
                 chosen = bins[scores.index(max(scores))]
-        self._scores.count(machine.kinds, chosen)
+        self._scores.count(machine.preferences, chosen)
         self._take(chosen)
         return chosen
 
@@ -151,11 +152,11 @@ def _tight(assembly: Assembly, packing: Packing) -> frozenset[int]:
     bins, classes = assembly.problem.bins, assembly.relaxed.groups
     placed = assembly.placed(packing.unplaced)
     wanted = {b for one, number in zip(classes, placed, strict=True) if number < one.count for b in one.bins}
-    for b, source in enumerate(assembly.sources):
-        if source.offer is not None and source.offer.pool.spec.limits.min:
+    for b, kind in enumerate(assembly.given.kinds):
+        if not isinstance(kind, Place) and kind.pool.spec.limits.min:
             wanted.add(b)
     return frozenset(limit for b in wanted for limit in bins[b].limits)
 
 
 def _hosts(assembly: Assembly) -> list[Host]:
-    return [Host(source.looks.labels, source.looks.taints) for source in assembly.sources]
+    return [Host(kind.labels, kind.taints) for kind in assembly.given.kinds]

@@ -1,7 +1,7 @@
-"""The packing problem: classes of pods, classes of machines, and what a packer answers.
+"""The packing problem in numbers: one row a pod group, one row a machine kind, and what a packer answers.
 
-This is the seat of every packer: the greedy one of `planner.packing.greedy.pack` sits in it, an optimiser can. A
-problem knows numbers only; what they stand for is known to those who make and read it.
+Every packer takes it: the greedy one of `planner.packing.greedy.pack`, and the optimiser, which gets it over a
+socket. So it holds numbers only, by position; `PackingInput` holds the groups and kinds of the same positions.
 Source: the formulation as multiple-choice vector bin packing over pod classes and bin classes.
 """
 
@@ -11,8 +11,8 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Interchangeable pods."""
+class GroupRow:
+    """A pod group, or a part of one, in numbers."""
 
     demand: tuple[int, ...]
     """What one takes, by resource index."""
@@ -28,8 +28,8 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
-    """Machines of one kind, as many as the limits allow."""
+class BinRow:
+    """A machine kind in numbers: as many machines as its limits allow."""
 
     capacity: tuple[int, ...]
     """By resource index."""
@@ -45,8 +45,8 @@ class Bin:
 class PackingProblem:
     """What to pack."""
 
-    groups: tuple[Group, ...]
-    bins: tuple[Bin, ...]
+    groups: tuple[GroupRow, ...]
+    bins: tuple[BinRow, ...]
     limits: tuple[int, ...] = ()
     """How many machines may still be used, by limit index."""
     relaxed: "PackingProblem | None" = None

@@ -1,27 +1,25 @@
 """Which demand a round plans for: pool choice, constraints that are not judged yet, back-off."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from api.timestamp import format_timestamp
 from api.v1alpha1.node_pool import NodePool
 from planner.model.plan import PodBackoffState, Reason
 from planner.objects.kinds import Pod
-from planner.packing.assemble import Ask
 from planner.report.unplaced import why_unplaced
 from planner.supply.limits import Limits
-from planner.supply.offers import PoolOffers
-from planner.supply.pod_class import PodClass
+from planner.supply.machine_kind import PoolKinds
+from planner.supply.pod_group import PodGroup
 from planner.supply.pool_choice import choose_pools
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A class with pods that have no place."""
+    """A group with pods that have no place."""
 
-    pod_class: PodClass
+    group: PodGroup
     reasons: tuple[Reason, ...]
-    pools: tuple[str, ...]
     pods: tuple[Pod, ...]
     """Those without a place."""
 
@@ -32,34 +30,34 @@ class Refused:
 
 
 def admit(
-    classes: Sequence[PodClass],
+    groups: Sequence[PodGroup],
     pools: Sequence[NodePool],
     waiting: Mapping[str, PodBackoffState],
-    offers: Mapping[str, PoolOffers],
+    pool_kinds: Mapping[str, PoolKinds],
     limits: Limits,
-) -> tuple[list[Ask], list[Refused]]:
+) -> tuple[list[PodGroup], list[Refused]]:
     """Return what to plan for, and what not, with its reasons."""
-    asks: list[Ask] = []
+    admitted: list[PodGroup] = []
     refused: list[Refused] = []
-    for pod_class in classes:
-        choice = choose_pools(pod_class.example, pools)
-        ask = Ask(pod_class, choice.pools)
-        state = waiting.get(pod_class.key)
-        if pod_class.example.unjudged:
-            fields = ", ".join(pod_class.example.unjudged)
+    for pod_group in groups:
+        choice = choose_pools(pod_group.example, pools)
+        group = replace(pod_group, pools=choice.pools)
+        state = waiting.get(group.key)
+        if group.example.unjudged:
+            fields = ", ".join(group.example.unjudged)
             message = f"the planner does not judge {fields} yet, and does not guess"
-            refused.append(Refused(pod_class, (Reason("NotJudged", message),), choice.pools, pod_class.pods))
-        elif pod_class.example.blocked_by:
-            reason = Reason("VolumeUnbound", pod_class.example.blocked_by)
-            refused.append(Refused(pod_class, (reason,), choice.pools, pod_class.pods))
+            refused.append(Refused(group, (Reason("NotJudged", message),), group.pods))
+        elif group.example.blocked_by:
+            reason = Reason("VolumeUnbound", group.example.blocked_by)
+            refused.append(Refused(group, (reason,), group.pods))
         elif state is not None:
-            first = why_unplaced(ask, offers, limits) if choice.obstacle is None else (choice.obstacle,)
-            refused.append(Refused(pod_class, (_back_off(state), *first), choice.pools, pod_class.pods))
+            first = why_unplaced(group, pool_kinds, limits) if choice.obstacle is None else (choice.obstacle,)
+            refused.append(Refused(group, (_back_off(state), *first), group.pods))
         elif choice.obstacle is not None:
-            refused.append(Refused(pod_class, (choice.obstacle,), (), pod_class.pods))
+            refused.append(Refused(group, (choice.obstacle,), group.pods))
         else:
-            asks.append(ask)
-    return asks, refused
+            admitted.append(group)
+    return admitted, refused
 
 
 def _back_off(state: PodBackoffState) -> Reason:

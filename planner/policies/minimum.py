@@ -5,71 +5,71 @@ from collections.abc import Iterable, Mapping
 
 from planner.packing.assemble import buyable
 from planner.supply.limits import Limits
+from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.machines import Machine
-from planner.supply.offers import Offer, PoolOffers
 
 
 def missing_by_type(
-    fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], limits: Limits
-) -> list[tuple[Offer, int]]:
+    fleet: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds], limits: Limits
+) -> list[tuple[MachineKind, int]]:
     """Return what the minimums of single server types ask for, with numbers, and take it from `limits`.
 
     Machines under removal do not count. The cheapest location is taken, the next one where a limit is met.
     """
     there = Counter((machine.pool, machine.server_type) for machine in fleet if machine.stays)
-    wanted: list[tuple[Offer, int]] = []
-    cheapest_first = sorted(buyable(offers), key=cheapness)
-    for name, found in offers.items():
+    wanted: list[tuple[MachineKind, int]] = []
+    cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
+    for name, found in pool_kinds.items():
         for server_type in found.pool.spec.server_types:
             missing = server_type.min - there[name, server_type.name]
-            for offer in cheapest_first:
-                same = offer.offering.server_type.lower() == server_type.name
-                if missing > 0 and same and offer.pool.metadata.name == name:
-                    number = min(missing, limits.left(offer, missing))
+            for kind in cheapest_first:
+                same = kind.offering.server_type.lower() == server_type.name
+                if missing > 0 and same and kind.pool.metadata.name == name:
+                    number = min(missing, limits.left(kind, missing))
                     if number:
-                        wanted.append((offer, number))
-                        limits.take(offer, number)
+                        wanted.append((kind, number))
+                        limits.take(kind, number)
                         missing -= number
     return wanted
 
 
-def still_missing(ahead: Iterable[Offer], paid: Iterable[Offer]) -> list[Offer]:
+def still_missing(ahead: Iterable[MachineKind], paid: Iterable[MachineKind]) -> list[MachineKind]:
     """Return what of `ahead` is needed beside `paid`: a machine that pods need counts towards the min of its type."""
-    met = Counter(_kind(offer) for offer in paid)
-    wanted: list[Offer] = []
-    for offer in ahead:
-        if met[_kind(offer)] > 0:
-            met[_kind(offer)] -= 1
+    met = Counter(_kind(kind) for kind in paid)
+    wanted: list[MachineKind] = []
+    for kind in ahead:
+        if met[_kind(kind)] > 0:
+            met[_kind(kind)] -= 1
         else:
-            wanted.append(offer)
+            wanted.append(kind)
     return wanted
 
 
 def missing_in_pool(
-    fleet: Iterable[Machine], offers: Mapping[str, PoolOffers], limits: Limits, more: Mapping[str, int]
-) -> list[Offer]:
+    fleet: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds], limits: Limits, more: Mapping[str, int]
+) -> list[MachineKind]:
     """Return what is still missing of the pools' own minimums, and take it from `limits`.
 
     `more` is how many machines per pool this plan buys, or keeps by ending their cool-off.
     """
     there = Counter(machine.pool for machine in fleet if machine.stays)
-    cheapest_first = sorted(buyable(offers), key=cheapness)
-    wanted: list[Offer] = []
-    for name, found in offers.items():
+    cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
+    wanted: list[MachineKind] = []
+    for name, found in pool_kinds.items():
         missing = found.pool.spec.limits.min - there[name] - more.get(name, 0)
-        for offer in cheapest_first:
-            while missing > 0 and offer.pool.metadata.name == name and limits.left(offer, 1) > 0:
-                wanted.append(offer)
-                limits.take(offer)
+        for kind in cheapest_first:
+            while missing > 0 and kind.pool.metadata.name == name and limits.left(kind, 1) > 0:
+                wanted.append(kind)
+                limits.take(kind)
                 missing -= 1
     return wanted
 
 
-def cheapness(offer: Offer) -> tuple[object, ...]:
-    """Return a sort key: the cheapest offer first, of equally cheap ones that of the higher priority."""
-    offering = offer.offering
-    return offering.price_per_hour, -offer.priority, offering.server_type, offering.location
+def cheapness(kind: MachineKind) -> tuple[object, ...]:
+    """Return a sort key: the cheapest kind first, of equally cheap ones that of the higher priority."""
+    offering = kind.offering
+    return offering.price_per_hour, -kind.priority, offering.server_type, offering.location
 
 
-def _kind(offer: Offer) -> tuple[str, str]:
-    return offer.pool.metadata.name, offer.offering.server_type.lower()
+def _kind(kind: MachineKind) -> tuple[str, str]:
+    return kind.pool.metadata.name, kind.offering.server_type.lower()

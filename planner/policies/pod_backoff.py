@@ -14,7 +14,7 @@ from typing import Final
 from api.v1alpha1.node_pool import PodBackoff
 from planner.model.plan import PlannerMemory, PodBackoffState
 from planner.supply.limits import Limits
-from planner.supply.offers import PoolOffers
+from planner.supply.machine_kind import PoolKinds
 from planner.supply.places import Place
 
 _KEPT: Final = 40
@@ -90,7 +90,7 @@ def remember(
     return BackedOff(PlannerMemory(backoff=dict(sorted(kept)), supply=supply), frozenset(ceiling))
 
 
-def supply_hash(places: Sequence[Place], offers: Mapping[str, PoolOffers], limits: Limits) -> str:
+def supply_hash(places: Sequence[Place], pool_kinds: Mapping[str, PoolKinds], limits: Limits) -> str:
     """Return a hash of everything that could give a pod a place, but not of how full nodes are.
 
     Where pods leave a node, the scheduler itself gives the room to waiting pods; a hash of that
@@ -112,18 +112,18 @@ def supply_hash(places: Sequence[Place], offers: Mapping[str, PoolOffers], limit
                 found.obstacle is None,
                 [
                     (
-                        offer.offering.server_type,
-                        offer.offering.location,
-                        sorted(offer.labels.items()),
-                        [(t.key, t.value, t.effect) for t in offer.taints],
-                        sorted(offer.usable.items()),
-                        offer.obstacle is None,
-                        limits.left(offer, 1) > 0,
+                        kind.offering.server_type,
+                        kind.offering.location,
+                        sorted(kind.labels.items()),
+                        [(t.key, t.value, t.effect) for t in kind.taints],
+                        sorted(kind.usable.items()),
+                        kind.obstacle is None,
+                        limits.left(kind, 1) > 0,
                     )
-                    for offer in found.offers
+                    for kind in found.kinds
                 ],
             )
-            for name, found in sorted(offers.items())
+            for name, found in sorted(pool_kinds.items())
         ],
     }
     return sha256(json.dumps(parts).encode()).hexdigest()[:_HASH_CHARACTERS]

@@ -13,12 +13,12 @@ from typing import Final
 from api.money import format_price
 from planner.model.plan import Alternative, Because, Reason
 from planner.objects.kinds import Pod
-from planner.packing.assemble import Assembly, fits_offer
-from planner.packing.assign import Bought
+from planner.packing.assemble import Assembly, fits_kind
+from planner.packing.assign import NewMachine
 from planner.report.unplaced import limit_reached
 from planner.scheduling.attachments import amount_of, attachable
 from planner.supply.limits import Limits
-from planner.supply.offers import Offer, PoolOffers
+from planner.supply.machine_kind import MachineKind, PoolKinds
 
 _FIRST: Final = ("cpu", "memory", "ephemeral-storage")
 """The order in which resources are named; others follow by name."""
@@ -33,106 +33,105 @@ class MachineChoices:
 
     Args:
         assembly: the problem that was packed.
-        offers: all that pools could buy.
+        pool_kinds: all that pools could buy.
         limits: what limits still allow after the plan.
     """
 
-    def __init__(self, assembly: Assembly, offers: Mapping[str, PoolOffers], limits: Limits) -> None:
+    def __init__(self, assembly: Assembly, pool_kinds: Mapping[str, PoolKinds], limits: Limits) -> None:
         self._assembly = assembly
         self._limits = limits
         self._known: dict[object, Because] = {}
-        problem, sources = assembly.problem, assembly.sources
-        priced = [(b, s.offer) for b, s in enumerate(sources) if s.offer is not None and not s.is_minimum]
+        problem = assembly.problem
+        priced = [(b, kind) for b in range(len(problem.bins)) if (kind := assembly.priced(b)) is not None]
         self._priced = sorted(priced, key=lambda one: problem.bins[one[0]].price)
-        self._blocked = sorted(_blocked(offers), key=lambda one: one[0].offering.price_per_hour)
+        self._blocked = sorted(_blocked(pool_kinds), key=lambda one: one[0].offering.price_per_hour)
         """Offers that cannot be bought for one reason that is no limit, with the reason, the cheapest first."""
         self._fits: dict[tuple[int, int], bool] = {}
 
-    def because(self, bought: Bought) -> Because:
+    def because(self, bought: NewMachine) -> Because:
         """Return why this machine is of its type."""
-        key = (bought.bin, frozenset(bought.counts.items()))
+        key = (bought.node.bin, frozenset(bought.node.counts.items()))
         if key not in self._known:
             self._known[key] = self._looked_at(bought)
         return self._known[key]
 
-    def told(self, bought: Bought) -> tuple[str, Because]:
+    def told(self, bought: NewMachine) -> tuple[str, Because]:
         """Return why this machine is of its type, as a sentence and as data."""
         because = self.because(bought)
-        is_minimum = self._assembly.sources[bought.bin].is_minimum
-        return sentence(bought, because, is_minimum=is_minimum), because
+        return sentence(bought, because, is_minimum=bought.kind.is_minimum), because
 
-    def _looked_at(self, bought: Bought) -> Because:
+    def _looked_at(self, bought: NewMachine) -> Because:
         used = _used([placed_pod.pod for placed_pod in bought.pods])
-        shares = _shares(used, bought.offer)
+        shares = _shares(used, bought.kind)
         binding = max(shares, key=lambda name: shares[name], default=None)
-        if self._assembly.sources[bought.bin].is_minimum:
+        if bought.kind.is_minimum:
             return Because(shares, binding)
         return Because(shares, binding, self._runner_up(bought), self._cheaper(bought, used))
 
-    def _runner_up(self, bought: Bought) -> Alternative | None:
-        chosen = bought.offer
+    def _runner_up(self, bought: NewMachine) -> Alternative | None:
+        chosen = bought.kind
         twins: list[Alternative] = []
         others: list[Alternative] = []
-        for offer, obstacles in self._holding(bought):
-            if others and offer.offering.price_per_hour > others[0].price_per_hour:
+        for kind, obstacles in self._holding(bought):
+            if others and kind.offering.price_per_hour > others[0].price_per_hour:
                 break
             if not obstacles:
                 # Another place of the same type at the same price says nothing about the type.
-                (twins if _is_twin(offer, chosen) else others).append(_alternative(offer))
+                (twins if _is_twin(kind, chosen) else others).append(_alternative(kind))
         return min(others or twins, key=lambda one: _nearness(one, chosen), default=None)
 
-    def _cheaper(self, bought: Bought, used: Mapping[str, int]) -> Alternative | None:
-        chosen = bought.offer
+    def _cheaper(self, bought: NewMachine, used: Mapping[str, int]) -> Alternative | None:
+        chosen = bought.kind
         found: list[Alternative] = []
-        for offer, obstacles in self._holding(bought):
-            if offer.offering.price_per_hour >= chosen.offering.price_per_hour:
+        for kind, obstacles in self._holding(bought):
+            if kind.offering.price_per_hour >= chosen.offering.price_per_hour:
                 break
             if len(obstacles) == 1:
-                found.append(_alternative(offer, obstacles[0]))
-        for position, (offer, reason) in enumerate(self._blocked):
-            if offer.offering.price_per_hour >= chosen.offering.price_per_hour:
+                found.append(_alternative(kind, obstacles[0]))
+        for position, (kind, reason) in enumerate(self._blocked):
+            if kind.offering.price_per_hour >= chosen.offering.price_per_hour:
                 break
-            if not self._limits_reached(offer, chosen) and self._would_hold(bought, position, used):
-                found.append(_alternative(offer, reason))
+            if not self._limits_reached(kind, chosen) and self._would_hold(bought, position, used):
+                found.append(_alternative(kind, reason))
         return min(found, key=lambda one: _nearness(one, chosen), default=None)
 
-    def _holding(self, bought: Bought) -> Iterator[tuple[Offer, list[Reason]]]:
-        """Yield the other offers of the problem that hold these pods, with the limits in their way, cheapest first."""
+    def _holding(self, bought: NewMachine) -> Iterator[tuple[MachineKind, list[Reason]]]:
+        """Yield the other kinds of the problem that hold these pods, with the limits in their way, cheapest first."""
         problem = self._assembly.problem
-        allowed = frozenset.intersection(*(problem.groups[k].bins for k in bought.counts))
-        load = _load(self._assembly, bought.counts)
-        for b, offer in self._priced:
+        allowed = frozenset.intersection(*(problem.groups[k].bins for k in bought.node.counts))
+        load = _load(self._assembly, bought.node.counts)
+        for b, kind in self._priced:
             capacity = problem.bins[b].capacity
-            if b != bought.bin and b in allowed and all(capacity[r] >= amount for r, amount in load):
-                yield offer, self._limits_reached(offer, bought.offer)
+            if b != bought.node.bin and b in allowed and all(capacity[r] >= amount for r, amount in load):
+                yield kind, self._limits_reached(kind, bought.kind)
 
-    def _limits_reached(self, offer: Offer, chosen: Offer) -> list[Reason]:
-        """Return the limits that forbid to buy `offer` in the place of `chosen`, which counts towards its own."""
+    def _limits_reached(self, kind: MachineKind, chosen: MachineKind) -> list[Reason]:
+        """Return the limits that forbid to buy `kind` in the place of `chosen`, which counts towards its own."""
         own = {key for key, _ in self._limits.rows(chosen)}
-        return [limit_reached(offer, key) for key in self._limits.exhausted(offer) if key not in own]
+        return [limit_reached(kind, key) for key in self._limits.exhausted(kind) if key not in own]
 
-    def _would_hold(self, bought: Bought, position: int, used: Mapping[str, int]) -> bool:
-        """Return whether an offer that is not in the problem would hold these pods."""
-        offer, _ = self._blocked[position]
-        if any(amount_of(offer.usable, name) < amount for name, amount in used.items()):
+    def _would_hold(self, bought: NewMachine, position: int, used: Mapping[str, int]) -> bool:
+        """Return whether a kind that is not in the problem would hold these pods."""
+        kind, _ = self._blocked[position]
+        if any(amount_of(kind.usable, name) < amount for name, amount in used.items()):
             return False
-        shares, wishes = self._assembly.shares, self._assembly.wishes
-        asks = {i for k in bought.counts for i, _ in shares[k].pods}
-        if any(shares[k].cell is not None for k in bought.counts) and _is_elsewhere(
-            offer, bought.offer, [wish.pod for wish in wishes]
+        shares = self._assembly.split.shares
+        groups = {i for k in bought.node.counts for i, _ in shares[k].pods}
+        if any(shares[k].cell is not None for k in bought.node.counts) and _is_elsewhere(
+            kind, bought.kind, [group.example for group in self._assembly.given.groups]
         ):
             return False
-        return all(self._fits_offer(i, position) for i in asks)
+        return all(self._fits_kind(i, position) for i in groups)
 
-    def _fits_offer(self, i: int, position: int) -> bool:
+    def _fits_kind(self, i: int, position: int) -> bool:
         if (i, position) not in self._fits:
-            self._fits[i, position] = fits_offer(self._assembly.asks[i], self._blocked[position][0])
+            self._fits[i, position] = fits_kind(self._assembly.given.groups[i], self._blocked[position][0])
         return self._fits[i, position]
 
 
-def sentence(bought: Bought, because: Because, *, is_minimum: bool) -> str:
+def sentence(bought: NewMachine, because: Because, *, is_minimum: bool) -> str:
     """Return one short sentence: for whom a machine is bought, how full it is, and what would do instead."""
-    chosen, number = bought.offer, len(bought.pods)
+    chosen, number = bought.kind, len(bought.pods)
     told = [*_TOLD, *([because.binding] if because.binding not in (None, *_TOLD) else [])]
     shares = ", ".join(f"{name} {percent(because.shares[name])} %" for name in told if name in because.shares)
     pool = chosen.pool.metadata.name
@@ -179,10 +178,10 @@ def _used(pods: Sequence[Pod]) -> dict[str, int]:
     return {**used, **{name: -left for name, left in attachable(dict.fromkeys(drivers, 0), pods).items()}}
 
 
-def _shares(used: Mapping[str, int], offer: Offer) -> dict[str, float]:
+def _shares(used: Mapping[str, int], kind: MachineKind) -> dict[str, float]:
     """Return the used shares, in the order in which resources are named."""
     names = [*(name for name in _FIRST if name in used), *sorted(used.keys() - set(_FIRST))]
-    return {name: used[name] / offer.usable[name] for name in names if used[name] and offer.usable.get(name, 0) > 0}
+    return {name: used[name] / kind.usable[name] for name in names if used[name] and kind.usable.get(name, 0) > 0}
 
 
 def _load(assembly: Assembly, counts: Mapping[int, int]) -> list[tuple[int, int]]:
@@ -191,34 +190,34 @@ def _load(assembly: Assembly, counts: Mapping[int, int]) -> list[tuple[int, int]
     return [(r, total) for r, total in enumerate(totals) if total]
 
 
-def _blocked(offers: Mapping[str, PoolOffers]) -> Iterator[tuple[Offer, Reason]]:
-    for found in offers.values():
-        for offer in found.offers:
-            match [reason for reason in (found.obstacle, offer.obstacle) if reason is not None]:
+def _blocked(pool_kinds: Mapping[str, PoolKinds]) -> Iterator[tuple[MachineKind, Reason]]:
+    for found in pool_kinds.values():
+        for kind in found.kinds:
+            match [reason for reason in (found.obstacle, kind.obstacle) if reason is not None]:
                 case [reason]:
-                    yield offer, reason
+                    yield kind, reason
                 case _:
                     pass
 
 
-def _is_twin(offer: Offer, chosen: Offer) -> bool:
-    one, other = offer.offering, chosen.offering
+def _is_twin(kind: MachineKind, chosen: MachineKind) -> bool:
+    one, other = kind.offering, chosen.offering
     return (one.server_type, one.price_per_hour) == (other.server_type, other.price_per_hour)
 
 
-def _is_elsewhere(offer: Offer, chosen: Offer, pods: Sequence[Pod]) -> bool:
+def _is_elsewhere(kind: MachineKind, chosen: MachineKind, pods: Sequence[Pod]) -> bool:
     """Return whether the two may be in different domains of what these pods ask of others."""
     keys = {one.topology_key for pod in pods for one in (*pod.spread, *pod.pod_affinity, *pod.pod_anti_affinity)}
-    same_place = offer.offering.location == chosen.offering.location
-    return not same_place or any(offer.labels.get(key) != chosen.labels.get(key) for key in keys)
+    same_place = kind.offering.location == chosen.offering.location
+    return not same_place or any(kind.labels.get(key) != chosen.labels.get(key) for key in keys)
 
 
-def _alternative(offer: Offer, obstacle: Reason | None = None) -> Alternative:
-    one = offer.offering
-    return Alternative(one.server_type, one.location, offer.pool.metadata.name, one.price_per_hour, obstacle)
+def _alternative(kind: MachineKind, obstacle: Reason | None = None) -> Alternative:
+    one = kind.offering
+    return Alternative(one.server_type, one.location, kind.pool.metadata.name, one.price_per_hour, obstacle)
 
 
-def _nearness(other: Alternative, chosen: Offer) -> tuple[object, ...]:
+def _nearness(other: Alternative, chosen: MachineKind) -> tuple[object, ...]:
     """Return an order: the cheapest first, of those the one that is most like the chosen one."""
     return (
         other.price_per_hour,

@@ -9,9 +9,9 @@ from api.conditions import Condition, set_condition
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Snapshot
 from planner.supply.limits import Limits
+from planner.supply.machine_kind import PoolKinds
 from planner.supply.machine_price import machine_price, price_list
 from planner.supply.machines import Machine
-from planner.supply.offers import PoolOffers
 from planner.supply.places import Place, Rank
 from planner.supply.refused_types import with_refusals
 
@@ -20,7 +20,7 @@ def pool_reports(
     snapshot: Snapshot,
     machines: Mapping[str, Machine],
     places: Iterable[Place],
-    offers: Mapping[str, PoolOffers],
+    pool_kinds: Mapping[str, PoolKinds],
     limits: Limits,
     *,
     requests: Sequence[PlannedRequest],
@@ -32,7 +32,7 @@ def pool_reports(
     removed = Counter(removal.pool for removal in removals)
     prices = price_list(snapshot)
     reports: list[PoolReport] = []
-    for name, found in offers.items():
+    for name, found in pool_kinds.items():
         own = [machine for machine in machines.values() if machine.pool == name and machine.counts]
         ref = found.pool.spec.template.class_ref
         costs = [cost for machine in own if (cost := machine_price(machine, ref, prices))]
@@ -60,8 +60,8 @@ def pool_reports(
     return tuple(reports)
 
 
-def _currencies(found: PoolOffers) -> set[str]:
-    return {offer.offering.currency for offer in found.offers}
+def _currencies(found: PoolKinds) -> set[str]:
+    return {kind.offering.currency for kind in found.kinds}
 
 
 def _utilisation(machines: Sequence[Machine]) -> dict[str, float]:
@@ -75,14 +75,14 @@ def _utilisation(machines: Sequence[Machine]) -> dict[str, float]:
     return shares
 
 
-def _conditions(found: PoolOffers, limits: Limits, now: datetime) -> tuple[Condition, ...]:
+def _conditions(found: PoolKinds, limits: Limits, now: datetime) -> tuple[Condition, ...]:
     pool = found.pool
     generation = pool.metadata.generation
     ready, reason, message = _readiness(found)
     conditions = set_condition(
         pool.status.conditions, "Ready", status=ready, reason=reason, message=message, now=now, generation=generation
     )
-    full = bool(found.offers) and all(limits.exhausted(offer) for offer in found.offers)
+    full = bool(found.kinds) and all(limits.exhausted(kind) for kind in found.kinds)
     conditions = set_condition(
         conditions,
         "AtMax",
@@ -104,11 +104,11 @@ def _conditions(found: PoolOffers, limits: Limits, now: datetime) -> tuple[Condi
     )
 
 
-def _readiness(found: PoolOffers) -> tuple[bool, str, str]:
+def _readiness(found: PoolKinds) -> tuple[bool, str, str]:
     if found.obstacle is not None and found.blocked_by is None:
         return False, found.obstacle.code, found.obstacle.message
     unknown = ", ".join(found.unknown_types)
-    if not found.offers:
+    if not found.kinds:
         message = f"{found.pool.spec.template.class_ref} has none of these server types: {unknown}"
         return False, "UnknownServerType", with_refusals(message, found.refusals)
     if unknown:

@@ -1,6 +1,6 @@
 """What one machine more would bring where a limit leaves pods out: it is tried, not estimated.
 
-The plan stays as it is, and one machine of an offer under the limit is filled with pods that were
+The plan stays as it is, and one machine of a kind under the limit is filled with pods that were
 left out. A plan made anew under the higher limit may do better, so the number is a least one.
 """
 
@@ -15,7 +15,7 @@ from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.greedy.index import ProblemIndex
 from planner.packing.problem import PackedNode, Packing
 from planner.supply.limits import LimitKey, Limits
-from planner.supply.offers import Offer
+from planner.supply.machine_kind import MachineKind
 
 _LIMITS: Final = 3
 """Tried in a round: who raises one looks again, and a round must stay short."""
@@ -29,7 +29,7 @@ class Gain:
 
     server_type: str
     pods: Mapping[int, int]
-    """That get a place, by class."""
+    """That get a place, by group."""
     is_all: bool
     """Whether they are all that such machines could take."""
 
@@ -51,7 +51,7 @@ class RaisedLimits:
         self._tried: dict[LimitKey, Gain | None] = {}
 
     def told(self, i: int, key: LimitKey) -> str:
-        """Return what raising the limit for one machine more brings, to end a sentence about a pod of class `i`."""
+        """Return what raising the limit for one machine more brings, to end a sentence about a pod of group `i`."""
         gain = self.gain(key)
         if gain is None:
             return ""
@@ -61,7 +61,7 @@ class RaisedLimits:
         on = f", on a {gain.server_type}" if key[0] == "pool" else ""
         more, noun = self._limits.raise_for_one(key), "pod" if number == 1 else "pods"
         # A plan made anew may split pods over domains in another way, so there is room, but no promise.
-        places = f"places {least}" if self._assembly.options is None else "makes room for "
+        places = f"places {least}" if not self._assembly.is_related else "makes room for "
         return f"; raising it by {more} {places}{number} {others}{noun}{on}"
 
     def gain(self, key: LimitKey) -> Gain | None:
@@ -76,16 +76,16 @@ class RaisedLimits:
         return self._tried[key]
 
     def _try(self, key: LimitKey) -> Gain | None:
-        bins = [(b, offer) for b, offer in self._offers() if self._limits.exhausted(offer) == (key,)]
+        bins = [(b, kind) for b, kind in self._priced() if self._limits.exhausted(kind) == (key,)]
         if not bins or not self._packing.unplaced:
             return None
         if self._index is None:
             self._index = ProblemIndex(self._assembly.problem)
         index = self._index
-        filled = [(self._filled(index, b), b, offer) for b, offer in bins]
+        filled = [(self._filled(index, b), b, kind) for b, kind in bins]
         tiers = sorted({index.tier[k] for k in self._packing.unplaced}, reverse=True)
 
-        def usefulness(one: tuple[dict[int, int], int, Offer]) -> tuple[object, ...]:
+        def usefulness(one: tuple[dict[int, int], int, MachineKind]) -> tuple[object, ...]:
             counts, b, _ = one
             by_tier = [sum(n for k, n in counts.items() if index.tier[k] == tier) for tier in tiers]
             return [-number for number in by_tier], index.price[b], b
@@ -93,16 +93,16 @@ class RaisedLimits:
         could = self._pods(
             {k: n for k, n in self._packing.unplaced.items() if any(b in self._bins(k) for b, _ in bins)}
         )
-        for counts, b, offer in sorted(filled, key=usefulness)[:_CHECKS]:
+        for counts, b, kind in sorted(filled, key=usefulness)[:_CHECKS]:
             pods = self._landed(PackedNode(b, counts)) if counts else {}
             if pods:
-                return Gain(offer.offering.server_type, pods, is_all=sum(pods.values()) == could)
+                return Gain(kind.offering.server_type, pods, is_all=sum(pods.values()) == could)
         return None
 
-    def _offers(self) -> Iterator[tuple[int, Offer]]:
-        for b, source in enumerate(self._assembly.sources):
-            if source.offer is not None and not source.is_minimum:
-                yield b, source.offer
+    def _priced(self) -> Iterator[tuple[int, MachineKind]]:
+        for b in range(len(self._assembly.problem.bins)):
+            if (kind := self._assembly.priced(b)) is not None:
+                yield b, kind
 
     def _bins(self, k: int) -> frozenset[int]:
         return self._assembly.problem.groups[k].bins
@@ -119,18 +119,18 @@ class RaisedLimits:
         return counts
 
     def _landed(self, node: PackedNode) -> dict[int, int]:
-        """Return how many pods of each class get a place if this machine comes to the plan."""
+        """Return how many pods of each group get a place if this machine comes to the plan."""
         left = Counter(self._packing.unplaced)
         left.subtract(node.counts)
         tried = Packing((*self._packing.nodes, node), +left)
-        if self._assembly.options is not None:
-            made = self._assembly
-            tried, _ = check_landing(made.wishes, made.split, self._assembly.options, tried, self._pod_counts)
+        made = self._assembly
+        if made.is_related:
+            tried, _ = check_landing(made.given, made.split, tried, self._pod_counts)
         before, after = (self._assembly.placed(packing.unplaced) for packing in (self._packing, tried))
         gained = {i: n - m for i, (n, m) in enumerate(zip(after, before, strict=True)) if n != m}
         # Where others would have to give way, nothing is promised.
         return gained if all(n > 0 for n in gained.values()) else {}
 
     def _pods(self, items: Mapping[int, int]) -> int:
-        shares = self._assembly.shares
+        shares = self._assembly.split.shares
         return sum(n * sum(number for _, number in shares[k].pods) for k, n in items.items())

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from api.v1alpha1.node_request import RequestPhase
+from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.machines import Machine
-from planner.supply.offers import Offer, PoolOffers
 
 LimitKey = tuple[str, ...]
 """What a limit is on: a pool, a type in a pool, or an offering or a class that is only probed."""
@@ -18,30 +18,30 @@ class Limits:
         self._left = {key: max(0, number) for key, number in left.items()}
         self._over = {key: -number for key, number in left.items() if number < 0}
 
-    def rows(self, offer: Offer) -> list[tuple[LimitKey, int]]:
-        """Return the limits that this offer counts towards, each with how many machines it still allows."""
-        keys = (_pool_key(offer), _type_key(offer), offering_key(offer), _class_key(offer))
+    def rows(self, kind: MachineKind) -> list[tuple[LimitKey, int]]:
+        """Return the limits that this kind counts towards, each with how many machines it still allows."""
+        keys = (_pool_key(kind), _type_key(kind), offering_key(kind), _class_key(kind))
         return [(key, self._left[key]) for key in keys if key in self._left]
 
-    def left(self, offer: Offer, wanted: int) -> int:
-        """Return how many of `wanted` machines of this offer are allowed."""
-        return min((left for _, left in self.rows(offer)), default=wanted)
+    def left(self, kind: MachineKind, wanted: int) -> int:
+        """Return how many of `wanted` machines of this kind are allowed."""
+        return min((left for _, left in self.rows(kind)), default=wanted)
 
-    def take(self, offer: Offer, number: int = 1) -> None:
-        """Count so many machines of this offer."""
-        for key, _ in self.rows(offer):
+    def take(self, kind: MachineKind, number: int = 1) -> None:
+        """Count so many machines of this kind."""
+        for key, _ in self.rows(kind):
             self._left[key] -= number
 
     def raise_for_one(self, key: LimitKey) -> int:
         """Return by how much an exhausted limit must be raised for one machine more: a max may have been lowered."""
         return self._over.get(key, 0) + 1
 
-    def exhausted(self, offer: Offer) -> tuple[LimitKey, ...]:
-        """Return the limits that allow no more of this offer."""
-        return tuple(key for key, left in self.rows(offer) if left <= 0)
+    def exhausted(self, kind: MachineKind) -> tuple[LimitKey, ...]:
+        """Return the limits that allow no more of this kind."""
+        return tuple(key for key, left in self.rows(kind) if left <= 0)
 
 
-def limits_left(machines: Iterable[Machine], offers: Mapping[str, PoolOffers]) -> Limits:
+def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]) -> Limits:
     """Return how many machines each limit still allows.
 
     A max counts distinct server names until the provider says that the server is gone.
@@ -55,30 +55,30 @@ def limits_left(machines: Iterable[Machine], offers: Mapping[str, PoolOffers]) -
     )
     probing.update(("probe", str(machine.class_ref)) for machine in asked_for)
     left: dict[LimitKey, int] = {}
-    for name, found in offers.items():
+    for name, found in pool_kinds.items():
         most = found.pool.spec.limits.max
         if most is not None:
             left["pool", name] = most - by_pool[name]
         for server_type in found.pool.spec.server_types:
             if server_type.max is not None:
                 left["type", name, server_type.name] = server_type.max - by_type[name, server_type.name]
-        left |= {offering_key(offer): 1 - probing[offering_key(offer)] for offer in found.offers if offer.is_probe}
-        left |= {_class_key(offer): 1 - probing[_class_key(offer)] for offer in found.offers if offer.is_probe_of_class}
+        left |= {offering_key(kind): 1 - probing[offering_key(kind)] for kind in found.kinds if kind.is_probe}
+        left |= {_class_key(kind): 1 - probing[_class_key(kind)] for kind in found.kinds if kind.is_probe_of_class}
     return Limits(left)
 
 
-def offering_key(offer: Offer) -> LimitKey:
+def offering_key(kind: MachineKind) -> LimitKey:
     """Return what tells this offering from all others, whatever its pool."""
-    return "probe", str(offer.class_ref), offer.offering.server_type.lower(), offer.offering.location
+    return "probe", str(kind.class_ref), kind.offering.server_type.lower(), kind.offering.location
 
 
-def _class_key(offer: Offer) -> LimitKey:
-    return "probe", str(offer.class_ref)
+def _class_key(kind: MachineKind) -> LimitKey:
+    return "probe", str(kind.class_ref)
 
 
-def _pool_key(offer: Offer) -> LimitKey:
-    return "pool", offer.pool.metadata.name
+def _pool_key(kind: MachineKind) -> LimitKey:
+    return "pool", kind.pool.metadata.name
 
 
-def _type_key(offer: Offer) -> LimitKey:
-    return "type", offer.pool.metadata.name, offer.offering.server_type.lower()
+def _type_key(kind: MachineKind) -> LimitKey:
+    return "type", kind.pool.metadata.name, kind.offering.server_type.lower()

@@ -11,7 +11,7 @@ from api.v1alpha1.node_request import RequestPhase, Seat
 from planner.objects.demand import may_be_placed
 from planner.objects.kinds import Pod
 from planner.supply.machines import Machine
-from planner.supply.pod_class import ClassKeys, seat_of
+from planner.supply.pod_group import GroupKeys, seat_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Seating:
     """Machine by uid of the pod."""
 
 
-def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: ClassKeys, now: datetime) -> Seating:
+def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: GroupKeys, now: datetime) -> Seating:
     """Return the seats after successors have taken over those of pods that are gone.
 
     A pod that is on the machine, or on its way to it, keeps its seat, so that the request need not be

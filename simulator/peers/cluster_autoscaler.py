@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import inf
 from typing import Final, Literal
 
-from planner.packing.problem import Group, PackedNode, Packing
+from planner.packing.problem import GroupRow, PackedNode, Packing
 from simulator.peers.problem import Problem, Purchase
 
 Expander = Literal["price", "least-waste", "most-pods"]
@@ -106,7 +106,7 @@ def _share(problem: Problem, group: int, offering: int, resource: str) -> Fracti
     return Fraction(problem.demand(group, resource), capacity) if capacity else Fraction(0)
 
 
-def _fill(filled: Sequence[_Alike], group: int, pod: Group, wanted: int) -> tuple[list[_Alike], int]:
+def _fill(filled: Sequence[_Alike], group: int, pod: GroupRow, wanted: int) -> tuple[list[_Alike], int]:
     """Put pods onto open machines, first fit; return the machines and how many pods are left."""
     after: list[_Alike] = []
     for k, alike in enumerate(filled):
@@ -129,14 +129,14 @@ def _fill(filled: Sequence[_Alike], group: int, pod: Group, wanted: int) -> tupl
     return after, wanted
 
 
-def _with(alike: _Alike, machines: int, group: int, pod: Group, pods: int) -> list[_Alike]:
+def _with(alike: _Alike, machines: int, group: int, pod: GroupRow, pods: int) -> list[_Alike]:
     """Return so many of these machines with some pods more; none if they are none."""
     if not machines:
         return []
     return [_Alike(machines, _less(alike.free, pod, pods), {**alike.counts, group: pods})]
 
 
-def _fitting(pod: Group, free: Sequence[int], wanted: int) -> int:
+def _fitting(pod: GroupRow, free: Sequence[int], wanted: int) -> int:
     most = wanted if pod.per_node is None else min(wanted, pod.per_node)
     for amount, there in zip(pod.demand, free, strict=True):
         if amount * most > there:
@@ -144,7 +144,7 @@ def _fitting(pod: Group, free: Sequence[int], wanted: int) -> int:
     return most
 
 
-def _less(free: Sequence[int], pod: Group, pods: int) -> list[int]:
+def _less(free: Sequence[int], pod: GroupRow, pods: int) -> list[int]:
     return [there - amount * pods for there, amount in zip(free, pod.demand, strict=True)]
 
 

@@ -9,9 +9,10 @@ from planner.packing.domains.pod_counts import count_pods
 from planner.policies.admission import admit
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import limits_left
+from planner.supply.machine_kind import kinds_of_pools
 from planner.supply.machines import machines_of
-from planner.supply.offers import pool_offers
-from planner.supply.pod_class import ClassKeys, group
+from planner.supply.places import Place
+from planner.supply.pod_group import GroupKeys, pod_groups
 from planner.supply.seats import settle_seats
 from simulator.peers.problem import Problem
 
@@ -25,14 +26,14 @@ def problem_of(snapshot: Snapshot) -> Problem:
     Free room on nodes, and machines that a minimum asks for, are not part of the problem.
     """
     snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes))
-    machines, offers, keys = machines_of(snapshot), pool_offers(snapshot), ClassKeys()
-    limits = limits_left(machines.values(), offers)
+    machines, pool_kinds, keys = machines_of(snapshot), kinds_of_pools(snapshot), GroupKeys()
+    limits = limits_left(machines.values(), pool_kinds)
     seated = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now).holders
     waiting = [pod for pod in snapshot.pods if is_demand(pod) and pod.uid not in seated]
-    asks, _ = admit(group(waiting, keys, snapshot.pods), snapshot.pools, {}, offers, limits)
+    groups, _ = admit(pod_groups(waiting, keys, snapshot.pods), snapshot.pools, {}, pool_kinds, limits)
     there = count_pods(machines.values(), (), {}, snapshot.namespaces)
-    assembly = assemble(asks, (), offers, limits, (), pod_counts=there)
-    offerings = [source.offer.offering for source in assembly.sources if source.offer is not None]
+    assembly = assemble(groups, (), pool_kinds, limits, (), pod_counts=there)
+    offerings = [kind.offering for kind in assembly.given.kinds if not isinstance(kind, Place)]
     return Problem(
         packing=assembly.problem,
         offerings=tuple(f"{offering.server_type} {offering.location}" for offering in offerings),

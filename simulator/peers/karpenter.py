@@ -7,7 +7,7 @@ pods, so it is filled until the largest type is all that is left.
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from planner.packing.problem import Group, PackedNode, Packing
+from planner.packing.problem import GroupRow, PackedNode, Packing
 from simulator.peers.problem import Problem, Purchase
 
 
@@ -84,7 +84,7 @@ def _place(problem: Problem, group: int, allowed: frozenset[int], claims: list[_
             heappush(queue, (1, len(claims) - 1))
 
 
-def _opened(pod: Group, group: int, allowed: frozenset[int]) -> _Claim:
+def _opened(pod: GroupRow, group: int, allowed: frozenset[int]) -> _Claim:
     return _Claim(tuple(sorted(allowed)), list(pod.demand), {group: 1})
 
 

@@ -7,7 +7,7 @@ from benchmarks.catalogue import HOURS
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
 from planner.packing.assemble import price_units
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.problem import Problem, Purchase
 
 KNOWN = {
@@ -31,7 +31,7 @@ def per_month(purchase: Purchase) -> str:
 
 
 def problem(
-    groups: list[Group],
+    groups: list[GroupRow],
     machines: list[tuple[str, tuple[int, ...], str]],
     *,
     resources: tuple[str, ...] = ("cpu", "memory"),
@@ -39,15 +39,15 @@ def problem(
 ) -> Problem:
     """Return a problem with machines given by name, capacity and price per hour; `limit` bounds all together."""
     bins = tuple(
-        Bin(capacity, price_units(Decimal(price)), () if limit is None else (0,)) for _, capacity, price in machines
+        BinRow(capacity, price_units(Decimal(price)), () if limit is None else (0,)) for _, capacity, price in machines
     )
     limits = () if limit is None else (limit,)
     return Problem(PackingProblem(tuple(groups), bins, limits), tuple(name for name, *_ in machines), resources, "EUR")
 
 
-def pods(count: int, *demand: int, bins: set[int], **changes: object) -> Group:
+def pods(count: int, *demand: int, bins: set[int], **changes: object) -> GroupRow:
     """Return a class of pods."""
-    return Group(demand, count, frozenset(bins), **changes)
+    return GroupRow(demand, count, frozenset(bins), **changes)
 
 
 def on_machines(purchase: Purchase) -> list[tuple[str, dict[int, int]]]:

@@ -11,7 +11,7 @@ from benchmarks.instance import DEDICATED, RESOURCES, capacity, problem_of_insta
 from benchmarks.peers.karpenter_program import CHEAP, EXPERT, OPEN, SET_UPS, KarpenterFailed, run, set_ups
 from benchmarks.problem_file import write
 from planner.packing.assemble import price_units
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import Problem
 from tests.benchmarks.problems import on_machines
@@ -25,11 +25,11 @@ def asking(count: int, *, size: int = 2000, bins: frozenset[int] = EVERYWHERE, p
     """Return pods of so many millicores and MiB of memory."""
     ports = [int(k == port) for k in range(len(RESOURCES) - 4)]
     fits = frozenset(b for b in bins if ALL[b].cpu >= size and ALL[b].memory >= size)
-    return Group((size, size, 0, 1, *ports), count, fits, **changes)
+    return GroupRow((size, size, 0, 1, *ports), count, fits, **changes)
 
 
-def of_groups(*groups: Group) -> Problem:
-    bins = tuple(Bin(capacity(machine), price_units(machine.price_per_hour)) for machine in ALL)
+def of_groups(*groups: GroupRow) -> Problem:
+    bins = tuple(BinRow(capacity(machine), price_units(machine.price_per_hour)) for machine in ALL)
     return Problem(PackingProblem(groups, bins), tuple(NAMES), RESOURCES, "EUR")
 
 

@@ -11,7 +11,7 @@ from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
 from benchmarks.peers.karpenter_program import set_ups
 from benchmarks.problem_file import Inexpressible, Pool, read, write
-from planner.packing.problem import Group
+from planner.packing.problem import GroupRow
 from tests.benchmarks.problems import pods, problem
 
 RECIPES = [
@@ -25,12 +25,12 @@ FEW = tuple(machine for machine in machines() if machine.name in {"cx22", "cax11
 """In the order cx22, cax11, ccx13."""
 
 
-def on_few(group: Group):
+def on_few(group: GroupRow):
     kinds = [(machine.name, (machine.cpu, machine.memory), "0.01") for machine in FEW]
     return problem([group], kinds)
 
 
-def selector(tmp_path, group: Group) -> dict[str, str]:
+def selector(tmp_path, group: GroupRow) -> dict[str, str]:
     path = tmp_path / "problem.json"
     write(path, on_few(group), FEW, {})
     return json.loads(path.read_text())["classes"][0]["selector"]

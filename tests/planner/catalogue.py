@@ -13,7 +13,7 @@ from benchmarks.catalogue import HOURS
 from benchmarks.generator import CPU_GRID
 from benchmarks.instance import PORTS, capacity
 from planner.packing.assemble import price_units
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 
 
 def machines() -> list[tuple[str, tuple[int, ...], int]]:
@@ -39,7 +39,7 @@ def instance(pods: int, shapes: int, seed: int, *, limits: bool = False) -> Pack
     )
     limited = [b for b, (name, _, _) in enumerate(kinds) if limits and name.startswith(("cx22", "cx32", "cax"))]
     bins = tuple(
-        Bin(usable, price, (limited.index(b),) if b in limited else ()) for b, (_, usable, price) in enumerate(kinds)
+        BinRow(usable, price, (limited.index(b),) if b in limited else ()) for b, (_, usable, price) in enumerate(kinds)
     )
     return PackingProblem(groups, bins, (max(1, pods // 400),) * len(limited))
 
@@ -64,7 +64,7 @@ def _group(
     *,
     small: bool,
     on_grid: bool,
-) -> Group:
+) -> GroupRow:
     cpu = min(max(math.exp(draw.gauss(math.log(300), 1.05)), 10), 7600)
     memory = min(max(cpu * math.exp(draw.gauss(math.log(2.2), 0.65)) * 1.024, 16), 27000)
     disk = min(math.exp(draw.gauss(math.log(2048), 0.8)), 60000) if draw.random() < 0.25 else 0
@@ -89,5 +89,5 @@ def _group(
             and all(d <= u for d, u in zip(demand, usable, strict=True))
         )
         if fitting:
-            return Group(demand, count, fitting, 0, per_node, frozenset(apart))
+            return GroupRow(demand, count, fitting, 0, per_node, frozenset(apart))
         cpu, memory = max(1, cpu * 0.75), max(1, memory * 0.75)

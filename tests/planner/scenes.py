@@ -12,7 +12,7 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, PlannerMemory, Snapshot
 from planner.parsing.objects import parse_objects, parse_pod
-from planner.supply.pod_class import ClassKeys, seat_of
+from planner.supply.pod_group import GroupKeys, seat_of
 
 Json = dict[str, Any]
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -249,7 +249,7 @@ def namespace(name: str, labels: dict[str, str]) -> Json:
 def seat(raw: Json) -> Json:
     """Return the seat of a pod on a request, as a round wrote it."""
     made = parse_pod(raw)
-    return seat_of(made, ClassKeys().of(made)).to_json()
+    return seat_of(made, GroupKeys().of(made)).to_json()
 
 
 def daemon_set(name: str, cpu: str = "100m", memory: str = "128Mi", **spec: Any) -> Json:

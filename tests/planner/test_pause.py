@@ -7,7 +7,7 @@ import pytest
 from planner.lifecycle.request import next_step
 from planner.lifecycle.step import Act
 from planner.plan import plan
-from planner.supply.offers import pool_offers
+from planner.supply.machine_kind import kinds_of_pools
 from tests.planner.lifecycle import test_request as steps
 from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, request
 
@@ -48,7 +48,7 @@ def test_a_pod_that_shuns_all_machines_there_are_is_told_of_the_pause_first():
 
 
 def test_the_pool_says_so_itself():
-    (found,) = pool_offers(scene(until=after(seconds=1)).snapshot()).values()
+    (found,) = kinds_of_pools(scene(until=after(seconds=1)).snapshot()).values()
     assert found.obstacle is not None
     assert found.obstacle.code == "BuyingPaused"
     assert found.blocked_by is None, "no edit of pool or class would open it"
@@ -85,8 +85,8 @@ def test_an_unmet_request_of_the_account_does_not_leave_its_offering_out(reason)
 
 
 def probed(given):
-    (found,) = pool_offers(given.snapshot()).values()
-    return {offer.is_probe_of_class for offer in found.offers}
+    (found,) = kinds_of_pools(given.snapshot()).values()
+    return {kind.is_probe_of_class for kind in found.kinds}
 
 
 def test_after_the_pause_the_class_is_probed_until_it_has_a_server_that_was_asked_for_since():

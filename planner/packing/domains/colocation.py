@@ -1,8 +1,8 @@
-"""Pods that must share a machine with pods of another class of the same round: they are bought for together.
+"""Pods that must share a machine with pods of another group of the same round: they are bought for together.
 
 A pod whose affinity over the host name looks for pods that have no machine yet cannot be planned by
 itself, and a machine that is bought for those alone may have no room for it. So it follows: it is added
-to an item of the other class, its leader, and the packer sees the two as one.
+to an item of the other group, its leader, and the packer sees the two as one.
 Source: kube-scheduler's plugin InterPodAffinity; the pods of one item land one after the other.
 """
 
@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from planner.packing.domains.domains import Cell, Option, Share, Split, Wish, taken
+from planner.packing.domains.domains import Cell, PackingInput, Share, Split, taken
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Pods of a class that must be beside pods of another class."""
+    """Pods of a group that must be beside pods of another group."""
 
-    ask: int
+    group: int
     count: int
     bins: frozenset[int]
     """Bins that may hold one, leaders aside."""
@@ -37,26 +37,19 @@ class _Batch:
     followers: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bins:
-    """All bins."""
-
-    options: Sequence[Option]
-    cells: Sequence[Cell]
-    """Of each."""
-
-
-def colocate(answer: Split, leaders: Sequence[int], follower: Follower, wishes: Sequence[Wish], bins: Bins) -> int:
+def colocate(
+    answer: Split, leaders: Sequence[int], follower: Follower, given: PackingInput, cells: Sequence[Cell]
+) -> int:
     """Add followers to the shares of `answer`, evenly, and return how many pods were added.
 
     Args:
         answer: the split so far.
         leaders: indexes of the shares with a pod that the follower needs, and none that it must avoid.
         follower: the pods to add.
-        wishes: all classes.
-        bins: where they may go.
+        given: all groups and kinds.
+        cells: the cell of each kind.
     """
-    colocation = _Colocation(answer, leaders, follower, wishes, bins)
+    colocation = _Colocation(answer, leaders, follower, given, cells)
     placed = colocation.run()
     answer.shares = colocation.shares()
     return placed
@@ -64,15 +57,15 @@ def colocate(answer: Split, leaders: Sequence[int], follower: Follower, wishes: 
 
 class _Colocation:
     def __init__(
-        self, answer: Split, leaders: Sequence[int], follower: Follower, wishes: Sequence[Wish], bins: Bins
+        self, answer: Split, leaders: Sequence[int], follower: Follower, given: PackingInput, cells: Sequence[Cell]
     ) -> None:
         self._shares = tuple(answer.shares)
         self._rations = tuple(answer.rations)
         self._follower = follower
-        self._bins = bins
+        self._given, self._cells_of_kinds = given, cells
         self._known: dict[_Batch, frozenset[int]] = {}
-        self._demand = taken(((follower.ask, 1),), wishes, self._rations)
-        self._loads = {k: taken(self._shares[k].pods, wishes, self._rations) for k in leaders}
+        self._demand = taken(((follower.group, 1),), given.demands, self._rations)
+        self._loads = {k: taken(self._shares[k].pods, given.demands, self._rations) for k in leaders}
         self._cells = {k: self._cells_of(self._shares[k]) for k in leaders}
         self._most = {(k, cell): self._fitting(k, cell) for k, cells in self._cells.items() for cell in cells}
         self._batches = Counter({_Batch(k, None, 0): self._shares[k].count for k in leaders})
@@ -102,23 +95,23 @@ class _Colocation:
         return min(moves, key=lambda move: (move[1].followers, move[1].share, self._price(move[1])), default=None)
 
     def _price(self, batch: _Batch) -> int:
-        return min((self._bins.options[b].price for b in self._taking(batch)), default=0)
+        return min((self._given.bins[b].price for b in self._taking(batch)), default=0)
 
     def _cells_of(self, share: Share) -> list[Cell | None]:
         if self._follower.settle is None:
             return [None]
         common = share.bins & self._follower.bins
-        return list(dict.fromkeys(self._bins.cells[b] for b in sorted(common)))
+        return list(dict.fromkeys(self._cells_of_kinds[b] for b in sorted(common)))
 
     def _allowed(self, k: int, cell: Cell | None) -> list[int]:
         common = sorted(self._shares[k].bins & self._follower.bins)
         if cell is not None:
-            return [b for b in common if self._bins.cells[b] == cell]
-        return [b for b in common if self._follower.may_go(self._bins.cells[b])]
+            return [b for b in common if self._cells_of_kinds[b] == cell]
+        return [b for b in common if self._follower.may_go(self._cells_of_kinds[b])]
 
     def _room(self, k: int, b: int) -> int:
         """Return how many pods fit beside an item of share `k` on an empty machine of bin `b`."""
-        capacity = (*self._bins.options[b].capacity, *(ration.has(b) for ration in self._rations))
+        capacity = (*self._given.bins[b].capacity, *(ration.has(b) for ration in self._rations))
         rest = zip(capacity, self._loads[k], self._demand, strict=True)
         return min(((c - load) // d for c, load, d in rest if d), default=self._follower.count)
 
@@ -149,7 +142,7 @@ class _Colocation:
                         part,
                         bins=self._taking(batch),
                         cell=batch.cell or share.cell,
-                        followers=(*share.followers, (self._follower.ask, batch.followers)),
+                        followers=(*share.followers, (self._follower.group, batch.followers)),
                         is_first=True,
                     )
                 found.append(part)

@@ -1,12 +1,16 @@
-"""What the split of a round is asked, and what it answers: classes and bins as domains see them."""
+"""What the split of a round is given, and what it answers: which part of a group may go to which machine kinds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from planner.objects.kinds import Pod, Taint
+from planner.objects.kinds import Pod
 from planner.packing.domains.domain_counts import DomainCounts
 from planner.packing.domains.pod_counts import Host
+from planner.packing.problem import BinRow
+from planner.supply.machine_kind import MachineKind
+from planner.supply.places import Place
+from planner.supply.pod_group import PodGroup
 
 NO_LIMIT: Final = 1 << 40
 """More than any machine holds."""
@@ -15,13 +19,13 @@ Cell = tuple[str | None, ...]
 
 
 class GroupPart(NamedTuple):
-    """Pods of a class that share what room there is."""
+    """Pods of a group that share what room there is."""
 
-    ask: int
+    group: int
     cell: Cell | None = None
     """The cell that they are tied to."""
     is_beside: bool = False
-    """They go along with pods of other classes."""
+    """They go along with pods of other groups."""
 
 
 Ceilings = Mapping[GroupPart, int]
@@ -29,40 +33,41 @@ Ceilings = Mapping[GroupPart, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A class of pods."""
+class PackingInput:
+    """Pod groups and machine kinds of a round with their numbers, all by position."""
 
-    pod: Pod
-    count: int
-    demand: tuple[int, ...]
+    groups: tuple[PodGroup, ...]
+    demands: tuple[tuple[int, ...], ...]
+    """What one pod takes, by group and resource."""
+    holders: tuple[tuple[int, ...], ...]
+    """Kinds that may hold a pod, as far as labels, taints, amounts and volumes go, by group."""
+    kinds: tuple[MachineKind | Place, ...]
+    """What can be bought, and each machine that is there or coming."""
+    bins: tuple[BinRow, ...]
+    """The same kinds in numbers."""
+    copies: tuple[int, ...]
+    """Machines that limits allow, by kind."""
+
+    def is_new(self, b: int) -> bool:
+        """Return whether kind `b` stands for machines without a name yet."""
+        return not isinstance(self.kinds[b], Place)
+
+    def host(self, b: int) -> Host:
+        """Return a machine of kind `b`, as far as it makes domains."""
+        kind = self.kinds[b]
+        return Host(kind.labels, kind.taints, daemons_to_come(kind))
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A bin: a machine that is there or coming, or machines that can be bought."""
-
-    labels: Mapping[str, str]
-    taints: tuple[Taint, ...]
-    capacity: tuple[int, ...]
-    price: int
-    copies: int
-    """How many of them limits allow."""
-    is_new: bool
-    """Whether it stands for machines without a name yet."""
-    daemons: tuple[Pod, ...] = ()
-    """Templates of the DaemonSet pods that a new machine will have."""
-
-    @property
-    def host(self) -> Host:
-        """The machine, as far as it makes domains."""
-        return Host(self.labels, self.taints, self.daemons)
+def daemons_to_come(kind: MachineKind | Place) -> tuple[Pod, ...]:
+    """Return the templates of the DaemonSet pods that a new machine will have; those of other machines are counted."""
+    return () if isinstance(kind, Place) else kind.daemons
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Pods of a class that may go to the same bins, each item with its followers."""
+    """Pods of a group that may go to the same bins, each item with its followers."""
 
-    ask: int
+    group: int
     count: int
     """How many items."""
     bins: frozenset[int]
@@ -73,25 +78,25 @@ class Share:
     is_first: bool = False
     """Others were decided with its pods counted, or it counts others: it lands before those that matter to nobody."""
     followers: tuple[tuple[int, int], ...] = ()
-    """Pods of other classes that share the machine of each item, as class and number: they land after it."""
+    """Pods of other groups that share the machine of each item, as group and number: they land after it."""
 
     @property
     def pods(self) -> tuple[tuple[int, int], ...]:
-        """Classes and numbers of an item's pods, in the order of landing."""
-        return ((self.ask, self.size), *self.followers)
+        """Groups and numbers of an item's pods, in the order of landing."""
+        return ((self.group, self.size), *self.followers)
 
 
 @dataclass(frozen=True, slots=True)
 class Ration:
-    """A resource that only stands for how many pods of some classes a machine may have."""
+    """A resource that only stands for how many pods of some groups a machine may have."""
 
-    asks: frozenset[int]
+    groups: frozenset[int]
     most: Mapping[int, int]
     """By bin; others have no such limit."""
 
-    def takes(self, ask: int) -> int:
-        """Return what one pod of this class takes of it."""
-        return int(ask in self.asks)
+    def takes(self, group: int) -> int:
+        """Return what one pod of this group takes of it."""
+        return int(group in self.groups)
 
     def has(self, b: int) -> int:
         """Return what an empty machine of this bin has of it."""
@@ -100,7 +105,7 @@ class Ration:
 
 @dataclass(frozen=True, slots=True)
 class Unplaceable:
-    """Pods of a class that no domain can take."""
+    """Pods of a group that no domain can take."""
 
     count: int
     code: str
@@ -114,11 +119,11 @@ class Split:
     shares: list[Share] = field(default_factory=list)
     """In an order in which the scheduler can bind their pods."""
     per_node: list[int | None] = field(default_factory=list)
-    """By class."""
+    """By group."""
     shuns_itself: list[bool] = field(default_factory=list)
-    """Whether two pods of a class can never share a machine, by class."""
+    """Whether two pods of a group can never share a machine, by group."""
     apart: list[set[int]] = field(default_factory=list)
-    """Classes that may not share a machine, by class; a class is not among its own."""
+    """Groups that may not share a machine, by group; a group is not among its own."""
     apart_as_split: list[set[int]] = field(default_factory=list)
     """The same, and what this split keeps apart beyond that, as another might not."""
     rations: list[Ration] = field(default_factory=list)
@@ -126,12 +131,14 @@ class Split:
     domain_counts: DomainCounts | None = None
     """The counts that it was made by; None where nothing was counted."""
     followers: frozenset[int] = frozenset()
-    """Classes that may go along with pods of other classes of this round."""
+    """Groups that may go along with pods of other groups of this round."""
     is_plain: bool = True
-    """Whether no class has a constraint that pods of other machines matter for."""
+    """Whether no group has a constraint that pods of other machines matter for."""
 
 
-def taken(pods: Sequence[tuple[int, int]], wishes: Sequence[Wish], rations: Sequence[Ration]) -> tuple[int, ...]:
-    """Return what such pods, as classes and numbers, take together: of the resources, then of the rations."""
-    loads = [[d * number for d in (*wishes[i].demand, *(r.takes(i) for r in rations))] for i, number in pods]
+def taken(
+    pods: Sequence[tuple[int, int]], demands: Sequence[tuple[int, ...]], rations: Sequence[Ration]
+) -> tuple[int, ...]:
+    """Return what such pods, as groups and numbers, take together: of the resources, then of the rations."""
+    loads = [[d * number for d in (*demands[i], *(r.takes(i) for r in rations))] for i, number in pods]
     return tuple(sum(column) for column in zip(*loads, strict=True))

@@ -1,4 +1,4 @@
-"""Rules over the host name: which machines may take a class, how many of its pods, and beside whom.
+"""Rules over the host name: which machines may take a group, how many of its pods, and beside whom.
 
 Source: kube-scheduler's plugins PodTopologySpread, InterPodAffinity and NodePorts, for the topology
 key kubernetes.io/hostname, of which every machine is a domain of its own.
@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import Pod
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, DomainCounts, GroupCounts, SpreadCount
-from planner.packing.domains.domains import Option, Ration, Wish
+from planner.packing.domains.domains import Ration, daemons_to_come
 from planner.scheduling.affinity import Namespaces, meets_all
 from planner.scheduling.conflicts import keep_apart, repel_each_other
+from planner.supply.machine_kind import MachineKind
+from planner.supply.places import Place
+from planner.supply.pod_group import PodGroup
 
 
 @dataclass(slots=True)
 class MachineRules:
-    """What the host name means for one class."""
+    """What the host name means for one group."""
 
     bins: list[int]
     """Those of its bins that may take a pod."""
@@ -35,23 +38,23 @@ class MachineRules:
 
 
 def machine_rules(
-    i: int, wish: Wish, bins: Sequence[int], options: Sequence[Option], domain_counts: DomainCounts
+    i: int, pod: Pod, bins: Sequence[int], kinds: Sequence[MachineKind | Place], domain_counts: DomainCounts
 ) -> MachineRules:
-    """Return the rules of class `i`, which `bins` may hold as far as labels, taints, room and volumes go."""
-    pod, group_counts = wish.pod, domain_counts.group_counts[i]
+    """Return the rules of group `i` for the kinds `bins`, which may hold it otherwise; `pod` is an example of it."""
+    group_counts = domain_counts.group_counts[i]
     rules = MachineRules(list(bins))
     apart = group_counts.apart.get(LABEL_HOSTNAME)
     if apart:
-        _close(rules, [b for b in rules.bins if not apart.get(options[b].labels.get(LABEL_HOSTNAME, ""), 0)], APART)
-    shunned = {b for b in rules.bins if _shuns_daemons(pod, options[b], domain_counts.namespaces)}
+        _close(rules, [b for b in rules.bins if not apart.get(kinds[b].labels.get(LABEL_HOSTNAME, ""), 0)], APART)
+    shunned = {b for b in rules.bins if _shuns_daemons(pod, kinds[b], domain_counts.namespaces)}
     if shunned:
         _close(rules, [b for b in rules.bins if b not in shunned], APART)
     for spread_count in group_counts.spreads:
         if spread_count.spread.topology_key == LABEL_HOSTNAME:
-            _limit(rules, spread_count, options)
+            _limit(rules, spread_count, kinds)
     if any(term.topology_key == LABEL_HOSTNAME for term in pod.pod_affinity):
         rules.beside = frozenset(rules.bins)
-        near = [b for b in rules.bins if _is_near(pod, options[b], domain_counts, group_counts)]
+        near = [b for b in rules.bins if _is_near(pod, kinds[b], domain_counts, group_counts)]
         if near or group_counts.near:
             _close(rules, near, NEAR)
         elif group_counts.meets_itself:
@@ -63,16 +66,16 @@ def machine_rules(
     return rules
 
 
-def _shuns_daemons(pod: Pod, option: Option, namespaces: Namespaces) -> bool:
+def _shuns_daemons(pod: Pod, kind: MachineKind | Place, namespaces: Namespaces) -> bool:
     """Return whether the machine comes with a pod that may not be beside it: one machine is one domain of every key."""
-    return any(repel_each_other(pod, daemon, option.labels, namespaces) for daemon in option.daemons)
+    return any(repel_each_other(pod, daemon, kind.labels, namespaces) for daemon in daemons_to_come(kind))
 
 
-def _is_near(pod: Pod, option: Option, domain_counts: DomainCounts, group_counts: GroupCounts) -> bool:
+def _is_near(pod: Pod, kind: MachineKind | Place, domain_counts: DomainCounts, group_counts: GroupCounts) -> bool:
     """Return whether a pod that its affinity looks for is on the machine, or comes with it."""
-    if group_counts.near.get((LABEL_HOSTNAME, option.labels.get(LABEL_HOSTNAME, "")), 0):
+    if group_counts.near.get((LABEL_HOSTNAME, kind.labels.get(LABEL_HOSTNAME, "")), 0):
         return True
-    return any(meets_all(pod.pod_affinity, daemon, domain_counts.namespaces) for daemon in option.daemons)
+    return any(meets_all(pod.pod_affinity, daemon, domain_counts.namespaces) for daemon in daemons_to_come(kind))
 
 
 def _close(rules: MachineRules, left: list[int], code: str) -> None:
@@ -81,10 +84,10 @@ def _close(rules: MachineRules, left: list[int], code: str) -> None:
     rules.bins = left
 
 
-def _limit(rules: MachineRules, spread_count: SpreadCount, options: Sequence[Option]) -> None:
+def _limit(rules: MachineRules, spread_count: SpreadCount, kinds: Sequence[MachineKind | Place]) -> None:
     """Keep the skew between machines; a machine that can be bought counts as an empty one."""
     room = spread_count.spread.max_skew + spread_count.least
-    left = {b: room - spread_count.counts.get(options[b].labels.get(LABEL_HOSTNAME, ""), 0) for b in rules.bins}
+    left = {b: room - spread_count.counts.get(kinds[b].labels.get(LABEL_HOSTNAME, ""), 0) for b in rules.bins}
     _close(rules, [b for b, n in left.items() if n >= spread_count.own], SPREAD)
     if spread_count.own:
         highest = max((left[b] for b in rules.bins), default=1)
@@ -93,22 +96,22 @@ def _limit(rules: MachineRules, spread_count: SpreadCount, options: Sequence[Opt
         rules.most = {b: min(left[b], before.get(b, left[b])) for b in rules.bins}
 
 
-def apart(wishes: Sequence[Wish], namespaces: Namespaces) -> list[set[int]]:
-    """Return for each class the other ones of which no pod may share a machine with it."""
-    found: list[set[int]] = [set() for _ in wishes]
-    for i, wish in enumerate(wishes):
-        if any(t.topology_key == LABEL_HOSTNAME for t in wish.pod.pod_anti_affinity) or wish.pod.host_ports:
-            for j, other in enumerate(wishes):
-                if i != j and keep_apart(wish.pod, other.pod, namespaces):
+def apart(groups: Sequence[PodGroup], namespaces: Namespaces) -> list[set[int]]:
+    """Return for each group the other ones of which no pod may share a machine with it."""
+    found: list[set[int]] = [set() for _ in groups]
+    for i, group in enumerate(groups):
+        if any(t.topology_key == LABEL_HOSTNAME for t in group.example.pod_anti_affinity) or group.example.host_ports:
+            for j, other in enumerate(groups):
+                if i != j and keep_apart(group.example, other.example, namespaces):
                     found[i].add(j)
                     found[j].add(i)
     return found
 
 
 def rations(rules: Sequence[MachineRules], domain_counts: DomainCounts) -> Iterable[Ration]:
-    """Yield the counts that a machine must keep beyond one number per class.
+    """Yield the counts that a machine must keep beyond one number per group.
 
-    That is where machines differ in how many they may take, and where classes that are spread over
+    That is where machines differ in how many they may take, and where groups that are spread over
     machines count each other.
     """
     spread = {i for i, rule in enumerate(rules) if rule.most is not None}
@@ -120,15 +123,15 @@ def rations(rules: Sequence[MachineRules], domain_counts: DomainCounts) -> Itera
 
 
 def keep_counted_away(
-    found: list[set[int]], wishes: Sequence[Wish], rules: Sequence[MachineRules], domain_counts: DomainCounts
+    found: list[set[int]], groups: Sequence[PodGroup], rules: Sequence[MachineRules], domain_counts: DomainCounts
 ) -> None:
-    """Keep a class that is spread over machines off those with pods that it counts and that are not spread so.
+    """Keep a group that is spread over machines off those with pods that it counts and that are not spread so.
 
     Such pods may land first, and as many as fit.
     """
-    for i, wish in enumerate(wishes):
-        if any(spread.topology_key == LABEL_HOSTNAME for spread in wish.pod.spread):
-            for j in range(len(wishes)):
+    for i, group in enumerate(groups):
+        if any(spread.topology_key == LABEL_HOSTNAME for spread in group.example.spread):
+            for j in range(len(groups)):
                 is_shared = rules[i].most is not None and rules[j].most is not None
                 if i != j and not is_shared and _counts(domain_counts, i, j):
                     found[i].add(j)
@@ -136,7 +139,7 @@ def keep_counted_away(
 
 
 def _counts(domain_counts: DomainCounts, i: int, j: int) -> bool:
-    """Return whether class `i` counts pods of class `j` on a machine."""
+    """Return whether group `i` counts pods of group `j` on a machine."""
     spreads = domain_counts.group_counts[i].spreads
     return any(
         spreads[k].spread.topology_key == LABEL_HOSTNAME

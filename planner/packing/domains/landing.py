@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from api.keys import LABEL_HOSTNAME
 from planner.objects.predicates import FIELD_NAME, NEW_HOST
 from planner.packing.domains.domain_counts import DomainCounts
-from planner.packing.domains.domains import Option, Share, Split, Wish
+from planner.packing.domains.domains import PackingInput, Share, Split
 from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.packing.problem import PackedNode, Packing
 from planner.scheduling.conflicts import looks_at
@@ -19,11 +19,11 @@ from planner.scheduling.conflicts import looks_at
 
 @dataclass(slots=True)
 class _Load:
-    """Pods of one class of one share on one machine."""
+    """Pods of one group of one share on one machine."""
 
     node: int
     share: int
-    ask: int
+    group: int
     of_item: int
     left: int
     machine: Host
@@ -31,28 +31,29 @@ class _Load:
 
 
 def check_landing(
-    wishes: Sequence[Wish], split: Split, options: Sequence[Option], packing: Packing, pod_counts: PodCounts
+    given: PackingInput, split: Split, packing: Packing, pod_counts: PodCounts
 ) -> tuple[Packing, Mapping[int, int]]:
     """Return the packing without the pods that no order of binding lets land, and those by share, as items.
 
     A machine that nothing is left on is not in it: it is never bought.
     """
-    machines = [_machine(options[node.bin], k) for k, node in enumerate(packing.nodes)]
-    new = [m for m, node in zip(machines, packing.nodes, strict=True) if options[node.bin].is_new]
+    pods = [group.example for group in given.groups]
+    machines = [_machine(given, node.bin, k) for k, node in enumerate(packing.nodes)]
+    new = [m for m, node in zip(machines, packing.nodes, strict=True) if given.is_new(node.bin)]
     shares, known = split.shares, None if split.domain_counts is None else split.domain_counts.known
-    more = [new if wish.pod.spread else () for wish in wishes]
+    more = [new if pod.spread else () for pod in pods]
     daemons = {pod.uid: pod for machine in new for pod in machine.pods}.values()
-    if any(looks_at(wish.pod, daemon, pod_counts.namespaces) for wish in wishes for daemon in daemons):
+    if any(looks_at(pod, daemon, pod_counts.namespaces) for pod in pods for daemon in daemons):
         # Such DaemonSet pods count as soon as their machine is there.
-        pod_counts, more = PodCounts((*pod_counts.hosts, *new), pod_counts.namespaces), [()] * len(wishes)
+        pod_counts, more = PodCounts((*pod_counts.hosts, *new), pod_counts.namespaces), [()] * len(pods)
 
     def refused(rank: Callable[[Share], int]) -> Counter[tuple[int, int]]:
-        domain_counts = DomainCounts([wish.pod for wish in wishes], pod_counts, more, effects=known)
+        domain_counts = DomainCounts(pods, pod_counts, more, effects=known)
         loads = [
-            _Load(n, k, ask, of_item, items * of_item, machines[n])
+            _Load(n, k, group, of_item, items * of_item, machines[n])
             for n, node in enumerate(packing.nodes)
             for k, items in node.counts.items()
-            for ask, of_item in shares[k].pods
+            for group, of_item in shares[k].pods
         ]
         loads.sort(key=lambda load: load.share)
         ranks = [rank(shares[load.share]) for load in loads]
@@ -65,16 +66,16 @@ def check_landing(
             lost[load.node, load.share] = max(lost[load.node, load.share], -(-load.left // load.of_item))
         return +lost
 
-    turns = {share.ask: turn for turn, share in reversed(list(enumerate(shares)))}
+    turns = {share.group: turn for turn, share in reversed(list(enumerate(shares)))}
 
     def class_by_class(share: Share) -> int:
-        return turns[share.ask] if share.is_first else len(shares)
+        return turns[share.group] if share.is_first else len(shares)
 
     def together(share: Share) -> int:
         return 0 if share.is_first else 1
 
     def who_asks_first(share: Share) -> int:
-        pod = wishes[share.ask].pod
+        pod = pods[share.group]
         return 0 if pod.spread or pod.pod_affinity else 1 + together(share)
 
     found = refused(class_by_class)
@@ -84,11 +85,12 @@ def check_landing(
     return (packing, {}) if not found else _without(packing, found)
 
 
-def _machine(option: Option, k: int) -> Host:
-    if not option.is_new:
-        return option.host
+def _machine(given: PackingInput, b: int, k: int) -> Host:
+    host = given.host(b)
+    if not given.is_new(b):
+        return host
     name = f"{NEW_HOST} {k}"
-    return Host({**option.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, option.taints, option.daemons)
+    return Host({**host.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, host.taints, host.pods)
 
 
 def _all_land(domain_counts: DomainCounts, loads: Sequence[_Load]) -> bool:
@@ -102,16 +104,16 @@ def _all_land(domain_counts: DomainCounts, loads: Sequence[_Load]) -> bool:
 
 def _land(domain_counts: DomainCounts, load: _Load) -> bool:
     """Let one pod of the load land, if it may; all of it where it is nobody's business."""
-    ask = load.ask
-    if domain_counts.obstacle(ask, load.machine.labels) is not None:
+    group = load.group
+    if domain_counts.obstacle(group, load.machine.labels) is not None:
         return False
-    if not domain_counts.effects(ask):
+    if not domain_counts.effects(group):
         load.left = 0
         return True
     if load.counted is None:
-        load.counted = domain_counts.counting(ask, load.machine)
+        load.counted = domain_counts.counting(group, load.machine)
     load.left -= 1
-    domain_counts.add(ask, load.machine.labels, load.counted)
+    domain_counts.add(group, load.machine.labels, load.counted)
     return True
 
 

@@ -17,7 +17,7 @@ from planner.objects.predicates import selects
 from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.scheduling.affinity import Namespaces, term_matches
 from planner.scheduling.spread import is_counted, makes_domain
-from planner.supply.pod_class import PodClass
+from planner.supply.pod_group import PodGroup
 
 _FULL: Final = 10**6
 """The best score. The scheduler rounds to hundredths of it, which would make ties of small differences."""
@@ -63,7 +63,7 @@ class _Terms:
 
 
 @dataclass(slots=True, eq=False)
-class PreferenceKind:
+class PodPreference:
     """Pods that prefer the same and that are the same to whoever looks for pods."""
 
     nodes: tuple[PreferredNodes, ...] = ()
@@ -86,25 +86,25 @@ class PreferenceScores:
     """What the pods of a round prefer, with running counts of the pods that they look for.
 
     Args:
-        classes: all pods of the round.
+        groups: all pods of the round.
         hosts: what a machine of each bin looks like.
         pod_counts: the pods that are there; they are counted.
     """
 
-    def __init__(self, classes: Iterable[PodClass], hosts: Sequence[Host], pod_counts: PodCounts) -> None:
+    def __init__(self, groups: Iterable[PodGroup], hosts: Sequence[Host], pod_counts: PodCounts) -> None:
         self._hosts = hosts
         self._namespaces: Namespaces = pod_counts.namespaces
-        self._preferences: dict[object, PreferenceKind] = {}
+        self._preferences: dict[object, PodPreference] = {}
         self._wanted: dict[object, _WantedPods] = {}
-        for one in classes:
-            for pod in one.pods:
-                self._preference(one.key, pod)
+        for group in groups:
+            for pod in group.pods:
+                self._preference(group.key, pod)
         self._by_label: dict[tuple[str, str], list[_WantedPods]] = {}
         self._by_none: list[_WantedPods] = []
         for wanted_pods in self._wanted.values():
             self._index(wanted_pods)
         self._keys = sorted({r.key for wanted_pods in self._wanted.values() for r in wanted_pods.selector})
-        self._kinds: dict[object, PreferenceKind] = {}
+        self._kinds: dict[object, PodPreference] = {}
         for kind in pod_counts.kinds if self._wanted else ():
             for wanted_pods in self._finding(kind.example):
                 for index, number in kind.hosts.items():
@@ -112,8 +112,8 @@ class PreferenceScores:
                     if value is not None:
                         wanted_pods.pods[value] += number
 
-    def kind(self, key: str, pod: Pod) -> PreferenceKind:
-        """Return the kind of a pod of the round, given the key of its class."""
+    def preference_of(self, key: str, pod: Pod) -> PodPreference:
+        """Return the preference of a pod of the round, given the key of its group."""
         # By identity: to hash its terms anew for each pod would take longer than all else.
         looks = (id(pod.preferences), key, pod.namespace, *map(pod.labels.get, self._keys))
         found = self._kinds.get(looks)
@@ -122,7 +122,7 @@ class PreferenceScores:
             self._kinds[looks] = found
         return found
 
-    def count(self, kinds: Iterable[tuple[PreferenceKind, int]], b: int) -> None:
+    def count(self, kinds: Iterable[tuple[PodPreference, int]], b: int) -> None:
         """Count pods on a machine of a bin, given by kind with their numbers."""
         for kind, number in kinds:
             for wanted_pods in kind.counts:
@@ -130,7 +130,7 @@ class PreferenceScores:
                 if value is not None:
                     wanted_pods.pods[value] += number
 
-    def scores(self, kinds: Iterable[tuple[PreferenceKind, int]], bins: tuple[int, ...]) -> list[int]:
+    def scores(self, kinds: Iterable[tuple[PodPreference, int]], bins: tuple[int, ...]) -> list[int]:
         """Return how much these pods, given by kind with their numbers, like a machine of each bin."""
         total = [0] * len(bins)
         for kind, number in kinds:
@@ -141,20 +141,20 @@ class PreferenceScores:
                         total = [before + number * score for before, score in zip(total, scores, strict=True)]
         return total
 
-    def _preference(self, key: str, pod: Pod) -> PreferenceKind:
+    def _preference(self, key: str, pod: Pod) -> PodPreference:
         looks = (id(pod.preferences), key, pod.namespace)
         found = self._preferences.get(looks)
         if found is None:
-            found = self._preferences[looks] = self._new(pod) if prefers(pod) else PreferenceKind()
+            found = self._preferences[looks] = self._new(pod) if prefers(pod) else PodPreference()
         return found
 
-    def _new(self, pod: Pod) -> PreferenceKind:
+    def _new(self, pod: Pod) -> PodPreference:
         wanted = pod.preferences
         keys = tuple(spread.topology_key for spread in wanted.spread)
         rules = (pod.namespace, pod.node_selector, pod.node_affinity, pod.tolerations)
         spreads = [one for one in wanted.spread if one.topology_key != LABEL_HOSTNAME and one.selector]
         affinity = [(one.weight, one.term) for one in wanted.near] + [(-one.weight, one.term) for one in wanted.apart]
-        return PreferenceKind(
+        return PodPreference(
             nodes=wanted.nodes,
             affinity=[
                 (weight, self._wanted.setdefault(term, _of_term(term, self._namespaces)))
@@ -167,7 +167,7 @@ class PreferenceScores:
             more=sum(spread.max_skew - 1 for spread in spreads),
         )
 
-    def _terms(self, kind: PreferenceKind, bins: tuple[int, ...]) -> _Terms:
+    def _terms(self, kind: PodPreference, bins: tuple[int, ...]) -> _Terms:
         raw = [sum(one.weight for one in kind.nodes if selects(one.term, self._hosts[b].labels)) for b in bins]
         most = max(raw)
 

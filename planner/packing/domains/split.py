@@ -1,6 +1,6 @@
-"""Splits classes over topology domains before they are packed, so that a packer need not know of domains.
+"""Splits pod groups over topology domains before they are packed, so that a packer need not know of domains.
 
-A class that must be spread, or kept away from others, or brought together, is given its domains pod
+A group that must be spread, or kept away from others, or brought together, is given its domains pod
 by pod, each where all its constraints hold at that moment, the emptiest domain first and of those
 the cheapest. Every machine that can be bought counts as a domain from the start: a plan never makes
 a skew that its own machines would turn into a violation.
@@ -13,18 +13,27 @@ from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import Pod
-from planner.packing.domains.colocation import Bins, Follower, colocate
-from planner.packing.domains.domain_counts import NEAR, DomainCounts
-from planner.packing.domains.domains import NO_LIMIT, Ceilings, Cell, GroupPart, Option, Share, Split, Unplaceable, Wish
+from planner.packing.domains.colocation import Follower, colocate
+from planner.packing.domains.domain_counts import NEAR, DomainCounts, message_of
+from planner.packing.domains.domains import (
+    NO_LIMIT,
+    Ceilings,
+    Cell,
+    GroupPart,
+    PackingInput,
+    Share,
+    Split,
+    Unplaceable,
+)
 from planner.packing.domains.hostname_rules import MachineRules, apart, keep_counted_away, machine_rules, rations
-from planner.packing.domains.messages import message_of
 from planner.packing.domains.pod_counts import PodCounts
 from planner.scheduling.affinity import meets_all
+from planner.supply.pod_group import PodGroup
 
 
 @dataclass(slots=True)
 class _Stock:
-    """What a cell still has for one class."""
+    """What a cell still has for one group."""
 
     bins: list[int]
     free: int
@@ -37,44 +46,40 @@ class _Stock:
 
 
 def split(
-    wishes: Sequence[Wish],
-    options: Sequence[Option],
-    held: Sequence[Sequence[int]],
+    given: PackingInput,
     pod_counts: PodCounts,
     ceilings: Ceilings,
 ) -> Split:
-    """Return what part of each class may go to which bins.
+    """Return which part of each group may go to which kinds.
 
     Args:
-        wishes: the classes, in the order in which they are decided.
-        options: all bins.
-        held: bins that may hold a pod of each class, as far as labels, taints, room and volumes go.
+        given: the groups, in the order in which they are decided, and the kinds.
         pod_counts: the pods that are there.
         ceilings: most pods of parts of classes, known from a packing that left some out.
     """
-    return _Splitter(wishes, options, held, pod_counts, ceilings).run()
+    return _Splitter(given, pod_counts, ceilings).run()
 
 
-def plain(wishes: Sequence[Wish], held: Sequence[Sequence[int]]) -> Split:
+def plain(given: PackingInput) -> Split:
     """Return the answer where nothing needs to be split."""
     return Split(
-        shares=[Share(i, wish.count, frozenset(held[i])) for i, wish in enumerate(wishes)],
-        per_node=[None] * len(wishes),
-        shuns_itself=[False] * len(wishes),
-        apart=[set() for _ in wishes],
-        apart_as_split=[set() for _ in wishes],
+        shares=[Share(i, group.count, frozenset(given.holders[i])) for i, group in enumerate(given.groups)],
+        per_node=[None] * len(given.groups),
+        shuns_itself=[False] * len(given.groups),
+        apart=[set() for _ in given.groups],
+        apart_as_split=[set() for _ in given.groups],
     )
 
 
-def concerns(wishes: Iterable[Wish], pod_counts: PodCounts, daemons: Iterable[Pod] = ()) -> bool:
-    """Return whether any constraint between pods, or on ports, matters for these classes.
+def concerns(groups: Iterable[PodGroup], pod_counts: PodCounts, daemons: Iterable[Pod] = ()) -> bool:
+    """Return whether any constraint between pods, or on ports, matters for these groups.
 
     `daemons` are the templates of DaemonSet pods that new machines will have.
     """
     return (
         any(
-            wish.pod.spread or wish.pod.pod_affinity or wish.pod.pod_anti_affinity or wish.pod.host_ports
-            for wish in wishes
+            pod.spread or pod.pod_affinity or pod.pod_anti_affinity or pod.host_ports
+            for pod in (group.example for group in groups)
         )
         or any(pod.pod_anti_affinity for pod in daemons)
         or bool(pod_counts.refusals)
@@ -84,26 +89,25 @@ def concerns(wishes: Iterable[Wish], pod_counts: PodCounts, daemons: Iterable[Po
 class _Splitter:
     def __init__(
         self,
-        wishes: Sequence[Wish],
-        options: Sequence[Option],
-        held: Sequence[Sequence[int]],
+        given: PackingInput,
         pod_counts: PodCounts,
         ceilings: Ceilings,
     ) -> None:
-        self._wishes = wishes
-        self._options = options
+        self._given = given
+        self._groups = given.groups
         self._ceilings = ceilings
         self._pod_counts = pod_counts
-        self._held = held
-        pods = [wish.pod for wish in wishes]
+        pods = [group.example for group in given.groups]
         new = [
-            [options[b].host for b in bins if options[b].is_new and options[b].copies] if wish.pod.spread else []
-            for wish, bins in zip(wishes, held, strict=True)
+            [given.host(b) for b in bins if given.is_new(b) and given.copies[b]] if pod.spread else []
+            for pod, bins in zip(pods, given.holders, strict=True)
         ]
         self._domain_counts = DomainCounts(pods, pod_counts, new, hidden=(LABEL_HOSTNAME,))
-        self._rules = [machine_rules(i, wish, held[i], options, self._domain_counts) for i, wish in enumerate(wishes)]
+        self._rules = [
+            machine_rules(i, pod, given.holders[i], given.kinds, self._domain_counts) for i, pod in enumerate(pods)
+        ]
         self._keys = self._topology_keys()
-        self._cells: list[Cell] = [tuple(o.labels.get(k) for k in self._keys) for o in options]
+        self._cells: list[Cell] = [tuple(kind.labels.get(k) for k in self._keys) for kind in given.kinds]
         self._watchers = self._watched()
         looking = {i for watchers in self._watchers for i in watchers}
         followers = frozenset(i for i in looking if self._rules[i].beside)
@@ -113,11 +117,11 @@ class _Splitter:
         answer = self._answer
         answer.per_node = [rules.per_node for rules in self._rules]
         answer.shuns_itself = [rules.shuns_itself for rules in self._rules]
-        answer.apart = apart(self._wishes, self._pod_counts.namespaces)
+        answer.apart = apart(self._groups, self._pod_counts.namespaces)
         answer.apart_as_split = [set(others) for others in answer.apart]
-        keep_counted_away(answer.apart_as_split, self._wishes, self._rules, self._domain_counts)
+        keep_counted_away(answer.apart_as_split, self._groups, self._rules, self._domain_counts)
         answer.rations = list(rations(self._rules, self._domain_counts))
-        waiting = list(range(len(self._wishes)))
+        waiting = list(range(len(self._groups)))
         while waiting:
             ready = [i for i in waiting if not self._waits(i, waiting)] or waiting
             # One at a time: each decision may be what the next one waits for.
@@ -125,37 +129,37 @@ class _Splitter:
                 self._decide(i)
             waiting = [i for i in waiting if i not in set(ready)]
         answer.is_plain = (
-            len(answer.shares) == len(self._wishes)
-            and all(share.count == wish.count for share, wish in zip(answer.shares, self._wishes, strict=True))
+            len(answer.shares) == len(self._groups)
+            and all(share.count == group.count for share, group in zip(answer.shares, self._groups, strict=True))
             and not answer.rations
             and answer.apart_as_split == answer.apart
             and all(rules.per_node in {None, 1 if rules.shuns_itself else None} for rules in self._rules)
             and all(s.pods == ((k, 1),) for k, s in enumerate(answer.shares))
-            and all(len(s.bins) == len(self._held[s.ask]) for s in answer.shares)
+            and all(len(s.bins) == len(self._given.holders[s.group]) for s in answer.shares)
         )
         return answer
 
     def _topology_keys(self) -> list[str]:
         keys: set[str] = set()
-        for group_counts, wish in zip(self._domain_counts.group_counts, self._wishes, strict=True):
+        for group_counts, group in zip(self._domain_counts.group_counts, self._groups, strict=True):
             keys.update(group_counts.apart)
-            keys.update(s.topology_key for s in wish.pod.spread)
-            keys.update(t.topology_key for t in (*wish.pod.pod_affinity, *wish.pod.pod_anti_affinity))
+            keys.update(s.topology_key for s in group.example.spread)
+            keys.update(t.topology_key for t in (*group.example.pod_affinity, *group.example.pod_anti_affinity))
         return sorted(keys - {LABEL_HOSTNAME})
 
     def _watched(self) -> list[list[int]]:
-        """Return for each class the others whose affinity over a domain looks for it."""
-        found: list[list[int]] = [[] for _ in self._wishes]
-        for i, wish in enumerate(self._wishes):
-            if wish.pod.pod_affinity:
-                for j, other in enumerate(self._wishes):
-                    if i != j and meets_all(wish.pod.pod_affinity, other.pod, self._pod_counts.namespaces):
+        """Return for each group the others whose affinity over a domain looks for it."""
+        found: list[list[int]] = [[] for _ in self._groups]
+        for i, group in enumerate(self._groups):
+            if group.example.pod_affinity:
+                for j, other in enumerate(self._groups):
+                    if i != j and meets_all(group.example.pod_affinity, other.example, self._pod_counts.namespaces):
                         found[j].append(i)
         return found
 
     def _waits(self, i: int, waiting: Sequence[int]) -> bool:
         group_counts = self._domain_counts.group_counts[i]
-        if not self._wishes[i].pod.pod_affinity:
+        if not self._groups[i].example.pod_affinity:
             return False
         if i not in self._answer.followers and (group_counts.near or group_counts.meets_itself):
             return False
@@ -163,29 +167,29 @@ class _Splitter:
 
     def _is_pinned(self, i: int) -> bool:
         """Return whether it must be known where each of its pods goes."""
-        pod, domain_counts = self._wishes[i].pod, self._domain_counts
+        pod, domain_counts = self._groups[i].example, self._domain_counts
         if any(s.topology_key != LABEL_HOSTNAME for s in pod.spread):
             return True
         return any(key != LABEL_HOSTNAME for e in domain_counts.effects(i) for key in (*e.near, *e.apart))
 
     def _decide(self, i: int) -> None:
-        wish, rules, domain_counts = self._wishes[i], self._rules[i], self._domain_counts
+        group, rules, domain_counts = self._groups[i], self._rules[i], self._domain_counts
         stocks = self._stocks(i, rules)
         if not stocks and rules.obstacle is None:
             # Not a matter of other pods: what it is, is told by the reasons for labels, taints, room and limits.
-            self._answer.shares.append(Share(i, wish.count, frozenset(rules.bins)))
+            self._answer.shares.append(Share(i, group.count, frozenset(rules.bins)))
         elif not rules.bins and rules.obstacle is not None:
-            self._rest(i, wish.count, rules.obstacle)
+            self._rest(i, group.count, rules.obstacle)
         elif rules.is_bundle:
             self._bundle(i, stocks)
         elif not self._keys or not self._is_pinned(i):
             allowed = [cell for cell, stock in stocks.items() if domain_counts.obstacle(i, stock.labels) is None]
             if stocks and not allowed:
-                self._record_unplaceable(i, wish.count, self._code(i, stocks))
+                self._record_unplaceable(i, group.count, self._code(i, stocks))
             else:
                 bins = frozenset(b for cell in allowed for b in stocks[cell].bins)
-                most = min(wish.count, self._ceilings.get(GroupPart(i), wish.count))
-                self._share(Share(i, most, bins, is_first=bool(wish.pod.spread)), wish.count, rules.obstacle)
+                most = min(group.count, self._ceilings.get(GroupPart(i), group.count))
+                self._share(Share(i, most, bins, is_first=bool(group.example.spread)), group.count, rules.obstacle)
         else:
             self._pin(i, stocks)
 
@@ -194,7 +198,7 @@ class _Splitter:
             self._answer.shares.append(share)
         left = wanted - share.count * share.size
         if left:
-            self._rest(share.ask, left, code)
+            self._rest(share.group, left, code)
 
     def _rest(self, i: int, count: int, code: str | None) -> None:
         """Let pods that find no place by themselves go along with others, and tell of those that cannot."""
@@ -217,14 +221,14 @@ class _Splitter:
             domain_counts.add(i, self._labels(cell))
 
         follower = Follower(
-            ask=i,
+            group=i,
             count=count,
-            bins=frozenset(b for b in rules.beside if self._options[b].copies),
+            bins=frozenset(b for b in rules.beside if self._given.copies[b]),
             per_node=count if rules.per_node is None else rules.per_node,
             may_go=lambda cell: domain_counts.obstacle(i, self._labels(cell)) is None,
             settle=settle if self._keys and self._is_pinned(i) else None,
         )
-        return colocate(answer, leaders, follower, self._wishes, Bins(self._options, self._cells))
+        return colocate(answer, leaders, follower, self._given, self._cells)
 
     def _labels(self, cell: Cell) -> dict[str, str]:
         return {key: value for key, value in zip(self._keys, cell, strict=True) if value is not None}
@@ -237,29 +241,29 @@ class _Splitter:
         code, message = message_of(
             code,
             self._domain_counts.group_counts[i],
-            self._wishes[i].pod,
-            beside=[self._wishes[j].pod.key for j in wanted if j in placed],
-            waits_for=[self._wishes[j].pod.key for j in wanted if j not in placed],
+            self._groups[i].example,
+            beside=[self._groups[j].example.key for j in wanted if j in placed],
+            waits_for=[self._groups[j].example.key for j in wanted if j not in placed],
         )
         self._answer.unplaceable[i] = Unplaceable(count, code, message)
 
     def _code(self, i: int, stocks: Mapping[Cell, _Stock]) -> str | None:
-        """Return what closes cells to the class; None where it is room and nothing else."""
+        """Return what closes cells to the group; None where it is room and nothing else."""
         codes = [self._domain_counts.obstacle(i, stock.labels) for stock in stocks.values()]
         return next((code for code in codes if code is not None), None)
 
     def _pin(self, i: int, stocks: dict[Cell, _Stock]) -> None:
         """Give each pod its cell."""
-        wish, domain_counts = self._wishes[i], self._domain_counts
+        group, domain_counts = self._groups[i], self._domain_counts
         given: Counter[Cell] = Counter()
         order: list[Cell] = []
         code: str | None = None
-        for k in range(wish.count):
+        for k in range(group.count):
             open_ = [c for c, stock in stocks.items() if stock.room and domain_counts.obstacle(i, stock.labels) is None]
             if not open_:
                 code = self._code(i, stocks)
                 break
-            cell = min(open_, key=lambda c: self._preference(i, c, stocks[c], wish.count - k, is_used=bool(given[c])))
+            cell = min(open_, key=lambda c: self._preference(i, c, stocks[c], group.count - k, is_used=bool(given[c])))
             stock = stocks[cell]
             stock.room -= 1
             stock.free = max(0, stock.free - 1)
@@ -269,7 +273,7 @@ class _Splitter:
             domain_counts.add(i, stock.labels)
         for cell in order:
             self._answer.shares.append(Share(i, given[cell], frozenset(stocks[cell].bins), cell, is_first=True))
-        left = wish.count - sum(given.values())
+        left = group.count - sum(given.values())
         if left:
             self._record_unplaceable(i, left, code)
 
@@ -291,45 +295,45 @@ class _Splitter:
         return lost, short, not is_used, to_buy * stock.price, stock.price
 
     def _bundle(self, i: int, stocks: Mapping[Cell, _Stock]) -> None:
-        """Put all pods of a class on one machine, or as many as one can take."""
-        wish, domain_counts = self._wishes[i], self._domain_counts
+        """Put all pods of a group on one machine, or as many as one can take."""
+        group, domain_counts = self._groups[i], self._domain_counts
         if any(i in self._watchers[j] for share in self._answer.shares for j, _ in share.pods):
             # Its place is beside one of those, on a machine that has no name yet.
-            self._rest(i, wish.count, NEAR)
+            self._rest(i, group.count, NEAR)
             return
         open_ = [stock for stock in stocks.values() if domain_counts.obstacle(i, stock.labels) is None]
         most = max((self._fitting(i, b) for stock in open_ for b in stock.bins), default=0)
-        size = min(wish.count, most, self._ceilings.get(GroupPart(i), wish.count))
+        size = min(group.count, most, self._ceilings.get(GroupPart(i), group.count))
         if not size:
-            self._record_unplaceable(i, wish.count, self._code(i, stocks))
+            self._record_unplaceable(i, group.count, self._code(i, stocks))
             return
         large = [(stock, b) for stock in open_ for b in stock.bins if self._fitting(i, b) >= size]
         if self._is_pinned(i):
-            best = min(large, key=lambda item: (self._options[item[1]].price, item[1]))[0]
+            best = min(large, key=lambda item: (self._given.bins[item[1]].price, item[1]))[0]
             large = [(stock, b) for stock, b in large if stock is best]
             wanted, size = size, 0
             while size < wanted and domain_counts.obstacle(i, best.labels) is None:
                 domain_counts.add(i, best.labels)
                 size += 1
         bins = frozenset(b for _, b in large)
-        self._share(Share(i, 1 if size else 0, bins, size=max(1, size), is_first=True), wish.count, NEAR)
+        self._share(Share(i, 1 if size else 0, bins, size=max(1, size), is_first=True), group.count, NEAR)
 
     def _stocks(self, i: int, rules: MachineRules) -> dict[Cell, _Stock]:
         found: dict[Cell, _Stock] = {}
         for b in rules.bins:
-            option, fits = self._options[b], self._fitting(i, b)
-            if not fits or not option.copies:
+            row, copies, fits = self._given.bins[b], self._given.copies[b], self._fitting(i, b)
+            if not fits or not copies:
                 continue
             cell = self._cells[b]
             if cell not in found:
                 found[cell] = _Stock([], 0, 0, float("inf"), self._labels(cell))
             stock = found[cell]
             stock.bins.append(b)
-            stock.room = min(NO_LIMIT, stock.room + fits * option.copies)
-            if option.price:
-                stock.price = min(stock.price, option.price / fits)
+            stock.room = min(NO_LIMIT, stock.room + fits * copies)
+            if row.price:
+                stock.price = min(stock.price, row.price / fits)
             else:
-                stock.free += fits * option.copies
+                stock.free += fits * copies
         for cell, stock in found.items():
             stock.room = min(stock.room, self._ceilings.get(GroupPart(i, cell), stock.room))
         return found
@@ -337,6 +341,6 @@ class _Splitter:
     def _fitting(self, i: int, b: int) -> int:
         most = self._rules[i].per_node
         rationed = (self._rules[i].most or {}).get(b)
-        fits = [c // d for c, d in zip(self._options[b].capacity, self._wishes[i].demand, strict=True) if d]
+        fits = [c // d for c, d in zip(self._given.bins[b].capacity, self._given.demands[i], strict=True) if d]
         limits = [n for n in (most, rationed) if n is not None]
         return min((*fits, *limits), default=NO_LIMIT)

@@ -26,7 +26,7 @@ from planner.packing.optimiser.rules import by_rules
 from planner.packing.optimiser.shares import shares_of
 from planner.packing.optimiser.start import constructed, filled_free, placed
 from planner.packing.optimiser.whole import whole
-from planner.packing.problem import Bin, Group, Packing, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem
 
 _STEPS: Final = 120
 """Of the prices; more change the bound by less than 0.1 %."""
@@ -79,10 +79,10 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
 @lru_cache(maxsize=1)
 def warm() -> None:
     """Compile or load all kernels, so that the first problem does not wait for them."""
-    bins = (Bin((4, 4), 4), Bin((8, 8), 7, limits=(0,)), Bin((2, 2), 0, limits=(1,)))
-    few = (Group((1, 2), 8, frozenset({0, 1, 2}), per_node=3), Group((2, 1), 9, frozenset({0, 1})))
-    many = tuple(Group((1 + i % 3, 1 + i % 2), 200, frozenset({0, 1})) for i in range(3))
-    scarce = tuple(Group((1, i), 200, frozenset({1})) for i in range(1, 4))
+    bins = (BinRow((4, 4), 4), BinRow((8, 8), 7, limits=(0,)), BinRow((2, 2), 0, limits=(1,)))
+    few = (GroupRow((1, 2), 8, frozenset({0, 1, 2}), per_node=3), GroupRow((2, 1), 9, frozenset({0, 1})))
+    many = tuple(GroupRow((1 + i % 3, 1 + i % 2), 200, frozenset({0, 1})) for i in range(3))
+    scarce = tuple(GroupRow((1, i), 200, frozenset({1})) for i in range(1, 4))
     for groups in (few, many, scarce):
         solve(PackingProblem(groups, bins, (2, 1)), Effort(4, 10_000, 2, 10_000, 10_000, 0.01, 1))
 

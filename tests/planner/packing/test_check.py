@@ -8,18 +8,18 @@ import pytest
 
 from planner.packing.check import fault_of
 from planner.packing.greedy.pack import pack
-from planner.packing.problem import Bin, Group, PackedNode, Packing, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackedNode, Packing, PackingProblem
 from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules
 
 BOTH = frozenset({0, 1})
 PROBLEM = PackingProblem(
     (
-        Group((2, 1), 3, BOTH, per_node=2),
-        Group((1, 1), 2, BOTH, apart=frozenset({2})),
-        Group((1, 0), 1, frozenset({1}), apart=frozenset({1})),
+        GroupRow((2, 1), 3, BOTH, per_node=2),
+        GroupRow((1, 1), 2, BOTH, apart=frozenset({2})),
+        GroupRow((1, 0), 1, frozenset({1}), apart=frozenset({1})),
     ),
-    (Bin((4, 4), 10, (0,)), Bin((8, 4), 18)),
+    (BinRow((4, 4), 10, (0,)), BinRow((8, 4), 18)),
     limits=(2,),
 )
 

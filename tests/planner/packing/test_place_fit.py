@@ -9,6 +9,7 @@ from planner.objects.kinds import HostPort, Pod, Requirement, Taint, Toleration
 from planner.packing.place_fit import PlaceFit
 from planner.supply.machines import Machine
 from planner.supply.places import Place, Rank
+from planner.supply.pod_group import PodGroup
 
 
 def pod(cpu=1, **changes):
@@ -37,11 +38,16 @@ ROOM = {"cpu": 2, "pods": 10}
     ],
 )
 def test_labels_taints_volumes_amounts_and_pools_decide(classes, at, held):
-    assert PlaceFit([(one, ("default",)) for one in classes]).held(at, ()) == held
+    assert PlaceFit([PodGroup("", (one,), ("default",)) for one in classes]).held(at, ()) == held
 
 
 def test_places_that_look_alike_are_judged_by_what_each_has_left():
-    fit = PlaceFit([(pod(2), ("default",)), (pod(1, node_selector=(Requirement(LABEL_HOSTNAME, "In", ("b",)),)), ())])
+    fit = PlaceFit(
+        [
+            PodGroup("", (pod(2),), ("default",)),
+            PodGroup("", (pod(1, node_selector=(Requirement(LABEL_HOSTNAME, "In", ("b",)),)),)),
+        ]
+    )
     assert fit.held(place({"cpu": 2, "pods": 1}, {LABEL_HOSTNAME: "a"}), ()) == [0]
     assert fit.held(place({"cpu": 1, "pods": 1}, {LABEL_HOSTNAME: "a"}), ()) == []
     assert fit.held(place({"cpu": 2, "pods": 1}, {LABEL_HOSTNAME: "b"}), ()) == [0, 1]
@@ -49,6 +55,6 @@ def test_places_that_look_alike_are_judged_by_what_each_has_left():
 
 def test_a_port_that_is_taken_there_keeps_the_class_off():
     port = HostPort(80)
-    fit = PlaceFit([(pod(host_ports=(port,)), ("default",))])
+    fit = PlaceFit([PodGroup("", (pod(host_ports=(port,)),), ("default",))])
     assert fit.held(place(ROOM), ()) == [0]
     assert fit.held(replace(place(ROOM), pods=(pod(host_ports=(port,)),)), ()) == []

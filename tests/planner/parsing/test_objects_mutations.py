@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planner.parsing.objects import Parsed, parse_objects
 from planner.scheduling.volume_places import resolve
-from planner.supply.pod_class import ClassKeys, group
+from planner.supply.pod_group import GroupKeys, pod_groups
 from tests.planner.disks import claim, csi_node, storage_class, volume
 from tests.planner.reading import REQUIRED
 from tests.planner.scenes import daemon_set, node, pod
@@ -99,7 +99,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 def used(parsed: Parsed) -> None:
     """Do with what was read what a round does first."""
     pods = resolve(parsed.pods, parsed.volumes)
-    group(pods, ClassKeys(), pods)
+    pod_groups(pods, GroupKeys(), pods)
 
 
 @searching(400)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from planner.plan import plan
-from planner.supply.offers import pool_offers
+from planner.supply.machine_kind import kinds_of_pools
 from tests.planner.scenes import Scene, before, node_class, pod, pool, request, server_type
 
 
@@ -49,7 +49,7 @@ def test_no_second_machine_is_tried_while_the_first_was_not_answered():
 def test_a_machine_that_was_had_lately_ends_the_doubt():
     for phase in ("Provisioning", "Ready"):
         given = snapshot(*large(4), requests=[had(phase, minutes=2)], is_doubtful=True)
-        assert not pool_offers(given)["default"].offers[0].is_probe, phase
+        assert not kinds_of_pools(given)["default"].kinds[0].is_probe, phase
         assert len(bought(given)) >= 3, phase
 
 
@@ -57,8 +57,8 @@ def test_a_machine_that_was_had_long_ago_or_elsewhere_proves_nothing():
     elsewhere = had(minutes=2)
     elsewhere["spec"]["location"] = "nbg1"
     for proof in (had("Ready", minutes=61), elsewhere):
-        (offer,) = pool_offers(snapshot(requests=[proof], is_doubtful=True))["default"].offers
-        assert offer.is_probe
+        (kind,) = kinds_of_pools(snapshot(requests=[proof], is_doubtful=True))["default"].kinds
+        assert kind.is_probe
 
 
 def test_after_a_miss_only_a_machine_had_since_its_wait_ends_the_doubt():
@@ -73,8 +73,8 @@ def test_after_a_miss_only_a_machine_had_since_its_wait_ends_the_doubt():
     ]
     for minutes, is_probe in ((5, True), (3, False)):
         given = snapshot(requests=[had(minutes=minutes)], unavailable=missed, is_doubtful=True)
-        (offer,) = pool_offers(given)["default"].offers
-        assert offer.is_probe is is_probe
+        (kind,) = kinds_of_pools(given)["default"].kinds
+        assert kind.is_probe is is_probe
 
 
 def test_why_an_offering_is_not_to_be_had_is_told_as_the_provider_says_it():

@@ -13,8 +13,8 @@ from planner.objects.offering import Offering
 from planner.parsing.objects import parse_objects
 from planner.plan import plan
 from planner.supply.learned_labels import with_learned_labels
+from planner.supply.machine_kind import kinds_of_pools
 from planner.supply.node_template import deviations
-from planner.supply.offers import pool_offers
 from tests.planner import checker_learned
 from tests.planner.checker import violations
 from tests.planner.disks import claim, csi_node, storage_class, using, volume
@@ -170,8 +170,8 @@ def test_a_machine_that_is_ready_a_moment_ago_gets_the_label_soon():
 
 def test_a_look_at_a_node_that_has_joined_does_not_miss_what_was_only_learned():
     snapshot = tied("fsn1").snapshot()
-    offers = pool_offers(snapshot)["default"].offers
-    assert {offer.labels.get(KEY) for offer in offers if offer.offering.location == "fsn1"} == {"fsn1"}
+    offers = kinds_of_pools(snapshot)["default"].kinds
+    assert {kind.labels.get(KEY) for kind in offers if kind.offering.location == "fsn1"} == {"fsn1"}
     offering = next(o for o in snapshot.classes[0].offerings if (o.server_type, o.location) == ("cx22", "fsn1"))
     [joined] = parse_objects(nodes=[at("new", "fsn1")]).nodes
     assert deviations(joined, snapshot.pools[0], offering).labels == ()
@@ -202,10 +202,10 @@ def nodes_and_drivers(draw: st.DrawFn) -> tuple[list[Json], list[Json]]:
 def test_the_checker_learns_the_same(drawn: tuple[list[Json], list[Json]]):
     nodes, csi_nodes = drawn
     given = scene(nodes=nodes, csi_nodes=csi_nodes, zones=("fsn1",), types=("cx22",))
-    [offer] = pool_offers(given.snapshot())["default"].offers
-    states = dict(offer.labels) | {"growth.dev/server-type": "cx22"}
+    [kind] = kinds_of_pools(given.snapshot())["default"].kinds
+    states = dict(kind.labels) | {"growth.dev/server-type": "cx22"}
     expected = checker_learned.learned(states, {n["metadata"]["name"]: n for n in nodes}, csi_nodes)
-    assert {key: offer.labels.get(key) for key in (KEY, "other.example/zone") if key in offer.labels} == expected
+    assert {key: kind.labels.get(key) for key in (KEY, "other.example/zone") if key in kind.labels} == expected
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from api.reading import read
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.kinds import Node, Taint
 from planner.objects.offering import Offering
+from planner.supply.machine_kind import shape
 from planner.supply.node_template import deviations, node_labels, pool_taints
-from planner.supply.offers import shape
 from tests.api.objects import pool
 
 POOL = read(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planner.packing.assemble import price_of
 from planner.packing.greedy.bound import lower_bound
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import Problem, Purchase
@@ -27,7 +27,7 @@ def problems(draw: st.DrawFn) -> Problem:
     limits = draw(st.lists(st.integers(0, 4), max_size=2))
     all_limits = range(len(limits))
     bins = tuple(
-        Bin(draw(capacity), draw(prices), tuple(k for k in all_limits if draw(st.booleans())))
+        BinRow(draw(capacity), draw(prices), tuple(k for k in all_limits if draw(st.booleans())))
         for _ in range(draw(st.integers(1, len(NAMES))))
     )
     size = draw(st.integers(1, 6))
@@ -39,7 +39,7 @@ def problems(draw: st.DrawFn) -> Problem:
         fitting = frozenset(b for b in allowed if all(d <= c for d, c in zip(demand, bins[b].capacity, strict=True)))
         apart = frozenset(k for pair in pairs if i in pair for k in pair) - {i}
         per_node = draw(st.sampled_from((None, None, 1, 2)))
-        groups.append(Group(demand, draw(st.integers(1, 9)), fitting, 0, per_node, apart))
+        groups.append(GroupRow(demand, draw(st.integers(1, 9)), fitting, 0, per_node, apart))
     packing = PackingProblem(tuple(groups), bins, tuple(limits))
     return Problem(packing, NAMES[: len(bins)], ("cpu", "memory", "port"), "EUR")
 

@@ -9,7 +9,7 @@ import pytest
 
 from planner.packing.greedy.exact import MOST_PODS
 from planner.packing.greedy.pack import pack
-from planner.packing.problem import Bin, Group, PackedNode, Packing, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackedNode, Packing, PackingProblem
 from worker.solver.in_process import DEADLINE_SECONDS, packer
 
 SOLVER = "planner.packing.optimiser.solve"
@@ -19,7 +19,7 @@ HEAVY = {"numpy", "numba", "ortools", "pandas"}
 
 def problem(pods):
     """Machines of 4 units for 10 and pods of 1."""
-    return PackingProblem((Group((1,), pods, frozenset({0})),), (Bin((4,), 10),))
+    return PackingProblem((GroupRow((1,), pods, frozenset({0})),), (BinRow((4,), 10),))
 
 
 @pytest.fixture

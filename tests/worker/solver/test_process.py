@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from structlog.testing import capture_logs
 
 from planner.packing.greedy.pack import pack
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules
 from tests.worker import solver_targets
@@ -35,7 +35,7 @@ WITHIN = 20.0
 
 def problem(pods=SMALLEST_FOR_SOLVER):
     """Machines of 4 units for 10 and pods of 1."""
-    return PackingProblem((Group((1,), pods, frozenset({0})),), (Bin((4,), 10),))
+    return PackingProblem((GroupRow((1,), pods, frozenset({0})),), (BinRow((4,), 10),))
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from planner.scheduling.feasibility import Judge
 from planner.scheduling.site import Site, sites_of
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
+from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
 from planner.supply.machines import machines_of
-from planner.supply.offers import Offer, PoolOffers, pool_offers
 from planner.supply.pool_choice import choose_pools
 from worker.commands.shared.tables import count, money, names
 
@@ -75,28 +75,28 @@ def _welcome(node: Node) -> str:
 
 
 def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str, str]]:
-    offers = pool_offers(snapshot)
-    limits = limits_left(machines_of(snapshot).values(), offers)
+    pool_kinds = kinds_of_pools(snapshot)
+    limits = limits_left(machines_of(snapshot).values(), pool_kinds)
     chosen = choose_pools(pod, snapshot.pools).pools
-    for name, found in sorted(offers.items()):
-        for offer in sorted(found.offers, key=lambda offer: offer.offering.price_per_hour):
-            shown = f"{offer.offering.server_type} in {offer.offering.location} of {name}"
+    for name, found in sorted(pool_kinds.items()):
+        for kind in sorted(found.kinds, key=lambda kind: kind.offering.price_per_hour):
+            shown = f"{kind.offering.server_type} in {kind.offering.location} of {name}"
             if name not in chosen:
                 yield shown, f"pool {name} is not for it"
                 continue
-            machine = Site(NEW_HOST, offer.offering.allocatable, offer.labels, offer.taints, pods=offer.daemons)
+            machine = Site(NEW_HOST, kind.offering.allocatable, kind.labels, kind.taints, pods=kind.daemons)
             verdict = judge.beside(machine).verdict(pod, machine)
-            yield shown, verdict or _market(offer, found, limits)
+            yield shown, verdict or _market(kind, found, limits)
 
 
-def _market(offer: Offer, found: PoolOffers, limits: Limits) -> str:
+def _market(kind: MachineKind, found: PoolKinds, limits: Limits) -> str:
     """Return why a machine that would do cannot be bought now, or that it fits and its price."""
-    for reason in (found.obstacle, offer.obstacle):
+    for reason in (found.obstacle, kind.obstacle):
         if reason is not None:
             return reason.message
-    if limits.exhausted(offer):
+    if limits.exhausted(kind):
         return f"pool {found.pool.metadata.name} has reached its limit of such machines"
-    return f"{FITS}: {money(offer.offering.price_per_hour)} {offer.offering.currency} per hour"
+    return f"{FITS}: {money(kind.offering.price_per_hour)} {kind.offering.currency} per hour"
 
 
 def _grouped(verdicts: Iterable[tuple[str, str]]) -> tuple[Group, ...]:

@@ -7,7 +7,7 @@ from planner.model.plan import Placed, PlannedRequest, Unplaced
 from planner.objects.amounts import shown
 from planner.objects.demand import is_demand
 from planner.objects.kinds import Pod
-from planner.supply.pod_class import ClassKeys
+from planner.supply.pod_group import GroupKeys
 from planner.supply.pool_choice import choose_pools
 from worker.commands.shared.machine_state import state
 from worker.commands.shared.snapshot import Sight, ToldEvent
@@ -37,7 +37,7 @@ def why_pod(pod: Pod, sight: Sight, events: Sequence[ToldEvent] = (), *, is_live
 
 
 def _class(pod: Pod, sight: Sight) -> str:
-    keys = ClassKeys()
+    keys = GroupKeys()
     key = keys.of(pod)
     alike = sum(keys.of(other) == key for other in sight.snapshot.pods if is_demand(other) and other.uid != pod.uid)
     owner = "" if pod.owner is None else f" of {pod.owner.kind} {pod.owner.name}"

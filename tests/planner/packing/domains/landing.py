@@ -11,7 +11,7 @@ from planner.objects.predicates import FIELD_NAME
 from planner.scheduling.feasibility import Judge
 from planner.scheduling.site import Site, sites_of
 from planner.scheduling.volume_places import resolve
-from planner.supply.offers import daemons_on, pool_offers
+from planner.supply.machine_kind import daemons_on, kinds_of_pools
 from tests.planner.scenes import Scene
 
 ORDERS = (
@@ -77,10 +77,10 @@ def with_daemons(site: Site, snapshot: Snapshot) -> Site:
 
 def machine(snapshot: Snapshot, name: str, pool: str, server_type: str, location: str) -> Site:
     """Return the machine that an offer becomes, DaemonSet pods on it."""
-    offer = next(
+    kind = next(
         o
-        for o in pool_offers(snapshot)[pool].offers
+        for o in kinds_of_pools(snapshot)[pool].kinds
         if (o.offering.server_type.lower(), o.offering.location) == (server_type.lower(), location)
     )
-    labels = {k: v for k, v in offer.labels.items() if k != FIELD_NAME} | {"kubernetes.io/hostname": name}
-    return Site(name, offer.offering.allocatable, labels, offer.taints, pods=offer.daemons)
+    labels = {k: v for k, v in kind.labels.items() if k != FIELD_NAME} | {"kubernetes.io/hostname": name}
+    return Site(name, kind.offering.allocatable, labels, kind.taints, pods=kind.daemons)

@@ -6,7 +6,7 @@ from planner.packing.greedy.bound import lower_bound
 from planner.packing.greedy.exact import cheapest_sharing
 from planner.packing.greedy.index import ProblemIndex
 from planner.packing.greedy.pod_prices import SCALE, pod_prices
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.catalogue import instance
 
 DEAR = 10**15
@@ -41,40 +41,40 @@ def test_no_machine_holds_pods_worth_more_than_its_price(seed):
 
 def test_one_class_is_bounded_by_its_cheapest_cover():
     # 5 pods of 1 unit: a large machine (4 units, 16) and a small one (2 units, 10).
-    given = PackingProblem((Group((1,), 5, frozenset({0, 1})),), (Bin((2,), 10), Bin((4,), 16)))
+    given = PackingProblem((GroupRow((1,), 5, frozenset({0, 1})),), (BinRow((2,), 10), BinRow((4,), 16)))
     assert lower_bound(given, [5]) == 26
 
 
 def test_a_bound_is_a_cost_that_machines_can_have():
-    given = PackingProblem((Group((1,), 1, frozenset({0, 1})),), (Bin((100,), 700), Bin((300,), 1100)))
+    given = PackingProblem((GroupRow((1,), 1, frozenset({0, 1})),), (BinRow((100,), 700), BinRow((300,), 1100)))
     assert lower_bound(given, [1]) == 700
-    given = PackingProblem((Group((1,), 150, frozenset({0, 1})),), (Bin((100,), 700), Bin((300,), 1100)))
+    given = PackingProblem((GroupRow((1,), 150, frozenset({0, 1})),), (BinRow((100,), 700), BinRow((300,), 1100)))
     assert lower_bound(given, [150]) == 1100
 
 
 def test_pods_above_half_a_machine_need_one_each():
     # By volume two machines would do for three pods of 60 %.
     given = PackingProblem(
-        (Group((60, 1), 3, frozenset({0})), Group((1, 60), 3, frozenset({0}))), (Bin((100, 100), 10),)
+        (GroupRow((60, 1), 3, frozenset({0})), GroupRow((1, 60), 3, frozenset({0}))), (BinRow((100, 100), 10),)
     )
     assert lower_bound(given, [3, 3]) == 30
 
 
 def test_a_cap_per_machine_counts():
-    given = PackingProblem((Group((1,), 6, frozenset({0}), per_node=2),), (Bin((100,), 10),))
+    given = PackingProblem((GroupRow((1,), 6, frozenset({0}), per_node=2),), (BinRow((100,), 10),))
     assert lower_bound(given, [6]) == 30
 
 
 def test_free_machines_lower_the_bound():
-    bins = (Bin((2,), 10), Bin((3,), 0, limits=(0,)))
-    given = PackingProblem((Group((1,), 5, frozenset({0, 1})),), bins, (1,))
+    bins = (BinRow((2,), 10), BinRow((3,), 0, limits=(0,)))
+    given = PackingProblem((GroupRow((1,), 5, frozenset({0, 1})),), bins, (1,))
     assert lower_bound(given, [5]) == 10
     assert lower_bound(given, [3]) == 0
 
 
 def test_free_machines_that_pods_cannot_use_do_not():
-    bins = (Bin((2,), 10), Bin((50,), 0, limits=(0,)))
-    given = PackingProblem((Group((1,), 4, frozenset({0})), Group((1,), 4, frozenset({1}))), bins, (1,))
+    bins = (BinRow((2,), 10), BinRow((50,), 0, limits=(0,)))
+    given = PackingProblem((GroupRow((1,), 4, frozenset({0})), GroupRow((1,), 4, frozenset({1}))), bins, (1,))
     assert lower_bound(given, [4, 4]) == 20
 
 

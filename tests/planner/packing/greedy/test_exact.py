@@ -3,10 +3,10 @@
 from planner.packing.greedy import exact
 from planner.packing.greedy.exact import cheapest_sharing
 from planner.packing.greedy.index import ProblemIndex
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.catalogue import instance
 
-BINS = (Bin((2,), 10), Bin((4,), 16))
+BINS = (BinRow((2,), 10), BinRow((4,), 16))
 BOTH = frozenset({0, 1})
 
 
@@ -17,24 +17,24 @@ def search(*groups, below=10**9):
 
 
 def test_the_cheapest_way_is_found():
-    assert search(Group((1,), 3, BOTH)) == (True, 16)
-    assert search(Group((1,), 5, BOTH)) == (True, 26)
-    assert search(Group((3,), 2, frozenset({1})), Group((1,), 2, BOTH)) == (True, 32)
+    assert search(GroupRow((1,), 3, BOTH)) == (True, 16)
+    assert search(GroupRow((1,), 5, BOTH)) == (True, 26)
+    assert search(GroupRow((3,), 2, frozenset({1})), GroupRow((1,), 2, BOTH)) == (True, 32)
 
 
 def test_caps_and_pairs_that_keep_apart_are_kept():
-    assert search(Group((1,), 3, BOTH, per_node=1)) == (True, 30)
-    one, other = Group((1,), 1, BOTH, apart=frozenset({1})), Group((1,), 1, BOTH, apart=frozenset({0}))
+    assert search(GroupRow((1,), 3, BOTH, per_node=1)) == (True, 30)
+    one, other = GroupRow((1,), 1, BOTH, apart=frozenset({1})), GroupRow((1,), 1, BOTH, apart=frozenset({0}))
     assert search(one, other) == (True, 20)
 
 
 def test_a_finished_search_without_an_answer_proves_that_nothing_is_cheaper():
-    assert search(Group((1,), 3, BOTH), below=16) == (True, None)
-    assert search(Group((1,), 3, BOTH), below=17) == (True, 16)
+    assert search(GroupRow((1,), 3, BOTH), below=16) == (True, None)
+    assert search(GroupRow((1,), 3, BOTH), below=17) == (True, 16)
 
 
 def test_too_many_pods_are_not_searched():
-    assert search(Group((1,), 17, BOTH)) == (False, None)
+    assert search(GroupRow((1,), 17, BOTH)) == (False, None)
 
 
 def test_a_search_that_takes_too_long_proves_nothing(monkeypatch):

@@ -3,7 +3,7 @@
 from planner.packing.greedy.construct import Work
 from planner.packing.greedy.existing import fill_free
 from planner.packing.greedy.index import ProblemIndex
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 
 
 def filled(groups, bins, limits):
@@ -15,25 +15,25 @@ def filled(groups, bins, limits):
 
 
 def test_lower_ranks_are_filled_first():
-    bins = [Bin((4,), 0, (0,), rank=3), Bin((4,), 0, (1,), rank=0), Bin((4,), 0, (2,), rank=1)]
-    group = Group((1,), 6, frozenset({0, 1, 2}))
+    bins = [BinRow((4,), 0, (0,), rank=3), BinRow((4,), 0, (1,), rank=0), BinRow((4,), 0, (2,), rank=1)]
+    group = GroupRow((1,), 6, frozenset({0, 1, 2}))
     assert filled([group], bins, (1, 1, 1)) == ([(1, {0: 4}), (2, {0: 2})], [0])
 
 
 def test_higher_tiers_come_first():
-    groups = [Group((1,), 4, frozenset({0}), tier=0), Group((1,), 3, frozenset({0}), tier=7)]
-    assert filled(groups, [Bin((4,), 0, (0,))], (1,)) == ([(0, {1: 3, 0: 1})], [3, 0])
+    groups = [GroupRow((1,), 4, frozenset({0}), tier=0), GroupRow((1,), 3, frozenset({0}), tier=7)]
+    assert filled(groups, [BinRow((4,), 0, (0,))], (1,)) == ([(0, {1: 3, 0: 1})], [3, 0])
 
 
 def test_of_the_ways_to_fill_the_one_that_saves_most_is_taken():
     # Two pods of 2 fill the free machine; the one of 3, placed first, would leave room for nothing.
-    groups = [Group((3,), 1, frozenset({0, 1})), Group((2,), 2, frozenset({0, 1}))]
-    nodes, left = filled(groups, [Bin((4,), 0, (0,)), Bin((4,), 100)], (1,))
+    groups = [GroupRow((3,), 1, frozenset({0, 1})), GroupRow((2,), 2, frozenset({0, 1}))]
+    nodes, left = filled(groups, [BinRow((4,), 0, (0,)), BinRow((4,), 100)], (1,))
     assert nodes == [(0, {1: 2})]
     assert left == [1, 0]
 
 
 def test_a_bin_is_opened_as_often_as_its_limit_allows():
-    nodes, left = filled([Group((1,), 9, frozenset({0}))], [Bin((2,), 0, (0,))], (3,))
+    nodes, left = filled([GroupRow((1,), 9, frozenset({0}))], [BinRow((2,), 0, (0,))], (3,))
     assert nodes == [(0, {0: 2})] * 3
     assert left == [3]

@@ -2,14 +2,14 @@
 
 from planner.packing.greedy.nearest import MOST_CLASSES
 from planner.packing.greedy.pack import pack
-from planner.packing.problem import Bin, Group, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.packing_rules import broken_rules
 
 
 def distinct(pods: int, limits: tuple[int, ...] = ()) -> PackingProblem:
     """Return pods of which no two are alike, on two kinds of machine."""
-    bins = (Bin((4000, 4000), 5), Bin((8000, 8000), 9, tuple(range(len(limits)))))
-    groups = tuple(Group((200 + k % 97, 100 + k // 97), 1, frozenset({0, 1}), tier=k % 2) for k in range(pods))
+    bins = (BinRow((4000, 4000), 5), BinRow((8000, 8000), 9, tuple(range(len(limits)))))
+    groups = tuple(GroupRow((200 + k % 97, 100 + k // 97), 1, frozenset({0, 1}), tier=k % 2) for k in range(pods))
     return PackingProblem(groups, bins, limits)
 
 
@@ -26,7 +26,7 @@ def test_every_pod_gets_a_machine_that_is_well_filled():
 def test_limits_hold_and_pods_of_the_higher_tier_come_first():
     problem = distinct(MOST_CLASSES + 500, (3,))
     problem = PackingProblem(
-        tuple(Group(g.demand, g.count, frozenset({1}), g.tier) for g in problem.groups), problem.bins, problem.limits
+        tuple(GroupRow(g.demand, g.count, frozenset({1}), g.tier) for g in problem.groups), problem.bins, problem.limits
     )
     packing = pack(problem)
     assert broken_rules(problem, packing) == []

@@ -7,7 +7,7 @@ import pytest
 
 from planner.packing.greedy.bound import lower_bound
 from planner.packing.greedy.pack import pack
-from planner.packing.problem import Bin, Group, Packing, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem
 from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules
 
@@ -31,11 +31,11 @@ SMALL, LARGE = 10, 16
 
 def problem(groups):
     """Two kinds of machine: 2 units for 10, 4 units for 16."""
-    return PackingProblem(tuple(groups), (Bin((2,), SMALL), Bin((4,), LARGE)))
+    return PackingProblem(tuple(groups), (BinRow((2,), SMALL), BinRow((4,), LARGE)))
 
 
 def group(demand, count, **changes):
-    return Group((demand,), count, frozenset(b for b, size in enumerate((2, 4)) if size >= demand), **changes)
+    return GroupRow((demand,), count, frozenset(b for b, size in enumerate((2, 4)) if size >= demand), **changes)
 
 
 @pytest.mark.parametrize(
@@ -66,28 +66,28 @@ def test_a_price_beats_a_size():
 
 
 def test_free_machines_are_filled_first():
-    bins = (Bin((2,), SMALL), Bin((4,), LARGE), Bin((3,), 0, limits=(0,)))
-    given = PackingProblem((Group((1,), 5, frozenset({0, 1, 2})),), bins, (1,))
+    bins = (BinRow((2,), SMALL), BinRow((4,), LARGE), BinRow((3,), 0, limits=(0,)))
+    given = PackingProblem((GroupRow((1,), 5, frozenset({0, 1, 2})),), bins, (1,))
     packing, _ = judged(given)
     assert sorted((node.bin, dict(node.counts)) for node in packing.nodes) == [(0, {0: 2}), (2, {0: 3})]
 
 
 def test_limits_bind_and_higher_tiers_win():
-    bins = (Bin((2,), SMALL, limits=(0,)), Bin((4,), LARGE, limits=(0, 1)))
+    bins = (BinRow((2,), SMALL, limits=(0,)), BinRow((4,), LARGE, limits=(0, 1)))
     given = PackingProblem((group(2, 3, tier=0), group(2, 2, tier=5)), bins, (2, 1))
     packing, _ = judged(given)
     assert packing.unplaced == {0: 2}
 
 
 def test_as_many_as_possible_get_a_place_where_limits_bind():
-    bins = (Bin((2,), SMALL, limits=(0,)), Bin((4,), LARGE, limits=(0,)))
+    bins = (BinRow((2,), SMALL, limits=(0,)), BinRow((4,), LARGE, limits=(0,)))
     given = PackingProblem((group(4, 1), group(1, 4)), bins, (1,))
     packing, _ = judged(given)
     assert packing.unplaced == {0: 1}
 
 
 def test_what_no_machine_may_hold_stays_without_a_place():
-    given = PackingProblem((Group((9,), 2, frozenset()), group(1, 1)), problem([]).bins)
+    given = PackingProblem((GroupRow((9,), 2, frozenset()), group(1, 1)), problem([]).bins)
     packing, _ = judged(given)
     assert packing.unplaced == {0: 2}
     assert cost(given, packing) == SMALL
@@ -98,8 +98,8 @@ def test_nothing_to_do():
 
 
 def test_of_equally_cheap_machines_the_lower_rank_is_bought():
-    bins = (Bin((2,), SMALL, rank=5), Bin((2,), SMALL, rank=1), Bin((4,), SMALL, rank=3))
-    given = PackingProblem((Group((1,), 2, frozenset({0, 1, 2})),), bins)
+    bins = (BinRow((2,), SMALL, rank=5), BinRow((2,), SMALL, rank=1), BinRow((4,), SMALL, rank=3))
+    given = PackingProblem((GroupRow((1,), 2, frozenset({0, 1, 2})),), bins)
     assert [node.bin for node in pack(given).nodes] == [1]
 
 
@@ -157,10 +157,10 @@ def test_a_plan_with_all_its_machines_coming_buys_nothing_without_seats():
     # Replanning onto the same machines as free ones, as a pool without reservations does.
     given = instance(100, 20, 1)
     first = pack(given)
-    coming = tuple(Bin(given.bins[n.bin].capacity, 0, limits=(k,)) for k, n in enumerate(first.nodes))
+    coming = tuple(BinRow(given.bins[n.bin].capacity, 0, limits=(k,)) for k, n in enumerate(first.nodes))
     before = len(given.bins)
     groups = tuple(
-        Group(
+        GroupRow(
             g.demand,
             g.count,
             g.bins | {before + k for k, n in enumerate(first.nodes) if n.bin in g.bins},
@@ -191,7 +191,7 @@ def test_shuffled_groups_cost_about_the_same():
     place = {old: new for new, old in enumerate(order)}
     mixed = PackingProblem(
         tuple(
-            Group(g.demand, g.count, g.bins, g.tier, g.per_node, frozenset(place[j] for j in g.apart))
+            GroupRow(g.demand, g.count, g.bins, g.tier, g.per_node, frozenset(place[j] for j in g.apart))
             for g in (given.groups[k] for k in order)
         ),
         given.bins,
@@ -202,14 +202,14 @@ def test_shuffled_groups_cost_about_the_same():
 
 
 def test_a_pod_that_only_a_free_machine_holds_gets_it_before_those_that_a_machine_can_be_bought_for():
-    groups = (Group((7,), 1, frozenset({0})), Group((2,), 1, frozenset({0, 1}), tier=5))
-    packing = pack(PackingProblem(groups, (Bin((8,), 0, (0,)), Bin((4,), 100)), (1,)))
+    groups = (GroupRow((7,), 1, frozenset({0})), GroupRow((2,), 1, frozenset({0, 1}), tier=5))
+    packing = pack(PackingProblem(groups, (BinRow((8,), 0, (0,)), BinRow((4,), 100)), (1,)))
     assert {node.bin: dict(node.counts) for node in packing.nodes} == {0: {0: 1}, 1: {1: 1}}
     assert not packing.unplaced
 
 
 def test_where_nothing_may_be_bought_the_higher_tier_gets_the_free_machine():
-    groups = (Group((7,), 1, frozenset({0})), Group((2,), 1, frozenset({0, 1}), tier=5))
-    packing = pack(PackingProblem(groups, (Bin((8,), 0, (0,)), Bin((4,), 100, (1,))), (1, 0)))
+    groups = (GroupRow((7,), 1, frozenset({0})), GroupRow((2,), 1, frozenset({0, 1}), tier=5))
+    packing = pack(PackingProblem(groups, (BinRow((8,), 0, (0,)), BinRow((4,), 100, (1,))), (1, 0)))
     assert {node.bin: dict(node.counts) for node in packing.nodes} == {0: {1: 1}}
     assert packing.unplaced == {0: 1}

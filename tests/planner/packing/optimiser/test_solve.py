@@ -15,7 +15,7 @@ from planner.packing.greedy.pack import pack
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.solve import never, solve
 from planner.packing.optimiser.whole import whole
-from planner.packing.problem import Bin, Group, PackedNode, Packing, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, PackedNode, Packing, PackingProblem
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import Purchase
@@ -93,7 +93,7 @@ def test_what_is_proven_is_no_more_than_the_optimum(seeds):
         ]
         problem = PackingProblem(
             tuple(
-                Group(g.demand, g.count, bins, g.tier, g.per_node, g.apart)
+                GroupRow(g.demand, g.count, bins, g.tier, g.per_node, g.apart)
                 for g, bins in zip(problem.groups, fits, strict=True)
             ),
             problem.bins,
@@ -132,9 +132,9 @@ def test_few_pods_are_solved_to_the_optimum_by_tier_then_cost(seed):
 
 
 def test_higher_tiers_come_first_and_limits_hold():
-    bins = (Bin((2,), 10, limits=(0,)), Bin((4,), 16, limits=(0, 1)))
+    bins = (BinRow((2,), 10, limits=(0,)), BinRow((4,), 16, limits=(0, 1)))
     both = frozenset({0, 1})
-    problem = PackingProblem((Group((2,), 300, both), Group((2,), 3, both, tier=5)), bins, (2, 1))
+    problem = PackingProblem((GroupRow((2,), 300, both), GroupRow((2,), 3, both, tier=5)), bins, (2, 1))
     packing = solve(problem)
     assert broken_rules(problem, packing) == []
     assert packing.unplaced == {0: 300}
@@ -143,7 +143,9 @@ def test_higher_tiers_come_first_and_limits_hold():
 def test_limits_leave_out_as_few_pods_as_their_machines_can_hold():
     # 20 machines of 4 units: 80 units. 30 pods of 1 unit and 30 of 3: first all small ones, then 16 large ones at most.
     problem = PackingProblem(
-        (Group((1,), 400, frozenset({0})), Group((3,), 30, frozenset({0}))), (Bin((4,), 7, limits=(0,)),), (120,)
+        (GroupRow((1,), 400, frozenset({0})), GroupRow((3,), 30, frozenset({0}))),
+        (BinRow((4,), 7, limits=(0,)),),
+        (120,),
     )
     packing = solve(problem)
     assert broken_rules(problem, packing) == []
@@ -153,8 +155,8 @@ def test_limits_leave_out_as_few_pods_as_their_machines_can_hold():
 
 def test_free_machines_carry_what_saves_most():
     # The free machine holds either eight small pods, which cost 8 elsewhere, or the one that costs 100.
-    bins = (Bin((8,), 0, limits=(0,)), Bin((8,), 100), Bin((1,), 1))
-    problem = PackingProblem((Group((8,), 1, frozenset({0, 1})), Group((1,), 400, frozenset({0, 2}))), bins, (1,))
+    bins = (BinRow((8,), 0, limits=(0,)), BinRow((8,), 100), BinRow((1,), 1))
+    problem = PackingProblem((GroupRow((8,), 1, frozenset({0, 1})), GroupRow((1,), 400, frozenset({0, 2}))), bins, (1,))
     packing = solve(problem)
     assert broken_rules(problem, packing) == []
     assert cost(problem, packing) == 400
@@ -187,7 +189,7 @@ def test_a_tenth_more_pods_cost_hardly_more_than_if_they_had_been_known(pods, sh
 
 def onto(problem: PackingProblem, nodes: Sequence[PackedNode], counts: list[int]) -> PackingProblem:
     """Return the problem for other numbers of pods, with what these machines have left as free bins."""
-    free: list[Bin] = []
+    free: list[BinRow] = []
     holders: list[set[int]] = [set() for _ in problem.groups]
     for k, node in enumerate(nodes):
         room = list(problem.bins[node.bin].capacity)
@@ -199,7 +201,7 @@ def onto(problem: PackingProblem, nodes: Sequence[PackedNode], counts: list[int]
             is_welcome = group.apart.isdisjoint(node.counts) and (group.per_node is None or i not in node.counts)
             if node.bin in group.bins and fits and is_welcome:
                 holders[i].add(len(problem.bins) + k)
-        free.append(Bin(tuple(room), 0, limits=(k,)))
+        free.append(BinRow(tuple(room), 0, limits=(k,)))
     groups = [
         replace(group, count=count, bins=group.bins | holders[i])
         for i, (group, count) in enumerate(zip(problem.groups, counts, strict=True))
@@ -246,6 +248,6 @@ def test_when_the_time_is_over_the_first_plan_stands():
 
 def test_nothing_to_do():
     assert solve(PackingProblem((), ())) == Packing()
-    assert solve(PackingProblem((Group((1,), 3, frozenset()),), ())).unplaced == {0: 3}
-    hopeless = PackingProblem((Group((9,), 20, frozenset()), Group((1,), 1, frozenset({0}))), (Bin((2,), 5),))
+    assert solve(PackingProblem((GroupRow((1,), 3, frozenset()),), ())).unplaced == {0: 3}
+    hopeless = PackingProblem((GroupRow((9,), 20, frozenset()), GroupRow((1,), 1, frozenset({0}))), (BinRow((2,), 5),))
     assert solve(hopeless) == Packing((PackedNode(0, {1: 1}),), {0: 20}, proven=5)

@@ -1,4 +1,4 @@
-"""Classes of pods that the planner cannot tell apart: they cost one decision, however many they are."""
+"""Pod groups: pods that the planner cannot tell apart cost one decision, however many they are."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,22 +17,29 @@ _HASH_CHARACTERS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class PodClass:
-    """Pods that are alike in everything that matters here."""
+class PodGroup:
+    """Pods that are alike in everything that matters here: every stage of a round carries it, none copies it."""
 
     key: str
     """Stable hash of what they ask for: the same in every round."""
     pods: tuple[Pod, ...]
     """In the order in which they are given places."""
+    pools: tuple[str, ...] = ()
+    """Pools that may buy for it; empty until they are chosen."""
 
     @property
     def example(self) -> Pod:
         """Any of them."""
         return self.pods[0]
 
+    @property
+    def count(self) -> int:
+        """Number of pods."""
+        return len(self.pods)
+
 
 def seat_of(pod: Pod, key: str) -> Seat:
-    """Return the seat of a pod of the class `key`."""
+    """Return the seat of a pod of the group `key`."""
     return Seat(
         namespace=pod.namespace,
         name=pod.name,
@@ -42,7 +49,7 @@ def seat_of(pod: Pod, key: str) -> Seat:
     )
 
 
-class ClassKeys:
+class GroupKeys:
     """Hashes of pods, worked out once per kind of pod."""
 
     def __init__(self) -> None:
@@ -61,21 +68,21 @@ class ClassKeys:
         return self._known[parts]
 
 
-def group(pods: Iterable[Pod], keys: ClassKeys, selecting: Collection[Pod]) -> tuple[PodClass, ...]:
-    """Return the classes of `pods`, those with the highest priority and the oldest pods first.
+def pod_groups(pods: Iterable[Pod], keys: GroupKeys, selecting: Collection[Pod]) -> tuple[PodGroup, ...]:
+    """Return the groups of `pods`, those with the highest priority and the oldest pods first.
 
     `selecting` are all pods whose affinity, anti-affinity or spreading may select one of them: pods that
-    such a selector tells apart are in different classes, and so are those that share different volumes
+    such a selector tells apart are in different groups, and so are those that share different volumes
     with any of them.
     """
-    looks = _Looks(selecting)
+    selected = _SelectedLabels(selecting)
     shared = shared_volumes(selecting)
-    classes: dict[tuple[Any, ...], list[Pod]] = {}
+    members: dict[tuple[Any, ...], list[Pod]] = {}
     for pod in sorted(pods, key=_age):
         volumes = tuple(volume for volume in pod.attachments if volume in shared)
-        classes.setdefault((keys.of(pod), looks.at(pod), pod.blocked_by, volumes), []).append(pod)
-    found = [PodClass(key, tuple(members)) for (key, *_), members in classes.items()]
-    return tuple(sorted(found, key=lambda c: -c.example.priority))
+        members.setdefault((keys.of(pod), selected.at(pod), pod.blocked_by, volumes), []).append(pod)
+    groups = [PodGroup(key, tuple(pods)) for (key, *_), pods in members.items()]
+    return tuple(sorted(groups, key=lambda group: -group.example.priority))
 
 
 def _age(pod: Pod) -> tuple[bool, float, str]:
@@ -126,8 +133,8 @@ def _stable(term: PodTerm) -> tuple[Any, ...]:
     return term.topology_key, term.selector, tuple(sorted(term.namespaces)), term.namespace_selector
 
 
-class _Looks:
-    """Which labels of pods some selector looks at, by namespace."""
+class _SelectedLabels:
+    """Labels by which some selector tells pods apart, by namespace."""
 
     def __init__(self, pods: Iterable[Pod]) -> None:
         self._keys: dict[str, set[str]] = {}
@@ -142,7 +149,7 @@ class _Looks:
                     self._everywhere = (self._everywhere or set()) | {r.key for r in term.selector or ()}
 
     def at(self, pod: Pod) -> tuple[Any, ...]:
-        """Return what selectors can tell this pod by."""
+        """Return the labels of this pod that selectors read."""
         here = self._keys.get(pod.namespace)
         if here is None and self._everywhere is None:
             return ()

@@ -3,7 +3,7 @@
 import pytest
 
 from planner.plan import plan
-from planner.supply.offers import pool_offers
+from planner.supply.machine_kind import kinds_of_pools
 from tests.planner.scenes import Scene, after, before, daemon_set, node_class, pod, pool, request, server_type
 
 
@@ -24,12 +24,12 @@ def code(given):
 def test_an_offer_is_a_node_of_the_pool_less_its_daemon_sets():
     given = scene(kinds=[server_type("cx22", overhead={"cpu": "100m"})], daemon_sets=[daemon_set("agent")])
     given.pools[0]["spec"]["template"] = {"labels": {"disk": "ssd"}}
-    (offer,) = pool_offers(given.snapshot())["default"].offers
-    assert offer.usable == {"cpu": 2000 - 100 - 100, "memory": 2**32 - 2**27, "pods": 109}
-    assert offer.labels["disk"] == "ssd"
-    assert offer.labels["growth.dev/pool"] == "default"
-    assert offer.labels["growth.dev/server-type"] == "cx22"
-    assert offer.labels["node.kubernetes.io/instance-type"] == "cx22"
+    (kind,) = kinds_of_pools(given.snapshot())["default"].kinds
+    assert kind.usable == {"cpu": 2000 - 100 - 100, "memory": 2**32 - 2**27, "pods": 109}
+    assert kind.labels["disk"] == "ssd"
+    assert kind.labels["growth.dev/pool"] == "default"
+    assert kind.labels["growth.dev/server-type"] == "cx22"
+    assert kind.labels["node.kubernetes.io/instance-type"] == "cx22"
 
 
 def test_types_are_matched_in_lower_case():

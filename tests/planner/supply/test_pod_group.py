@@ -4,7 +4,7 @@ import pytest
 
 from planner.parsing.objects import parse_objects, parse_pod
 from planner.scheduling.volume_places import resolve
-from planner.supply.pod_class import ClassKeys, group, seat_of
+from planner.supply.pod_group import GroupKeys, pod_groups, seat_of
 from tests.planner.disks import claim, storage_class, using, volume
 from tests.planner.reading import Json
 from tests.planner.scenes import apart, before, pod
@@ -16,7 +16,7 @@ def ports(host: int, **more: str) -> list[Json]:
 
 
 def key(raw: Json) -> str:
-    return ClassKeys().of(parse_pod(raw))
+    return GroupKeys().of(parse_pod(raw))
 
 
 def test_names_and_foreign_labels_do_not_tell_pods_apart():
@@ -53,7 +53,7 @@ def test_preferences_do_not_tell_pods_apart():
     fond = pod("a", affinity=wish, topologySpreadConstraints=[soft_spread(app="x")])
     assert key(fond) == key(pod("b"))
     made = [parse_pod(raw) for raw in (fond, pod("b"), pod("c", labels={"app": "x"}))]
-    assert len(group(made, ClassKeys(), made)) == 1
+    assert len(pod_groups(made, GroupKeys(), made)) == 1
 
 
 def test_the_toleration_of_a_reservation_does_not_tell_a_pod_from_its_successor():
@@ -69,16 +69,16 @@ def test_the_hash_stays_the_same_between_versions():
 def test_pods_that_anti_affinity_tells_apart_are_in_different_groups():
     shy = parse_pod(pod("shy", labels={"app": "shy"}, affinity=apart(app="web")))
     web, other = (parse_pod(pod(n, labels={"app": n})) for n in ("web", "other"))
-    keys = ClassKeys()
+    keys = GroupKeys()
     assert keys.of(web) == keys.of(other)
-    assert len(group([web, other], keys, [web, other])) == 1
-    assert len(group([web, other], keys, [shy, web, other])) == 2
+    assert len(pod_groups([web, other], keys, [web, other])) == 1
+    assert len(pod_groups([web, other], keys, [shy, web, other])) == 2
 
 
 def same_group(looking: Json, *pods: Json) -> bool:
     """Return whether two pods that differ in labels or namespace are one class beside the pod that looks."""
     made = [parse_pod(raw) for raw in pods]
-    return len(group(made, ClassKeys(), [parse_pod(looking), *made])) == 1
+    return len(pod_groups(made, GroupKeys(), [parse_pod(looking), *made])) == 1
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_claims_count_by_what_they_mean_and_not_by_name():
     names = ["dv1", "dv2", "dv3", "new", "gone", "lost"]
     pods = [parse_pod(using(pod(name), name)) for name in names]
     one, alike, elsewhere, made, gone, lost = resolve(pods, stored.volumes)
-    keys = ClassKeys()
+    keys = GroupKeys()
     assert keys.of(one) == keys.of(alike)
     assert len({keys.of(p) for p in (one, elsewhere, made, gone, parse_pod(pod("a")))}) == 5
     # The hash is one for all that are blocked, so that they fill no memory; what blocks each is told apart.
     assert keys.of(gone) == keys.of(lost)
-    assert len(group([gone, lost], keys, [])) == 2
+    assert len(pod_groups([gone, lost], keys, [])) == 2
 
 
 def test_the_hash_does_not_depend_on_the_order_of_a_set():
@@ -142,7 +142,7 @@ def test_old_pods_and_important_ones_come_first():
     young["metadata"]["creationTimestamp"] = before(minutes=1)
     old["metadata"]["creationTimestamp"] = before(minutes=2)
     pods = [parse_pod(raw) for raw in (young, old, pod("c", priority=5))]
-    classes = group(pods, ClassKeys(), pods)
+    classes = pod_groups(pods, GroupKeys(), pods)
     assert [[p.name for p in c.pods] for c in classes] == [["c"], ["b", "a"]]
 
 
@@ -168,6 +168,6 @@ def test_pods_that_share_different_volumes_are_in_different_classes_of_one_key()
         storage_classes=[storage_class()],
     )
     resolved = resolve(parsed.pods, parsed.volumes)
-    found = group(resolved[:5], ClassKeys(), resolved)
+    found = pod_groups(resolved[:5], GroupKeys(), resolved)
     assert [[p.name for p in one.pods] for one in found] == [["a", "b"], ["c"], ["d", "e"]]
     assert len({one.key for one in found}) == 1

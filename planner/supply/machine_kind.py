@@ -1,4 +1,4 @@
-"""What each pool may buy now: the offerings of its class as Nodes of the pool, and what stands in the way."""
+"""Machine kinds: the offerings of a pool's class as Nodes of the pool, and what blocks buying them now."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from planner.supply.unavailable import REMEMBERED_FOR, pause_in_force
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """An offering as a Node of a pool."""
+class MachineKind:
+    """An offering as a Node of a pool: its machines are interchangeable, and every stage of a round carries it."""
 
     pool: NodePool
     class_ref: ClassRef
@@ -38,14 +38,16 @@ class Offer:
     """It had no capacity lately, or shall have none now: only one machine is tried first."""
     is_probe_of_class: bool = False
     """Its account might not have more lately: only one machine of the whole class is tried first."""
+    is_minimum: bool = False
+    """It is bought in any case, as a minimum asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class PoolOffers:
-    """The offers of a pool."""
+class PoolKinds:
+    """The machine kinds of a pool."""
 
     pool: NodePool
-    offers: tuple[Offer, ...] = ()
+    kinds: tuple[MachineKind, ...] = ()
     obstacle: Reason | None = None
     """Why the pool cannot buy anything."""
     blocked_by: NodeRequest | None = None
@@ -66,8 +68,8 @@ class Shape:
     daemons: tuple[Pod, ...]
 
 
-def pool_offers(snapshot: Snapshot) -> dict[str, PoolOffers]:
-    """Return the offers of every pool by its name."""
+def kinds_of_pools(snapshot: Snapshot) -> dict[str, PoolKinds]:
+    """Return the machine kinds of every pool by its name."""
     classes = {node_class.ref: node_class for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)}
     return {pool.metadata.name: _of_pool(pool, classes, snapshot) for pool in snapshot.pools}
 
@@ -99,12 +101,12 @@ def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) 
     return wants_node(template, labels) and untolerated(tolerations, taints) is None
 
 
-def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Snapshot) -> PoolOffers:
+def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Snapshot) -> PoolKinds:
     ref = pool.spec.template.class_ref
     node_class = classes.get(ref)
     if node_class is None:
         obstacle = Reason("ClassNotFound", f"pool {pool.metadata.name} names {ref}, which does not exist")
-        return PoolOffers(pool, obstacle=obstacle)
+        return PoolKinds(pool, obstacle=obstacle)
     wanted = {server_type.name: server_type for server_type in pool.spec.server_types}
     known = {offering.server_type.lower() for offering in node_class.offerings}
     unknown = () if node_class.problem else tuple(name for name in wanted if name not in known)
@@ -112,14 +114,14 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
     unavailable = _unavailable(node_class, snapshot)
     is_probe_of_class = _class_needs_probe(node_class, snapshot)
     limits = least_limits(snapshot.nodes)
-    offers: list[Offer] = []
+    kinds: list[MachineKind] = []
     for offering in node_class.offerings:
         server_type = wanted.get(offering.server_type.lower())
         if server_type is None:
             continue
         looks = shape(pool, offering, snapshot.daemon_sets, NEW_HOST)
-        offers.append(
-            Offer(
+        kinds.append(
+            MachineKind(
                 pool=pool,
                 class_ref=ref,
                 offering=offering,
@@ -133,9 +135,9 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
                 is_probe_of_class=is_probe_of_class,
             )
         )
-    return PoolOffers(
+    return PoolKinds(
         pool,
-        offers=tuple(offers),
+        kinds=tuple(kinds),
         obstacle=_obstacle(pool, node_class, blocked_by, snapshot.now),
         blocked_by=blocked_by,
         unknown_types=unknown,
