@@ -1,13 +1,11 @@
 """The tables of Growth and its peers side by side, as markdown for docs/benchmarks.md."""
 
-import os
-import platform
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from benchmarks.catalogue import HOURS
+from benchmarks.measured import measured
 from benchmarks.side_by_side_row import Row, Run, Way, cost, over, versions
 
 BEGIN: Final = "<!-- results -->\n"
@@ -36,9 +34,8 @@ def keep(page: Path, text: str) -> None:
 
 def tables(rows: Sequence[Row]) -> str:
     """Return where and with what the rows were measured, and the tables of all of them."""
-    measured = f"Measured on {datetime.now(UTC):%d %B %Y}: {_machine()}; {'; '.join(versions(rows))}."
     parts = [
-        measured,
+        measured(versions(rows)),
         "### Cost above the lower bound",
         _table(["pods x shapes", *(way.who for way in rows[0].ways)], map(_costs, rows)),
         "### Time and memory of one plan",
@@ -126,19 +123,3 @@ def _share(share: float) -> str:
 
 def _per_month(per_hour: float) -> str:
     return f"{per_hour * HOURS:,.2f}"
-
-
-def _machine() -> str:
-    return f"{os.cpu_count()} cores of {_processor()}, {_memory():.0f} GiB of memory, {platform.system()}"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except FileNotFoundError:
-        lines = []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _memory() -> float:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from benchmarks.measured import growth, measured
 from tests.chaos.play import Outcome
 
 KEPT_IN: Final = "GROWTH_CHAOS_TABLES"
@@ -47,4 +48,4 @@ def keep(name: str, table: str, *, kept_in: str = KEPT_IN) -> None:
     text = document.read_text()
     begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
     before, after = text.split(begin)[0], text.split(end)[1]
-    document.write_text(f"{before}{begin}\n{table}\n{end}{after}")
+    document.write_text(f"{before}{begin}\n{measured([growth()])}\n\n{table}\n{end}{after}")

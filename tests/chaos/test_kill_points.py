@@ -80,5 +80,7 @@ async def test_a_worker_may_die_between_calls_to_hetzner(service, hetzner_points
 async def test_a_worker_killed_at_any_point_leaves_the_right_world_with_hetzner(service, hetzner_points):
     pairs = each_once(hetzner_points)
     ends = await all_of(pairs, lambda pair: kill_at(service, *pair, at=HetznerStage))
+    named = [(point.activity, end) for (_, point), end in zip(pairs, ends, strict=True)]
+    keep("kill points with Hetzner", rows(by(named), ("Activity", "Kill points", "Outcome")))
     assert not [str(end) for end in ends if end.wrong]
     assert sum(end.met and end.lives > 1 for end in ends) >= 0.95 * len(ends)
