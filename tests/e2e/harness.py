@@ -224,8 +224,9 @@ class ControlPlane:
         return self.api.get("serviceaccounts", "default", "default") is not None
 
     def _is_established(self, definition: str) -> bool:
-        found = self.api.get("customresourcedefinitions", definition)
-        conditions = {} if found is None else {one["type"]: one["status"] for one in found["status"]["conditions"]}
+        found = self.api.get("customresourcedefinitions", definition) or {}
+        # Null until a controller has seen it.
+        conditions = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions") or ()}
         return conditions.get("Established") == "True"
 
 

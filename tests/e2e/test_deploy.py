@@ -221,7 +221,7 @@ def _there_and_back(plane: ControlPlane, view: ClusterView) -> None:
     plane.wait_for(lambda: name not in _names(view, "noderequests"), "the record of the machine is gone")
     plane.kubectl("delete", "pod", "first", "-n", "default", "--grace-period=0", "--force")
     plane.wait_for(lambda: not view.nodes() and not view.servers(), "the machine is gone")
-    # That a server does not exist is believed a minute after it was asked for, and no sooner.
+    # That a server does not exist is believed some seconds after it was asked for, a minute of the product.
     plane.wait_for(lambda: not view.items("noderemovalrequests"), "all removals have ended", 90)
 
 
