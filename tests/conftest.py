@@ -12,6 +12,30 @@ _METER = pytest.StashKey[Meter]()
 _OF_WORKERS = pytest.StashKey[list[dict[str, float]]]()
 _VERDICT = pytest.StashKey[tuple[list[str], list[str]]]()
 
+_LONG = (
+    "operations",
+    "round_trip",
+    "hetzner",
+    "scheduler",
+    "faults_temporal",
+    "faults_objects",
+    "deploy",
+    "constraints",
+    "preemption",
+    "hetzner_limits",
+    "hetzner_surroundings",
+    "drain",
+    "status",
+    "decisions",
+)
+"""Files of tests/e2e that take longer than others, the longest first: two processes then end at about the same time."""
+
+
+def pytest_collection_modifyitems(items):
+    """Let long files begin first; within a file, tests stay in the order written."""
+    begins = {f"tests/e2e/test_{name}.py": place for place, name in enumerate(_LONG)}
+    items.sort(key=lambda item: begins.get(item.nodeid.partition("::")[0], len(begins)))
+
 
 def pytest_addoption(parser):
     parser.addoption("--cpu-budget", help="name of a budget in tests/cpu_budget.json; a run that exceeds it fails")
