@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import _LONG
 from tests.cpu_budget import BUDGETS, COLLECTION, Meter, budget_of, by_row, complaints
 
 ROOT = Path(__file__).parents[2]
@@ -91,3 +92,7 @@ def test_every_folder_with_tests_has_a_budget():
     rows = {row for name in json.loads(BUDGETS.read_text()) for row in budget_of(name)}
     lost = {f for f in folders if not any(f == row or f.startswith(f"{row}/") for row in rows)}
     assert lost == {"tests/load"}, "what make load runs tells its cost itself"
+
+
+def test_files_that_begin_first_exist():
+    assert [name for name in _LONG if not (ROOT / "tests" / "e2e" / f"test_{name}.py").exists()] == []

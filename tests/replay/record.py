@@ -8,7 +8,7 @@ import asyncio
 import json
 import shutil
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -186,6 +186,11 @@ async def _lived(
             handle = await env.client.start_workflow(kind, argument, id=workflow_id, task_queue=QUEUE)
             await course(env, handle)
             history = (await handle.fetch_history()).to_json_dict()
+    return text_of(history)
+
+
+def text_of(history: Mapping[str, Any]) -> str:
+    """Return a history as it is stored, an event a line."""
     lines = [json.dumps(_anonymous(event), separators=(",", ":"), sort_keys=True) for event in history["events"]]
     return '{"events":[\n' + ",\n".join(lines) + "\n]}\n"
 

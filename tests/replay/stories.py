@@ -26,7 +26,7 @@ from tests.replay.record import HISTORIES, text_of
 from worker.settings import task_queue
 from worker.temporal.client import ensure_search_attributes
 
-SETTINGS: Final = {"limit.historyCount.suggestContinueAsNew": "120"}
+SETTINGS: Final = {"limit.historyCount.suggestContinueAsNew": "40"}
 """Instead of 4,096 events: some of the runs go on as new ones."""
 PATIENCE_SECONDS: Final = 600.0
 AFTERWARDS_SECONDS: Final = 90.0
@@ -64,9 +64,14 @@ def ends_as_new(history: History) -> bool:
     return history["events"][-1]["eventType"].endswith("CONTINUED_AS_NEW")
 
 
+def started(history: History) -> History:
+    """Return how the run began."""
+    return history["events"][0][_STARTED]
+
+
 def goes_on(history: History) -> bool:
     """Return whether another run came before."""
-    return bool(history["events"][0][_STARTED].get("continuedExecutionRunId"))
+    return bool(started(history).get("continuedExecutionRunId"))
 
 
 def shown(kind: str, history: History) -> Iterator[str]:
