@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.e2e.api_server import ApiServer
+from tests.e2e.api_server import ApiServer, Refused
 from tests.e2e.harness_build import STAGES, binaries
 from tests.e2e.harness_files import (
     USERS,
@@ -83,7 +83,7 @@ class ControlPlane:
         """Apply deploy/crds and wait until the API server serves them."""
         applied = [one for path in sorted(DEFINITIONS.glob("*.yaml")) for one in self.api.apply_file(path)]
         names = [definition["metadata"]["name"] for definition in applied]
-        self.wait_for(lambda: all(map(self._is_established, names)), "the definitions are established", 30)
+        self.wait_for(lambda: all(map(self._is_served, names)), "the definitions are served", 30)
 
     def wait_for(self, holds: Callable[[], bool], what: str, seconds: float = _READY_SECONDS) -> None:
         """Wait until `holds` returns true; fail when a process dies or the time is over."""
@@ -223,11 +223,18 @@ class ControlPlane:
     def _controllers_run(self) -> bool:
         return self.api.get("serviceaccounts", "default", "default") is not None
 
-    def _is_established(self, definition: str) -> bool:
+    def _is_served(self, definition: str) -> bool:
         found = self.api.get("customresourcedefinitions", definition) or {}
         # Null until a controller has seen it.
         conditions = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions") or ()}
-        return conditions.get("Established") == "True"
+        if conditions.get("Established") != "True":
+            return False
+        try:
+            self.api.items(definition.partition(".")[0])
+        except Refused:
+            # An established kind still has to get its storage: the server says so for a moment.
+            return False
+        return True
 
 
 _borrowed: list[ControlPlane] = []
