@@ -16,6 +16,7 @@ from workflows.policies import PLAN_ROUND
 
 IDS = {"request": "node-request:test:m:u", "removal": "node-removal:test:m:u", "planner": "planner:test"}
 """By the beginning of the file's name: histories of the time-skipping server do not say what they are of."""
+
 STORED = sorted(HISTORIES.rglob("*.json"))
 
 
