@@ -26,10 +26,10 @@ from planner.policies.admission import Refused, admit
 from planner.policies.departures import departures
 from planner.policies.emptiness import Emptiness
 from planner.policies.minimum import missing_by_type, missing_in_pool, still_missing
+from planner.policies.next_round import wake_at
 from planner.policies.pod_backoff import BackedOff, Miss, remember, supply_hash, waiting
 from planner.policies.port import Policy
 from planner.policies.unneeded_requests import UnneededRequests
-from planner.policies.wake import wake_at
 from planner.report.cost import Cost, cost_of
 from planner.report.events import events
 from planner.report.machine_choice import MachineChoices

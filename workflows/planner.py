@@ -18,6 +18,7 @@ from planner.model.round import (
     removal_workflow_id,
     request_workflow_id,
 )
+from planner.policies.next_round import pause_after, pause_after_failures
 from workflows.messages import (
     CLUSTER,
     FAILING,
@@ -37,16 +38,10 @@ from workflows.policies import HEARTBEAT, PLAN, PLAN_ROUND
 
 ROUNDS_PER_RUN: Final = 200
 """About 2200 events without starts: well before Temporal asks for a new run at 4096, and quick to replay."""
-OPEN_PERIOD: Final = timedelta(seconds=10)
-"""While anything is open, in case a message was lost."""
-QUIET_PERIOD: Final = timedelta(seconds=60)
-SHORTEST_WAIT: Final = timedelta(seconds=1)
 AHEAD: Final = Priority(priority_key=1)
 """Rounds share the worker with the lives: behind hundreds of them, a pod would wait for its round."""
 FAILURES_TOLD: Final = 3
 """An API server that is restarted costs a round or two."""
-LONGEST_BACKOFF: Final = timedelta(seconds=30)
-"""Failed rounds are repeated after 1, 2, 4 … seconds, up to this."""
 NUDGES_TOLD: Final = 5
 """Of many nudges only the first are told; one round answers them all."""
 
@@ -127,7 +122,7 @@ class PlannerWorkflow:
         self._result = done.result.value
         self._summary = done.summary
         await self._start(done)
-        return _pause_after(done, workflow.now())
+        return pause_after(done, workflow.now())
 
     def _failed(self, error: ActivityError) -> timedelta:
         failures = self._state.failures + 1
@@ -135,7 +130,7 @@ class PlannerWorkflow:
         self._tell_failing()
         self._summary = short(f"Round failed: {error.cause or error}")
         workflow.logger.warning("round %d failed: %s", self._state.round, error.cause or error)
-        return min(LONGEST_BACKOFF, timedelta(seconds=2 ** min(failures - 1, 10)))
+        return pause_after_failures(failures)
 
     async def _start(self, done: RoundResult) -> None:
         """Start a workflow for each object of the round; only the starts are awaited."""
@@ -190,12 +185,3 @@ class PlannerWorkflow:
             )
         except TimeoutError:
             return
-
-
-def _pause_after(done: RoundResult, now: datetime) -> timedelta | None:
-    if done.is_partial:
-        return None
-    pause = OPEN_PERIOD if done.is_open else QUIET_PERIOD
-    if done.wake_at is not None:
-        pause = min(pause, max(SHORTEST_WAIT, done.wake_at - now))
-    return pause

@@ -14,24 +14,30 @@ from typing import Any, Final
 from activities.garbage.sweep import Healer
 from activities.kube.cache import Cache
 from activities.objects.events import Recorder
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS, Object, Resource, WatchEvent
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource, WatchEvent
 from activities.ports.errors import GrowthError, Unreachable
 from activities.ports.ports import Ports
 from activities.registry import all_activities
 from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.known_objects import Change, KnownObjects, Subject
 from planner.lifecycle.step import Decision
+from planner.lifecycle.wakes import (
+    CALM_SECONDS,
+    ORPHAN_SECONDS,
+    QUICK_SECONDS,
+    Message,
+    Nudge,
+    Pace,
+    messages,
+    orphan_nudge,
+)
 from planner.model.plan import PlannerMemory
 from planner.model.round import ObjectId, RoundInput, RoundResult
+from planner.policies.next_round import pause_after, pause_after_failures
 from simulator.driver.lifecycle import Activity, Course, RemovalCourse, RequestCourse
-from simulator.scheduling.conditions import condition_status
 
-_BATCH_SECONDS: Final = 0.2
-_OPEN_SECONDS: Final = 10.0
-_QUIET_SECONDS: Final = 60.0
-_AFTER_FAILURE_SECONDS: Final = 5.0
-_SHORTEST_SECONDS: Final = 1.0
 _SWEEP_SECONDS: Final = 45.0
-"""Source of these times: docs/design.md#round."""
+"""Source: docs/design.md#healing."""
 _LOST: Final = (RequestPhase.UNMET, RequestPhase.FAILED, RequestPhase.DEPROVISIONING)
 
 
@@ -71,14 +77,16 @@ class Driver:
         self._activities: dict[str, Activity] = {a.__name__: a for a in all_activities(ports)}
         self._healer = Healer(ports, Recorder(ports))
         self._courses: dict[str, Course[Any]] = {}
+        self._known = KnownObjects(frozenset(ports.providers))
         self._nudged = asyncio.Event()
 
     async def run(self) -> None:
         """Plan and drive until cancelled."""
         async with asyncio.TaskGroup() as group:
+            # Before the first list: what exists is known from it.
+            self._cache.subscribe(self._note)
             group.create_task(self._cache.run())
             await self._cache.wait_until_synced()
-            self._cache.subscribe(self._note)
             group.create_task(self._sweep(group))
             await self._rounds(group)
 
@@ -99,7 +107,7 @@ class Driver:
         return frozenset(self._courses)
 
     async def _rounds(self, group: asyncio.TaskGroup) -> None:
-        number = 0
+        number = failures = 0
         memory = self.memory
         while True:
             number += 1
@@ -109,26 +117,21 @@ class Driver:
                 done: RoundResult = await self._activities["plan_round"](asked)
             except GrowthError as error:
                 self._tell("planner", f"round {number} failed: {error.reason}")
-                await asyncio.sleep(_AFTER_FAILURE_SECONDS)
+                failures += 1
+                await asyncio.sleep(pause_after_failures(failures).total_seconds())
                 continue
+            failures = 0
             memory.backoff, memory.versions = done.memory, done.versions
             self._tell("planner", done.summary)
             for subject in done.requests:
                 self._start(group, RequestCourse, subject)
             for subject in done.removals:
                 self._start(group, RemovalCourse, subject)
-            if not done.is_partial:
-                await self._pause(done)
-
-    async def _pause(self, done: RoundResult) -> None:
-        seconds = _OPEN_SECONDS if done.is_open else _QUIET_SECONDS
-        if done.wake_at is not None:
-            left = (done.wake_at - self._ports.now()).total_seconds()
-            seconds = min(seconds, max(_SHORTEST_SECONDS, left))
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._nudged.wait()
-                await asyncio.sleep(_BATCH_SECONDS)
+            pause = pause_after(done, self._ports.now())
+            if pause is not None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(pause.total_seconds()):
+                        await self._nudged.wait()
 
     async def _sweep(self, group: asyncio.TaskGroup) -> None:
         """Heal garbage, start a life for every object that has none, and wake those whose object is gone."""
@@ -162,35 +165,36 @@ class Driver:
             del self._courses[course.subject.uid]
 
     def _note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
-        """Wake whom a change concerns. Source: docs/design.md#round; `worker.runtime.watches` does it with messages."""
-        item, gone = event.object, event.type == "DELETED"
-        name = item["metadata"]["name"]
-        if resource in (NODE_REQUESTS, NODE_REMOVAL_REQUESTS):
-            self._wake(name)
-            if gone or item.get("status", {}).get("phase") in _LOST:
-                self._nudged.set()
-        elif resource == NODES:
-            self._wake(name)
-            if gone:
-                self._nudged.set()
-        elif resource == PODS:
-            self._note_pod(item, before, gone=gone)
-        elif _generation(item) != _generation(before) or gone:
-            # A round writes the status of pools and classes; only a change of their wish asks for another round.
+        """Deliver what a change asks for, as `worker.runtime.watches` does with signals."""
+        change = Change(resource.kind, event.object, before, is_gone=event.type == "DELETED")
+        for message in messages(change, self._known):
+            self._deliver(message)
+        known, self._known = self._known, self._known.after(change)
+        for subject in self._known.orphans - known.orphans:
+            asyncio.get_running_loop().call_later(ORPHAN_SECONDS, self._look_at_orphan, subject)
+        if _is_news(change):
+            self._deliver(Nudge("a lifecycle has news"))
+
+    def _look_at_orphan(self, subject: Subject) -> None:
+        if message := orphan_nudge(subject, self._known):
+            self._deliver(message)
+
+    def _deliver(self, message: Message) -> None:
+        """Let the receiver hear of it when the burst that the change is in is over."""
+        seconds = CALM_SECONDS if isinstance(message, Nudge) and message.pace is Pace.CALM else QUICK_SECONDS
+        asyncio.get_running_loop().call_later(seconds, self._hear, message)
+
+    def _hear(self, message: Message) -> None:
+        if isinstance(message, Nudge):
             self._nudged.set()
-
-    def _note_pod(self, pod: Object, before: Object | None, *, gone: bool) -> None:
-        if node_name := pod["spec"].get("nodeName"):
-            self._wake(node_name)
-        was = "" if before is None else condition_status(before, "PodScheduled")
-        if gone or condition_status(pod, "PodScheduled") == "False" != was:
-            self._nudged.set()
-
-    def _wake(self, name: str) -> None:
-        for course in self._courses.values():
-            if course.subject.name == name:
-                course.wake()
+        elif course := self._courses.get(message.subject.uid):
+            course.wake()
 
 
-def _generation(item: Object | None) -> int | None:
-    return None if item is None else item["metadata"].get("generation")
+def _is_news(change: Change) -> bool:
+    """Return whether the workflow of a request or removal would tell the planner of this itself."""
+    if change.kind not in (NODE_REQUESTS.kind, NODE_REMOVAL_REQUESTS.kind):
+        return False
+    before, now = ({} if item is None else item.get("status", {}) for item in (change.before, change.item))
+    is_lost = now.get("phase") != before.get("phase") and now.get("phase") in _LOST
+    return change.is_gone or is_lost or ("cancel" in now and "cancel" not in before)

@@ -62,7 +62,7 @@ _SECONDS: Final = {
     },
     "workflows.policies": {"SHORTEST_PAUSE": 0.3, "LONGEST_PAUSE": 1},
     "workflows.lifecycle": {"SHORTEST_WAIT": 0.1},
-    "workflows.planner": {"OPEN_PERIOD": 2, "QUIET_PERIOD": 4, "SHORTEST_WAIT": 0.2, "LONGEST_BACKOFF": 0.5},
+    "planner.policies.next_round": {"OPEN_PERIOD": 2, "QUIET_PERIOD": 4, "SHORTEST_WAIT": 0.2, "LONGEST_BACKOFF": 0.5},
 }
 _OTHERS: Final[dict[str, dict[str, Any]]] = {
     "workflows.policies": {
@@ -78,7 +78,8 @@ _OTHERS: Final[dict[str, dict[str, Any]]] = {
     },
     "planner.lifecycle.looks": {"LOOKS_A_SECOND": 40},
     "activities.garbage.sweep": {"Guards": partial(Guards, oldest_young=YOUNG, apart=KEEPER_PERIOD)},
-    "worker.runtime.watches": {"ORPHAN_SECONDS": 0.7, "CALM_QUIET_SECONDS": 0.3, "CALM_LONGEST_SECONDS": 1.0},
+    "planner.lifecycle.wakes": {"ORPHAN_SECONDS": 0.7, "CALM_SECONDS": 0.3},
+    "worker.runtime.watches": {"CALM_LONGEST_SECONDS": 1.0},
 }
 
 

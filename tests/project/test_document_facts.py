@@ -23,12 +23,12 @@ from planner.lifecycle.seen import Blocker
 from planner.lifecycle.step import DecisionKind
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD
 from planner.packing.domains.messages import WAITS
+from planner.policies import next_round as rounds
 from planner.supply import unavailable
 from tests.project.documents import ROOT, documents, objects
 from worker.runtime import keeper
 from worker.settings import Settings
 from worker.temporal import client as temporal
-from workflows import planner as rounds
 from workflows import policies
 
 CONCEPTS = (ROOT / "docs" / "concepts.md").read_text()

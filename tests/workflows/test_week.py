@@ -13,6 +13,7 @@ from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.model.plan import PlannerMemory
 from planner.model.round import STARTS_PER_ROUND, request_workflow_id
+from planner.policies.next_round import QUIET_PERIOD
 from tests.workflows.longest import busiest_round
 from tests.workflows.runs import (
     EVENTS_SUGGESTED,
@@ -31,7 +32,7 @@ from tests.workflows.test_node_removal import start as start_removal
 from tests.workflows.test_planner import QUIET, Rounds
 from tests.workflows.test_planner import start as start_planner
 from tests.workflows.world import QUEUE, clock, running
-from workflows.planner import QUIET_PERIOD, ROUNDS_PER_RUN
+from workflows.planner import ROUNDS_PER_RUN
 
 HOUR_SECONDS = 3600
 QUARTER_OF_A_DAY, HALF_A_DAY, TWO_DAYS, WEEK = 6, 12, 2 * 24, 7 * 24

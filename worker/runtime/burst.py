@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-QUIET_SECONDS: Final = 0.2
-"""A burst is over when nothing more comes for this long."""
+from planner.lifecycle.wakes import QUICK_SECONDS
+
 LONGEST_SECONDS: Final = 2.0
-"""What goes on and on is told at this rate."""
+"""What goes on and on is sent at this rate."""
 REASONS_TOLD: Final = 3
 
 
@@ -27,7 +27,7 @@ class Bursts:
         self,
         send: Callable[[str, str], Awaitable[None]],
         *,
-        quiet: float = QUIET_SECONDS,
+        quiet: float = QUICK_SECONDS,
         longest: float = LONGEST_SECONDS,
     ) -> None:
         """Take `send(receiver, reason)`, which must not raise, and the two times in seconds."""

@@ -89,7 +89,7 @@ async def at_work(
     Raises:
         ExceptionGroup: one of the parts could not go on.
     """
-    watches = Watches(client, ports.cluster_name)
+    watches = Watches(client, ports.cluster_name, ports.providers)
     cache.subscribe(watches.note)
     keeper = Keeper(client, ports, owns_server=owns_server, period=keeper_period)
     async with asyncio.TaskGroup() as group:

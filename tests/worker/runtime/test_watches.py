@@ -57,7 +57,7 @@ def client():
 @pytest.fixture
 async def watches(client, monkeypatch):
     monkeypatch.setattr("worker.runtime.watches.Bursts", lambda send, **_: Bursts(send, quiet=0.02))
-    watches = Watches(client, "test")
+    watches = Watches(client, "test", [resource.kind for resource in NODE_CLASSES])
     yield watches
     await watches.close()
 

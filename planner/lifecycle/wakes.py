@@ -1,0 +1,219 @@
+"""Which change asks the planner for a round, and which wakes a lifecycle.
+
+Only transitions are reported. A message that is lost costs time and nothing else: everybody also looks on a timer.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE
+from planner.lifecycle.known_objects import (
+    REMOVAL,
+    REQUEST,
+    Change,
+    KnownObjects,
+    Object,
+    Subject,
+    is_binding,
+    node_of,
+)
+
+QUICK_SECONDS: Final = 0.2
+"""A burst of changes is over when nothing more comes for this long."""
+CALM_SECONDS: Final = 1.0
+"""The same for pods that end: in a busy cluster some always do, and no pod waits for it."""
+ORPHAN_SECONDS: Final = 2.0
+"""A request or removal that has no workflow after this was not made by a round that just starts one."""
+
+_BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+_OFFERED: Final = ("serverTypes", "ipv4", "places", "currency", "resolved", "learned")
+"""Parts of a class's status that offerings are made of. Those on misses are written by whoever plans on then."""
+
+
+class Pace(StrEnum):
+    """How soon the planner hears of a change."""
+
+    QUICK = "quick"
+    CALM = "calm"
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """Asks the planner for a round."""
+
+    reason: str
+    pace: Pace = Pace.QUICK
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Lets a lifecycle look at once."""
+
+    subject: Subject
+    reason: str
+
+
+Message = Nudge | Wake
+
+
+def messages(change: Change, known: KnownObjects) -> list[Message]:
+    """Return the messages that a change asks for, in their order, given what was known before it."""
+    if change.kind == "Pod":
+        return [*_of_pod(change.before, change.after), *_of_pod_on_node(change.before, change.after, known)]
+    if change.kind == "Node":
+        return list(_of_node(change, known))
+    if change.kind == "PersistentVolumeClaim":
+        return list(_of_claim(change.before, change.after))
+    if change.kind == "NodePool":
+        return [Nudge(f"{change.kind} edited")] if _is_edited(change) else []
+    if change.kind in known.class_kinds:
+        return list(_of_class(change))
+    return list(_of_lifecycle(change)) if change.kind in known.lifecycle_kinds else []
+
+
+def orphan_nudge(subject: Subject, known: KnownObjects) -> Nudge | None:
+    """Return what is due `ORPHAN_SECONDS` after an object was seen without a workflow: nothing if it has one."""
+    # A person made it, or a round was cut off: the next round returns it and its workflow is started.
+    return Nudge(f"{subject.name} has no workflow") if subject in known.orphans else None
+
+
+def _of_pod(before: Object | None, after: Object | None) -> Iterator[Message]:
+    if before is not None and _ends(before, after):
+        yield Nudge("pod ended", Pace.CALM)
+    if after is None or not _is_unschedulable(after):
+        return
+    if before is None or not _is_unschedulable(before):
+        yield Nudge("pod unschedulable")
+    elif _nominated_node(before) and not _nominated_node(after):
+        yield Nudge("nomination ended")
+
+
+def _of_pod_on_node(before: Object | None, after: Object | None, known: KnownObjects) -> Iterator[Message]:
+    if before is not None:
+        removal = known.subjects.get((REMOVAL, node_of(before)))
+        is_freed = after is not None and _kept(before) != _kept(after)
+        if removal is not None and (_ends(before, after) or is_freed):
+            yield Wake(removal, "pod ended, kept or freed")
+    if after is not None and is_binding(before, after):
+        node = node_of(after)
+        request = known.subjects.get((REQUEST, node))
+        # A machine of twenty pods that are bound one after the other would else look twenty times, to wait again.
+        if request is not None and known.awaited_by(node).end_with(after["metadata"]["uid"]):
+            yield Wake(request, "planned pods bound")
+
+
+def _of_node(change: Change, known: KnownObjects) -> Iterator[Message]:
+    before, after = change.before, change.after
+    is_changed = before is not None and after is not None and _role(before) != _role(after)
+    reason = "node gone" if after is None else "node changed"
+    if after is None or is_changed:
+        yield Nudge(reason)
+    if after is None or before is None or is_changed:
+        yield from (Wake(subject, reason) for subject in known.of_node(change.name))
+
+
+def _of_claim(before: Object | None, after: Object | None) -> Iterator[Message]:
+    # Its pod says nothing new by that: it was unschedulable before.
+    if before is not None and not _is_bound(before) and after is not None and _is_bound(after):
+        yield Nudge("claim bound")
+
+
+def _of_class(change: Change) -> Iterator[Message]:
+    if _is_edited(change):
+        yield Nudge(f"{change.kind} edited")
+    elif change.before is not None and _offer(change.before) != _offer(change.item):
+        yield Nudge(f"{change.kind} offers something else")
+
+
+def _of_lifecycle(change: Change) -> Iterator[Message]:
+    before, after = change.before, change.after
+    if after is None:
+        return
+    subject = Subject(change.kind, change.name, after["metadata"]["uid"])
+    if before is None:
+        # A worker that was away may have missed what these are about.
+        if _is_going(after) or _is_cancelled(after) or _is_decided(after):
+            yield Wake(subject, "object going, cancelled or decided on")
+    elif _wish(before) != _wish(after):
+        yield Wake(subject, "object changed")
+
+
+def _is_edited(change: Change) -> bool:
+    before, after = change.before, change.after
+    return after is None or before is None or _generation(before) != _generation(after)
+
+
+def _ends(before: Object, after: Object | None) -> bool:
+    """Return whether the pod gives its room back by the change."""
+    return not _has_ended(before) and (after is None or _has_ended(after))
+
+
+def _is_unschedulable(pod: Object) -> bool:
+    """Return whether the scheduler has said that the pod fits nowhere."""
+    waits = any(
+        one.get("type") == "PodScheduled" and one.get("status") == "False" and one.get("reason") == "Unschedulable"
+        for one in _conditions(pod)
+    )
+    return waits and not node_of(pod) and not _is_going(pod)
+
+
+def _has_ended(pod: Object) -> bool:
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _nominated_node(pod: Object) -> str:
+    return pod.get("status", {}).get("nominatedNodeName") or ""
+
+
+def _is_bound(claim: Object) -> bool:
+    """Return whether the scheduler takes the claim for bound."""
+    return _BIND_COMPLETED in (claim["metadata"].get("annotations") or {})
+
+
+def _role(node: Object) -> tuple[bool, bool, bool, str]:
+    """Return what pods and lifecycles ask of a Node: Ready, cordoned, terminating, and why a person keeps it."""
+    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in _conditions(node))
+    return ready, bool(node.get("spec", {}).get("unschedulable")), _is_going(node), _kept(node)
+
+
+def _kept(item: Object) -> str:
+    """Return why a person wants this Node or pod to stay; empty if nobody does."""
+    return (item["metadata"].get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE, "")
+
+
+def _wish(item: Object) -> tuple[bool, bool, int, dict[str, str]]:
+    """Return what others change on an object of a lifecycle; the rest of its status is the lifecycle's own."""
+    return _is_going(item), _is_cancelled(item), _generation(item), item["metadata"].get("annotations") or {}
+
+
+def _offer(node_class: Object) -> tuple[Any, ...]:
+    """Return what decides on the offerings of a class beside its spec: the time it was read is no part of that."""
+    status = node_class.get("status", {})
+    ready = [
+        (one.get("status"), one.get("reason"), one.get("observedGeneration"))
+        for one in _conditions(node_class)
+        if one.get("type") == "Ready"
+    ]
+    return ready, [status.get(part) for part in _OFFERED]
+
+
+def _is_going(item: Object) -> bool:
+    return "deletionTimestamp" in item["metadata"]
+
+
+def _is_cancelled(item: Object) -> bool:
+    return bool(item.get("status", {}).get("cancel"))
+
+
+def _is_decided(item: Object) -> bool:
+    return ANNOTATION_DECISION in (item["metadata"].get("annotations") or {})
+
+
+def _generation(item: Object) -> int:
+    return item["metadata"].get("generation", 0)
+
+
+def _conditions(item: Object) -> list[dict[str, Any]]:
+    return item.get("status", {}).get("conditions") or []
