@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE
+from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE, TAINT_UNINITIALIZED
 from planner.lifecycle.known_objects import (
     REMOVAL,
     REQUEST,
@@ -173,9 +173,12 @@ def _is_bound(claim: Object) -> bool:
 
 
 def _role(node: Object) -> tuple[bool, bool, bool, str]:
-    """Return what pods and lifecycles ask of a Node: Ready, cordoned, terminating, and why a person keeps it."""
+    """Return what pods and lifecycles ask of a Node: usable, cordoned, terminating, and why a person keeps it."""
+    spec = node.get("spec", {})
     ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in _conditions(node))
-    return ready, bool(node.get("spec", {}).get("unschedulable")), _is_going(node), _kept(node)
+    # A cloud-controller-manager takes this taint off some time after the Node is Ready.
+    waits = any(taint.get("key") == TAINT_UNINITIALIZED for taint in spec.get("taints") or ())
+    return ready and not waits, bool(spec.get("unschedulable")), _is_going(node), _kept(node)
 
 
 def _kept(item: Object) -> str:

@@ -96,6 +96,7 @@ def play(seed: int, provider: str = "kwok") -> Outcome:
         *history.leaving.violations,
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),
+        *history.promptness.wrong(),
     ]
     wrong += _excess(counts, kind, sim.seconds())
     return Outcome(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))

@@ -20,7 +20,7 @@ from activities.requests import end as requests_end
 from activities.requests import node as requests_node
 from activities.round import fence
 from planner import plan as decisions
-from planner.lifecycle import removal, request
+from planner.lifecycle import removal, request, wakes
 from planner.lifecycle.seen import RemovalSeen
 from planner.supply import machines, unavailable
 from planner.supply import places as supply
@@ -287,6 +287,14 @@ def _misses_never_grow() -> list[Change]:
     ]
 
 
+def _nobody_hears_of_nodes() -> list[Change]:
+    return [(wakes, "_of_node", lambda _change, _known: ())]
+
+
+def _nobody_hears_of_pods() -> list[Change]:
+    return [(wakes, "_of_pod", lambda _before, _after: ())]
+
+
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
@@ -312,4 +320,6 @@ MUTATIONS: Final = (
     Mutation("a drain ignores pods that must stay", _blockers_ignored),
     Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty),
+    Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
+    Mutation("a pod without a place asks for no round", _nobody_hears_of_pods, within=40),
 )

@@ -18,6 +18,7 @@ from simulator.campaign.actors.workers import Workers
 from simulator.campaign.judging.end_state import End
 from simulator.campaign.judging.invariants import Rules
 from simulator.campaign.judging.pod_departures import Leaving
+from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.recorder import Witness, labels_of
 from simulator.campaign.setup import Scenario
 from simulator.simulation import Simulation
@@ -81,6 +82,11 @@ class Story:
             may_leap=lambda: any(life.ahead for life in sim.alive),
             has_losses=bool(scenario.losses),
         )
+        self.promptness = Promptness(
+            sim.seconds,
+            lambda: frozenset(life.number for life in sim.alive),
+            is_judged=not scenario.losses and not scenario.stalls,
+        )
         self._drains = Drains(
             sim,
             witness=self.witness,
@@ -90,6 +96,7 @@ class Story:
             random=random,
         )
         observers = (self.rules.note, self.leaving.note, self.witness.note, self._people.note, self._drains.note)
+        sim.world.cluster.observe(self.promptness.note)
         for observer in observers:
             sim.world.cluster.observe(observer)
             self.cloud.observe(observer)

@@ -1,7 +1,7 @@
-"""That whoever waits hears of a change: messages are no more than quick, so only time shows that they come.
+"""That whoever waits hears of a change: messages only make things quick, so only time shows that they come.
 
-One slow answer proves nothing, for a message may be lost and a worker may be dead. But where no call is lost, the
-quickest of several answers is too slow only if no message ever asks for one.
+One slow answer proves nothing, for a worker may be busy with something else. But where no call is lost and no worker
+comes or goes meanwhile, the quickest of several answers is slow only if no message asks for one.
 """
 
 from collections.abc import Callable
@@ -9,29 +9,45 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from activities.ports.cluster import NODE_REQUESTS, NODES, PODS, Object, Resource
+from api.keys import TAINT_UNINITIALIZED
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.recorder import phase_of
 from simulator.scheduling.conditions import condition_status
 
-_ENOUGH: Final = 4
+_ENOUGH: Final = 3
 """Answers of a kind that a history needs to be judged by them."""
-_PROMPT_SECONDS: Final = 1.0
-"""For the quickest answer. Measured: with messages 0.3 to 0.7 s, without them 1.3 s and more."""
+_READY_SECONDS: Final = 1.0
+"""For the quickest answer to a Node. Measured: with messages 0.3 to 0.6 s, without them mostly 1.1 s and more."""
+_BUY_SECONDS: Final = 5.0
+"""For the quickest answer to a pod. Measured: with messages 0.05 to 2.5 s, where prices are still read; without them
+up to a period of the planner."""
+
+Workers = frozenset[int]
+"""Numbers of the incarnations that are alive."""
 
 
 @dataclass(slots=True)
 class _Answers:
-    """How long it took from what is told to what it asks for."""
+    """How long it took from a change to what it asks for."""
 
     what: str
-    since: dict[str, float] = field(default_factory=dict)
-    """When it was told, by name or uid of what it is about."""
+    prompt_seconds: float
+    asked: dict[str, tuple[float, Workers]] = field(default_factory=dict)
+    """When and of whom, by name or uid of the object that changed."""
     seconds: list[float] = field(default_factory=list)
 
-    def answered(self, key: str, now: float) -> None:
+    def ask(self, key: str, now: float, workers: Workers, *, before: bool, after: bool) -> None:
+        """Take a change: what holds now and did not before asks for an answer."""
+        if after and not before and workers:
+            self.asked[key] = now, workers
+        elif not after:
+            self.asked.pop(key, None)
+
+    def answer(self, key: str, now: float, workers: Workers) -> None:
         """Take the answer, once."""
-        if key in self.since:
-            self.seconds.append(now - self.since.pop(key))
+        since, asked = self.asked.pop(key, (now, Workers()))
+        if asked and asked == workers:
+            self.seconds.append(now - since)
 
 
 class Promptness:
@@ -39,47 +55,50 @@ class Promptness:
 
     Args:
         seconds: the true time.
+        workers: who is alive.
         is_judged: whether no call is lost and no watch stands still.
     """
 
-    def __init__(self, seconds: Callable[[], float], *, is_judged: bool) -> None:
+    def __init__(self, seconds: Callable[[], float], workers: Callable[[], Workers], *, is_judged: bool) -> None:
         self._seconds = seconds
+        self._workers = workers
         self._is_judged = is_judged
-        self._nodes = _Answers("requests whose Node turned Ready")
-        self._pods = _Answers("pods for which a machine was bought")
+        self._nodes = _Answers("requests whose Node turned Ready", _READY_SECONDS)
+        self._pods = _Answers("pods for which a machine was bought", _BUY_SECONDS)
 
     def note(self, resource: Resource, change: Change) -> None:
         """Take one write."""
-        item = change.now
+        item, before = change.now, change.before
+        moment = self._seconds(), self._workers()
         if resource == NODES:
-            _told(self._nodes, item["metadata"]["name"], self._seconds(), holds=_is_ready(item))
+            self._nodes.ask(item["metadata"]["name"], *moment, before=_is_ready(before), after=_is_ready(item))
         elif resource == PODS:
-            _told(self._pods, item["metadata"]["uid"], self._seconds(), holds=_is_unschedulable(item))
-        elif resource == NODE_REQUESTS and change.before is None:
+            waits = _is_unschedulable(item)
+            self._pods.ask(item["metadata"]["uid"], *moment, before=_is_unschedulable(before), after=waits)
+        elif resource == NODE_REQUESTS and before is None:
             for seat in item["spec"].get("reservedFor") or ():
-                self._pods.answered(seat["uid"], self._seconds())
+                self._pods.answer(seat["uid"], *moment)
         elif resource == NODE_REQUESTS and phase_of(item) == "Ready":
-            self._nodes.answered(item["metadata"]["name"], self._seconds())
+            self._nodes.answer(item["metadata"]["name"], *moment)
 
     def wrong(self) -> list[str]:
         """Return what was never answered promptly."""
         return [
             f"the quickest of {len(each.seconds)} {each.what} waited {min(each.seconds):.1f} s, as if nobody was told"
             for each in (self._nodes, self._pods)
-            if self._is_judged and len(each.seconds) >= _ENOUGH and min(each.seconds) > _PROMPT_SECONDS
+            if self._is_judged and len(each.seconds) >= _ENOUGH and min(each.seconds) > each.prompt_seconds
         ]
 
 
-def _told(answers: _Answers, key: str, now: float, *, holds: bool) -> None:
-    if holds:
-        answers.since.setdefault(key, now)
-    else:
-        answers.since.pop(key, None)
+def _is_ready(node: Object | None) -> bool:
+    """Return whether pods can come: a cloud-controller-manager has initialised the Node, too."""
+    if node is None:
+        return False
+    taints = {taint["key"] for taint in node["spec"].get("taints") or ()}
+    return condition_status(node, "Ready") == "True" and TAINT_UNINITIALIZED not in taints
 
 
-def _is_ready(node: Object) -> bool:
-    return condition_status(node, "Ready") == "True"
-
-
-def _is_unschedulable(pod: Object) -> bool:
-    return condition_status(pod, "PodScheduled") == "False" and not pod["spec"].get("nodeName")
+def _is_unschedulable(pod: Object | None) -> bool:
+    if pod is None or pod["spec"].get("nodeName"):
+        return False
+    return condition_status(pod, "PodScheduled") == "False"
