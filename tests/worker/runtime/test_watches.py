@@ -11,10 +11,10 @@ from activities.ports.cluster import (
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
-    WatchEvent,
 )
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.kinds import node_classes
+from tests.planner.lifecycle.watched import claim, event, hetzner, meta, node, pod, pool, removal, request
 from worker.runtime.burst import Bursts
 from worker.runtime.watches import Watches
 
@@ -57,7 +57,7 @@ def client():
 @pytest.fixture
 async def watches(client, monkeypatch):
     monkeypatch.setattr("worker.runtime.watches.Bursts", lambda send, **_: Bursts(send, quiet=0.02))
-    watches = Watches(client, "test", [resource.kind for resource in NODE_CLASSES])
+    watches = Watches(client, "test", [resource.kind for resource in node_classes()])
     yield watches
     await watches.close()
 
@@ -69,75 +69,9 @@ async def told(client: Client) -> list[tuple[str, str]]:
     return sorted(sent)
 
 
-def meta(name: str, uid: str, **more) -> dict:
-    return {"name": name, "uid": uid, "resourceVersion": "1", **more}
-
-
-def pod(*, node: str = "", unschedulable: bool = False, phase: str = "Pending", nominated: str = "") -> dict:
-    reason = {"reason": "Unschedulable"} if unschedulable else {}
-    return {
-        "metadata": meta("web", "p-1", namespace="default"),
-        "spec": {"nodeName": node} if node else {},
-        "status": {
-            "phase": phase,
-            "conditions": [{"type": "PodScheduled", "status": "False", **reason}],
-            "nominatedNodeName": nominated,
-        },
-    }
-
-
-def node(*, ready: bool = True, cordoned: bool = False, memory: str = "1Gi", **more) -> dict:
-    return {
-        "metadata": meta("m-1", "n-1", **more),
-        "spec": {"unschedulable": True} if cordoned else {},
-        "status": {
-            "allocatable": {"memory": memory},
-            "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
-        },
-    }
-
-
-def request(*, status: dict | None = None, seats: tuple[str, ...] = (), **more) -> dict:
-    return {
-        "metadata": meta("m-1", "r-1", **{"generation": 1, **more}),
-        "spec": {"reservedFor": [{"uid": uid} for uid in seats]},
-        "status": {"workflowId": "x", **(status or {})},
-    }
-
-
-def removal(*, status: dict | None = None, **more) -> dict:
-    return {
-        "metadata": meta("m-1", "d-1", **{"generation": 1, **more}),
-        "status": {"workflowId": "x", **(status or {})},
-    }
-
-
-def pool(generation: int) -> dict:
-    return {"metadata": meta("default", "o-1", generation=generation), "status": {}}
-
-
-def hetzner(**status) -> dict:
-    whole = {
-        "conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "observedGeneration": 1}],
-        "serverTypes": [{"name": "cx23", "locations": [{"name": "fsn1", "pricePerHour": "0.0088"}]}],
-        "ipv4": [{"location": "fsn1", "pricePerHour": "0.0008"}],
-        "readAt": "2026-03-01T12:00:00Z",
-    }
-    return {"metadata": meta("default", "k-1", generation=1), "status": whole | status}
-
-
-def claim(*, bound: bool = False) -> dict:
-    more = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}} if bound else {}
-    return {"metadata": meta("data", "c-1", **more), "spec": {"volumeName": "pvc-1"}}
-
-
 def change(watches: Watches, resource, before: dict | None, after: dict | None) -> None:
-    """Tell `watches` of one change as the cache does."""
-    if after is None:
-        assert before is not None
-        watches.note(resource, WatchEvent("DELETED", before), before)
-    else:
-        watches.note(resource, WatchEvent("MODIFIED" if before else "ADDED", after), before)
+    """Report one change to `watches` as the cache does."""
+    watches.note(resource, event(before, after), before)
 
 
 @pytest.mark.parametrize(
