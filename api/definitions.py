@@ -16,7 +16,7 @@ from api.v1alpha1.node_request import NodeRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PrinterColumn:
     """One column of `kubectl get`."""
 
     name: str
@@ -33,7 +33,7 @@ class Definition:
     """One kind."""
 
     model: type[Model]
-    columns: tuple[Column, ...]
+    columns: tuple[PrinterColumn, ...]
     short_name: str | None = None
 
     @property
@@ -52,24 +52,24 @@ class Definition:
         return f"{self.singular}es" if self.singular.endswith("s") else f"{self.singular}s"
 
 
-READY: Final = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
-READY_REASON: Final = Column("Reason", '.status.conditions[?(@.type=="Ready")].reason', wide=True)
-AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
+READY: Final = PrinterColumn("Ready", '.status.conditions[?(@.type=="Ready")].status')
+READY_REASON: Final = PrinterColumn("Reason", '.status.conditions[?(@.type=="Ready")].reason', wide=True)
+AGE: Final = PrinterColumn("Age", ".metadata.creationTimestamp", "date")
 
 KWOK_NODE_CLASS: Final = Definition(
     KwokNodeClass,
     # Of a list the API server shows the first entry alone, so types and what is sold out are no columns.
-    (Column("Currency", ".spec.currency"), AGE),
+    (PrinterColumn("Currency", ".spec.currency"), AGE),
 )
 HETZNER_NODE_CLASS: Final = Definition(
     HetznerNodeClass,
     (
-        Column("Prices Read", ".status.readAt", "date"),
-        Column("Paused Until", ".status.pause.until"),
+        PrinterColumn("Prices Read", ".status.readAt", "date"),
+        PrinterColumn("Paused Until", ".status.pause.until"),
         READY,
         AGE,
         READY_REASON,
-        Column("Message", '.status.conditions[?(@.type=="Ready")].message', wide=True),
+        PrinterColumn("Message", '.status.conditions[?(@.type=="Ready")].message', wide=True),
     ),
 )
 
@@ -77,16 +77,16 @@ DEFINITIONS: Final = (
     Definition(
         NodePool,
         (
-            Column("Nodes", ".status.nodes.ready", "integer"),
-            Column("Coming", ".status.nodes.inFlight", "integer"),
-            Column("Going", ".status.nodes.removing", "integer"),
-            Column("Price/h", ".status.pricePerHour"),
+            PrinterColumn("Nodes", ".status.nodes.ready", "integer"),
+            PrinterColumn("Coming", ".status.nodes.inFlight", "integer"),
+            PrinterColumn("Going", ".status.nodes.removing", "integer"),
+            PrinterColumn("Price/h", ".status.pricePerHour"),
             READY,
             AGE,
-            Column("Currency", ".status.currency", wide=True),
-            Column("Min", ".spec.limits.min", "integer", wide=True),
-            Column("Max", ".spec.limits.max", "integer", wide=True),
-            Column("Class", ".spec.template.classRef.name", wide=True),
+            PrinterColumn("Currency", ".status.currency", wide=True),
+            PrinterColumn("Min", ".spec.limits.min", "integer", wide=True),
+            PrinterColumn("Max", ".spec.limits.max", "integer", wide=True),
+            PrinterColumn("Class", ".spec.template.classRef.name", wide=True),
             READY_REASON,
         ),
         "gnp",
@@ -96,33 +96,33 @@ DEFINITIONS: Final = (
     Definition(
         NodeRequest,
         (
-            Column("Pool", ".spec.pool"),
-            Column("Type", ".spec.serverType"),
-            Column("Location", ".spec.location"),
-            Column("Reason", ".status.reason"),
-            Column("Phase", ".status.phase"),
+            PrinterColumn("Pool", ".spec.pool"),
+            PrinterColumn("Type", ".spec.serverType"),
+            PrinterColumn("Location", ".spec.location"),
+            PrinterColumn("Reason", ".status.reason"),
+            PrinterColumn("Phase", ".status.phase"),
             AGE,
-            Column("Node", ".status.nodeName", wide=True),
-            Column("Provider ID", ".status.providerID", wide=True),
-            Column("Attempts", ".status.attempts", "integer", wide=True),
-            Column("Message", ".status.message", wide=True),
+            PrinterColumn("Node", ".status.nodeName", wide=True),
+            PrinterColumn("Provider ID", ".status.providerID", wide=True),
+            PrinterColumn("Attempts", ".status.attempts", "integer", wide=True),
+            PrinterColumn("Message", ".status.message", wide=True),
         ),
         "nr",
     ),
     Definition(
         NodeRemovalRequest,
         (
-            Column("Pool", ".spec.pool"),
-            Column("Type", ".spec.serverType"),
-            Column("Why", ".spec.reason"),
-            Column("Removal At", ".status.scaleDownAt"),
-            Column("Phase", ".status.phase"),
+            PrinterColumn("Pool", ".spec.pool"),
+            PrinterColumn("Type", ".spec.serverType"),
+            PrinterColumn("Why", ".spec.reason"),
+            PrinterColumn("Removal At", ".status.scaleDownAt"),
+            PrinterColumn("Phase", ".status.phase"),
             AGE,
-            Column("Reason", ".status.reason", wide=True),
-            Column("Node", ".spec.nodeName", wide=True),
-            Column("Provider ID", ".spec.providerID", wide=True),
-            Column("Attempts", ".status.removalAttempts", "integer", wide=True),
-            Column("Message", ".status.message", wide=True),
+            PrinterColumn("Reason", ".status.reason", wide=True),
+            PrinterColumn("Node", ".spec.nodeName", wide=True),
+            PrinterColumn("Provider ID", ".spec.providerID", wide=True),
+            PrinterColumn("Attempts", ".status.removalAttempts", "integer", wide=True),
+            PrinterColumn("Message", ".status.message", wide=True),
         ),
         "nrr",
     ),

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.packing.problem import PackedNode, Packing
-from simulator.peers.problem import Problem, Purchase
+from simulator.peers.problem import PeerProblem, Purchase
 
 _STATUS: Final = Path("/proc/self/status")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PackingAnswer:
     """One run of a program."""
 
     purchase: Purchase
@@ -27,7 +27,7 @@ class Answer:
     """Of the program and of what it was built with."""
 
 
-def read_answer(problem: Problem, text: str) -> Answer:
+def read_answer(problem: PeerProblem, text: str) -> PackingAnswer:
     """Return what an answer says of a problem. Pods that are on none of its machines have no place."""
     document: dict[str, Any] = json.loads(text)
     nodes = tuple(
@@ -37,7 +37,7 @@ def read_answer(problem: Problem, text: str) -> Answer:
     for node in nodes:
         placed.update(node.counts)
     unplaced = {i: left for i, group in enumerate(problem.packing.groups) if (left := group.count - placed[i])}
-    return Answer(
+    return PackingAnswer(
         purchase=Purchase(problem, Packing(nodes, unplaced, proven=document.get("proven", 0))),
         seconds=document["seconds"],
         peak_bytes=document["peakBytes"],

@@ -11,10 +11,10 @@ from enum import StrEnum
 from random import Random
 from typing import Final
 
-from benchmarks.catalogue import Machine, machines
+from benchmarks.catalogue import CatalogueMachine, machines
 from benchmarks.generator import BadRecipe, Recipe, draw, merged
-from benchmarks.instance import SCARCE, Instance, Shape, problem_of_instance
-from simulator.peers.problem import Problem
+from benchmarks.instance import SCARCE, Instance, InstanceShape, problem_of_instance
+from simulator.peers.problem import PeerProblem
 
 _ONE_FAMILY: Final = "cx"
 _TRIPLET_TYPE: Final = "cx32"
@@ -48,7 +48,7 @@ class Case:
         return ", ".join([*words, f"seed {recipe.seed}"] if recipe.seed else words)
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> PeerProblem:
         """What waits and what can be bought.
 
         Raises:
@@ -73,7 +73,7 @@ def _all_scarce(instance: Instance) -> Instance:
     return replace(instance, shapes=_undemanding(instance), machines=kept)
 
 
-def _undemanding(instance: Instance) -> tuple[Shape, ...]:
+def _undemanding(instance: Instance) -> tuple[InstanceShape, ...]:
     """Return the shapes without a wish for an architecture or for cores of their own."""
     return tuple(merged([replace(shape, architecture="", is_dedicated=False) for shape in instance.shapes]))
 
@@ -109,9 +109,9 @@ def _triplets(recipe: Recipe) -> Instance:
     return Instance(tuple(merged(shapes)), (machine,))
 
 
-def _three(random: Random, machine: Machine) -> list[Shape]:
+def _three(random: Random, machine: CatalogueMachine) -> list[InstanceShape]:
     cuts = [_cut(random, whole) for whole in (machine.cpu, machine.memory, machine.disk)]
-    return [Shape(count=1, cpu=cpu, memory=memory, disk=disk) for cpu, memory, disk in zip(*cuts, strict=True)]
+    return [InstanceShape(count=1, cpu=cpu, memory=memory, disk=disk) for cpu, memory, disk in zip(*cuts, strict=True)]
 
 
 def _cut(random: Random, whole: int) -> tuple[int, int, int]:

@@ -38,7 +38,7 @@ _TYPES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class CatalogueMachine:
     """A server type, in a zone if there are zones."""
 
     name: str
@@ -64,18 +64,18 @@ class Machine:
         return "arm64" if self.family == "cax" else "amd64"
 
 
-def machines(*, zonal: bool = False) -> tuple[Machine, ...]:
+def machines(*, zonal: bool = False) -> tuple[CatalogueMachine, ...]:
     """Return all machines in the order that ties between them are decided by; zonal ones once per zone."""
     return tuple(_machines(ZONES if zonal else ("",)))
 
 
-def _machines(zones: tuple[str, ...]) -> Iterator[Machine]:
+def _machines(zones: tuple[str, ...]) -> Iterator[CatalogueMachine]:
     for name, cores, gigabytes, disk, price in _TYPES:
         # What a machine reports is a little less than what is sold.
         memory = floor(1024 * gigabytes * 0.965)
         reserved = floor(0.10 * min(memory, 8192) + 0.04 * max(memory - 8192, 0)) + 100
         for zone in zones:
-            yield Machine(
+            yield CatalogueMachine(
                 name=name,
                 zone=zone,
                 price_per_hour=(Decimal(price) + _IPV4) / HOURS,

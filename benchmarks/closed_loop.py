@@ -24,7 +24,7 @@ class LeftOver(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class ClosedLoopRun:
     """How machines and pods come together."""
 
     reserves: bool
@@ -64,7 +64,7 @@ class Realised:
         return self.cost_per_hour / self.planned_per_hour
 
 
-def realise(snapshot: Snapshot, packer: Packer, course: Course) -> Realised:
+def realise(snapshot: Snapshot, packer: Packer, course: ClosedLoopRun) -> Realised:
     """Return what comes of a plan for a snapshot with pods that wait and no machine.
 
     Raises:
@@ -95,7 +95,7 @@ def realise(snapshot: Snapshot, packer: Packer, course: Course) -> Realised:
 class _Loop:
     """A cluster that grows."""
 
-    def __init__(self, snapshot: Snapshot, packer: Packer, course: Course) -> None:
+    def __init__(self, snapshot: Snapshot, packer: Packer, course: ClosedLoopRun) -> None:
         self.snapshot = snapshot
         self.bought: dict[str, PlannedRequest] = {}
         """By the name of the machine."""

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from benchmarks.case import Case
 from benchmarks.checker import WrongPurchase
-from benchmarks.comparison import Comparison, compare
+from benchmarks.comparison import InstanceComparison, compare
 from benchmarks.comparison_table import means, plans, ratios
 from benchmarks.generator import BadRecipe, Recipe
 from benchmarks.growth_run import growth_run
 from benchmarks.quality import Quality, is_better, read_quality, with_best, worse, write_quality
-from benchmarks.rows import ROWS, Row
+from benchmarks.rows import ROWS, BenchmarkRow
 from planner.packing.optimiser.effort import Effort
 from simulator.peers.problem import Purchase
 
@@ -79,7 +79,7 @@ def main(
     if pods is not None and write:
         raise BadRecipe("--write is for the rows: leave out --pods")
     own = None if pods is None else Recipe(pods=pods, shapes=shapes, mix=mix, zonal=zonal, limits=limits)
-    rows = ROWS if own is None else (Row(Case(own), 0.0),)
+    rows = ROWS if own is None else (BenchmarkRow(Case(own), 0.0),)
     seeded = [_seeded(row, seed) for row in rows for seed in seeds]
     known, found = read_quality(), []
     for row in seeded:
@@ -100,11 +100,11 @@ def main(
     return 0 if own is not None else _judged(console, found, qualities, known)
 
 
-def _seeded(row: Row, seed: int) -> Row:
+def _seeded(row: BenchmarkRow, seed: int) -> BenchmarkRow:
     return replace(row, case=replace(row.case, recipe=replace(row.case.recipe, seed=seed)))
 
 
-def _quality(found: Comparison) -> Quality:
+def _quality(found: InstanceComparison) -> Quality:
     costs = [found.growth.cost]
     for name, bought in found.rules.items():
         if found.ratio(name) is not None and not found.case.recipe.limits:
@@ -112,7 +112,7 @@ def _quality(found: Comparison) -> Quality:
     return Quality(found.growth.unplaced, found.run.packing.proven, costs[0], min(costs))
 
 
-def _searched(row: Row, quality: Quality) -> Quality:
+def _searched(row: BenchmarkRow, quality: Quality) -> Quality:
     """Return the quality with the best plan of a long search, where the row is judged by it."""
     if not row.is_of_best:
         return quality
@@ -123,7 +123,10 @@ def _searched(row: Row, quality: Quality) -> Quality:
 
 
 def _judged(
-    console: Console, found: Sequence[Comparison], qualities: Mapping[str, Quality], known: Mapping[str, Quality]
+    console: Console,
+    found: Sequence[InstanceComparison],
+    qualities: Mapping[str, Quality],
+    known: Mapping[str, Quality],
 ) -> int:
     """Tell which rows are worse or better than they were known to be, or dearer than a rule; return the exit code."""
     regressions = [

@@ -12,13 +12,13 @@ from planner.packing.assemble import price_of
 from planner.packing.greedy.pack import pack
 from simulator.peers.cluster_autoscaler import cluster_autoscaler
 from simulator.peers.karpenter import karpenter
-from simulator.peers.problem import Problem, Purchase
+from simulator.peers.problem import PeerProblem, Purchase
 
 _CHEAP: Final = ("cx", "cax")
 """Families that a person who knows the prices would write into a pool."""
 KARPENTER: Final = ("Karpenter, open", "Karpenter, cx+cax")
 """Its rules look at no limits."""
-RULES: Final[Mapping[str, Callable[[Problem], Purchase]]] = {
+RULES: Final[Mapping[str, Callable[[PeerProblem], Purchase]]] = {
     KARPENTER[0]: karpenter,
     KARPENTER[1]: lambda problem: karpenter(problem, preferred=_CHEAP),
     "CA, price": lambda problem: cluster_autoscaler(problem, expander="price"),
@@ -32,7 +32,7 @@ _MOST_GROUPS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class InstanceComparison:
     """All ways of buying for one problem."""
 
     case: Case
@@ -59,7 +59,7 @@ class Comparison:
         return float(bought.cost_per_hour / self.growth.cost_per_hour)
 
 
-def compare(case: Case) -> Comparison:
+def compare(case: Case) -> InstanceComparison:
     """Return the comparison for one problem; every plan is checked before anything is told of it.
 
     Raises:
@@ -74,7 +74,7 @@ def compare(case: Case) -> Comparison:
     for name, bought in rules.items():
         if not (problem.packing.limits and name in KARPENTER):
             check(bought, f"{case}: {name}")
-    found = Comparison(case, growth, run, rules)
+    found = InstanceComparison(case, growth, run, rules)
     for name, bought in {"Growth": growth, **rules}.items():
         is_free_of_limits = bool(problem.packing.limits) and name in KARPENTER
         if bought.unplaced == growth.unplaced == 0 and not is_free_of_limits:
@@ -82,7 +82,7 @@ def compare(case: Case) -> Comparison:
     return found
 
 
-def _check_bound(found: Comparison, who: str, purchase: Purchase) -> None:
+def _check_bound(found: InstanceComparison, who: str, purchase: Purchase) -> None:
     if purchase.cost_per_hour < found.bound_per_hour:
         told = f"costs {purchase.cost_per_hour} an hour, less than the proven bound {found.bound_per_hour}"
         raise WrongPurchase(f"{found.case}: {who}: {told}")

@@ -8,15 +8,19 @@ from typing import Final
 from rich.table import Table
 
 from benchmarks.catalogue import HOURS
-from benchmarks.comparison import RULES, Comparison
+from benchmarks.comparison import RULES, InstanceComparison
 from benchmarks.quality import Quality
-from benchmarks.rows import MOST_BYTES, Row
+from benchmarks.rows import MOST_BYTES, BenchmarkRow
 
 _MEBIBYTE: Final = 1 << 20
 
 
 def plans(
-    rows: Sequence[Row], found: Sequence[Comparison], qualities: Mapping[str, Quality], *, is_aimed: bool
+    rows: Sequence[BenchmarkRow],
+    found: Sequence[InstanceComparison],
+    qualities: Mapping[str, Quality],
+    *,
+    is_aimed: bool,
 ) -> Table:
     """Return Growth's plans, with the aims that were missed if the rows have aims at all."""
     table = Table(title="Growth's plans", title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -42,7 +46,7 @@ def plans(
     return table
 
 
-def _missed(row: Row, found: Comparison, quality: Quality) -> Iterator[str]:
+def _missed(row: BenchmarkRow, found: InstanceComparison, quality: Quality) -> Iterator[str]:
     if (quality.cost / quality.best - 1 if row.is_of_best else found.over) > row.over:
         yield "cost"
     if found.run.seconds > row.seconds:
@@ -53,7 +57,7 @@ def _missed(row: Row, found: Comparison, quality: Quality) -> Iterator[str]:
         yield f"{MOST_BYTES // _MEBIBYTE} MiB"
 
 
-def ratios(found: Sequence[Comparison]) -> Table:
+def ratios(found: Sequence[InstanceComparison]) -> Table:
     """Return what each rule's plans cost over Growth's, or how many pods more they place."""
     title = "\nCost over Growth's"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -65,7 +69,7 @@ def ratios(found: Sequence[Comparison]) -> Table:
     return table
 
 
-def _told(found: Comparison, rule: str) -> str:
+def _told(found: InstanceComparison, rule: str) -> str:
     ratio = found.ratio(rule)
     if ratio is not None:
         return f"{ratio:.3f}"
@@ -74,7 +78,7 @@ def _told(found: Comparison, rule: str) -> str:
     return f"{found.rules[rule].placed - found.growth.placed:+,} pods"
 
 
-def means(found: Sequence[Comparison], seeds: int) -> Table:
+def means(found: Sequence[InstanceComparison], seeds: int) -> Table:
     """Return the mean of each figure over the seeds of each row."""
     table = Table(
         title=f"\nMeans over {seeds} seeds", title_justify="left", title_style="bold", box=None, pad_edge=False

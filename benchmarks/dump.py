@@ -18,7 +18,7 @@ import yaml
 from cyclopts import App, Parameter
 
 from benchmarks.dump_nodes import csi_node, node, storage
-from benchmarks.dump_owned import Workload, daemon_set, disruption_budget, replica_set
+from benchmarks.dump_owned import DumpedWorkload, daemon_set, disruption_budget, replica_set
 from benchmarks.dump_pods import claim, pod, volume
 
 _DAEMON_SETS: Final = 5
@@ -84,10 +84,10 @@ def objects(size: Size, seed: int, *, managed_fields: bool = False) -> Iterator[
 def _objects(size: Size, random: Random) -> Iterator[dict[str, Any]]:
     nodes = [f"default-{random.getrandbits(40):010x}" for _ in range(size.nodes)]
     namespaces = ["default", "kube-system", *(f"team-{i:02}" for i in range(size.namespaces - 2))]
-    daemons = [Workload("DaemonSet", "kube-system", f"agent-{i}", random) for i in range(_DAEMON_SETS)]
+    daemons = [DumpedWorkload("DaemonSet", "kube-system", f"agent-{i}", random) for i in range(_DAEMON_SETS)]
     rest = max(0, size.pods - len(daemons) * size.nodes)
     workloads = [
-        Workload("ReplicaSet", random.choice(namespaces[2:]), f"app-{i:04}", random)
+        DumpedWorkload("ReplicaSet", random.choice(namespaces[2:]), f"app-{i:04}", random)
         for i in range(-(-rest // _PODS_OF_WORKLOAD))
     ]
     # The first one in any case, so that a small dump has every kind of storage, too.
@@ -98,7 +98,7 @@ def _objects(size: Size, random: Random) -> Iterator[dict[str, Any]]:
         for name in nodes:
             _take(free[name], owner)
             yield pod(owner, random, name)
-    claims: list[tuple[Workload, str, str]] = []
+    claims: list[tuple[DumpedWorkload, str, str]] = []
     for i in range(rest):
         owner = workloads[i // _PODS_OF_WORKLOAD]
         # Pods of a workload are on different nodes, and those that find no room wait, as in a cluster that is full.
@@ -128,7 +128,7 @@ def _objects(size: Size, random: Random) -> Iterator[dict[str, Any]]:
         yield disruption_budget(owner)
 
 
-def _take(free: dict[str, int], owner: Workload) -> bool:
+def _take(free: dict[str, int], owner: DumpedWorkload) -> bool:
     """Take room for a pod of the workload, and return whether there was enough."""
     if owner.millicores > free["cpu"] or owner.mebibytes > free["memory"]:
         return False

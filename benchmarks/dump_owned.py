@@ -9,7 +9,7 @@ _ENVIRONMENT: Final = 12
 """Variables of a container."""
 
 
-class Workload:
+class DumpedWorkload:
     """A DaemonSet or ReplicaSet with pods that are alike.
 
     Args:
@@ -53,7 +53,7 @@ class Workload:
         return {"matchLabels": {"app.kubernetes.io/name": self.name}}
 
 
-def containers(owner: Workload) -> list[Json]:
+def containers(owner: DumpedWorkload) -> list[Json]:
     """Return the containers of its pods."""
     return [
         {
@@ -91,7 +91,7 @@ def containers(owner: Workload) -> list[Json]:
     ]
 
 
-def daemon_set(owner: Workload) -> Json:
+def daemon_set(owner: DumpedWorkload) -> Json:
     """Return the DaemonSet."""
     return {
         "apiVersion": "apps/v1",
@@ -108,7 +108,7 @@ def daemon_set(owner: Workload) -> Json:
     }
 
 
-def replica_set(owner: Workload, random: Random, *, is_newest: bool) -> Json:
+def replica_set(owner: DumpedWorkload, random: Random, *, is_newest: bool) -> Json:
     """Return the ReplicaSet of a revision of the Deployment; the newest one owns the pods."""
     suffix = owner.hash if is_newest else f"{random.getrandbits(36):09x}"
     return {
@@ -127,7 +127,7 @@ def replica_set(owner: Workload, random: Random, *, is_newest: bool) -> Json:
     }
 
 
-def disruption_budget(owner: Workload) -> Json:
+def disruption_budget(owner: DumpedWorkload) -> Json:
     """Return the PodDisruptionBudget of a workload's pods."""
     return {
         "apiVersion": "policy/v1",
@@ -138,7 +138,7 @@ def disruption_budget(owner: Workload) -> Json:
     }
 
 
-def _template(owner: Workload) -> Json:
+def _template(owner: DumpedWorkload) -> Json:
     return {
         "metadata": {"labels": owner.labels},
         "spec": {"containers": containers(owner), "restartPolicy": "Always", "schedulerName": "default-scheduler"},

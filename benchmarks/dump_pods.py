@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from api.keys import LABEL_HOSTNAME, LABEL_ZONE
 from benchmarks.dump_nodes import CLASS, DRIVER, zone
-from benchmarks.dump_owned import CREATED, Workload, containers
+from benchmarks.dump_owned import CREATED, DumpedWorkload, containers
 
 Json = dict[str, Any]
 _DAEMON_TOLERATIONS: Final = (
@@ -19,7 +19,7 @@ _DAEMON_TOLERATIONS: Final = (
 _NO_PLACE: Final = "0/200 nodes are available: 200 Insufficient cpu. preemption: 0/200 nodes are available."
 
 
-def pod(owner: Workload, random: Random, node: str, *, claim: str = "") -> Json:
+def pod(owner: DumpedWorkload, random: Random, node: str, *, claim: str = "") -> Json:
     """Return a pod that runs on `node`, or one that the scheduler found no place for if that is empty."""
     name = f"{owner.owner_name}-{random.getrandbits(25):05x}"
     is_daemon = owner.kind == "DaemonSet"
@@ -71,7 +71,7 @@ def pod(owner: Workload, random: Random, node: str, *, claim: str = "") -> Json:
     }
 
 
-def claim(owner: Workload, name: str) -> Json:
+def claim(owner: DumpedWorkload, name: str) -> Json:
     """Return the bound claim of a pod."""
     return {
         "apiVersion": "v1",
@@ -94,7 +94,7 @@ def claim(owner: Workload, name: str) -> Json:
     }
 
 
-def volume(owner: Workload, name: str, index: int) -> Json:
+def volume(owner: DumpedWorkload, name: str, index: int) -> Json:
     """Return the volume of a claim, tied to the zone of the node at `index`."""
     here = {"key": LABEL_ZONE, "operator": "In", "values": [zone(index)]}
     return {
@@ -121,7 +121,7 @@ def volume(owner: Workload, name: str, index: int) -> Json:
     }
 
 
-def _affinity(owner: Workload, node: str) -> Json:
+def _affinity(owner: DumpedWorkload, node: str) -> Json:
     if node:
         field = {"key": "metadata.name", "operator": "In", "values": [node]}
         required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
@@ -132,7 +132,7 @@ def _affinity(owner: Workload, node: str) -> Json:
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
-def _spread(owner: Workload) -> Json:
+def _spread(owner: DumpedWorkload) -> Json:
     return {
         "labelSelector": owner.selector,
         "maxSkew": 6,
@@ -153,7 +153,7 @@ def _tolerations(*, is_daemon: bool) -> list[Json]:
     ]
 
 
-def _volumes(owner: Workload, claim: str) -> list[Json]:
+def _volumes(owner: DumpedWorkload, claim: str) -> list[Json]:
     token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
     authority = {"configMap": {"items": [{"key": "ca.crt", "path": "ca.crt"}], "name": "kube-root-ca.crt"}}
     return [
@@ -163,7 +163,7 @@ def _volumes(owner: Workload, claim: str) -> list[Json]:
     ]
 
 
-def _running(owner: Workload, random: Random) -> Json:
+def _running(owner: DumpedWorkload, random: Random) -> Json:
     image = f"registry.example.com/{owner.namespace}/{owner.name}"
     address = f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(1, 255)}"
     return {

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.catalogue import ZONES, Machine, machines
-from benchmarks.instance import PORTS, Instance, Shape
+from benchmarks.catalogue import ZONES, CatalogueMachine, machines
+from benchmarks.instance import PORTS, Instance, InstanceShape
 
 Floats = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ class _Draw:
         counts = self._counts()
         where = self._rng.random(self._size)
         shapes = [
-            Shape(
+            InstanceShape(
                 count=int(counts[i]),
                 cpu=int(cpu[i]),
                 memory=int(memory[i]),
@@ -154,7 +154,7 @@ class _Draw:
             counts[k] -= counts[k] > 1
         return counts
 
-    def _mixed(self, shapes: Sequence[Shape], where: Floats) -> list[Shape]:
+    def _mixed(self, shapes: Sequence[InstanceShape], where: Floats) -> list[InstanceShape]:
         rng, size, zonal = self._rng, self._size, self._recipe.zonal
         small = [shape.count <= max(2, self._recipe.pods // 100) for shape in shapes]
         dedicated = rng.random(size) < _DEDICATED
@@ -184,18 +184,18 @@ class _Draw:
         ]
 
 
-def _shrunk(shape: Shape, kinds: Sequence[Machine]) -> Shape:
+def _shrunk(shape: InstanceShape, kinds: Sequence[CatalogueMachine]) -> InstanceShape:
     """Return the shape, made smaller until some machine holds a pod of it."""
     while not any(shape.fits(machine) for machine in kinds):
         shape = replace(shape, cpu=max(1, 3 * shape.cpu // 4), memory=max(1, 3 * shape.memory // 4))
     return shape
 
 
-def merged(shapes: Sequence[Shape]) -> list[Shape]:
+def merged(shapes: Sequence[InstanceShape]) -> list[InstanceShape]:
     """Return the shapes, those that are alike as one, at the place of the first; others' indexes follow."""
-    first: dict[Shape, int] = {}
+    first: dict[InstanceShape, int] = {}
     place: list[int] = []
-    found: list[Shape] = []
+    found: list[InstanceShape] = []
     for shape in shapes:
         alike = replace(shape, count=0)
         if shape.apart or shape.is_spread or alike not in first:

@@ -10,13 +10,13 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.answer import Answer, read_answer, write_answer
+from benchmarks.answer import PackingAnswer, read_answer, write_answer
 from benchmarks.problem_file import read
 from planner.packing.optimiser.solve import solve, warm
-from simulator.peers.problem import Problem
+from simulator.peers.problem import PeerProblem
 
 
-def run(path: Path, problem: Problem) -> Answer:
+def run(path: Path, problem: PeerProblem) -> PackingAnswer:
     """Return what the program answers to a file, and how long it took and how much memory.
 
     Raises:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from benchmarks.catalogue import ZONES, Machine
+from benchmarks.catalogue import ZONES, CatalogueMachine
 from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
-from simulator.peers.problem import Problem
+from simulator.peers.problem import PeerProblem
 
 PORTS: Final = 4
 """Host ports that pods may need; each is a resource of which every machine has one."""
@@ -19,7 +19,7 @@ RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods", *(f"port-{p}" 
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class InstanceShape:
     """Pods that are alike."""
 
     count: int
@@ -49,7 +49,7 @@ class Shape:
         """What one pod takes, by resource."""
         return (self.cpu, self.memory, self.disk, 1, *(int(port == self.port) for port in range(PORTS)))
 
-    def suits(self, machine: Machine) -> bool:
+    def suits(self, machine: CatalogueMachine) -> bool:
         """Return whether it may run on such a machine, room aside."""
         return (
             self.architecture in ("", machine.architecture)
@@ -57,7 +57,7 @@ class Shape:
             and (not self.is_dedicated or machine.family == DEDICATED)
         )
 
-    def fits(self, machine: Machine) -> bool:
+    def fits(self, machine: CatalogueMachine) -> bool:
         """Return whether one pod of it fits on such a machine when it is empty."""
         return self.suits(machine) and all(a <= b for a, b in zip(self.demand, capacity(machine), strict=True))
 
@@ -66,18 +66,18 @@ class Shape:
 class Instance:
     """Pods and the machines that can be bought for them."""
 
-    shapes: tuple[Shape, ...]
-    machines: tuple[Machine, ...]
+    shapes: tuple[InstanceShape, ...]
+    machines: tuple[CatalogueMachine, ...]
     limit: int | None = None
     """How many machines may be bought of each scarce type; None: as many as wanted."""
 
 
-def capacity(machine: Machine) -> tuple[int, ...]:
+def capacity(machine: CatalogueMachine) -> tuple[int, ...]:
     """Return what a machine has, by resource."""
     return (machine.cpu, machine.memory, machine.disk, machine.pods, *([1] * PORTS))
 
 
-def problem_of_instance(instance: Instance) -> Problem:
+def problem_of_instance(instance: Instance) -> PeerProblem:
     """Return the numbers of an instance; groups are its shapes, in their order.
 
     A shape that is spread over zones becomes one group per zone with an equal share of the pods:
@@ -106,10 +106,10 @@ def problem_of_instance(instance: Instance) -> Problem:
     )
     names = tuple(f"{machine.name} {machine.zone}".rstrip() for machine in instance.machines)
     limits = (instance.limit or 0,) * len(scarce)
-    return Problem(PackingProblem(groups, bins, limits), names, RESOURCES, "EUR")
+    return PeerProblem(PackingProblem(groups, bins, limits), names, RESOURCES, "EUR")
 
 
-def _parts(shapes: Sequence[Shape]) -> Iterator[tuple[int, Shape]]:
+def _parts(shapes: Sequence[InstanceShape]) -> Iterator[tuple[int, InstanceShape]]:
     for i, shape in enumerate(shapes):
         if not shape.is_spread:
             yield i, shape

@@ -8,8 +8,8 @@ from activities.providers.kwok.catalogue import offerings
 from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_ZONE
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from benchmarks.catalogue import Machine
-from benchmarks.instance import DEDICATED, SCARCE, Instance, Shape
+from benchmarks.catalogue import CatalogueMachine
+from benchmarks.instance import DEDICATED, SCARCE, Instance, InstanceShape
 from planner.model.plan import NodeClass, Snapshot
 from planner.parsing.objects import Json, parse_objects, parse_pod
 
@@ -67,7 +67,7 @@ def pods_of(instance: Instance) -> Iterator[Json]:
             yield pod_of(f"pod-{i:05}-{k:05}", i, shape)
 
 
-def pod_of(name: str, i: int, shape: Shape) -> Json:
+def pod_of(name: str, i: int, shape: InstanceShape) -> Json:
     """Return a waiting pod of an instance's shape `i`."""
     requests = {"cpu": f"{shape.cpu}m", "memory": f"{shape.memory}Mi"}
     if shape.disk:
@@ -85,7 +85,7 @@ def pod_of(name: str, i: int, shape: Shape) -> Json:
     }
 
 
-def _constraints(i: int, shape: Shape) -> Mapping[str, Any]:
+def _constraints(i: int, shape: InstanceShape) -> Mapping[str, Any]:
     selector = {LABEL_ARCH: shape.architecture, LABEL_ZONE: shape.zone}
     if shape.is_dedicated:
         selector[_FAMILY] = DEDICATED
@@ -115,13 +115,13 @@ def _spread(i: int, key: str, skew: int) -> Json:
 
 def server_types_of(instance: Instance) -> list[dict[str, Any]]:
     """Return the machines of an instance as the server types of a KwokNodeClass."""
-    places: dict[str, list[Machine]] = {}
+    places: dict[str, list[CatalogueMachine]] = {}
     for machine in instance.machines:
         places.setdefault(machine.name, []).append(machine)
     return [_server_type(alike[0], [machine.zone or _SOMEWHERE for machine in alike]) for alike in places.values()]
 
 
-def _server_type(machine: Machine, locations: Iterable[str]) -> dict[str, Any]:
+def _server_type(machine: CatalogueMachine, locations: Iterable[str]) -> dict[str, Any]:
     return {
         "name": machine.name,
         "capacity": {

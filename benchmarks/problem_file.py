@@ -11,9 +11,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-from benchmarks.catalogue import Machine
+from benchmarks.catalogue import CatalogueMachine
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
-from simulator.peers.problem import Problem
+from simulator.peers.problem import PeerProblem
 
 _ONLY_ZONE: Final = "everywhere"
 """The zone of machines that have none: a program may ask for one of each."""
@@ -30,7 +30,7 @@ class Inexpressible(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class ProblemPool:
     """Machines among which a program of a peer chooses by itself, as its user would set them up."""
 
     name: str
@@ -41,7 +41,9 @@ class Pool:
     """Not None: the machines are tainted, and pods of these classes alone tolerate it."""
 
 
-def write(path: Path, problem: Problem, machines: Sequence[Machine], set_ups: Mapping[str, Sequence[Pool]]) -> None:
+def write(
+    path: Path, problem: PeerProblem, machines: Sequence[CatalogueMachine], set_ups: Mapping[str, Sequence[ProblemPool]]
+) -> None:
     """Write a problem and the set-ups of pools that peers shall be run with.
 
     Args:
@@ -87,7 +89,7 @@ def write(path: Path, problem: Problem, machines: Sequence[Machine], set_ups: Ma
     path.write_text(json.dumps(document))
 
 
-def read(path: Path) -> Problem:
+def read(path: Path) -> PeerProblem:
     """Return the problem that a file holds."""
     document = json.loads(path.read_text())
     resources = tuple(document["resources"])
@@ -106,10 +108,10 @@ def read(path: Path) -> Problem:
         for one in document["offerings"]
     )
     names = tuple(one["name"] for one in document["offerings"])
-    return Problem(PackingProblem(groups, bins), names, resources, document["currency"])
+    return PeerProblem(PackingProblem(groups, bins), names, resources, document["currency"])
 
 
-def _properties(machine: Machine) -> dict[str, str]:
+def _properties(machine: CatalogueMachine) -> dict[str, str]:
     return {
         "architecture": machine.architecture,
         "zone": machine.zone or _ONLY_ZONE,
@@ -117,7 +119,7 @@ def _properties(machine: Machine) -> dict[str, str]:
     }
 
 
-def _selector(problem: Problem, machines: Sequence[Machine], group: int) -> dict[str, str]:
+def _selector(problem: PeerProblem, machines: Sequence[CatalogueMachine], group: int) -> dict[str, str]:
     """Return the shortest nodeSelector that leaves the offerings of a class."""
     asked = problem.packing.groups[group]
     large_enough = [

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.catalogue import HOURS
-from benchmarks.closed_loop import Course, LeftOver, Realised, realise
+from benchmarks.closed_loop import ClosedLoopRun, LeftOver, Realised, realise
 from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.objects import snapshot_of
 from planner.packing.greedy.pack import pack
@@ -32,10 +32,10 @@ RECIPES: Final = tuple(
 )
 PACKERS: Final[Mapping[str, Packer]] = {"greedy": pack, "solver": solve}
 COURSES: Final = {
-    "reserved": Course(reserves=True, together=False),
-    "reserved, all at once": Course(reserves=True, together=True),
-    "not reserved": Course(reserves=False, together=False),
-    "not reserved, all at once": Course(reserves=False, together=True),
+    "reserved": ClosedLoopRun(reserves=True, together=False),
+    "reserved, all at once": ClosedLoopRun(reserves=True, together=True),
+    "not reserved": ClosedLoopRun(reserves=False, together=False),
+    "not reserved, all at once": ClosedLoopRun(reserves=False, together=True),
 }
 """Machines turn Ready one after the other, in random order, or all at once."""
 _WIDTH_WITHOUT_TERMINAL: Final = 120

@@ -11,7 +11,7 @@ MOST_BYTES: Final = 400 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BenchmarkRow:
     """A problem and its target, on two cores in a warm process."""
 
     case: Case
@@ -29,9 +29,9 @@ class Row:
         return f"{self.over:.1%} of best" if self.is_of_best else "optimal" if not self.over else f"{self.over:.1%}"
 
 
-def _row(recipe: Recipe, over: float, seconds: float = 2.0, family: Family = Family.DRAWN) -> Row:
+def _row(recipe: Recipe, over: float, seconds: float = 2.0, family: Family = Family.DRAWN) -> BenchmarkRow:
     first = 0.1 if recipe.pods <= 1_000 else 0.5  # noqa: PLR2004 - the aim's own border
-    return Row(Case(recipe, family), over, seconds, first, is_of_best=recipe.pods == 100)  # noqa: PLR2004 - as above
+    return BenchmarkRow(Case(recipe, family), over, seconds, first, is_of_best=recipe.pods == 100)  # noqa: PLR2004 - as above
 
 
 _THOUSAND: Final = Recipe(pods=1_000, shapes=50)

@@ -20,7 +20,7 @@ from benchmarks.generator import BadRecipe, Recipe
 from benchmarks.go_program import BuildError
 from benchmarks.peers.karpenter_program import KarpenterFailed
 from benchmarks.side_by_side_page import NoPlace, keep, tables
-from benchmarks.sides import Effort, measure
+from benchmarks.sides import SideEffort, measure
 
 ROWS: Final = tuple(
     f"{size}{mix}" for size in ("100x50", "1000x50", "1000x500", "10000x50", "10000x500") for mix in ("", "-mix")
@@ -52,7 +52,7 @@ def main(
     """
     if repetitions < 1:
         raise BadRecipe(f"--repetitions {repetitions}: must be 1 or more")
-    effort = Effort(repetitions=repetitions, patience=patience)
+    effort = SideEffort(repetitions=repetitions, patience=patience)
     recipes = [replace(recipe, seed=seed) for recipe in map(_recipe, rows or ROWS) for seed in seeds]
     text = tables([measure(recipe, effort) for recipe in recipes])
     if page is None:

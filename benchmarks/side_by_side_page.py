@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks.catalogue import HOURS
 from benchmarks.measured import measured
-from benchmarks.side_by_side_row import Row, Run, Way, cost, over, versions
+from benchmarks.side_by_side_row import Run, SideBySideRow, Way, cost, over, versions
 
 BEGIN: Final = "<!-- results -->\n"
 END: Final = "\n<!-- end of results -->"
@@ -32,7 +32,7 @@ def keep(page: Path, text: str) -> None:
     page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
-def tables(rows: Sequence[Row]) -> str:
+def tables(rows: Sequence[SideBySideRow]) -> str:
     """Return where and with what the rows were measured, and the tables of all of them."""
     parts = [
         measured(versions(rows)),
@@ -63,25 +63,25 @@ def _table(heads: Sequence[str], lines: Iterator[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rules, *lines))
 
 
-def _name(row: Row) -> str:
+def _name(row: SideBySideRow) -> str:
     recipe = row.recipe
     shapes = "all distinct" if recipe.shapes is None else f"{recipe.shapes:,}"
     seed = f", seed {recipe.seed}" if recipe.seed else ""
     return f"{recipe.pods:,} x {shapes}{', mix' if recipe.mix else ''}{seed}"
 
 
-def _costs(row: Row) -> list[str]:
+def _costs(row: SideBySideRow) -> list[str]:
     return [_name(row), *(_above(row, way) for way in row.ways)]
 
 
-def _above(row: Row, way: Way) -> str:
+def _above(row: SideBySideRow, way: Way) -> str:
     middle, (least, most) = _share(way.middle(over)), map(_share, way.span(over))
     told = middle if least == most else f"{middle} ({least} to {most})"
     why = "not reached in time" if any(run.is_cut for run in way.runs) else "left out"
     return f"{told}, {row.missing(way):,} pods {why}" if row.missing(way) else told
 
 
-def _times(row: Row) -> list[str]:
+def _times(row: SideBySideRow) -> list[str]:
     return [_name(row), *(_time(way) for way in row.ways if way.is_program)]
 
 
@@ -95,7 +95,7 @@ def _seconds(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 0.1 else f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"  # noqa: PLR2004 - two digits of each
 
 
-def _lines(row: Row) -> Iterator[list[str]]:
+def _lines(row: SideBySideRow) -> Iterator[list[str]]:
     for way in row.ways:
         least, most = way.span(cost)
         over_growth = row.over_growth(way)

@@ -52,7 +52,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SideBySideRow:
     """All ways of buying for one problem, Growth first."""
 
     recipe: Recipe
@@ -84,6 +84,6 @@ def over(run: Run) -> float:
     return run.over
 
 
-def versions(rows: Sequence[Row]) -> list[str]:
+def versions(rows: Sequence[SideBySideRow]) -> list[str]:
     """Return the versions of all programs that ran, each once."""
     return list(dict.fromkeys(way.versions for row in rows for way in row.ways if way.versions))

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import growth_program
-from benchmarks.answer import Answer
+from benchmarks.answer import PackingAnswer
 from benchmarks.checker import WrongPurchase, check
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
 from benchmarks.peers import karpenter_program
 from benchmarks.problem_file import read, write
-from benchmarks.side_by_side_row import Row, Run, Way
+from benchmarks.side_by_side_row import Run, SideBySideRow, Way
 from planner.packing.assemble import price_of
 from planner.packing.greedy.bound import lower_bound
 from simulator.peers.cluster_autoscaler import EXPANDERS, Expander, cluster_autoscaler
-from simulator.peers.problem import Problem, Purchase
+from simulator.peers.problem import PeerProblem, Purchase
 
 GROWTH: Final = "Growth"
 _ALWAYS_REPEATED: Final = 1000
@@ -27,20 +27,20 @@ _ALWAYS_REPEATED: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
+class SideEffort:
     """How often a plan is made again."""
 
     repetitions: int = 5
     patience: float = 30.0
     """Above 1,000 pods, seconds of planning after which a side does not begin another run."""
 
-    def is_spent(self, recipe: Recipe, answers: list[Answer]) -> bool:
+    def is_spent(self, recipe: Recipe, answers: list[PackingAnswer]) -> bool:
         """Return whether a side has had its runs."""
         seconds = sum(answer.seconds for answer in answers)
         return len(answers) >= self.repetitions or (recipe.pods > _ALWAYS_REPEATED and seconds >= self.patience)
 
 
-def measure(recipe: Recipe, effort: Effort) -> Row:
+def measure(recipe: Recipe, effort: SideEffort) -> SideBySideRow:
     """Return what all sides buy for the problem of a recipe.
 
     Raises:
@@ -52,7 +52,7 @@ def measure(recipe: Recipe, effort: Effort) -> Row:
     with tempfile.TemporaryDirectory(prefix="growth-benchmark-") as folder:
         path = Path(folder) / "problem.json"
         write(path, problem, instance.machines, karpenter_program.set_ups(problem, instance.machines))
-        programs: Mapping[str, Callable[[int], Answer]] = {
+        programs: Mapping[str, Callable[[int], PackingAnswer]] = {
             GROWTH: lambda _: growth_program.run(path, read(path)),
             **{
                 f"Karpenter, {set_up}": partial(karpenter_program.run, path, read(path), set_up)
@@ -61,7 +61,7 @@ def measure(recipe: Recipe, effort: Effort) -> Row:
         }
         answers = {who: _repeated(recipe, who, ask, effort) for who, ask in programs.items()}
     least = _Least(problem, max(answer.purchase.packing.proven for answer in answers[GROWTH]))
-    return Row(
+    return SideBySideRow(
         recipe,
         (
             *(_program(who, given, least) for who, given in answers.items()),
@@ -70,8 +70,8 @@ def measure(recipe: Recipe, effort: Effort) -> Row:
     )
 
 
-def _repeated(recipe: Recipe, who: str, ask: Callable[[int], Answer], effort: Effort) -> list[Answer]:
-    answers: list[Answer] = []
+def _repeated(recipe: Recipe, who: str, ask: Callable[[int], PackingAnswer], effort: SideEffort) -> list[PackingAnswer]:
+    answers: list[PackingAnswer] = []
     while not effort.is_spent(recipe, answers):
         sys.stderr.write(f"{recipe}: {who}, run {len(answers) + 1}\n")
         answers.append(ask(len(answers)))
@@ -82,7 +82,7 @@ def _repeated(recipe: Recipe, who: str, ask: Callable[[int], Answer], effort: Ef
 class _Least:
     """What no plan for the same pods costs less than."""
 
-    def __init__(self, problem: Problem, proven: int) -> None:
+    def __init__(self, problem: PeerProblem, proven: int) -> None:
         self._problem = problem
         counts = tuple(group.count for group in problem.packing.groups)
         self._known = {counts: max(proven, lower_bound(problem.packing, counts))}
@@ -105,7 +105,7 @@ class _Least:
         )
 
 
-def _program(who: str, answers: list[Answer], least: _Least) -> Way:
+def _program(who: str, answers: list[PackingAnswer], least: _Least) -> Way:
     runs = [
         replace(least.run(answer.purchase), seconds=answer.seconds, peak_bytes=answer.peak_bytes, is_cut=answer.is_cut)
         for answer in answers
@@ -113,7 +113,7 @@ def _program(who: str, answers: list[Answer], least: _Least) -> Way:
     return Way(who=who, runs=tuple(runs), versions=answers[0].versions)
 
 
-def _rules(recipe: Recipe, problem: Problem, expander: Expander, least: _Least) -> Way:
+def _rules(recipe: Recipe, problem: PeerProblem, expander: Expander, least: _Least) -> Way:
     who = f"Cluster Autoscaler's rules, {expander}"
     purchase = cluster_autoscaler(problem, expander=expander)
     check(purchase, f"{recipe}: {who}")

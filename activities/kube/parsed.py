@@ -9,7 +9,7 @@ from planner.model.plan import Problem
 T = TypeVar("T")
 
 
-class Parsed(Generic[T]):
+class ParsedCache(Generic[T]):
     """The objects of one resource as they were last parsed.
 
     Args:

@@ -12,7 +12,7 @@ from activities.objects.pods import key_of
 from activities.objects.record import Record, conditions_with, write_status, write_step
 from activities.ports.cluster import NODES, Object
 from activities.ports.ports import Ports
-from activities.removals.evictions import Refused, ask_to_leave
+from activities.removals.evictions import EvictionRefused, ask_to_leave
 from activities.removals.look import RemovalSight
 from activities.removals.occupants import occupant
 from api.conditions import Condition
@@ -108,7 +108,7 @@ async def _tell_refused(
     recorder: Recorder,
     node: Object | None,
     record: Record[NodeRemovalRequest],
-    refused: Sequence[Refused],
+    refused: Sequence[EvictionRefused],
     *,
     attempts: int,
 ) -> None:

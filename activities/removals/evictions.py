@@ -14,7 +14,7 @@ _AT_ONCE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class EvictionRefused:
     """A pod that may not leave now."""
 
     reason: Refusal
@@ -22,7 +22,7 @@ class Refused:
     """The answer of the API server, which begins with the pod's name."""
 
 
-async def ask_to_leave(cluster: Cluster, pods: Sequence[Object], *, whatever_keeps_them: bool) -> list[Refused]:
+async def ask_to_leave(cluster: Cluster, pods: Sequence[Object], *, whatever_keeps_them: bool) -> list[EvictionRefused]:
     """Evict the pods, or delete them, both with their own grace, and return those that are refused.
 
     A pod that is gone, or whose name another one bears, counts as left.
@@ -33,7 +33,7 @@ async def ask_to_leave(cluster: Cluster, pods: Sequence[Object], *, whatever_kee
     """
     gate = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(pod: Object) -> Refused | None:
+    async def one(pod: Object) -> EvictionRefused | None:
         async with gate:
             return await _ask(cluster, pod, whatever_keeps_it=whatever_keeps_them)
 
@@ -41,10 +41,10 @@ async def ask_to_leave(cluster: Cluster, pods: Sequence[Object], *, whatever_kee
     for answer in answers:
         if isinstance(answer, BaseException):
             raise answer
-    return [answer for answer in answers if isinstance(answer, Refused)]
+    return [answer for answer in answers if isinstance(answer, EvictionRefused)]
 
 
-async def _ask(cluster: Cluster, pod: Object, *, whatever_keeps_it: bool) -> Refused | None:
+async def _ask(cluster: Cluster, pod: Object, *, whatever_keeps_it: bool) -> EvictionRefused | None:
     metadata = pod["metadata"]
     name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
     try:
@@ -55,9 +55,9 @@ async def _ask(cluster: Cluster, pod: Object, *, whatever_keeps_it: bool) -> Ref
     except (NotFound, Conflict):
         return None
     except BudgetExhausted as error:
-        return Refused(Refusal.BUDGET, str(error))
+        return EvictionRefused(Refusal.BUDGET, str(error))
     except Forbidden:
         raise
     except Rejected as error:
-        return Refused(Refusal.SERVER, str(error))
+        return EvictionRefused(Refusal.SERVER, str(error))
     return None

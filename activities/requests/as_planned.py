@@ -32,7 +32,7 @@ _ROOM, _TAINTS, _LABELS = "LessRoom", "OtherTaints", "OtherLabels"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Deviation:
     """What was found, as the condition says it."""
 
     status: bool | None
@@ -41,7 +41,7 @@ class Finding:
     message: str
 
 
-async def compare_with_plan(ports: Ports, sight: RequestSight) -> Finding | None:
+async def compare_with_plan(ports: Ports, sight: RequestSight) -> Deviation | None:
     """Return whether the Node is as planned, or None while it is not there or not Ready yet.
 
     Raises:
@@ -53,20 +53,20 @@ async def compare_with_plan(ports: Ports, sight: RequestSight) -> Finding | None
     ref, status = request.spec.class_ref, request.status
     node_class = await find_class(ports, ref)
     if sight.pool is None or node_class is None:
-        return Finding(None, "PlanGone", f"NodePool {request.spec.pool} or {ref} does not exist any more")
+        return Deviation(None, "PlanGone", f"NodePool {request.spec.pool} or {ref} does not exist any more")
     if has_changed(status.pool_generation, sight.pool.metadata.generation) or has_changed(
         status.class_generation, node_class["metadata"].get("generation")
     ):
         text = f"NodePool {request.spec.pool} or {ref} has changed since the machine was asked for"
-        return Finding(None, "PlanChanged", text)
+        return Deviation(None, "PlanChanged", text)
     try:
         offering = find_offering(ports, node_class, request.spec)
         node = parse_node(sight.node)
     except (InvalidConfiguration, UnreadableObject) as error:
-        return Finding(None, "Unreadable", str(error))
+        return Deviation(None, "Unreadable", str(error))
     if offering is None:
         text = f"{ref} has no {request.spec.server_type} in {request.spec.location}"
-        return Finding(None, "PlanGone", text)
+        return Deviation(None, "PlanGone", text)
     if status.planned_allocatable is not None:
         # By now the class may have learned better, from this very Node.
         offering = replace(offering, allocatable=amounts(status.planned_allocatable))
@@ -103,14 +103,14 @@ def is_as_planned(sight: RequestSight) -> bool:
     return any(c.type == AS_PLANNED and c.status == "True" for c in sight.record.model.status.conditions)
 
 
-async def tell_deviations(recorder: Recorder, sight: RequestSight, finding: Finding | None) -> None:
+async def tell_deviations(recorder: Recorder, sight: RequestSight, finding: Deviation | None) -> None:
     """Tell an event when the Node is not as planned. Never raises."""
     if finding is not None and finding.status is False:
         await tell(recorder, sight.record, NOT_AS_PLANNED, finding.message, warning=True)
 
 
 def add_finding(
-    ports: Ports, sight: RequestSight, conditions: Sequence[Condition], finding: Finding | None
+    ports: Ports, sight: RequestSight, conditions: Sequence[Condition], finding: Deviation | None
 ) -> Sequence[Condition]:
     """Return the conditions with what was found."""
     if finding is None:
@@ -126,11 +126,11 @@ def add_finding(
     )
 
 
-def _finding(found: Deviations) -> Finding:
+def _finding(found: Deviations) -> Deviation:
     if not found.all:
-        return Finding(True, "AsPlanned", "The Node has the labels, the taints and the room that were planned")
+        return Deviation(True, "AsPlanned", "The Node has the labels, the taints and the room that were planned")
     reason = _ROOM if found.room else _TAINTS if found.taints else _LABELS
-    return Finding(False, reason, "; ".join(found.all))
+    return Deviation(False, reason, "; ".join(found.all))
 
 
 def find_offering(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> Offering | None:

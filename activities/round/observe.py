@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from activities.kube.parsed import Parsed, problem_of
+from activities.kube.parsed import ParsedCache, problem_of
 from activities.objects.class_status import class_status
 from activities.objects.definitions import are_going
 from activities.ports.cluster import (
@@ -94,19 +94,19 @@ class Observer:
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._surroundings: tuple[Parsed[Any], ...] = (
-            Parsed(PODS, parse_pod),
-            Parsed(NODES, parse_node),
-            Parsed(DAEMON_SETS, parse_daemon_set),
-            Parsed(NAMESPACES, parse_namespace),
-            Parsed(PERSISTENT_VOLUME_CLAIMS, parse_claim),
-            Parsed(PERSISTENT_VOLUMES, parse_volume),
-            Parsed(STORAGE_CLASSES, parse_storage_class),
-            Parsed(CSI_NODES, parse_csi_node),
+        self._surroundings: tuple[ParsedCache[Any], ...] = (
+            ParsedCache(PODS, parse_pod),
+            ParsedCache(NODES, parse_node),
+            ParsedCache(DAEMON_SETS, parse_daemon_set),
+            ParsedCache(NAMESPACES, parse_namespace),
+            ParsedCache(PERSISTENT_VOLUME_CLAIMS, parse_claim),
+            ParsedCache(PERSISTENT_VOLUMES, parse_volume),
+            ParsedCache(STORAGE_CLASSES, parse_storage_class),
+            ParsedCache(CSI_NODES, parse_csi_node),
         )
-        self._pools = Parsed(NODE_POOLS, partial(read, NodePool))
-        self._requests = Parsed(NODE_REQUESTS, partial(read, NodeRequest))
-        self._removals = Parsed(NODE_REMOVAL_REQUESTS, partial(read, NodeRemovalRequest))
+        self._pools = ParsedCache(NODE_POOLS, partial(read, NodePool))
+        self._requests = ParsedCache(NODE_REQUESTS, partial(read, NodeRequest))
+        self._removals = ParsedCache(NODE_REMOVAL_REQUESTS, partial(read, NodeRemovalRequest))
 
     async def observe(self, memory: PlannerMemory, versions: Mapping[str, str]) -> Observation:
         """Return what is there now; a cache older than `versions` is passed over and listed live.
@@ -184,7 +184,7 @@ class Observer:
         return live.items, max([*known, *seen], key=_number, default="")
 
     async def _parse(
-        self, parts: Sequence[tuple[Parsed[Any], Sequence[Object]]]
+        self, parts: Sequence[tuple[ParsedCache[Any], Sequence[Object]]]
     ) -> tuple[list[tuple[Any, ...]], list[Problem]]:
         results = await self._ports.compute(lambda: [parser.read(items) for parser, items in parts])
         return [found for found, _ in results], [problem for _, problems in results for problem in problems]

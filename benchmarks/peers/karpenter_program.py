@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.answer import Answer, read_answer
-from benchmarks.catalogue import Machine
+from benchmarks.answer import PackingAnswer, read_answer
+from benchmarks.catalogue import CatalogueMachine
 from benchmarks.go_program import binary
 from benchmarks.instance import DEDICATED
-from benchmarks.problem_file import Pool
-from simulator.peers.problem import Problem
+from benchmarks.problem_file import ProblemPool
+from simulator.peers.problem import PeerProblem
 
 MODULE: Final = Path(__file__).parent / "karpenter_real"
 OPEN: Final = "open pool"
@@ -33,19 +33,21 @@ class KarpenterFailed(Exception):
     """The program gave no answer; the text holds what it said."""
 
 
-def set_ups(problem: Problem, machines: Sequence[Machine]) -> Mapping[str, Sequence[Pool]]:
+def set_ups(problem: PeerProblem, machines: Sequence[CatalogueMachine]) -> Mapping[str, Sequence[ProblemPool]]:
     """Return the pools of each set-up for a problem; what is behind a taint is for pods that fit on nothing cheap."""
     cheap = {b for b, machine in enumerate(machines) if machine.family in _CHEAP_FAMILIES}
     others = tuple(i for i, group in enumerate(problem.packing.groups) if not group.bins & cheap)
 
-    def pool(name: str, weight: int, has: Callable[[Machine], bool], tolerating: tuple[int, ...] | None = None) -> Pool:
+    def pool(
+        name: str, weight: int, has: Callable[[CatalogueMachine], bool], tolerating: tuple[int, ...] | None = None
+    ) -> ProblemPool:
         types = tuple(dict.fromkeys(machine.name for machine in machines if has(machine)))
-        return Pool(name=name, weight=weight, types=types, tolerating=tolerating)
+        return ProblemPool(name=name, weight=weight, types=types, tolerating=tolerating)
 
-    def is_cheap(machine: Machine) -> bool:
+    def is_cheap(machine: CatalogueMachine) -> bool:
         return machine.family in _CHEAP_FAMILIES
 
-    def is_best(machine: Machine) -> bool:
+    def is_best(machine: CatalogueMachine) -> bool:
         return machine.name in _BEST
 
     return {
@@ -59,7 +61,7 @@ def set_ups(problem: Problem, machines: Sequence[Machine]) -> Mapping[str, Seque
     }
 
 
-def run(path: Path, problem: Problem, set_up: str, seed: int) -> Answer:
+def run(path: Path, problem: PeerProblem, set_up: str, seed: int) -> PackingAnswer:
     """Return what Karpenter's scheduler would launch for a file with one of its set-ups.
 
     Args:

@@ -12,8 +12,8 @@ from simulator.campaign import setup as scenario
 from simulator.campaign.actors.cloud_faults import KwokWeather, Weather
 from simulator.campaign.hetzner import setup as hetzner_scenario
 from simulator.campaign.hetzner.cloud_faults import HetznerWeather
-from simulator.campaign.scenario import Story, Unsettled
-from simulator.campaign.setup import Scenario
+from simulator.campaign.scenario import Scenario, Unsettled
+from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation, simulate
 
 _PURCHASES: Final = 12
@@ -25,7 +25,7 @@ _PURCHASES_PER_POD: Final = 1.0
 class _Kind:
     """What histories with one provider have of their own."""
 
-    draw: Callable[[Random, Random], Scenario]
+    draw: Callable[[Random, Random], Setup]
     weather: Callable[[Simulation, Random], Weather]
     calls: int
     calls_per_server: int
@@ -43,7 +43,7 @@ PROVIDERS: Final = tuple(_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HistoryResult:
     """What came of a history."""
 
     seed: int
@@ -54,17 +54,17 @@ class Outcome:
     log: tuple[str, ...]
 
 
-def play(seed: int, provider: str = "kwok") -> Outcome:
+def play(seed: int, provider: str = "kwok") -> HistoryResult:
     """Play the history of this seed and return what came of it. The same seed gives the same log in any process."""
     kind = _KINDS[provider]
     random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
     drawn = kind.draw(random, Random(f"drains of {seed}"))  # noqa: S311 - as above
-    told: list[Story] = []
+    told: list[Scenario] = []
     wrong: list[str] = []
 
     async def story(sim: Simulation) -> None:
         weather = kind.weather(sim, random)
-        history = Story(sim, drawn, weather, random)
+        history = Scenario(sim, drawn, weather, random)
         told.append(history)
         sim.pod_ends = history.pod_ends
         sim.equip = weather.equip
@@ -99,10 +99,10 @@ def play(seed: int, provider: str = "kwok") -> Outcome:
         *history.promptness.wrong(),
     ]
     wrong += _excess(counts, kind, sim.seconds())
-    return Outcome(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))
+    return HistoryResult(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))
 
 
-def _counts(history: Story) -> Counter[str]:
+def _counts(history: Scenario) -> Counter[str]:
     counts = Counter(history.witness.counts)
     counts.update({f"call: {verb}": number for verb, number in history.cloud.calls.items()})
     counts.update({f"call for the class: {verb}": number for verb, number in history.cloud.class_calls.items()})

@@ -20,7 +20,7 @@ from simulator.campaign.judging.invariants import Rules
 from simulator.campaign.judging.pod_departures import Leaving
 from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.recorder import Witness, labels_of
-from simulator.campaign.setup import Scenario
+from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
 
 _LOOK_SECONDS: Final = 2.0
@@ -40,7 +40,7 @@ class Unsettled(Exception):
     """When all was quiet, something stayed wrong for longer than it may."""
 
 
-class Story:
+class Scenario:
     """One history.
 
     Args:
@@ -50,7 +50,7 @@ class Story:
         random: decides what happens when.
     """
 
-    def __init__(self, sim: Simulation, scenario: Scenario, weather: Weather, random: Random) -> None:
+    def __init__(self, sim: Simulation, scenario: Setup, weather: Weather, random: Random) -> None:
         self._sim = sim
         self._scenario = scenario
         self._random = random

@@ -36,7 +36,7 @@ SPECIAL: Final = "special"
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class Setup:
     """The world of one history."""
 
     objects: list[Object]
@@ -68,7 +68,7 @@ class Scenario:
         )
 
 
-def draw(random: Random, drains: Random) -> Scenario:
+def draw(random: Random, drains: Random) -> Setup:
     """Return a scenario.
 
     What is about drains is drawn from a stream of its own, so that the other histories do not change with it.
@@ -105,7 +105,7 @@ def peopled(
     make_world: Callable[..., World] = World,
     served_within_seconds: float = 600.0,
     settled_within_seconds: float = 1500.0,
-) -> Scenario:
+) -> Setup:
     """Return a scenario with pools and workloads around classes.
 
     Args:
@@ -134,7 +134,7 @@ def peopled(
         pools[SPECIAL] = pool(SPECIAL)
         spec = {"nodeSelector": {"growth.dev/pool": SPECIAL}}
         workloads.append(Workload("picky", random.randint(0, 3), {"cpu": "1500m", "memory": "1Gi"}, spec=spec))
-    return Scenario(
+    return Setup(
         objects=[*classes, *pools.values()],
         pools=pools,
         workloads=workloads,

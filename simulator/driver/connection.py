@@ -45,7 +45,7 @@ class Health:
     """The client is cut right after the effect of this one of its writes, counted from 1: nothing records it."""
 
 
-class Connection:
+class WorkerConnection:
     """The `Cluster` port of one client.
 
     Args:

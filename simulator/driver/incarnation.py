@@ -13,7 +13,7 @@ from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
 from activities.round.observe import SURROUNDINGS
-from simulator.driver.connection import Connection, Health, PodEnds
+from simulator.driver.connection import Health, PodEnds, WorkerConnection
 from simulator.driver.driver import Driver, Memory
 from simulator.world import World
 
@@ -82,7 +82,9 @@ class Incarnation:
         """How much its clock is ahead of the true time; behind it, if negative."""
         self.has_died = asyncio.Event()
         """Set when its `health` has killed it: who started it has to clear it away."""
-        self.connection = Connection(world.cluster, seed=name, health=health, died=self.has_died.set, pod_ends=pod_ends)
+        self.connection = WorkerConnection(
+            world.cluster, seed=name, health=health, died=self.has_died.set, pod_ends=pod_ends
+        )
         kinds = (*SURROUNDINGS, NODE_POOLS, world.node_classes, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
         cache = Cache(self.connection, kinds, sleep=_pause)
         line = _Line(f"line of {name}", lambda: self.connection.is_cut)

@@ -13,9 +13,9 @@ from typing import Any
 
 from simulator.hetzner.calls.routes import Route, route
 from simulator.hetzner.faults import About, Verb
-from simulator.hetzner.project.project import Project
+from simulator.hetzner.project.project import FakeProject
 from simulator.hetzner.project.state import State
-from simulator.hetzner.reply import Call, Refusal, Reply, error_body
+from simulator.hetzner.reply import ApiRefusal, Call, Reply, error_body
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class FakeHetzner(State):
         self.requests.append(Recorded(self.timeline.now, call.method, found.verb, call.path, name))
 
     def _answer(
-        self, call: Call, found: Route, project: Project, about: About, *, token: str, is_writer: bool
+        self, call: Call, found: Route, project: FakeProject, about: About, *, token: str, is_writer: bool
     ) -> Reply:
         now = self.timeline.now
         if not project.bucket.take(now):
@@ -95,13 +95,13 @@ class FakeHetzner(State):
         after = self.faults.meet(about, "error_after", "lost_reply")
         return reply if after is None else after.reply()
 
-    def _carry_out(self, call: Call, found: Route, project: Project) -> Reply:
+    def _carry_out(self, call: Call, found: Route, project: FakeProject) -> Reply:
         try:
             return found.answer(self, project, call)
-        except Refusal as refusal:
+        except ApiRefusal as refusal:
             return refusal.reply()
 
-    def _about(self, call: Call, found: Route, project: Project) -> About:
+    def _about(self, call: Call, found: Route, project: FakeProject) -> About:
         """Return what the call is about, as far as that can be told before it is checked."""
         if found.verb == "create_server":
             return About(

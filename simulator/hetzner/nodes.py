@@ -16,7 +16,7 @@ from activities.ports.errors import AlreadyExists, Conflict, NotFound
 from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.flags import KubeletFlags, read_flags
-from simulator.hetzner.project.price_list import Machine
+from simulator.hetzner.project.price_list import ListedServerType
 from simulator.hetzner.project.server import ServerRecord
 
 _FAKE: Final = {"kwok.x-k8s.io/node": "fake"}
@@ -115,7 +115,7 @@ class HetznerNodes:
             "status": self._amounts(machine, flags),
         }
 
-    def _amounts(self, machine: Machine, flags: KubeletFlags) -> dict[str, dict[str, str]]:
+    def _amounts(self, machine: ListedServerType, flags: KubeletFlags) -> dict[str, dict[str, str]]:
         """Return capacity and allocatable."""
         cpu = Fraction(machine.cores)
         memory = machine.memory_gib * _GIB * self._memory_left

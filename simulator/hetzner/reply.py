@@ -44,7 +44,7 @@ class Reply:
     """Of a lost one: the connection stays open until the caller gives up."""
 
 
-class Refusal(Exception):
+class ApiRefusal(Exception):
     """The API answers with an error."""
 
     def __init__(self, status: HTTPStatus, code: str, message: str, details: Any = None) -> None:
@@ -64,27 +64,27 @@ def error_body(code: str, message: str, details: Any = None) -> dict[str, Any]:
     return {"error": {"code": code, "message": message, "details": details}}
 
 
-def invalid(name: str, message: str) -> Refusal:
+def invalid(name: str, message: str) -> ApiRefusal:
     """Return the refusal of a field of the request.
 
     Source: Hetzner Cloud API, "Errors", invalid_input with details.fields.
     """
     details = {"fields": [{"name": name, "messages": [message]}]}
-    return Refusal(
+    return ApiRefusal(
         HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", f"invalid input in field '{name}': {message}", details
     )
 
 
-def not_found(what: str) -> Refusal:
+def not_found(what: str) -> ApiRefusal:
     """Return the refusal of something that does not exist."""
-    return Refusal(HTTPStatus.NOT_FOUND, "not_found", f"{what} not found")
+    return ApiRefusal(HTTPStatus.NOT_FOUND, "not_found", f"{what} not found")
 
 
-def over_limit(message: str, limit: str) -> Refusal:
+def over_limit(message: str, limit: str) -> ApiRefusal:
     """Return the refusal of more than the project may have.
 
     Args:
         message: such as "server limit exceeded".
         limit: name of the limit, such as server_limit.
     """
-    return Refusal(HTTPStatus.FORBIDDEN, "resource_limit_exceeded", message, {"limits": [{"name": limit}]})
+    return ApiRefusal(HTTPStatus.FORBIDDEN, "resource_limit_exceeded", message, {"limits": [{"name": limit}]})

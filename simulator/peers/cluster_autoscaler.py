@@ -11,7 +11,7 @@ from math import inf
 from typing import Final, Literal
 
 from planner.packing.problem import GroupRow, PackedNode, Packing
-from simulator.peers.problem import Problem, Purchase
+from simulator.peers.problem import PeerProblem, Purchase
 
 Expander = Literal["price", "least-waste", "most-pods"]
 EXPANDERS: Final[tuple[Expander, ...]] = ("price", "least-waste", "most-pods")
@@ -46,7 +46,7 @@ class _Option:
         return total
 
 
-def cluster_autoscaler(problem: Problem, *, expander: Expander = "least-waste") -> Purchase:
+def cluster_autoscaler(problem: PeerProblem, *, expander: Expander = "least-waste") -> Purchase:
     """Return what Cluster Autoscaler's rules buy with this expander; the default is its own.
 
     Of equally good offerings it takes the first, where the program draws one. Its cut-offs (1,000
@@ -72,7 +72,7 @@ def cluster_autoscaler(problem: Problem, *, expander: Expander = "least-waste") 
             nodes.extend([PackedNode(best.offering, alike.counts)] * alike.machines)
 
 
-def _estimate(problem: Problem, offering: int, left: Sequence[int], room: Sequence[int]) -> _Option:
+def _estimate(problem: PeerProblem, offering: int, left: Sequence[int], room: Sequence[int]) -> _Option:
     """Return the new machines of one offering that first fit needs, as far as the bounds allow them."""
     packing = problem.packing
     bought = packing.bins[offering]
@@ -95,13 +95,13 @@ def _estimate(problem: Problem, offering: int, left: Sequence[int], room: Sequen
     return _Option(offering, filled)
 
 
-def _largest_first(problem: Problem, offering: int, left: Sequence[int]) -> list[int]:
+def _largest_first(problem: PeerProblem, offering: int, left: Sequence[int]) -> list[int]:
     groups = problem.packing.groups
     here = [i for i, n in enumerate(left) if n and offering in groups[i].bins]
     return sorted(here, key=lambda i: -_share(problem, i, offering, "cpu") - _share(problem, i, offering, "memory"))
 
 
-def _share(problem: Problem, group: int, offering: int, resource: str) -> Fraction:
+def _share(problem: PeerProblem, group: int, offering: int, resource: str) -> Fraction:
     capacity = problem.capacity(offering, resource)
     return Fraction(problem.demand(group, resource), capacity) if capacity else Fraction(0)
 
@@ -148,7 +148,7 @@ def _less(free: Sequence[int], pod: GroupRow, pods: int) -> list[int]:
     return [there - amount * pods for there, amount in zip(free, pod.demand, strict=True)]
 
 
-def _score(problem: Problem, expander: Expander) -> Callable[[_Option], Fraction | float]:
+def _score(problem: PeerProblem, expander: Expander) -> Callable[[_Option], Fraction | float]:
     """Return what an expander judges by, the less the better."""
     match expander:
         case "price":
@@ -160,7 +160,7 @@ def _score(problem: Problem, expander: Expander) -> Callable[[_Option], Fraction
             return lambda option: -sum(option.placed().values())
 
 
-def _price(problem: Problem, option: _Option, values: Sequence[Fraction]) -> Fraction | float:
+def _price(problem: PeerProblem, option: _Option, values: Sequence[Fraction]) -> Fraction | float:
     """Return what the machines cost over what their pods are worth."""
     cost = problem.packing.bins[option.offering].price * option.machines
     worth = sum((values[i] * n for i, n in option.placed().items()), Fraction(0))
@@ -170,7 +170,7 @@ def _price(problem: Problem, option: _Option, values: Sequence[Fraction]) -> Fra
     return inf if cost else Fraction(0)
 
 
-def _value(problem: Problem, group: int) -> Fraction:
+def _value(problem: PeerProblem, group: int) -> Fraction:
     """Return what a pod is worth per hour: its share of the machine where that costs least.
 
     In place of the pod prices of a cloud's price model, which Cluster Autoscaler has for none of the offerings here.
@@ -183,7 +183,7 @@ def _value(problem: Problem, group: int) -> Fraction:
     return min(shares, default=Fraction(0))
 
 
-def _waste(problem: Problem, option: _Option) -> Fraction:
+def _waste(problem: PeerProblem, option: _Option) -> Fraction:
     """Return the unused shares of cpu and memory, half of each."""
     placed, unused = option.placed(), Fraction(1)
     for resource in ("cpu", "memory"):

@@ -14,10 +14,10 @@ from planner.supply.machines import machines_of
 from planner.supply.places import Place
 from planner.supply.pod_group import GroupKeys, pod_groups
 from planner.supply.seats import settle_seats
-from simulator.peers.problem import Problem
+from simulator.peers.problem import PeerProblem
 
 
-def problem_of(snapshot: Snapshot) -> Problem:
+def problem_of(snapshot: Snapshot) -> PeerProblem:
     """Return what a round would have to buy machines for if none of those that are there had room.
 
     Pods, pools, DaemonSets, offerings and bounds are judged by the planner's own functions: pods
@@ -34,7 +34,7 @@ def problem_of(snapshot: Snapshot) -> Problem:
     there = count_pods(machines.values(), (), {}, snapshot.namespaces)
     assembly = assemble(groups, (), pool_kinds, limits, (), pod_counts=there)
     offerings = [kind.offering for kind in assembly.given.kinds if not isinstance(kind, Place)]
-    return Problem(
+    return PeerProblem(
         packing=assembly.problem,
         offerings=tuple(f"{offering.server_type} {offering.location}" for offering in offerings),
         resources=assembly.resources,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from planner.packing.problem import GroupRow, PackedNode, Packing
-from simulator.peers.problem import Problem, Purchase
+from simulator.peers.problem import PeerProblem, Purchase
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class _Claim:
     load: list[int]
     counts: dict[int, int] = field(default_factory=dict)
 
-    def take(self, problem: Problem, group: int, allowed: frozenset[int]) -> bool:
+    def take(self, problem: PeerProblem, group: int, allowed: frozenset[int]) -> bool:
         """Add a pod of this group, and return whether there was a place for it."""
         pod, there = problem.packing.groups[group], self.counts.get(group, 0)
         if (pod.per_node is not None and there >= pod.per_node) or not pod.apart.isdisjoint(self.counts):
@@ -37,7 +37,7 @@ class _Claim:
         return True
 
 
-def karpenter(problem: Problem, *, preferred: tuple[str, ...] = ()) -> Purchase:
+def karpenter(problem: PeerProblem, *, preferred: tuple[str, ...] = ()) -> Purchase:
     """Return what Karpenter's rule buys.
 
     Pods come by cpu, then memory, largest first. Each goes to the open machine with the fewest pods
@@ -69,7 +69,7 @@ def karpenter(problem: Problem, *, preferred: tuple[str, ...] = ()) -> Purchase:
     return Purchase(problem, Packing(nodes, unplaced))
 
 
-def _place(problem: Problem, group: int, allowed: frozenset[int], claims: list[_Claim]) -> None:
+def _place(problem: PeerProblem, group: int, allowed: frozenset[int], claims: list[_Claim]) -> None:
     """Place all pods of a group. A machine that refuses one of them refuses all later ones: it only gets fuller."""
     queue = [(sum(claim.counts.values()), age) for age, claim in enumerate(claims)]
     heapify(queue)
@@ -88,5 +88,5 @@ def _opened(pod: GroupRow, group: int, allowed: frozenset[int]) -> _Claim:
     return _Claim(tuple(sorted(allowed)), list(pod.demand), {group: 1})
 
 
-def _cheapest(problem: Problem, claim: _Claim) -> int:
+def _cheapest(problem: PeerProblem, claim: _Claim) -> int:
     return min(claim.bins, key=lambda b: problem.packing.bins[b].price)

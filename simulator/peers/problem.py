@@ -10,7 +10,7 @@ from planner.packing.problem import Packing, PackingProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PeerProblem:
     """Pods that wait and machines that can be bought for them; no machine is there yet."""
 
     packing: PackingProblem
@@ -42,7 +42,7 @@ class Problem:
 class Purchase:
     """What is bought for a problem."""
 
-    problem: Problem
+    problem: PeerProblem
     packing: Packing
     """Every machine with what is on it, and the pods without a place."""
 

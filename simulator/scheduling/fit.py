@@ -17,7 +17,7 @@ _CORDON: Final = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedu
 
 
 @dataclass(slots=True)
-class Host:
+class FitHost:
     """A node with the pods that are bound to it."""
 
     node: Object
@@ -63,7 +63,7 @@ def not_simulated(pod: Object) -> str | None:
     return None
 
 
-def misfit(pod: Object, host: Host, hosts: Sequence[Host]) -> str | None:
+def misfit(pod: Object, host: FitHost, hosts: Sequence[FitHost]) -> str | None:
     """Return why `pod` may not run on `host`, in the scheduler's words, or None when it may."""
     tolerations = pod["spec"].get("tolerations") or ()
     spec = host.node.get("spec", {})
@@ -146,7 +146,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text is not None and text.lstrip("-").isdecimal() else None
 
 
-def _lacking(pod: Object, host: Host) -> str | None:
+def _lacking(pod: Object, host: FitHost) -> str | None:
     if host.used["pods"] + 1 > host.allocatable.get("pods", 0):
         return "Too many pods"
     for name, amount in pod_request(pod).items():
@@ -155,7 +155,7 @@ def _lacking(pod: Object, host: Host) -> str | None:
     return None
 
 
-def _repelled(pod: Object, host: Host, hosts: Sequence[Host]) -> str | None:
+def _repelled(pod: Object, host: FitHost, hosts: Sequence[FitHost]) -> str | None:
     for other_host in hosts:
         for other in other_host.pods:
             if _keeps_away(pod, other, host, other_host):
@@ -165,7 +165,7 @@ def _repelled(pod: Object, host: Host, hosts: Sequence[Host]) -> str | None:
     return None
 
 
-def _keeps_away(pod: Object, other: Object, here: Host, there: Host) -> bool:
+def _keeps_away(pod: Object, other: Object, here: FitHost, there: FitHost) -> bool:
     affinity = (pod["spec"].get("affinity") or {}).get("podAntiAffinity") or {}
     for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
         domain = here.labels.get(term["topologyKey"])

@@ -16,7 +16,7 @@ from activities.ports.cluster import NODES, PODS, Object
 from activities.ports.errors import Conflict, NotFound
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.scheduling.conditions import with_condition
-from simulator.scheduling.fit import Host, misfit, not_simulated
+from simulator.scheduling.fit import FitHost, misfit, not_simulated
 from simulator.scheduling.pod_request import pod_request
 
 _AT_ONCE: Final = timedelta()
@@ -84,16 +84,16 @@ class Scheduler:
     def _forget(self, pending: set[str]) -> None:
         self._assumed = {uid: assumed for uid, assumed in self._assumed.items() if uid in pending}
 
-    def _hosts(self, pods: list[Object]) -> list[Host]:
+    def _hosts(self, pods: list[Object]) -> list[FitHost]:
         bound: defaultdict[str, list[Object]] = defaultdict(list)
         for pod in pods:
             if node_name := pod["spec"].get("nodeName"):
                 bound[node_name].append(pod)
         for assumed in self._assumed.values():
             bound[assumed.node].append(assumed.pod)
-        return [Host(node, bound[node["metadata"]["name"]]) for node in self._cluster.peek(NODES)]
+        return [FitHost(node, bound[node["metadata"]["name"]]) for node in self._cluster.peek(NODES)]
 
-    async def _schedule(self, pod: Object, hosts: list[Host]) -> bool:
+    async def _schedule(self, pod: Object, hosts: list[FitHost]) -> bool:
         if unknown := not_simulated(pod):
             await self._refuse(pod, f"the simulated scheduler does not know {unknown}")
             return False
@@ -138,7 +138,7 @@ def _turn(pod: Object) -> tuple[int, str, str, str]:
     return (-pod["spec"].get("priority", 0), created, metadata["namespace"], metadata["name"])
 
 
-def _score(pod: Object, host: Host) -> int:
+def _score(pod: Object, host: FitHost) -> int:
     """Return 0 to 100: the free share of cpu and memory that would be left, on average."""
     request = pod_request(pod)
     shares = [

@@ -8,7 +8,7 @@ from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
 from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
-from simulator.peers.problem import Problem, Purchase
+from simulator.peers.problem import PeerProblem, Purchase
 
 KNOWN = {
     "100 x 50 mix": Recipe(pods=100, shapes=50, mix=True),
@@ -20,7 +20,7 @@ KNOWN = {
 
 
 @cache
-def known(name: str) -> Problem:
+def known(name: str) -> PeerProblem:
     """Return the numbers of an instance of the study."""
     return problem_of_instance(draw(KNOWN[name]))
 
@@ -36,13 +36,15 @@ def problem(
     *,
     resources: tuple[str, ...] = ("cpu", "memory"),
     limit: int | None = None,
-) -> Problem:
+) -> PeerProblem:
     """Return a problem with machines given by name, capacity and price per hour; `limit` bounds all together."""
     bins = tuple(
         BinRow(capacity, price_units(Decimal(price)), () if limit is None else (0,)) for _, capacity, price in machines
     )
     limits = () if limit is None else (limit,)
-    return Problem(PackingProblem(tuple(groups), bins, limits), tuple(name for name, *_ in machines), resources, "EUR")
+    return PeerProblem(
+        PackingProblem(tuple(groups), bins, limits), tuple(name for name, *_ in machines), resources, "EUR"
+    )
 
 
 def pods(count: int, *demand: int, bins: set[int], **changes: object) -> GroupRow:

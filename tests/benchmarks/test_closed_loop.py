@@ -6,15 +6,15 @@ import pytest
 
 from benchmarks import closed_loop
 from benchmarks.catalogue import machines
-from benchmarks.closed_loop import Course, LeftOver, realise
+from benchmarks.closed_loop import ClosedLoopRun, LeftOver, realise
 from benchmarks.generator import Recipe, draw
-from benchmarks.instance import Instance, Shape
+from benchmarks.instance import Instance, InstanceShape
 from benchmarks.objects import snapshot_of
 from planner.packing.greedy.pack import pack
 from planner.packing.optimiser.solve import solve
 from planner.plan import plan
 
-ONE_BY_ONE, TOGETHER = Course(reserves=True, together=False), Course(reserves=True, together=True)
+ONE_BY_ONE, TOGETHER = ClosedLoopRun(reserves=True, together=False), ClosedLoopRun(reserves=True, together=True)
 UNRESERVED = replace(ONE_BY_ONE, reserves=False)
 RECIPES = [Recipe(pods=200, shapes=20, mix=mix, seed=seed) for mix in (False, True) for seed in range(4)]
 
@@ -53,7 +53,7 @@ def test_without_reservations_pods_are_planned_again_until_all_have_a_place(reci
 
 def test_a_pod_on_the_wrong_machine_leaves_another_one_out():
     # The smaller pod fits on the larger pod's machine, too.
-    small, large = Shape(1, 3000, 3000, 0, "amd64"), Shape(1, 7000, 12000, 0, "amd64")
+    small, large = InstanceShape(1, 3000, 3000, 0, "amd64"), InstanceShape(1, 7000, 12000, 0, "amd64")
     small_machine, large_machine = (one for one in machines() if one.name in {"cx32", "cx42"})
     snapshot = snapshot_of(Instance((small, large), (small_machine, large_machine)))
     left_over = set()
@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_course():
 
 
 def test_pods_that_no_machine_holds_are_told_of():
-    impossible = snapshot_of(Instance((Shape(3, 10**6, 100, 0), Shape(1, 100, 100, 0)), machines()))
+    impossible = snapshot_of(Instance((InstanceShape(3, 10**6, 100, 0), InstanceShape(1, 100, 100, 0)), machines()))
     with pytest.raises(LeftOver, match="no plan has a machine for 3 pods"):
         realise(impossible, pack, ONE_BY_ONE)
 

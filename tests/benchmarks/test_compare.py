@@ -16,7 +16,7 @@ from benchmarks.comparison import compare
 from benchmarks.generator import BadRecipe, Recipe
 from benchmarks.growth_run import GrowthRun
 from benchmarks.quality import read_quality
-from benchmarks.rows import MOST_BYTES, ROWS, Row
+from benchmarks.rows import MOST_BYTES, ROWS, BenchmarkRow
 from planner.packing.optimiser.effort import Effort
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import PackedNode, Packing
@@ -40,7 +40,7 @@ def _in_place(monkeypatch):
 def known(monkeypatch, tmp_path):
     """A row of its own and a file of its own."""
     path = tmp_path / "quality.json"
-    monkeypatch.setattr(command, "ROWS", (Row(CASE, 0.5),))
+    monkeypatch.setattr(command, "ROWS", (BenchmarkRow(CASE, 0.5),))
     monkeypatch.setattr(command, "read_quality", lambda: read_quality(path))
     monkeypatch.setattr(command, "write_quality", lambda known: quality.write_quality(known, path))
     return path
@@ -74,16 +74,16 @@ def test_plans_ratios_and_means_of_an_instance_of_ones_own(capsys):
 
 
 def test_what_was_missed_is_told(capsys, known, monkeypatch):
-    monkeypatch.setattr(command, "ROWS", (Row(CASE, 0.0, seconds=1.0, first_seconds=0.5),))
+    monkeypatch.setattr(command, "ROWS", (BenchmarkRow(CASE, 0.0, seconds=1.0, first_seconds=0.5),))
     main()
     [row] = [line for line in capsys.readouterr().out.splitlines() if "1200" in line]
     assert row.split("1200")[1].strip() == "cost, 1 s, first 0.5 s, 400 MiB"
 
 
 def test_nothing_is_said_of_aims_that_are_reached(capsys, known, monkeypatch):
-    monkeypatch.setattr(command, "ROWS", (Row(CASE, 0.5),))
+    monkeypatch.setattr(command, "ROWS", (BenchmarkRow(CASE, 0.5),))
     monkeypatch.setattr("benchmarks.comparison_table.MOST_BYTES", 4 * MOST_BYTES)
-    monkeypatch.setattr(command, "ROWS", (Row(CASE, 0.5, first_seconds=1.0),))
+    monkeypatch.setattr(command, "ROWS", (BenchmarkRow(CASE, 0.5, first_seconds=1.0),))
     main()
     [row] = [line for line in capsys.readouterr().out.splitlines() if "1200" in line]
     assert row.split("1200")[1].strip() == ""
@@ -91,7 +91,7 @@ def test_nothing_is_said_of_aims_that_are_reached(capsys, known, monkeypatch):
 
 def test_more_or_fewer_pods_are_told_in_place_of_a_ratio(capsys, known, monkeypatch):
     scarce = Case(Recipe(pods=200, shapes=9, limits=True), Family.ALL_SCARCE)
-    monkeypatch.setattr(command, "ROWS", (Row(scarce, 0.5),))
+    monkeypatch.setattr(command, "ROWS", (BenchmarkRow(scarce, 0.5),))
     main()
     growth = compare(scarce).growth
     assert f"+{growth.unplaced} pods" in capsys.readouterr().out

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from benchmarks.catalogue import machines
-from benchmarks.instance import Instance, Shape, problem_of_instance
+from benchmarks.instance import Instance, InstanceShape, problem_of_instance
 
-WEB = Shape(count=4, cpu=1000, memory=1024, disk=0)
+WEB = InstanceShape(count=4, cpu=1000, memory=1024, disk=0)
 
 
 def kinds(problem, group):

@@ -13,7 +13,7 @@ from benchmarks.problem_file import write
 from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.karpenter import karpenter
-from simulator.peers.problem import Problem
+from simulator.peers.problem import PeerProblem
 from tests.benchmarks.problems import on_machines
 
 ALL = machines()
@@ -28,12 +28,12 @@ def asking(count: int, *, size: int = 2000, bins: frozenset[int] = EVERYWHERE, p
     return GroupRow((size, size, 0, 1, *ports), count, fits, **changes)
 
 
-def of_groups(*groups: GroupRow) -> Problem:
+def of_groups(*groups: GroupRow) -> PeerProblem:
     bins = tuple(BinRow(capacity(machine), price_units(machine.price_per_hour)) for machine in ALL)
-    return Problem(PackingProblem(groups, bins), tuple(NAMES), RESOURCES, "EUR")
+    return PeerProblem(PackingProblem(groups, bins), tuple(NAMES), RESOURCES, "EUR")
 
 
-def decided(tmp_path, problem: Problem, set_up: str = OPEN, seed: int = 0):
+def decided(tmp_path, problem: PeerProblem, set_up: str = OPEN, seed: int = 0):
     path = tmp_path / "problem.json"
     write(path, problem, ALL, set_ups(problem, ALL))
     answer = run(path, problem, set_up, seed)

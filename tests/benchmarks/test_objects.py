@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.catalogue import machines
 from benchmarks.generator import Recipe, draw
-from benchmarks.instance import Instance, Shape, problem_of_instance
+from benchmarks.instance import Instance, InstanceShape, problem_of_instance
 from benchmarks.objects import snapshot_of, unjudged_pods
 from planner.plan import plan
 from simulator.peers.cluster_autoscaler import cluster_autoscaler
@@ -83,14 +83,14 @@ def test_scarce_types_have_a_maximum_in_the_pool():
 
 
 def test_zones_of_kindsare_their_locations():
-    shape = Shape(count=2, cpu=100, memory=100, disk=0, zone="nbg1")
+    shape = InstanceShape(count=2, cpu=100, memory=100, disk=0, zone="nbg1")
     problem = problem_of(snapshot_of(Instance((shape,), machines(zonal=True))))
     assert {name.split()[1] for name in problem.offerings} == {"nbg1"}
     assert len(problem.offerings) == 19
 
 
 def test_every_constraint_of_the_study_is_judged():
-    shape = Shape(count=5, cpu=100, memory=100, disk=0)
+    shape = InstanceShape(count=5, cpu=100, memory=100, disk=0)
     shapes = (shape, replace(shape, count=3, per_node=1), replace(shape, count=2, is_spread=True))
     instance = Instance(shapes, machines(zonal=True))
     made = plan(snapshot_of(instance))

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from benchmarks.catalogue import Machine, machines
+from benchmarks.catalogue import CatalogueMachine, machines
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
 from benchmarks.peers.karpenter_program import set_ups
-from benchmarks.problem_file import Inexpressible, Pool, read, write
+from benchmarks.problem_file import Inexpressible, ProblemPool, read, write
 from planner.packing.problem import GroupRow
 from tests.benchmarks.problems import pods, problem
 
@@ -79,7 +79,7 @@ def test_what_is_too_small_needs_no_selector(tmp_path):
 
 
 def test_pools_stand_in_the_file_as_they_are(tmp_path):
-    given = Pool(name="dear", weight=3, types=("ccx13",), tolerating=(0,))
+    given = ProblemPool(name="dear", weight=3, types=("ccx13",), tolerating=(0,))
     write(tmp_path / "problem.json", on_few(pods(1, 1, 1, bins={0, 1, 2})), FEW, {"one": [given]})
     written = json.loads((tmp_path / "problem.json").read_text())["setUps"]
     assert written == {"one": [{"name": "dear", "weight": 3, "types": ["ccx13"], "tolerating": [0]}]}
@@ -87,7 +87,8 @@ def test_pools_stand_in_the_file_as_they_are(tmp_path):
 
 def test_a_zone_is_named_where_there_is_one(tmp_path):
     zones = [
-        Machine(name="cx22", zone=zone, price_per_hour=Decimal(1), cpu=9, memory=9, disk=9, pods=9) for zone in "ab"
+        CatalogueMachine(name="cx22", zone=zone, price_per_hour=Decimal(1), cpu=9, memory=9, disk=9, pods=9)
+        for zone in "ab"
     ]
     given = problem([pods(1, 1, 1, bins={1})], [("cx22 a", (9, 9), "1"), ("cx22 b", (9, 9), "1")])
     write(tmp_path / "problem.json", given, zones, {})

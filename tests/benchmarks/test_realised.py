@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.closed_loop import Course, realise
+from benchmarks.closed_loop import ClosedLoopRun, realise
 from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.objects import snapshot_of
 from benchmarks.realised import PACKERS, RECIPES, main
@@ -28,7 +28,7 @@ def test_a_table_for_each_problem_and_the_means_of_all(capsys):
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines()]
     assert out.count("60 pods, 6 shapes, seed ") == 2
-    course = Course(reserves=False, together=False)
+    course = ClosedLoopRun(reserves=False, together=False)
     found = [
         realise(snapshot_of(draw(Recipe(pods=60, shapes=6, seed=seed))), pack, replace(course, seed=seed))
         for seed in (0, 1)

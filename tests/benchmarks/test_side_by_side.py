@@ -11,21 +11,21 @@ from benchmarks import side_by_side
 from benchmarks.generator import BadRecipe, Recipe
 from benchmarks.side_by_side import ROWS, main
 from benchmarks.side_by_side_page import BEGIN, END
-from benchmarks.side_by_side_row import Row, Run, Way
-from benchmarks.sides import Effort
+from benchmarks.side_by_side_row import Run, SideBySideRow, Way
+from benchmarks.sides import SideEffort
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def measured(monkeypatch) -> list[tuple[Recipe, Effort]]:
+def measured(monkeypatch) -> list[tuple[Recipe, SideEffort]]:
     """Return what is asked to be measured, in place of measuring it."""
     asked = []
 
-    def measure(recipe: Recipe, effort: Effort) -> Row:
+    def measure(recipe: Recipe, effort: SideEffort) -> SideBySideRow:
         asked.append((recipe, effort))
         run = Run(placed=recipe.pods, machines=1, cost_per_hour=Decimal(2), least_per_hour=Decimal(1))
-        return Row(recipe, (Way(who="Growth", runs=(run,)),))
+        return SideBySideRow(recipe, (Way(who="Growth", runs=(run,)),))
 
     monkeypatch.setattr(side_by_side, "measure", measure)
     return asked
@@ -36,14 +36,14 @@ def test_ten_problems_are_run_five_times_each_unless_something_else_is_asked_for
     sizes = [(100, 50), (1000, 50), (1000, 500), (10_000, 50), (10_000, 500)]
     expected = [Recipe(pods=pods, shapes=shapes, mix=mix) for pods, shapes in sizes for mix in (False, True)]
     assert [recipe for recipe, _ in measured] == expected
-    assert {effort for _, effort in measured} == {Effort(repetitions=5, patience=30)}
+    assert {effort for _, effort in measured} == {SideEffort(repetitions=5, patience=30)}
     assert len(ROWS) == 10
     assert capsys.readouterr().out.count("+100 %") == 10
 
 
 def test_rows_seeds_and_repetitions_can_be_chosen(measured, capsys):
     main("300x9-mix", "20x5", seeds=(0, 4), repetitions=2, patience=1)
-    few = Effort(repetitions=2, patience=1)
+    few = SideEffort(repetitions=2, patience=1)
     assert measured == [
         (Recipe(pods=300, shapes=9, mix=True), few),
         (Recipe(pods=300, shapes=9, mix=True, seed=4), few),

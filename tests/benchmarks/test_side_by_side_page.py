@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.generator import Recipe
 from benchmarks.side_by_side_page import BEGIN, END, NoPlace, keep, tables
-from benchmarks.side_by_side_row import Row, Run, Way
+from benchmarks.side_by_side_row import Run, SideBySideRow, Way
 
 GIBIBYTE = 1 << 30
 
@@ -27,7 +27,7 @@ def way(who: str, *runs: Run, is_program: bool = True, versions: str = "") -> Wa
     return Way(who=who, runs=runs, is_program=is_program, versions=versions)
 
 
-ROW = Row(
+ROW = SideBySideRow(
     Recipe(pods=2000, shapes=50, mix=True, seed=3),
     (
         way("Growth", run("1.0125", seconds=1.26, peak=GIBIBYTE), versions="Growth 1"),
@@ -42,7 +42,7 @@ ROW = Row(
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return tables([ROW, Row(Recipe(pods=2000, shapes=50), ROW.ways)])
+    return tables([ROW, SideBySideRow(Recipe(pods=2000, shapes=50), ROW.ways)])
 
 
 def lines(text: str, heading: str) -> list[str]:

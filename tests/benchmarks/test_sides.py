@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import sides
-from benchmarks.answer import Answer
+from benchmarks.answer import PackingAnswer
 from benchmarks.checker import WrongPurchase
 from benchmarks.generator import Recipe
 from benchmarks.problem_file import read
-from benchmarks.sides import Effort, measure
+from benchmarks.sides import SideEffort, measure
 from planner.packing.assemble import price_of
 from planner.packing.greedy.bound import lower_bound
 from planner.packing.problem import PackedNode, Packing
@@ -19,7 +19,7 @@ from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import Purchase
 
 RECIPE = Recipe(pods=60, shapes=6)
-TWICE = Effort(repetitions=2)
+TWICE = SideEffort(repetitions=2)
 WAYS = [
     "Growth",
     "Karpenter, open pool",
@@ -38,19 +38,19 @@ class Programs:
         self.asked: list[tuple[str, int]] = []
         self.changes = {}
 
-    def growth(self, path, problem) -> Answer:
+    def growth(self, path, problem) -> PackingAnswer:
         assert read(path) == problem
         return self._answer("Growth", problem, karpenter(problem, preferred=("cx", "cax")))
 
-    def karpenter(self, path, problem, set_up, seed) -> Answer:
+    def karpenter(self, path, problem, set_up, seed) -> PackingAnswer:
         self.asked.append((set_up, seed))
         assert read(path) == problem
         assert set_up in json.loads(path.read_text())["setUps"]
         return self._answer(set_up, problem, karpenter(problem))
 
-    def _answer(self, who, problem, purchase) -> Answer:
+    def _answer(self, who, problem, purchase) -> PackingAnswer:
         purchase = self.changes.get(who, lambda unchanged: unchanged)(purchase)
-        return Answer(
+        return PackingAnswer(
             purchase=Purchase(problem, purchase.packing), seconds=2.0, peak_bytes=5, is_cut=True, versions=who
         )
 
@@ -84,7 +84,7 @@ def test_a_bound_that_growth_has_proven_counts_if_it_is_higher(programs):
     problem = sides.problem_of_instance(sides.draw(RECIPE))
     proven = lower_bound(problem.packing, [group.count for group in problem.packing.groups]) + 1
     programs.changes["Growth"] = lambda purchase: replace(purchase, packing=replace(purchase.packing, proven=proven))
-    row = measure(RECIPE, Effort(repetitions=1))
+    row = measure(RECIPE, SideEffort(repetitions=1))
     assert {run.least_per_hour for way in row.ways for run in way.runs} == {price_of(proven)}
 
 
@@ -94,7 +94,7 @@ def test_a_plan_that_leaves_pods_out_has_the_bound_of_those_that_it_places(progr
         return replace(purchase, packing=Packing(tuple(others), dict(first.counts)))
 
     programs.changes["open pool"] = cut
-    row = measure(RECIPE, Effort(repetitions=1))
+    row = measure(RECIPE, SideEffort(repetitions=1))
     opened, cheap = row.ways[1].runs[0], row.ways[2].runs[0]
     assert opened.placed < 60 == cheap.placed
     assert opened.least_per_hour < cheap.least_per_hour
@@ -132,7 +132,7 @@ def test_no_plan_is_told_of_that_beats_the_bound(programs):
     ],
 )
 def test_slow_plans_of_many_pods_are_made_less_often(pods, seconds, runs):
-    recipe, effort, answers = Recipe(pods=pods, shapes=1), Effort(repetitions=5, patience=30), []
+    recipe, effort, answers = Recipe(pods=pods, shapes=1), SideEffort(repetitions=5, patience=30), []
     while not effort.is_spent(recipe, answers):
-        answers.append(Answer(purchase=None, seconds=seconds, peak_bytes=0))
+        answers.append(PackingAnswer(purchase=None, seconds=seconds, peak_bytes=0))
     assert len(answers) == runs

@@ -22,7 +22,7 @@ LABEL: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class BoughtMachines:
     """What one set of rules buys."""
 
     who: str
@@ -35,7 +35,7 @@ class Bought:
 class Comparison:
     """The peers' purchases, and the least that any plan costs."""
 
-    peers: tuple[Bought, ...]
+    peers: tuple[BoughtMachines, ...]
     lower_bound_per_hour: Decimal
 
 
@@ -47,12 +47,12 @@ def compare(snapshot: Snapshot) -> Comparison:
         f"Cluster Autoscaler's rules, {name}": cluster_autoscaler(problem, expander=name) for name in EXPANDERS
     }
     return Comparison(
-        peers=tuple(Bought(who, one.machines, one.cost_per_hour, one.placed) for who, one in purchases.items()),
+        peers=tuple(BoughtMachines(who, one.machines, one.cost_per_hour, one.placed) for who, one in purchases.items()),
         lower_bound_per_hour=plan(snapshot, packer()).lower_bound_per_hour,
     )
 
 
-def comparison_table(growth: Bought, comparison: Comparison) -> Table:
+def comparison_table(growth: BoughtMachines, comparison: Comparison) -> Table:
     """Return a line for each, with its price against Growth's."""
     table = plain("who buys", right=("pods placed", "machines", f"{CURRENCY_SIGN} per hour", "against Growth"))
     table.add_row(growth.who, str(growth.placed), str(growth.machines), f"{growth.cost_per_hour:.4f}", "", style="bold")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from simulator.scheduling.workloads import Workload
 from simulator.world import World
-from worker.demo.comparison import LABEL, Bought, Comparison, comparison_table
+from worker.demo.comparison import LABEL, BoughtMachines, Comparison, comparison_table
 from worker.demo.person import Person
 from worker.demo.play import Growth
 from worker.demo.scene import SoldOut, prices
@@ -52,7 +52,7 @@ class Performance:
         await growth.pods_arrive(programme.load)
         await growth.machines_are_bought(count, programme.sold_out)
         peak = await growth.pods_run(count)
-        bought = Bought("Growth, as bought", len(peak.servers), cost(peak, prices()), count)
+        bought = BoughtMachines("Growth, as bought", len(peak.servers), cost(peak, prices()), count)
         screen.stage("What others' rules buy for the same pods")
         screen.table(comparison_table(bought, programme.comparison))
         screen.remark(LABEL)

@@ -43,7 +43,7 @@ _ROOMS: Final = Path(__file__).parents[2]
 _BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0)
 
 
-class Answer(StrEnum):
+class PackedBy(StrEnum):
     """Who answered a problem, and why; a label of the metric."""
 
     SOLVER = "solver"
@@ -57,7 +57,7 @@ class Answer(StrEnum):
 class _StandIn(Exception):
     """There is no answer of the solver."""
 
-    def __init__(self, why: Answer, reason: str, traceback: str | None = None) -> None:
+    def __init__(self, why: PackedBy, reason: str, traceback: str | None = None) -> None:
         super().__init__(reason)
         self.why = why
         self.traceback = traceback
@@ -122,14 +122,14 @@ class SolverProcess:
         self._seconds.record(time.monotonic() - began, {"answer": answer.value})
         return packing
 
-    def _answer(self, problem: PackingProblem) -> tuple[Answer, Packing]:
+    def _answer(self, problem: PackingProblem) -> tuple[PackedBy, Packing]:
         if is_small(problem):
-            return Answer.SMALL, pack(problem)
+            return PackedBy.SMALL, pack(problem)
         try:
             with self._asking:
-                return Answer.SOLVER, self._solved(problem)
+                return PackedBy.SOLVER, self._solved(problem)
         except _StandIn as error:
-            if error.why is not Answer.COLD:
+            if error.why is not PackedBy.COLD:
                 log.warning("the greedy packer stands in for the solver", reason=str(error), exception=error.traceback)
             return error.why, pack(problem)
 
@@ -141,29 +141,29 @@ class SolverProcess:
         """
         child = self._warm
         if child is None:
-            raise _StandIn(Answer.COLD, "it is not warm yet")
+            raise _StandIn(PackedBy.COLD, "it is not warm yet")
         try:
             answer = child.ask(problem, self._deadline_seconds, self._grace_seconds)
         except TimeoutError as error:
             late = f"no answer within {self._deadline_seconds + self._grace_seconds:g} s"
-            raise self._lost(child, Answer.LATE, late) from error
+            raise self._lost(child, PackedBy.LATE, late) from error
         except (OSError, EOFError) as error:
             # Why, its exit code tells.
-            raise self._lost(child, Answer.FAILED, "") from error
+            raise self._lost(child, PackedBy.FAILED, "") from error
         except ValueError as error:
-            raise self._lost(child, Answer.FAILED, str(error)) from error
+            raise self._lost(child, PackedBy.FAILED, str(error)) from error
         if isinstance(answer, Failure):
             # It caught the exception itself and can go on.
-            raise _StandIn(Answer.FAILED, answer.told, answer.traceback)
+            raise _StandIn(PackedBy.FAILED, answer.told, answer.traceback)
         if not isinstance(answer, Packing):
-            raise self._lost(child, Answer.FAILED, "its answer is no packing")
+            raise self._lost(child, PackedBy.FAILED, "its answer is no packing")
         fault = fault_of(problem, answer)
         if fault:
-            raise self._lost(child, Answer.FAILED, f"its answer is wrong: {fault}")
+            raise self._lost(child, PackedBy.FAILED, f"its answer is wrong: {fault}")
         self._pause_seconds = self._first_pause_seconds
         return answer
 
-    def _lost(self, child: "_Child", why: Answer, reason: str) -> _StandIn:
+    def _lost(self, child: "_Child", why: PackedBy, reason: str) -> _StandIn:
         self._warm = None
         child.kill(reason)
         return _StandIn(why, reason or "its process ended")

@@ -16,7 +16,7 @@ from simulator.apiserver.history import Change
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.actors.workers import Workers
 from simulator.campaign.judging.recorder import Witness, is_ours, phase_of
-from simulator.campaign.setup import HARD_GRACES, Scenario
+from simulator.campaign.setup import HARD_GRACES, Setup
 from simulator.simulation import Simulation
 
 Deed = Callable[[], Awaitable[object]]
@@ -55,7 +55,7 @@ class Drains:
         witness: Witness,
         operators: Operators,
         workers: Workers,
-        scenario: Scenario,
+        scenario: Setup,
         random: Random,
     ) -> None:
         self._sim = sim

@@ -11,7 +11,7 @@ from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_MACHINES, ANNOTATION
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.campaign.judging.recorder import BY_HAND, Witness, labels_of, phase_of
-from simulator.campaign.setup import Scenario
+from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
 
 _BLAMED: Final = "simulated person"
@@ -27,7 +27,7 @@ class Operators:
         random: decides whom it hits.
     """
 
-    def __init__(self, sim: Simulation, *, witness: Witness, scenario: Scenario, random: Random) -> None:
+    def __init__(self, sim: Simulation, *, witness: Witness, scenario: Setup, random: Random) -> None:
         self._sim = sim
         self._cluster = sim.world.cluster
         self._witness = witness

@@ -19,7 +19,7 @@ from simulator.apiserver.history import Change
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.judging.provider_side import Side
 from simulator.campaign.judging.recorder import Witness, is_ours, phase_of
-from simulator.campaign.setup import Scenario
+from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
 
 _WORST_MOMENTS: Final = 0.3
@@ -48,7 +48,7 @@ class People:
         cloud: Side,
         witness: Witness,
         operators: Operators,
-        scenario: Scenario,
+        scenario: Setup,
         random: Random,
     ) -> None:
         self._sim = sim

@@ -5,7 +5,7 @@ from datetime import timedelta
 from random import Random
 from typing import Final
 
-from simulator.campaign.setup import Scenario
+from simulator.campaign.setup import Setup
 from simulator.driver.incarnation import Incarnation
 from simulator.simulation import Simulation
 
@@ -26,7 +26,7 @@ class Workers:
         random: decides when they die.
     """
 
-    def __init__(self, sim: Simulation, *, scenario: Scenario, random: Random) -> None:
+    def __init__(self, sim: Simulation, *, scenario: Setup, random: Random) -> None:
         self._sim = sim
         self._scenario = scenario
         self._random = random

@@ -8,7 +8,7 @@ from typing import Any, Final
 from activities.ports.cluster import Object
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.node_pool import ClassRef
-from simulator.campaign.setup import Scenario, drains_happen, peopled
+from simulator.campaign.setup import Setup, drains_happen, peopled
 from simulator.hetzner.project.state import Durations
 from simulator.hetzner.world import TOKEN, HetznerWorld, Terms
 from simulator.world import NAMESPACE
@@ -39,7 +39,7 @@ _SHARE: Final = 0.35
 """Of histories: with networks, with placement groups, with a controller."""
 
 
-def draw(random: Random, drains: Random) -> Scenario:
+def draw(random: Random, drains: Random) -> Setup:
     """Return a scenario; what is about drains is drawn from a stream of its own."""
     has_drains = drains_happen(drains)
     spec: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check
 from simulator.campaign.judging.pod_departures import Leaving, must_stay
 from simulator.campaign.judging.provider_side import Side
 from simulator.campaign.judging.recorder import Witness, is_ours, labels_of, phase_of
-from simulator.scheduling.fit import Host, misfit
+from simulator.scheduling.fit import FitHost, misfit
 from simulator.scheduling.pod_request import occupies
 from simulator.simulation import Simulation
 
@@ -40,7 +40,7 @@ class End:
         on: dict[str, list[Object]] = {}
         for pod in pods:
             on.setdefault(pod["spec"].get("nodeName", ""), []).append(pod)
-        hosts = [Host(node, on.get(node["metadata"]["name"], [])) for node in self._sim.world.cluster.peek(NODES)]
+        hosts = [FitHost(node, on.get(node["metadata"]["name"], [])) for node in self._sim.world.cluster.peek(NODES)]
         pools = {pool["metadata"]["name"]: pool for pool in self._sim.world.cluster.peek(NODE_POOLS)}
         wrong: list[str] = []
         for pod in waiting:

@@ -6,11 +6,11 @@ from datetime import timedelta
 from http import HTTPStatus
 
 from simulator.hetzner.faults import About
-from simulator.hetzner.project.project import Project
+from simulator.hetzner.project.project import FakeProject
 from simulator.hetzner.project.resources import Network
-from simulator.hetzner.project.server import Action, Server
+from simulator.hetzner.project.server import Action, FakeServer
 from simulator.hetzner.project.state import State
-from simulator.hetzner.reply import Refusal
+from simulator.hetzner.reply import ApiRefusal
 
 
 def _nothing() -> None:
@@ -30,7 +30,7 @@ class Step:
     resources: tuple[tuple[str, int], ...] = ()
 
 
-def start(state: State, project: Project, server: Server, about: About, steps: Sequence[Step]) -> list[Action]:
+def start(state: State, project: FakeProject, server: FakeServer, about: About, steps: Sequence[Step]) -> list[Action]:
     """Let the steps run one after the other, with the faults that the call meets, and return their actions.
 
     When one fails, those behind it fail with its error.
@@ -83,7 +83,7 @@ def _run(state: State, steps: Sequence[tuple[Step, Action, tuple[str, str] | Non
         state.timeline.at(state.timeline.now + timedelta(seconds=action.seconds), end)
 
 
-def start_step(state: State, server: Server) -> Step:
+def start_step(state: State, server: FakeServer) -> Step:
     """Return the step that starts the server."""
 
     def begin() -> None:
@@ -99,7 +99,7 @@ def start_step(state: State, server: Server) -> Step:
     return Step("start_server", state.durations.start_seconds, done, begin, failed)
 
 
-def attach_step(state: State, network: Network, server: Server, zone: str, ip_range: str | None) -> Step:
+def attach_step(state: State, network: Network, server: FakeServer, zone: str, ip_range: str | None) -> Step:
     """Return the step that attaches the server to the network, with an address that is its own from now on.
 
     Raises:
@@ -127,5 +127,5 @@ def check_address(network: Network, zone: str, ip_range: str | None = None) -> s
     """
     address = network.free_address(zone, ip_range)
     if address is None:
-        raise Refusal(HTTPStatus.CONFLICT, "ip_not_available", f"network {network.name} has no free address")
+        raise ApiRefusal(HTTPStatus.CONFLICT, "ip_not_available", f"network {network.name} has no free address")
     return address

@@ -12,12 +12,12 @@ from simulator.hetzner.calls import action_chains as works
 from simulator.hetzner.calls.labels import check_labels
 from simulator.hetzner.calls.representation import server_json
 from simulator.hetzner.faults import About
-from simulator.hetzner.project.price_list import Machine, Place
-from simulator.hetzner.project.project import Project, find, is_called
-from simulator.hetzner.project.resources import Group, Image, Network
-from simulator.hetzner.project.server import Action, Server
+from simulator.hetzner.project.price_list import ListedLocation, ListedServerType
+from simulator.hetzner.project.project import FakeProject, find, is_called
+from simulator.hetzner.project.resources import Image, Network, PlacementGroup
+from simulator.hetzner.project.server import Action, FakeServer
 from simulator.hetzner.project.state import State
-from simulator.hetzner.reply import Call, Refusal, Reply, invalid, not_found, over_limit
+from simulator.hetzner.reply import ApiRefusal, Call, Reply, invalid, not_found, over_limit
 
 LONGEST_USER_DATA: Final = 32 * 1024
 """Bytes. Source: Hetzner Cloud API, "Create a Server"."""
@@ -36,21 +36,21 @@ class _Order:
     """A creation that can be carried out."""
 
     name: str
-    machine: Machine
-    place: Place
+    machine: ListedServerType
+    place: ListedLocation
     image: Image
     labels: dict[str, str]
     user_data: str
     ssh_keys: tuple[int, ...]
     networks: tuple[Network, ...]
     firewalls: tuple[int, ...]
-    group: Group | None
+    group: PlacementGroup | None
     has_ipv4: bool
     has_ipv6: bool
     starts: bool
 
 
-def create_server(state: State, project: Project, call: Call) -> Reply:
+def create_server(state: State, project: FakeProject, call: Call) -> Reply:
     """Create a server.
 
     Raises:
@@ -69,7 +69,7 @@ def create_server(state: State, project: Project, call: Call) -> Reply:
     return Reply(HTTPStatus.CREATED, _answer(state, project, server, actions))
 
 
-def _order(state: State, project: Project, call: Call) -> _Order:
+def _order(state: State, project: FakeProject, call: Call) -> _Order:
     name = call.field("name")
     if not isinstance(name, str) or not _HOSTNAME.fullmatch(name):
         raise invalid("name", "must be a valid hostname as per RFC 1123")
@@ -105,10 +105,10 @@ def _order(state: State, project: Project, call: Call) -> _Order:
     return order
 
 
-def _check_room(state: State, project: Project, order: _Order) -> None:
+def _check_room(state: State, project: FakeProject, order: _Order) -> None:
     """Check what depends on the other servers and on the stock."""
     if project.server_named(order.name) is not None:
-        raise Refusal(HTTPStatus.CONFLICT, "uniqueness_error", "server name is already used")
+        raise ApiRefusal(HTTPStatus.CONFLICT, "uniqueness_error", "server name is already used")
     if project.server_limit is not None and len(project.servers) >= project.server_limit:
         raise over_limit("server limit exceeded", "server_limit")
     for network in order.networks:
@@ -117,11 +117,11 @@ def _check_room(state: State, project: Project, order: _Order) -> None:
         works.check_address(network, order.place.zone)
     if order.group is not None and len(order.group.servers) >= GROUP_MEMBERS:
         message = f"placement group {order.group.name} has {GROUP_MEMBERS} servers already"
-        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "placement_group_member_limit_reached", message)
+        raise ApiRefusal(HTTPStatus.UNPROCESSABLE_ENTITY, "placement_group_member_limit_reached", message)
     state.catalogue.check(order.machine.name, order.place.name, state.timeline.now)
 
 
-def _image(project: Project, wanted: Any, machine: Machine) -> Image:
+def _image(project: FakeProject, wanted: Any, machine: ListedServerType) -> Image:
     named = [each for each in project.images.values() if is_called(each, wanted)]
     if not named:
         raise invalid("image", f"image {wanted!r} does not exist")
@@ -137,7 +137,7 @@ def _image(project: Project, wanted: Any, machine: Machine) -> Image:
     return image
 
 
-def _network(project: Project, wanted: Any, place: Place) -> Network:
+def _network(project: FakeProject, wanted: Any, place: ListedLocation) -> Network:
     network = project.networks.get(wanted)
     if network is None:
         raise not_found(f"network {wanted!r}")
@@ -146,7 +146,7 @@ def _network(project: Project, wanted: Any, place: Place) -> Network:
     return network
 
 
-def _group(project: Project, wanted: Any) -> Group | None:
+def _group(project: FakeProject, wanted: Any) -> PlacementGroup | None:
     if wanted is None:
         return None
     group = project.groups.get(wanted)
@@ -162,8 +162,8 @@ def _id_of(things: Any, wanted: Any, kind: str) -> int:
     return found.id
 
 
-def _place(state: State, project: Project, order: _Order) -> Server:
-    server = Server(
+def _place(state: State, project: FakeProject, order: _Order) -> FakeServer:
+    server = FakeServer(
         id=state.next_id(),
         name=order.name,
         server_type=order.machine.name,
@@ -185,7 +185,7 @@ def _place(state: State, project: Project, order: _Order) -> Server:
     return server
 
 
-def _steps(state: State, server: Server, order: _Order) -> list[works.Step]:
+def _steps(state: State, server: FakeServer, order: _Order) -> list[works.Step]:
     def made() -> None:
         if not order.starts:
             server.status = "off"
@@ -197,7 +197,7 @@ def _steps(state: State, server: Server, order: _Order) -> list[works.Step]:
     return steps
 
 
-def _answer(state: State, project: Project, server: Server, actions: list[Action]) -> dict[str, Any]:
+def _answer(state: State, project: FakeProject, server: FakeServer, actions: list[Action]) -> dict[str, Any]:
     show = partial(Action.to_json, now=state.timeline.now)
     digest = hashlib.sha256(f"{server.id} {server.name}".encode()).hexdigest()
     return {

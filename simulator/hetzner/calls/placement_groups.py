@@ -4,13 +4,13 @@ from http import HTTPStatus
 
 from simulator.hetzner.calls.labels import check_labels, selected
 from simulator.hetzner.calls.representation import page
-from simulator.hetzner.project.project import GROUPS, Project
-from simulator.hetzner.project.resources import Group
+from simulator.hetzner.project.project import GROUPS, FakeProject
+from simulator.hetzner.project.resources import PlacementGroup
 from simulator.hetzner.project.state import State
-from simulator.hetzner.reply import Call, Refusal, Reply, invalid, not_found, over_limit
+from simulator.hetzner.reply import ApiRefusal, Call, Reply, invalid, not_found, over_limit
 
 
-def list_groups(_state: State, project: Project, call: Call) -> Reply:
+def list_groups(_state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of placement groups, by name and label selector."""
     name, is_selected = call.one("name"), selected(call.one("label_selector"))
     found = [
@@ -19,12 +19,12 @@ def list_groups(_state: State, project: Project, call: Call) -> Reply:
     return page(call, "placement_groups", found)
 
 
-def get_group(_state: State, project: Project, _call: Call, id_: int) -> Reply:
+def get_group(_state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Return one placement group."""
     return Reply(HTTPStatus.OK, {"placement_group": _group(project, id_).to_json()})
 
 
-def create_group(state: State, project: Project, call: Call) -> Reply:
+def create_group(state: State, project: FakeProject, call: Call) -> Reply:
     """Create a placement group of the only type there is."""
     name = call.field("name")
     if not isinstance(name, str) or not name:
@@ -33,15 +33,15 @@ def create_group(state: State, project: Project, call: Call) -> Reply:
         raise invalid("type", "must be spread")
     labels = check_labels(call.field("labels"))
     if any(group.name == name for group in project.groups.values()):
-        raise Refusal(HTTPStatus.CONFLICT, "uniqueness_error", "placement group name is already used")
+        raise ApiRefusal(HTTPStatus.CONFLICT, "uniqueness_error", "placement group name is already used")
     if len(project.groups) >= GROUPS:
         raise over_limit("placement group limit exceeded", "placement_group_limit")
-    group = Group(state.next_id(), name, labels, state.timeline.now)
+    group = PlacementGroup(state.next_id(), name, labels, state.timeline.now)
     project.groups[group.id] = group
     return Reply(HTTPStatus.CREATED, {"placement_group": group.to_json(), "action": None})
 
 
-def label_group(_state: State, project: Project, call: Call, id_: int) -> Reply:
+def label_group(_state: State, project: FakeProject, call: Call, id_: int) -> Reply:
     """Replace all labels of a placement group."""
     group = _group(project, id_)
     if call.field("labels") is not None:
@@ -49,16 +49,16 @@ def label_group(_state: State, project: Project, call: Call, id_: int) -> Reply:
     return Reply(HTTPStatus.OK, {"placement_group": group.to_json()})
 
 
-def delete_group(_state: State, project: Project, _call: Call, id_: int) -> Reply:
+def delete_group(_state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Delete an empty placement group."""
     group = _group(project, id_)
     if group.servers:
-        raise Refusal(HTTPStatus.CONFLICT, "resource_in_use", "placement group still has servers")
+        raise ApiRefusal(HTTPStatus.CONFLICT, "resource_in_use", "placement group still has servers")
     del project.groups[id_]
     return Reply(HTTPStatus.NO_CONTENT)
 
 
-def _group(project: Project, id_: int) -> Group:
+def _group(project: FakeProject, id_: int) -> PlacementGroup:
     group = project.groups.get(id_)
     if group is None:
         raise not_found(f"placement group with ID '{id_}'")

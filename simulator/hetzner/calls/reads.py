@@ -5,35 +5,35 @@ from http import HTTPStatus
 
 from simulator.hetzner.calls.labels import selected
 from simulator.hetzner.calls.representation import page
-from simulator.hetzner.project.project import Project, find
+from simulator.hetzner.project.project import FakeProject, find
 from simulator.hetzner.project.resources import Firewall, Network, SSHKey
 from simulator.hetzner.project.state import State
-from simulator.hetzner.reply import Call, Refusal, Reply, not_found
+from simulator.hetzner.reply import ApiRefusal, Call, Reply, not_found
 
 
-def list_server_types(state: State, _project: Project, call: Call) -> Reply:
+def list_server_types(state: State, _project: FakeProject, call: Call) -> Reply:
     """Return a page of server types, by name."""
     name = call.one("name")
     return page(call, "server_types", [each for each in state.catalogue.types_json() if name in (None, each["name"])])
 
 
-def list_locations(state: State, _project: Project, call: Call) -> Reply:
+def list_locations(state: State, _project: FakeProject, call: Call) -> Reply:
     """Return a page of locations, by name."""
     name = call.one("name")
     return page(call, "locations", [each for each in state.catalogue.places_json() if name in (None, each["name"])])
 
 
-def get_pricing(state: State, _project: Project, _call: Call) -> Reply:
+def get_pricing(state: State, _project: FakeProject, _call: Call) -> Reply:
     """Return the prices."""
     return Reply(HTTPStatus.OK, {"pricing": state.catalogue.pricing_json()})
 
 
-def refuse_datacenters(_state: State, _project: Project, _call: Call) -> Reply:
+def refuse_datacenters(_state: State, _project: FakeProject, _call: Call) -> Reply:
     """Refuse: since 2026-10-01 there are only locations."""
-    raise Refusal(HTTPStatus.GONE, "deprecated_api_endpoint", "datacenters are not supported any more")
+    raise ApiRefusal(HTTPStatus.GONE, "deprecated_api_endpoint", "datacenters are not supported any more")
 
 
-def list_images(_state: State, project: Project, call: Call) -> Reply:
+def list_images(_state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of images, by name, label selector, architecture, type and status."""
     is_selected = selected(call.one("label_selector"))
     name = call.one("name")
@@ -52,45 +52,45 @@ def list_images(_state: State, project: Project, call: Call) -> Reply:
     return page(call, "images", [image.to_json() for image in found])
 
 
-def get_image(_state: State, project: Project, _call: Call, id_: int) -> Reply:
+def get_image(_state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Return one image."""
     if id_ not in project.images:
         raise not_found(f"image with ID '{id_}'")
     return Reply(HTTPStatus.OK, {"image": project.images[id_].to_json()})
 
 
-def list_networks(_state: State, project: Project, call: Call) -> Reply:
+def list_networks(_state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of networks, by name."""
     return _listed(call, "networks", project.networks)
 
 
-def list_firewalls(_state: State, project: Project, call: Call) -> Reply:
+def list_firewalls(_state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of firewalls, by name."""
     return _listed(call, "firewalls", project.firewalls)
 
 
-def list_ssh_keys(_state: State, project: Project, call: Call) -> Reply:
+def list_ssh_keys(_state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of SSH keys, by name."""
     return _listed(call, "ssh_keys", project.ssh_keys)
 
 
-def get_network(_state: State, project: Project, _call: Call, id_: int) -> Reply:
+def get_network(_state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Return one network."""
     return _one("network", project.networks, id_)
 
 
-def get_firewall(_state: State, project: Project, _call: Call, id_: int) -> Reply:
+def get_firewall(_state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Return one firewall."""
     return _one("firewall", project.firewalls, id_)
 
 
-def get_ssh_key(_state: State, project: Project, _call: Call, id_: int) -> Reply:
+def get_ssh_key(_state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Return one SSH key."""
     return _one("ssh_key", project.ssh_keys, id_)
 
 
 Things = Mapping[int, Network] | Mapping[int, Firewall] | Mapping[int, SSHKey]
-ProjectCall = Callable[[State, Project, Call], Reply]
+ProjectCall = Callable[[State, FakeProject, Call], Reply]
 """A call to the project as a whole."""
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
-from simulator.hetzner.project.project import Project
-from simulator.hetzner.project.server import Server
+from simulator.hetzner.project.project import FakeProject
+from simulator.hetzner.project.server import FakeServer
 from simulator.hetzner.project.state import State
 from simulator.hetzner.reply import Call, Reply, invalid
 
@@ -14,7 +14,7 @@ _MOST_PER_PAGE: Final = 50
 """Source: Hetzner Cloud API, "Pagination"."""
 
 
-def server_json(state: State, project: Project, server: Server) -> dict[str, Any]:
+def server_json(state: State, project: FakeProject, server: FakeServer) -> dict[str, Any]:
     """Return the server with what it refers to."""
     image = project.images.get(server.image)
     group = project.groups.get(server.placement_group or 0)

@@ -12,9 +12,9 @@ from simulator.hetzner.calls import placement_groups as groups
 from simulator.hetzner.calls.reads import ProjectCall
 from simulator.hetzner.calls.servers import ServerCall
 from simulator.hetzner.faults import Verb
-from simulator.hetzner.project.project import Project
+from simulator.hetzner.project.project import FakeProject
 from simulator.hetzner.project.state import State
-from simulator.hetzner.reply import Call, Refusal, Reply
+from simulator.hetzner.reply import ApiRefusal, Call, Reply
 
 _ID: Final = re.compile(r"/(\d+)(?=/|$)")
 
@@ -24,7 +24,7 @@ class Route:
     """A call that is understood."""
 
     verb: Verb
-    answer: Callable[[State, Project, Call], Reply]
+    answer: Callable[[State, FakeProject, Call], Reply]
     id: int | None = None
     """Of what it is about."""
 
@@ -76,9 +76,9 @@ def route(call: Call) -> Route:
     return Route("unknown", _refuse)
 
 
-def _with_id(answer: ServerCall, id_: int, state: State, project: Project, call: Call) -> Reply:
+def _with_id(answer: ServerCall, id_: int, state: State, project: FakeProject, call: Call) -> Reply:
     return answer(state, project, call, id_)
 
 
-def _refuse(_state: State, _project: Project, call: Call) -> Reply:
-    raise Refusal(HTTPStatus.NOT_FOUND, "not_found", f"{call.method} {call.path} does not exist")
+def _refuse(_state: State, _project: FakeProject, call: Call) -> Reply:
+    raise ApiRefusal(HTTPStatus.NOT_FOUND, "not_found", f"{call.method} {call.path} does not exist")

@@ -8,18 +8,18 @@ from simulator.hetzner.calls.creation import NETWORK_MEMBERS
 from simulator.hetzner.calls.labels import check_labels, selected
 from simulator.hetzner.calls.representation import page, server_json
 from simulator.hetzner.faults import About, Verb
-from simulator.hetzner.project.project import Project
-from simulator.hetzner.project.server import Server
+from simulator.hetzner.project.project import FakeProject
+from simulator.hetzner.project.server import FakeServer
 from simulator.hetzner.project.state import State
-from simulator.hetzner.reply import Call, Refusal, Reply, invalid, not_found, over_limit
+from simulator.hetzner.reply import ApiRefusal, Call, Reply, invalid, not_found, over_limit
 
 
-def about(verb: Verb, server: Server) -> About:
+def about(verb: Verb, server: FakeServer) -> About:
     """Return what a call to the server is about."""
     return About(verb, server.server_type, server.location, server.name)
 
 
-def list_servers(state: State, project: Project, call: Call) -> Reply:
+def list_servers(state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of servers, by name, label selector and status."""
     name, statuses = call.one("name"), call.all("status")
     is_selected = selected(call.one("label_selector"))
@@ -34,12 +34,12 @@ def list_servers(state: State, project: Project, call: Call) -> Reply:
     return page(call, "servers", found)
 
 
-def get_server(state: State, project: Project, _call: Call, id_: int) -> Reply:
+def get_server(state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Return one server."""
     return Reply(HTTPStatus.OK, {"server": server_json(state, project, _server(project, id_))})
 
 
-def label_server(state: State, project: Project, call: Call, id_: int) -> Reply:
+def label_server(state: State, project: FakeProject, call: Call, id_: int) -> Reply:
     """Replace all labels of a server."""
     server = _unlocked(project, id_)
     labels = call.field("labels")
@@ -48,11 +48,11 @@ def label_server(state: State, project: Project, call: Call, id_: int) -> Reply:
     return Reply(HTTPStatus.OK, {"server": server_json(state, project, server)})
 
 
-def delete_server(state: State, project: Project, _call: Call, id_: int) -> Reply:
+def delete_server(state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Delete a server; it is there until the action ends."""
     server = _unlocked(project, id_)
     if server.is_protected:
-        raise Refusal(HTTPStatus.FORBIDDEN, "protected", "server is protected from deletion")
+        raise ApiRefusal(HTTPStatus.FORBIDDEN, "protected", "server is protected from deletion")
     call_about = about("delete_server", server)
     stuck = state.faults.meet(call_about, "stuck_delete")
     before = server.status, server.running_since
@@ -73,26 +73,26 @@ def delete_server(state: State, project: Project, _call: Call, id_: int) -> Repl
     return _one_action(state, project, server, "delete_server", step)
 
 
-def attach_to_network(state: State, project: Project, call: Call, id_: int) -> Reply:
+def attach_to_network(state: State, project: FakeProject, call: Call, id_: int) -> Reply:
     """Attach a server to a network, in the subnet `ip_range` if that is given."""
     server = _unlocked(project, id_)
     network = project.networks.get(call.field("network"))
     if network is None:
         raise not_found(f"network {call.field('network')!r}")
     if network.id in server.networks:
-        raise Refusal(HTTPStatus.CONFLICT, "server_already_attached", "server is already attached to the network")
+        raise ApiRefusal(HTTPStatus.CONFLICT, "server_already_attached", "server is already attached to the network")
     if len(network.members) >= NETWORK_MEMBERS:
         raise over_limit(f"network {network.name}: attached servers limit exceeded", "network_attachment_limit")
     zone, ip_range = state.place(server.location).zone, call.field("ip_range")
     if ip_range is not None and (ip_range, zone) not in network.subnets:
         raise invalid("ip_range", f"{ip_range} is no subnet of network {network.name} in the network zone {zone}")
     if zone not in network.zones():
-        raise Refusal(HTTPStatus.CONFLICT, "no_subnet_available", f"network {network.name} has no subnet in {zone}")
+        raise ApiRefusal(HTTPStatus.CONFLICT, "no_subnet_available", f"network {network.name} has no subnet in {zone}")
     step = works.attach_step(state, network, server, zone, ip_range)
     return _one_action(state, project, server, "attach_to_network", step)
 
 
-def power_on(state: State, project: Project, _call: Call, id_: int) -> Reply:
+def power_on(state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Start a server; one that runs stays as it is."""
     server = _unlocked(project, id_)
     if server.status == "running":
@@ -102,7 +102,7 @@ def power_on(state: State, project: Project, _call: Call, id_: int) -> Reply:
     return _one_action(state, project, server, "power_on", step)
 
 
-def power_off(state: State, project: Project, _call: Call, id_: int) -> Reply:
+def power_off(state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Stop a server at once."""
     server = _unlocked(project, id_)
 
@@ -118,7 +118,7 @@ def power_off(state: State, project: Project, _call: Call, id_: int) -> Reply:
     )
 
 
-def change_protection(state: State, project: Project, call: Call, id_: int) -> Reply:
+def change_protection(state: State, project: FakeProject, call: Call, id_: int) -> Reply:
     """Set or lift the delete protection of a server."""
     server = _unlocked(project, id_)
     wanted = bool(call.field("delete"))
@@ -130,21 +130,21 @@ def change_protection(state: State, project: Project, call: Call, id_: int) -> R
     return _one_action(state, project, server, "protect_server", step)
 
 
-def list_actions(state: State, project: Project, call: Call) -> Reply:
+def list_actions(state: State, project: FakeProject, call: Call) -> Reply:
     """Return the actions of the ids that are given; those that do not exist are left out.
 
     Source: Hetzner's changelog of 2025-01-30: a list of all actions is not to be had.
     """
     ids = call.all("id")
     if not ids:
-        raise Refusal(HTTPStatus.GONE, "deprecated_api_endpoint", "listing arbitrary actions is not supported")
+        raise ApiRefusal(HTTPStatus.GONE, "deprecated_api_endpoint", "listing arbitrary actions is not supported")
     found = [project.actions[int(each)] for each in ids if each.isdecimal() and int(each) in project.actions]
     statuses = call.all("status")
     shown = [action.to_json(state.timeline.now) for action in found]
     return page(call, "actions", [action for action in shown if not statuses or action["status"] in statuses])
 
 
-def list_actions_of(state: State, project: Project, call: Call, id_: int) -> Reply:
+def list_actions_of(state: State, project: FakeProject, call: Call, id_: int) -> Reply:
     """Return the actions of a server, those of one that is gone too."""
     found = [action for action in project.actions.values() if action.server == id_]
     if not found:
@@ -152,35 +152,35 @@ def list_actions_of(state: State, project: Project, call: Call, id_: int) -> Rep
     return page(call, "actions", [action.to_json(state.timeline.now) for action in found])
 
 
-def get_action(state: State, project: Project, _call: Call, id_: int) -> Reply:
+def get_action(state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
     """Return one action."""
     if id_ not in project.actions:
         raise not_found(f"action with ID '{id_}'")
     return Reply(HTTPStatus.OK, {"action": project.actions[id_].to_json(state.timeline.now)})
 
 
-def _one_action(state: State, project: Project, server: Server, verb: Verb, step: works.Step) -> Reply:
+def _one_action(state: State, project: FakeProject, server: FakeServer, verb: Verb, step: works.Step) -> Reply:
     action = works.start(state, project, server, about(verb, server), [step])[0]
     status = HTTPStatus.OK if verb == "delete_server" else HTTPStatus.CREATED
     return Reply(status, {"action": action.to_json(state.timeline.now)})
 
 
-def _server(project: Project, id_: int) -> Server:
+def _server(project: FakeProject, id_: int) -> FakeServer:
     server = project.servers.get(id_)
     if server is None:
         raise not_found(f"server with ID '{id_}'")
     return server
 
 
-def _unlocked(project: Project, id_: int) -> Server:
+def _unlocked(project: FakeProject, id_: int) -> FakeServer:
     """Return the server if no action of it runs."""
     server = _server(project, id_)
     if server.is_locked:
-        raise Refusal(HTTPStatus.LOCKED, "locked", "server is locked")
+        raise ApiRefusal(HTTPStatus.LOCKED, "locked", "server is locked")
     return server
 
 
-ServerCall = Callable[[State, Project, Call, int], Reply]
+ServerCall = Callable[[State, FakeProject, Call, int], Reply]
 """A call to one server."""
 SERVER_ACTIONS: dict[str, tuple[Verb, ServerCall]] = {
     "attach_to_network": ("attach_to_network", attach_to_network),

@@ -6,8 +6,16 @@ from decimal import Decimal
 from http import HTTPStatus
 from typing import Any, Final
 
-from simulator.hetzner.project.price_list import IPV4_HOUR, IPV4_MONTH, MACHINES, PLACES, Machine, Place, price
-from simulator.hetzner.reply import Refusal, invalid
+from simulator.hetzner.project.price_list import (
+    IPV4_HOUR,
+    IPV4_MONTH,
+    MACHINES,
+    PLACES,
+    ListedLocation,
+    ListedServerType,
+    price,
+)
+from simulator.hetzner.reply import ApiRefusal, invalid
 
 _VAT: Final = Decimal("0.19")
 _NOTICE: Final = timedelta(days=90)
@@ -27,11 +35,11 @@ class _Offer:
 @dataclass(slots=True)
 class _Type:
     id: int
-    machine: Machine
+    machine: ListedServerType
     offers: dict[str, _Offer] = field(default_factory=dict)
 
 
-class Catalogue:
+class FakeCatalogue:
     """The catalogue, the same for all projects."""
 
     def __init__(self) -> None:
@@ -47,7 +55,7 @@ class Catalogue:
         self.ipv4: dict[str, tuple[Decimal, Decimal]] = {place.name: (IPV4_HOUR, IPV4_MONTH) for place in PLACES}
         """Net price of a public IPv4 address by location, per hour and per month."""
 
-    def machine(self, server_type: str) -> Machine:
+    def machine(self, server_type: str) -> ListedServerType:
         """Return what the server type is.
 
         Raises:
@@ -55,7 +63,7 @@ class Catalogue:
         """
         return self._types[server_type].machine
 
-    def place(self, location: str) -> Place:
+    def place(self, location: str) -> ListedLocation:
         """Return what the location is.
 
         Raises:
@@ -63,7 +71,7 @@ class Catalogue:
         """
         return self._places[location][1]
 
-    def type_named(self, wanted: Any) -> Machine:
+    def type_named(self, wanted: Any) -> ListedServerType:
         """Return the server type of this name or id.
 
         Raises:
@@ -72,9 +80,11 @@ class Catalogue:
         for each in self._types.values():
             if wanted in (each.machine.name, each.id, str(each.id)):
                 return each.machine
-        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_server_type", f"server type {wanted!r} does not exist")
+        raise ApiRefusal(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_server_type", f"server type {wanted!r} does not exist"
+        )
 
-    def place_named(self, wanted: Any) -> Place:
+    def place_named(self, wanted: Any) -> ListedLocation:
         """Return the location of this name or id.
 
         Raises:
@@ -93,12 +103,12 @@ class Catalogue:
         """
         offer = self._types[server_type].offers.get(location)
         if offer is None:
-            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", "unsupported location for server type")
+            raise ApiRefusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_input", "unsupported location for server type")
         if offer.unavailable_after is not None and offer.unavailable_after <= now:
             message = f"server type {server_type} is no longer offered in {location}"
-            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_server_type", message)
+            raise ApiRefusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_server_type", message)
         if offer.is_sold_out:
-            raise Refusal(HTTPStatus.PRECONDITION_FAILED, "resource_unavailable", "error during placement")
+            raise ApiRefusal(HTTPStatus.PRECONDITION_FAILED, "resource_unavailable", "error during placement")
 
     def price_per_hour(self, server_type: str, location: str, *, has_ipv4: bool) -> Decimal | None:
         """Return what a new server costs per hour, net, or None when no price is known."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 
-class Place(NamedTuple):
+class ListedLocation(NamedTuple):
     """A location."""
 
     name: str
@@ -20,19 +20,19 @@ class Place(NamedTuple):
 
 
 PLACES: Final = (
-    Place("fsn1", "eu-central", "DE", "Falkenstein", "fsn1-dc14"),
-    Place("nbg1", "eu-central", "DE", "Nuremberg", "nbg1-dc3"),
-    Place("hel1", "eu-central", "FI", "Helsinki", "hel1-dc2"),
-    Place("ash", "us-east", "US", "Ashburn, VA", "ash-dc1"),
-    Place("hil", "us-west", "US", "Hillsboro, OR", "hil-dc1"),
-    Place("sin", "ap-southeast", "SG", "Singapore", "sin-dc1"),
+    ListedLocation("fsn1", "eu-central", "DE", "Falkenstein", "fsn1-dc14"),
+    ListedLocation("nbg1", "eu-central", "DE", "Nuremberg", "nbg1-dc3"),
+    ListedLocation("hel1", "eu-central", "FI", "Helsinki", "hel1-dc2"),
+    ListedLocation("ash", "us-east", "US", "Ashburn, VA", "ash-dc1"),
+    ListedLocation("hil", "us-west", "US", "Hillsboro, OR", "hil-dc1"),
+    ListedLocation("sin", "ap-southeast", "SG", "Singapore", "sin-dc1"),
 )
 EUROPE: Final = ("fsn1", "nbg1", "hel1")
 USA: Final = ("ash", "hil")
 SINGAPORE: Final = ("sin",)
 
 
-class Machine(NamedTuple):
+class ListedServerType(NamedTuple):
     """What a server type is."""
 
     name: str
@@ -57,31 +57,31 @@ _CCX: Final = (*EUROPE, *USA, *SINGAPORE)
 
 MACHINES: Final = (
     # The cheap ones stand last: who takes the first type that fits pays too much.
-    Machine("cpx12", 1, 2, 40, "x86", "11.49", "0.0184", _CPX),
-    Machine("cpx22", 2, 4, 80, "x86", "19.49", "0.0312", _CPX),
-    Machine("cpx32", 4, 8, 160, "x86", "35.49", "0.0569", _CPX),
-    Machine("cpx42", 8, 16, 320, "x86", "69.49", "0.1114", _CPX),
-    Machine("cpx52", 12, 24, 480, "x86", "100.49", "0.1610", _CPX),
-    Machine("cpx62", 16, 32, 640, "x86", "129.99", "0.2083", _CPX),
-    Machine("cpx11", 2, 2, 40, "x86", "17.49", "0.0280", USA),
-    Machine("cpx21", 3, 4, 80, "x86", "31.99", "0.0513", USA),
-    Machine("cpx31", 4, 8, 160, "x86", "62.49", "0.1001", USA),
-    Machine("cpx41", 8, 16, 240, "x86", "120.49", "0.1931", USA),
-    Machine("cpx51", 16, 32, 360, "x86", "237.99", "0.3814", USA),
-    Machine("ccx13", 2, 8, 80, "x86", "42.99", "0.0689", _CCX),
-    Machine("ccx23", 4, 16, 160, "x86", "85.99", "0.1378", _CCX),
-    Machine("ccx33", 8, 32, 240, "x86", "138.49", "0.2219", _CCX),
-    Machine("ccx43", 16, 64, 360, "x86", "275.99", "0.4423", _CCX),
-    Machine("ccx53", 32, 128, 600, "x86", "533.49", "0.8550", _CCX),
-    Machine("ccx63", 48, 192, 960, "x86", "853.49", "1.3678", _CCX),
-    Machine("cax11", 2, 4, 40, "arm", "5.99", "0.0096", EUROPE),
-    Machine("cax21", 4, 8, 80, "arm", "10.49", "0.0168", EUROPE),
-    Machine("cax31", 8, 16, 160, "arm", "20.99", "0.0336", EUROPE),
-    Machine("cax41", 16, 32, 320, "arm", "40.99", "0.0657", EUROPE),
-    Machine("cx23", 2, 4, 40, "x86", "5.49", "0.0088", EUROPE),
-    Machine("cx33", 4, 8, 80, "x86", "8.49", "0.0136", EUROPE),
-    Machine("cx43", 8, 16, 160, "x86", "15.99", "0.0256", EUROPE),
-    Machine("cx53", 16, 32, 320, "x86", "29.49", "0.0473", EUROPE),
+    ListedServerType("cpx12", 1, 2, 40, "x86", "11.49", "0.0184", _CPX),
+    ListedServerType("cpx22", 2, 4, 80, "x86", "19.49", "0.0312", _CPX),
+    ListedServerType("cpx32", 4, 8, 160, "x86", "35.49", "0.0569", _CPX),
+    ListedServerType("cpx42", 8, 16, 320, "x86", "69.49", "0.1114", _CPX),
+    ListedServerType("cpx52", 12, 24, 480, "x86", "100.49", "0.1610", _CPX),
+    ListedServerType("cpx62", 16, 32, 640, "x86", "129.99", "0.2083", _CPX),
+    ListedServerType("cpx11", 2, 2, 40, "x86", "17.49", "0.0280", USA),
+    ListedServerType("cpx21", 3, 4, 80, "x86", "31.99", "0.0513", USA),
+    ListedServerType("cpx31", 4, 8, 160, "x86", "62.49", "0.1001", USA),
+    ListedServerType("cpx41", 8, 16, 240, "x86", "120.49", "0.1931", USA),
+    ListedServerType("cpx51", 16, 32, 360, "x86", "237.99", "0.3814", USA),
+    ListedServerType("ccx13", 2, 8, 80, "x86", "42.99", "0.0689", _CCX),
+    ListedServerType("ccx23", 4, 16, 160, "x86", "85.99", "0.1378", _CCX),
+    ListedServerType("ccx33", 8, 32, 240, "x86", "138.49", "0.2219", _CCX),
+    ListedServerType("ccx43", 16, 64, 360, "x86", "275.99", "0.4423", _CCX),
+    ListedServerType("ccx53", 32, 128, 600, "x86", "533.49", "0.8550", _CCX),
+    ListedServerType("ccx63", 48, 192, 960, "x86", "853.49", "1.3678", _CCX),
+    ListedServerType("cax11", 2, 4, 40, "arm", "5.99", "0.0096", EUROPE),
+    ListedServerType("cax21", 4, 8, 80, "arm", "10.49", "0.0168", EUROPE),
+    ListedServerType("cax31", 8, 16, 160, "arm", "20.99", "0.0336", EUROPE),
+    ListedServerType("cax41", 16, 32, 320, "arm", "40.99", "0.0657", EUROPE),
+    ListedServerType("cx23", 2, 4, 40, "x86", "5.49", "0.0088", EUROPE),
+    ListedServerType("cx33", 4, 8, 80, "x86", "8.49", "0.0136", EUROPE),
+    ListedServerType("cx43", 8, 16, 160, "x86", "15.99", "0.0256", EUROPE),
+    ListedServerType("cx53", 16, 32, 320, "x86", "29.49", "0.0473", EUROPE),
 )
 
 _SINGAPORE_FACTOR: Final = Decimal("1.36")
@@ -94,7 +94,7 @@ IPV4_HOUR: Final = Decimal("0.0008")
 IPV4_MONTH: Final = Decimal("0.50")
 
 
-def price(machine: Machine, location: str) -> tuple[Decimal, Decimal]:
+def price(machine: ListedServerType, location: str) -> tuple[Decimal, Decimal]:
     """Return the net price of the type in the location, per hour and per month."""
     month = Decimal(machine.month)
     if location not in SINGAPORE:

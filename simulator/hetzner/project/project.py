@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
-from simulator.hetzner.project.resources import Firewall, Group, Image, Network, SSHKey
-from simulator.hetzner.project.server import Action, Server
+from simulator.hetzner.project.resources import Firewall, Image, Network, PlacementGroup, SSHKey
+from simulator.hetzner.project.server import Action, FakeServer
 
 CALLS: Final = 3600
 """Size of the bucket of calls. Source: Hetzner Cloud API, "Rate Limiting": 3600 an hour, refilled one a second."""
@@ -68,26 +68,26 @@ def is_called(thing: _Named, wanted: object) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class Project:
+class FakeProject:
     """A project."""
 
     name: str
     bucket: Bucket
     server_limit: int | None = None
     """Most servers, those that are being deleted included; None: any number."""
-    servers: dict[int, Server] = field(default_factory=dict)
+    servers: dict[int, FakeServer] = field(default_factory=dict)
     actions: dict[int, Action] = field(default_factory=dict)
-    groups: dict[int, Group] = field(default_factory=dict)
+    groups: dict[int, PlacementGroup] = field(default_factory=dict)
     images: dict[int, Image] = field(default_factory=dict)
     networks: dict[int, Network] = field(default_factory=dict)
     firewalls: dict[int, Firewall] = field(default_factory=dict)
     ssh_keys: dict[int, SSHKey] = field(default_factory=dict)
 
-    def server_named(self, name: str) -> Server | None:
+    def server_named(self, name: str) -> FakeServer | None:
         """Return the server of this name, or None."""
         return next((server for server in self.servers.values() if server.name == name), None)
 
-    def drop(self, server: Server) -> None:
+    def drop(self, server: FakeServer) -> None:
         """Let a server be gone."""
         self.servers.pop(server.id, None)
         for network in self.networks.values():

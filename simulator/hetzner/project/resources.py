@@ -149,7 +149,7 @@ class SSHKey:
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class PlacementGroup:
     """A placement group; its members stand on different hosts."""
 
     id: int

@@ -58,7 +58,7 @@ class Action:
 
 
 @dataclass(slots=True, eq=False)
-class Server:
+class FakeServer:
     """A server."""
 
     id: int
@@ -172,7 +172,7 @@ class ServerRecord:
     is_protected: bool
 
 
-def record_of(server: Server) -> ServerRecord:
+def record_of(server: FakeServer) -> ServerRecord:
     """Return the server as it is now."""
     return ServerRecord(
         id=server.id,

@@ -9,11 +9,11 @@ from decimal import Decimal
 from typing import Final, Literal
 
 from simulator.hetzner.faults import Faults
-from simulator.hetzner.project.catalogue import Catalogue
-from simulator.hetzner.project.price_list import Machine, Place
-from simulator.hetzner.project.project import Bucket, Project, find
+from simulator.hetzner.project.catalogue import FakeCatalogue
+from simulator.hetzner.project.price_list import ListedLocation, ListedServerType
+from simulator.hetzner.project.project import Bucket, FakeProject, find
 from simulator.hetzner.project.resources import Firewall, Image, Network, SSHKey
-from simulator.hetzner.project.server import Server, ServerRecord, record_of
+from simulator.hetzner.project.server import FakeServer, ServerRecord, record_of
 from simulator.hetzner.project.timeline import Timeline
 
 DEFAULT: Final = "default"
@@ -46,10 +46,10 @@ class State:
     def __init__(self, now: Callable[[], datetime], *, seed: int = 0) -> None:
         self.lock: AbstractContextManager[object] = threading.RLock()
         self.timeline = Timeline(now)
-        self.catalogue = Catalogue()
+        self.catalogue = FakeCatalogue()
         self.faults = Faults()
         self.durations = Durations()
-        self.projects: dict[str, Project] = {}
+        self.projects: dict[str, FakeProject] = {}
         self._seed = seed
         self._ids = 0
         self._tokens: dict[str, tuple[str, Access]] = {}
@@ -60,12 +60,12 @@ class State:
         self._ids += 1
         return self._seed * 1_000_000 + 1000 + self._ids
 
-    def project(self, name: str = DEFAULT) -> Project:
+    def project(self, name: str = DEFAULT) -> FakeProject:
         """Return the project; it is made when it is first named, with the system images."""
         with self.lock:
             found = self.projects.get(name)
             if found is None:
-                found = self.projects[name] = Project(name, Bucket(self.timeline.now))
+                found = self.projects[name] = FakeProject(name, Bucket(self.timeline.now))
                 for image in _SYSTEM_IMAGES:
                     for architecture in _ARCHITECTURES:
                         self.add_image(image, architecture=architecture, project=name)
@@ -82,7 +82,7 @@ class State:
         with self.lock:
             self._tokens.pop(token, None)
 
-    def access(self, token: str) -> tuple[Project, Access] | None:
+    def access(self, token: str) -> tuple[FakeProject, Access] | None:
         """Return what a token opens, or None if it is invalid."""
         found = self._tokens.get(token)
         return None if found is None else (self.project(found[0]), found[1])
@@ -213,7 +213,7 @@ class State:
             self.catch_up()
             return [record_of(server) for server in self.project(project).servers.values()]
 
-    def machine(self, server_type: str) -> Machine:
+    def machine(self, server_type: str) -> ListedServerType:
         """Return what a server type is.
 
         Raises:
@@ -221,7 +221,7 @@ class State:
         """
         return self.catalogue.machine(server_type)
 
-    def place(self, location: str) -> Place:
+    def place(self, location: str) -> ListedLocation:
         """Return what a location is.
 
         Raises:
@@ -237,7 +237,7 @@ class State:
                 if server.stuck is not None and server.stuck not in self.faults:
                     project.drop(server)
 
-    def _server(self, name: str, project: str) -> Server:
+    def _server(self, name: str, project: str) -> FakeServer:
         self.catch_up()
         found = find(self.project(project).servers.values(), name)
         if found is None:

@@ -4,7 +4,7 @@ import pytest
 
 from activities.ports.cluster import PODS
 from activities.ports.errors import BudgetExhausted, Forbidden, Rejected, Unreachable
-from activities.removals.evictions import Refused, ask_to_leave
+from activities.removals.evictions import EvictionRefused, ask_to_leave
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import Life
 
@@ -57,7 +57,7 @@ async def test_of_a_pod_that_is_gone_nothing_is_hit(life, whatever_keeps_them, c
 )
 async def test_who_may_not_is_told_and_the_others_go(life, error, reason):
     failing(life, error)
-    assert await ask(life) == [Refused(reason, str(error))]
+    assert await ask(life) == [EvictionRefused(reason, str(error))]
     assert await going(life) == ["web-2"]
 
 

@@ -7,7 +7,7 @@ from activities.ports.errors import AlreadyExists, NotFound, Unreachable
 from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.clock import VirtualClock, run
-from simulator.driver.connection import Connection, Health
+from simulator.driver.connection import Health, WorkerConnection
 
 
 def config_map(name):
@@ -23,7 +23,7 @@ def test_calls_take_time_and_the_same_seed_takes_the_same_time():
         clock = VirtualClock()
 
         async def main():
-            connection = Connection(MemoryCluster(clock.now), seed=seed)
+            connection = WorkerConnection(MemoryCluster(clock.now), seed=seed)
             created = await connection.create(CONFIG_MAPS, config_map("a"), namespace="n")
             assert created == await connection.get(CONFIG_MAPS, "a", namespace="n")
             await connection.patch(CONFIG_MAPS, "a", [{"op": "add", "path": "/data", "value": {}}], namespace="n")
@@ -44,7 +44,7 @@ def test_two_clients_race_and_every_seed_may_have_another_winner():
         clock = VirtualClock()
 
         async def create(cluster, client):
-            connection = Connection(cluster, seed=f"{seed}-{client}")
+            connection = WorkerConnection(cluster, seed=f"{seed}-{client}")
             try:
                 await connection.create(CONFIG_MAPS, config_map("a"), namespace="n")
             except AlreadyExists:
@@ -68,7 +68,7 @@ def test_a_cut_client_dies_before_its_call_or_between_effect_and_answer():
 
         async def main():
             cluster = MemoryCluster(clock.now)
-            connection = Connection(cluster, seed="1")
+            connection = WorkerConnection(cluster, seed="1")
             call = asyncio.create_task(connection.create(CONFIG_MAPS, config_map("a"), namespace="n"))
             await asyncio.sleep(cut_after)
             connection.cut()
@@ -99,7 +99,7 @@ def test_ends_of_pods_are_told_in_the_moment_in_which_they_take_effect():
         def tell(verb, namespace, name):
             told.append((verb, namespace, name, [pod["metadata"]["name"] for pod in cluster.peek(PODS)]))
 
-        connection = Connection(cluster, seed="1", pod_ends=tell)
+        connection = WorkerConnection(cluster, seed="1", pod_ends=tell)
         await connection.evict("a", namespace="n", uid=cluster.peek(PODS)[0]["metadata"]["uid"])
         await connection.delete(PODS, "b", namespace="n")
         await connection.delete(CONFIG_MAPS, "a", namespace="n")
@@ -114,7 +114,7 @@ def test_lost_calls_never_take_effect_or_do_or_do_later():
 
         async def main():
             cluster = MemoryCluster(clock.now)
-            connection = Connection(cluster, seed=str(seed), health=Health(losses=1.0))
+            connection = WorkerConnection(cluster, seed=str(seed), health=Health(losses=1.0))
             with pytest.raises(Unreachable):
                 await connection.create(CONFIG_MAPS, config_map("a"), namespace="n")
             at_once = await names(cluster)
@@ -136,7 +136,7 @@ def test_following_tells_what_is_there_and_what_changes_also_after_a_watch_expir
     async def main():
         cluster = MemoryCluster(clock.now, history=2)
         await cluster.create(CONFIG_MAPS, config_map("a"), namespace="n")
-        connection = Connection(cluster, seed="1")
+        connection = WorkerConnection(cluster, seed="1")
         task = asyncio.create_task(
             follow(connection, CONFIG_MAPS, lambda e: seen.append((e.type, e.object["metadata"]["name"])))
         )
@@ -160,7 +160,7 @@ def test_a_client_may_die_right_after_the_effect_of_one_of_its_writes():
     async def main():
         cluster = MemoryCluster(clock.now)
         health = Health(dies_after=2)
-        connection = Connection(cluster, seed="1", health=health, died=lambda: deaths.append(clock.seconds()))
+        connection = WorkerConnection(cluster, seed="1", health=health, died=lambda: deaths.append(clock.seconds()))
         await connection.create(CONFIG_MAPS, config_map("a"), namespace="n")
         await connection.list(CONFIG_MAPS)
         with pytest.raises(asyncio.CancelledError):
@@ -180,7 +180,7 @@ def test_a_stalled_watch_tells_late_and_in_order():
 
         async def main():
             cluster = MemoryCluster(clock.now)
-            connection = Connection(cluster, seed="1", health=health)
+            connection = WorkerConnection(cluster, seed="1", health=health)
             task = asyncio.create_task(
                 follow(connection, CONFIG_MAPS, lambda e: seen.append((e.object["metadata"]["name"], clock.seconds())))
             )

@@ -11,7 +11,7 @@ from planner.packing.greedy.bound import lower_bound
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from simulator.peers.karpenter import karpenter
-from simulator.peers.problem import Problem, Purchase
+from simulator.peers.problem import PeerProblem, Purchase
 from tests.planner.packing_rules import broken_rules
 from tests.searching import searching
 
@@ -20,7 +20,7 @@ NAMES = ("a1", "a2", "b1", "b2")
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
+def problems(draw: st.DrawFn) -> PeerProblem:
     """Draw few machines and pods with all that a problem may hold."""
     prices = st.sampled_from((0, 3, 5, 5, 8, 13))
     capacity = st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(0, 1))
@@ -41,16 +41,16 @@ def problems(draw: st.DrawFn) -> Problem:
         per_node = draw(st.sampled_from((None, None, 1, 2)))
         groups.append(GroupRow(demand, draw(st.integers(1, 9)), fitting, 0, per_node, apart))
     packing = PackingProblem(tuple(groups), bins, tuple(limits))
-    return Problem(packing, NAMES[: len(bins)], ("cpu", "memory", "port"), "EUR")
+    return PeerProblem(packing, NAMES[: len(bins)], ("cpu", "memory", "port"), "EUR")
 
 
-def without_limits(problem: Problem) -> Problem:
+def without_limits(problem: PeerProblem) -> PeerProblem:
     packing = problem.packing
     bins = tuple(replace(one, limits=()) for one in packing.bins)
     return replace(problem, packing=replace(packing, bins=bins, limits=()))
 
 
-def check(problem: Problem, bought: Purchase) -> None:
+def check(problem: PeerProblem, bought: Purchase) -> None:
     assert broken_rules(problem.packing, bought.packing) == []
     placed = [group.count - bought.packing.unplaced.get(i, 0) for i, group in enumerate(problem.packing.groups)]
     assert bought.placed == sum(placed)
@@ -59,7 +59,7 @@ def check(problem: Problem, bought: Purchase) -> None:
 
 @RANDOM
 @given(problems(), st.sampled_from([(), ("a",), ("a", "b1")]))
-def test_karpenter(problem: Problem, preferred: tuple[str, ...]):
+def test_karpenter(problem: PeerProblem, preferred: tuple[str, ...]):
     bought = karpenter(problem, preferred=preferred)
     # It does not look at bounds on the number of machines, so it places all pods that fit somewhere.
     check(without_limits(problem), bought)
@@ -69,7 +69,7 @@ def test_karpenter(problem: Problem, preferred: tuple[str, ...]):
 @pytest.mark.parametrize("expander", EXPANDERS)
 @RANDOM
 @given(problem=problems())
-def test_cluster_autoscaler(expander, problem: Problem):
+def test_cluster_autoscaler(expander, problem: PeerProblem):
     bought = cluster_autoscaler(problem, expander=expander)
     check(problem, bought)
     # What is left fits nothing, or only machines of which no more may be bought.

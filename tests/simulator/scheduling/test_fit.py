@@ -1,6 +1,6 @@
 import pytest
 
-from simulator.scheduling.fit import Host, misfit, node_matches, not_simulated, selects, tolerates
+from simulator.scheduling.fit import FitHost, misfit, node_matches, not_simulated, selects, tolerates
 
 
 def node(name="a", *, cpu="2", pods="10", labels=None, taints=(), unschedulable=False):
@@ -36,14 +36,14 @@ TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        (Host(node()), None),
-        (Host(node(), [pod("1")]), None),
-        (Host(node(), [pod("1001m")]), "Insufficient cpu"),
-        (Host(node(pods="1"), [pod("0")]), "Too many pods"),
-        (Host(node(unschedulable=True)), "node(s) were unschedulable"),
-        (Host(node(taints=[TAINT])), "node(s) had untolerated taint(s)"),
-        (Host(node(taints=[TAINT | {"effect": "NoExecute"}])), "node(s) had untolerated taint(s)"),
-        (Host(node(taints=[TAINT | {"effect": "PreferNoSchedule"}])), None),
+        (FitHost(node()), None),
+        (FitHost(node(), [pod("1")]), None),
+        (FitHost(node(), [pod("1001m")]), "Insufficient cpu"),
+        (FitHost(node(pods="1"), [pod("0")]), "Too many pods"),
+        (FitHost(node(unschedulable=True)), "node(s) were unschedulable"),
+        (FitHost(node(taints=[TAINT])), "node(s) had untolerated taint(s)"),
+        (FitHost(node(taints=[TAINT | {"effect": "NoExecute"}])), "node(s) had untolerated taint(s)"),
+        (FitHost(node(taints=[TAINT | {"effect": "PreferNoSchedule"}])), None),
     ],
 )
 def test_reasons_are_those_of_the_scheduler(host, expected):
@@ -52,12 +52,12 @@ def test_reasons_are_those_of_the_scheduler(host, expected):
 
 def test_a_resource_that_the_node_lacks_is_insufficient():
     wants_device = pod(containers=[{"resources": {"limits": {"example.org/gpu": "1"}}}])
-    host = Host(node())
+    host = FitHost(node())
     assert misfit(wants_device, host, [host]) == "Insufficient example.org/gpu"
 
 
 def test_a_cordoned_node_takes_who_tolerates_it():
-    host = Host(node(unschedulable=True))
+    host = FitHost(node(unschedulable=True))
     daemon = pod(tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
     assert misfit(daemon, host, [host]) is None
 
@@ -115,7 +115,7 @@ def test_label_selectors():
 def test_anti_affinity_holds_for_the_newcomer_and_for_those_already_there():
     shy = pod(labels={"app": "db"}, affinity=apart())
     open_to_all = pod(labels={"app": "db"})
-    here, there = Host(node("a"), [shy]), Host(node("b"))
+    here, there = FitHost(node("a"), [shy]), FitHost(node("b"))
     hosts = [here, there]
     assert misfit(shy, here, hosts) == "node(s) didn't match pod anti-affinity rules"
     assert misfit(open_to_all, here, hosts) == "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -125,15 +125,15 @@ def test_anti_affinity_holds_for_the_newcomer_and_for_those_already_there():
 
 def test_anti_affinity_is_of_its_namespace_unless_it_names_others():
     resident = pod(labels={"app": "db"}, namespace="other")
-    host = Host(node(cpu="9"), [resident])
+    host = FitHost(node(cpu="9"), [resident])
     assert misfit(pod(affinity=apart()), host, [host]) is None
     assert misfit(pod(affinity=apart(namespaces=["other"])), host, [host]) is not None
     assert misfit(pod(affinity=apart(namespaceSelector={})), host, [host]) is not None
 
 
 def test_anti_affinity_over_zones_looks_at_all_nodes_of_the_zone():
-    here = Host(node("a", labels={"zone": "z1"}))
-    same_zone = Host(node("b", labels={"zone": "z1"}), [pod(labels={"app": "db"})])
+    here = FitHost(node("a", labels={"zone": "z1"}))
+    same_zone = FitHost(node("b", labels={"zone": "z1"}), [pod(labels={"app": "db"})])
     shy = pod(affinity=apart(topologyKey="zone"))
     assert misfit(shy, here, [here, same_zone]) is not None
     assert misfit(shy, here, [here]) is None

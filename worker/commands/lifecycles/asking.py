@@ -32,7 +32,7 @@ class Ended(CommandError):
     """The removal, or its workflow, ended before it could be asked or could answer."""
 
 
-class Refused(CommandError):
+class DecisionRefused(CommandError):
     """The decision has no effect, and the removal goes on as before."""
 
 
@@ -103,7 +103,7 @@ def _refusal(name: str, kind: DecisionKind, error: WorkflowUpdateFailedError) ->
     """Return why a decision was not carried out: refused, or its workflow was ended before it answered."""
     cause = error.cause
     if isinstance(cause, ApplicationError) and cause.type == REFUSED:
-        return Refused(str(cause))
+        return DecisionRefused(str(cause))
     return Ended(f"{name}: its workflow was ended before it answered to {kind}; {AGAIN}")
 
 

@@ -13,7 +13,7 @@ from planner.model.round import ObjectId
 from worker.commands.lifecycles.running import WorkflowState
 
 
-class Server(StrEnum):
+class ReplayedServer(StrEnum):
     """What the provider says of the server."""
 
     EXISTS = "exists"
@@ -35,7 +35,7 @@ class Deed(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReplayFindings:
     """A removal that was named, and what belongs to it."""
 
     name: str
@@ -43,7 +43,7 @@ class Found:
     phase: RemovalPhase | None
     """None: there is no object, or it cannot be read."""
     workflow: WorkflowState
-    server: Server
+    server: ReplayedServer
     subject: ObjectId | None = None
     """None without an object."""
     parking: str = ""
@@ -58,7 +58,7 @@ _CANCELLABLE: Final = {RemovalPhase.PENDING: "its cool-off", RemovalPhase.DRAINI
 _OPEN: Final = frozenset({WorkflowState.RUNNING, WorkflowState.PAUSED})
 
 
-def deed(found: Found) -> Deed:
+def deed(found: ReplayFindings) -> Deed:
     """Return what to do for a removal."""
     if found.subject is None or found.phase is None or found.trouble or found.workflow is WorkflowState.PAUSED:
         return Deed.NOTHING
@@ -68,14 +68,14 @@ def deed(found: Found) -> Deed:
     return Deed.START_AND_RETRY if is_parked else Deed.START
 
 
-def is_failure(found: Found) -> bool:
+def is_failure(found: ReplayFindings) -> bool:
     """Return whether nothing is done although the machine is not on its way out."""
     if deed(found) is not Deed.NOTHING or found.workflow is WorkflowState.RUNNING:
         return False
-    return found.subject is not None or found.server not in {Server.GONE, Server.FOREIGN}
+    return found.subject is not None or found.server not in {ReplayedServer.GONE, ReplayedServer.FOREIGN}
 
 
-def forecast(found: Found) -> str:
+def forecast(found: ReplayFindings) -> str:
     """Return what happens when it is replayed, or why nothing does."""
     match deed(found):
         case Deed.RETRY:
@@ -88,29 +88,29 @@ def forecast(found: Found) -> str:
             return _left_alone(found)
 
 
-def _next(found: Found) -> str:
+def _next(found: ReplayFindings) -> str:
     if found.phase is not None and (left := _CANCELLABLE.get(found.phase)):
         return f"what is left of {left}, then its server is deleted; it can be cancelled until then"
     match found.server:
-        case Server.EXISTS:
+        case ReplayedServer.EXISTS:
             return "its server is deleted, with all delete calls anew"
-        case Server.GONE:
+        case ReplayedServer.GONE:
             return "its server is gone, so its Node is deleted and it ends"
-        case Server.FOREIGN:
+        case ReplayedServer.FOREIGN:
             return "the server of that name is of another machine and stays; it ends"
-        case Server.ERROR:
+        case ReplayedServer.ERROR:
             return "its provider answers with an error, so it may park again"
 
 
-def _left_alone(found: Found) -> str:
+def _left_alone(found: ReplayFindings) -> str:
     if found.trouble:
         return f"left alone: {found.trouble}"
     if found.workflow is WorkflowState.PAUSED:
         return "left alone: a person has paused its workflow; let it go on in the Temporal UI"
     if found.subject is not None:
         return f"left alone: it is under way in phase {found.phase}"
-    if found.server is Server.EXISTS:
+    if found.server is ReplayedServer.EXISTS:
         return "left alone: its object is gone and its server exists; a NodeRemovalRequest of that name deletes it"
-    if found.server is Server.ERROR:
+    if found.server is ReplayedServer.ERROR:
         return "left alone: its object is gone, and its provider does not tell whether the server is"
     return "left alone: it has ended, and no server of its own is left"

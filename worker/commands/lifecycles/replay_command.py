@@ -15,8 +15,8 @@ from activities.ports.errors import GrowthError, NotFound
 from activities.round.start_notes import Prices, listed_prices, note_on_removal
 from planner.lifecycle.step import DecisionKind
 from planner.model.round import ObjectId, removal_workflow_id
-from worker.commands.lifecycles.asking import ANSWERED_WITHIN, Ended, Refused, ask, limit_of, tell_of_waiting
-from worker.commands.lifecycles.replay import Deed, Found, deed, forecast, is_failure
+from worker.commands.lifecycles.asking import ANSWERED_WITHIN, DecisionRefused, Ended, ask, limit_of, tell_of_waiting
+from worker.commands.lifecycles.replay import Deed, ReplayFindings, deed, forecast, is_failure
 from worker.commands.lifecycles.replay_look import TOGETHER, Selection, look
 from worker.commands.lifecycles.running import UnderWay, Whereabouts, under_way
 from worker.commands.shared.live_cluster import LiveCluster, live_cluster
@@ -27,10 +27,10 @@ from workflows.messages import NODE_REMOVAL
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReplayResult:
     """What came of one removal."""
 
-    found: Found
+    found: ReplayFindings
     message: str
     failed: bool = False
 
@@ -56,7 +56,7 @@ async def replay(
     async with live_cluster(kubeconfig, context, name=there.cluster) as live:
         found = await look(selection, live, there)
         if dry_run:
-            outcomes = [Outcome(one, forecast(one), is_failure(one)) for one in found]
+            outcomes = [ReplayResult(one, forecast(one), is_failure(one)) for one in found]
         else:
             outcomes = await carry_out(found, live, there, reason)
     _print(outcomes, output, dry_run=dry_run)
@@ -66,14 +66,14 @@ async def replay(
         raise CommandError(f"{count(len(failed), 'removal')} of {len(outcomes)} not replayed: {', '.join(failed[:5])}")
 
 
-async def carry_out(found: list[Found], live: LiveCluster, there: UnderWay, reason: str) -> list[Outcome]:
+async def carry_out(found: list[ReplayFindings], live: LiveCluster, there: UnderWay, reason: str) -> list[ReplayResult]:
     """Replay what can be, several at once, and return what came of each; one that fails stops no other.
 
     Raises:
         CommandError: Temporal does not tell whether there is a worker.
     """
     if all(deed(one) is Deed.NOTHING for one in found):
-        return [Outcome(one, forecast(one), is_failure(one)) for one in found]
+        return [ReplayResult(one, forecast(one), is_failure(one)) for one in found]
     limit, prices = await asyncio.gather(limit_of(there), listed_prices(live.ports))
     deeds = _Deeds(live, there, reason, limit=limit, prices=prices)
     patience = asyncio.create_task(tell_of_waiting(there))
@@ -83,7 +83,7 @@ async def carry_out(found: list[Found], live: LiveCluster, there: UnderWay, reas
         patience.cancel()
 
 
-def _print(outcomes: Sequence[Outcome], output: str, *, dry_run: bool) -> None:
+def _print(outcomes: Sequence[ReplayResult], output: str, *, dry_run: bool) -> None:
     if output == "json":
         print(json.dumps({"dryRun": dry_run, "removals": [_document(one) for one in outcomes]}, indent=2))
         return
@@ -99,7 +99,7 @@ def _print(outcomes: Sequence[Outcome], output: str, *, dry_run: bool) -> None:
     print_anywhere(console, lambda paper: paper.print(rows))
 
 
-def _document(outcome: Outcome) -> dict[str, object]:
+def _document(outcome: ReplayResult) -> dict[str, object]:
     found = outcome.found
     return {
         "name": found.name,
@@ -125,23 +125,23 @@ class _Deeds:
         self._prices = prices
         self._gate = asyncio.Semaphore(TOGETHER)
 
-    async def do(self, found: Found) -> Outcome:
+    async def do(self, found: ReplayFindings) -> ReplayResult:
         """Replay one; what fails is told of as its outcome."""
         todo = deed(found)
         if todo is Deed.NOTHING or found.subject is None:
-            return Outcome(found, forecast(found), is_failure(found))
+            return ReplayResult(found, forecast(found), is_failure(found))
         try:
             async with self._gate:
                 started = "" if todo is Deed.RETRY else await self._start(found.subject)
                 retried = "" if todo is Deed.START else await self._retry(found, found.subject)
-        except Refused as refused:
+        except DecisionRefused as refused:
             # Another person, or its own timer, was first: it is on its way.
-            return Outcome(found, f"left alone: {refused}")
+            return ReplayResult(found, f"left alone: {refused}")
         except NotFound:
-            return Outcome(found, "has ended meanwhile")
+            return ReplayResult(found, "has ended meanwhile")
         except (CommandError, GrowthError) as error:
-            return Outcome(found, str(error).removeprefix(f"{found.name}: "), failed=True)
-        return Outcome(found, "; ".join(told for told in (started, retried) if told))
+            return ReplayResult(found, str(error).removeprefix(f"{found.name}: "), failed=True)
+        return ReplayResult(found, "; ".join(told for told in (started, retried) if told))
 
     async def _start(self, subject: ObjectId) -> str:
         workflow_id = removal_workflow_id(self._there.cluster, subject)
@@ -155,7 +155,7 @@ class _Deeds:
         waits = "" if self._limit is ANSWERED_WITHIN else f", and goes on when a worker of {self._there.cluster} is up"
         return f"started again from its object{waits}"
 
-    async def _retry(self, found: Found, subject: ObjectId) -> str:
+    async def _retry(self, found: ReplayFindings, subject: ObjectId) -> str:
         try:
             return await ask(
                 self._there,

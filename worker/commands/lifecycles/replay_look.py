@@ -16,7 +16,7 @@ from api.reading import UnreadableError, read
 from api.timestamp import format_timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.model.round import ObjectId, cluster_of, removal_workflow_id
-from worker.commands.lifecycles.replay import Found, Server
+from worker.commands.lifecycles.replay import ReplayedServer, ReplayFindings
 from worker.commands.lifecycles.running import UnderWay, WorkflowState
 from worker.commands.shared.known import list_known
 from worker.commands.shared.live_cluster import LiveCluster
@@ -56,7 +56,7 @@ class Selection:
         )
 
 
-async def look(selection: Selection, live: LiveCluster, there: UnderWay) -> list[Found]:
+async def look(selection: Selection, live: LiveCluster, there: UnderWay) -> list[ReplayFindings]:
     """Return the removals that are meant, sorted by name.
 
     Raises:
@@ -84,13 +84,20 @@ def _names_of(item: Object) -> set[str]:
     return {name for name in names if isinstance(name, str)}
 
 
-async def _found(item: Object, ports: Ports, there: UnderWay, gate: asyncio.Semaphore) -> Found:
+async def _found(item: Object, ports: Ports, there: UnderWay, gate: asyncio.Semaphore) -> ReplayFindings:
     subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
     try:
         removal = read(NodeRemovalRequest, item)
     except UnreadableError as error:
-        return Found(
-            subject.name, "", None, WorkflowState.MISSING, Server.ERROR, subject, answer="not asked", trouble=str(error)
+        return ReplayFindings(
+            subject.name,
+            "",
+            None,
+            WorkflowState.MISSING,
+            ReplayedServer.ERROR,
+            subject,
+            answer="not asked",
+            trouble=str(error),
         )
     status = removal.status
     trouble = ""
@@ -99,7 +106,7 @@ async def _found(item: Object, ports: Ports, there: UnderWay, gate: asyncio.Sema
     async with gate:
         workflow = await there.state_of(removal_workflow_id(there.cluster, subject))
         server, answer = await _server(ports, removal)
-    return Found(
+    return ReplayFindings(
         name=subject.name,
         pool=removal.spec.pool,
         phase=status.phase,
@@ -112,21 +119,21 @@ async def _found(item: Object, ports: Ports, there: UnderWay, gate: asyncio.Sema
     )
 
 
-async def _server(ports: Ports, removal: NodeRemovalRequest) -> tuple[Server, str]:
+async def _server(ports: Ports, removal: NodeRemovalRequest) -> tuple[ReplayedServer, str]:
     kind = removal.spec.class_ref.kind
     provider = ports.providers.get(kind)
     if provider is None:
-        return Server.ERROR, f"no provider serves {kind}"
+        return ReplayedServer.ERROR, f"no provider serves {kind}"
     try:
         server = await provider.get(removal.spec.server_name)
     except NotFound:
-        return Server.GONE, ""
+        return ReplayedServer.GONE, ""
     except GrowthError as error:
-        return Server.ERROR, _short(error)
-    return (Server.EXISTS if is_ours(ports, removal, server) else Server.FOREIGN), ""
+        return ReplayedServer.ERROR, _short(error)
+    return (ReplayedServer.EXISTS if is_ours(ports, removal, server) else ReplayedServer.FOREIGN), ""
 
 
-async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asyncio.Semaphore) -> Found | None:
+async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asyncio.Semaphore) -> ReplayFindings | None:
     """Return what is known of a removal whose object is gone, None if nothing is."""
     if _NAME.fullmatch(name) is None:
         return None
@@ -134,7 +141,7 @@ async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asynci
         workflow = await there.last_of(NODE_REMOVAL, name)
         if workflow is WorkflowState.MISSING:
             return None
-        server, answer = Server.GONE, ""
+        server, answer = ReplayedServer.GONE, ""
         for provider in ports.providers.values():
             try:
                 one = await provider.get(name)
@@ -144,12 +151,12 @@ async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asynci
                 if isinstance(error, InvalidConfiguration) and not await list_known(ports, provider.node_classes):
                     # Without a class, nobody knows an account to look into.
                     continue
-                server, answer = Server.ERROR, _short(error)
+                server, answer = ReplayedServer.ERROR, _short(error)
                 continue
             if one.labels.get(LABEL_CLUSTER) == there.cluster:
-                server, answer = Server.EXISTS, ""
+                server, answer = ReplayedServer.EXISTS, ""
                 break
-    return Found(name=name, pool="", phase=None, workflow=workflow, server=server, answer=answer)
+    return ReplayFindings(name=name, pool="", phase=None, workflow=workflow, server=server, answer=answer)
 
 
 def _short(error: GrowthError) -> str:

@@ -38,7 +38,7 @@ class NewlyPlaced:
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Generic[T]):
+class PlanChange(Generic[T]):
     """What only one of the plans has."""
 
     dropped: tuple[T, ...]
@@ -58,10 +58,10 @@ class PlanDiff:
     placed: tuple[NewlyPlaced, ...]
     unplaced: tuple[Unplaced, ...]
     """Pods without a place, only in the plan after."""
-    removals: Change[PlannedRemoval]
-    cancelled: Change[str]
+    removals: PlanChange[PlannedRemoval]
+    cancelled: PlanChange[str]
     """Names of requests that are given up."""
-    kept: Change[str]
+    kept: PlanChange[str]
     """Names of removals that are cancelled."""
 
     @property
@@ -134,9 +134,9 @@ def _kind(request: PlannedRequest) -> tuple[str, str, str, Decimal]:
     return request.pool, request.server_type, request.location, request.price_per_hour
 
 
-def _change(before: Iterable[T], after: Iterable[T], key: Callable[[T], object]) -> Change[T]:
+def _change(before: Iterable[T], after: Iterable[T], key: Callable[[T], object]) -> PlanChange[T]:
     old, new = {key(one): one for one in before}, {key(one): one for one in after}
-    return Change(
+    return PlanChange(
         dropped=tuple(one for name, one in old.items() if name not in new),
         added=tuple(one for name, one in new.items() if name not in old),
     )

@@ -11,7 +11,7 @@ from activities.ports.cluster import NODE_POOLS
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from worker.commands.lifecycles.running import UnderWay, Whereabouts, under_way
-from worker.commands.purge.look import ROUND_WITHIN, Found, look
+from worker.commands.purge.look import ROUND_WITHIN, ClusterContents, look
 from worker.commands.purge.purge import Tell
 from worker.commands.purge.purge import purge as carry_out
 from worker.commands.purge.table import print_document, print_found
@@ -98,11 +98,11 @@ async def _run(ports: Ports, there: UnderWay | None, *, yes: bool, pools: bool, 
         print(f"\nNothing was removed: {obstacle or '--yes removes it'}")
 
 
-def _has_pools(found: Found) -> bool:
+def _has_pools(found: ClusterContents) -> bool:
     return any(resource == NODE_POOLS for resource, _ in found.pools)
 
 
-async def _who_buys(ports: Ports, found: Found, there: UnderWay | None) -> str:
+async def _who_buys(ports: Ports, found: ClusterContents, there: UnderWay | None) -> str:
     """Return that a worker is up, who would buy everything again, or nothing."""
     what_helps = "stop it and try again in two minutes, or let the pools go too with --pools"
     if there is not None:

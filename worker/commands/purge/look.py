@@ -62,7 +62,7 @@ class FoundNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClusterContents:
     """Everything of a cluster."""
 
     cluster: str
@@ -94,7 +94,7 @@ class Found:
         return None if self.asked_at is None else self.asked_at + BELIEVE_ABSENCE_AFTER
 
 
-async def look(ports: Ports, *, abandoned: bool) -> Found:
+async def look(ports: Ports, *, abandoned: bool) -> ClusterContents:
     """Return what there is of the cluster that `ports` name; kinds that the API server does not know have nothing.
 
     Args:
@@ -115,7 +115,7 @@ async def look(ports: Ports, *, abandoned: bool) -> Found:
     lease = await find_object(ports.cluster, LEASES, FENCE, namespace=ports.namespace)
     renewed = ((lease or {}).get("spec") or {}).get("renewTime")
     asked = [at for _, item in objects if (at := _create_attempt(item)) is not None]
-    return Found(
+    return ClusterContents(
         cluster=ports.cluster_name,
         servers=tuple(servers),
         nodes=tuple(nodes),

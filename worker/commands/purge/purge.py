@@ -18,7 +18,7 @@ from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError,
 from activities.ports.ports import Ports
 from activities.ports.provider import ServerState
 from worker.commands.lifecycles.running import CALL_LIMIT, UnderWay
-from worker.commands.purge.look import Found, FoundNode, FoundServer, look, servers_of
+from worker.commands.purge.look import ClusterContents, FoundNode, FoundServer, look, servers_of
 from worker.commands.shared.tables import count, names
 from worker.commands.shared.times import span
 from worker.errors import CommandError
@@ -36,7 +36,7 @@ Tell = Callable[[str], None]
 
 async def purge(
     ports: Ports,
-    found: Found,
+    found: ClusterContents,
     there: UnderWay | None,
     *,
     pools: bool,
@@ -127,7 +127,7 @@ async def _end(ports: Ports, resource: Resource, item: Object) -> None:
 
 async def _delete_servers(
     ports: Ports,
-    found: Found,
+    found: ClusterContents,
     *,
     abandoned: bool,
     tell: Tell,

@@ -23,16 +23,18 @@ from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQ
 from api.keys import API_VERSION
 from api.money import format_price
 from api.timestamp import format_timestamp
-from worker.commands.purge.look import Found
+from worker.commands.purge.look import ClusterContents
 from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
 
 
-def print_found(found: Found, workflows: list[str] | None, *, pools: bool) -> None:
+def print_found(found: ClusterContents, workflows: list[str] | None, *, pools: bool) -> None:
     """Print what there is and what becomes of it."""
     print_anywhere(Console(highlight=False, markup=False), lambda out: _draw(out, found, workflows, pools=pools))
 
 
-def print_document(found: Found, workflows: list[str] | None, *, pools: bool, obstacle: str, done: bool) -> None:
+def print_document(
+    found: ClusterContents, workflows: list[str] | None, *, pools: bool, obstacle: str, done: bool
+) -> None:
     """Print the same as JSON."""
     document: dict[str, Any] = {
         "apiVersion": API_VERSION,
@@ -68,7 +70,7 @@ def print_document(found: Found, workflows: list[str] | None, *, pools: bool, ob
     print(json.dumps(document, indent=2))
 
 
-def _draw(out: Console, found: Found, workflows: list[str] | None, *, pools: bool) -> None:
+def _draw(out: Console, found: ClusterContents, workflows: list[str] | None, *, pools: bool) -> None:
     going = [one for one in found.servers if not one.stays]
     cost = " + ".join(f"{money(price)} {currency}" for currency, price in sorted(found.price_per_hour().items()))
     line = f"Cluster {found.cluster}: {count(len(going), 'server')}"
@@ -94,7 +96,9 @@ def _draw(out: Console, found: Found, workflows: list[str] | None, *, pools: boo
     print_section(out, "Objects and workflows", rows)
 
 
-def _rest(found: Found, workflows: list[str] | None, *, pools: bool) -> list[tuple[str, list[str] | None, str]]:
+def _rest(
+    found: ClusterContents, workflows: list[str] | None, *, pools: bool
+) -> list[tuple[str, list[str] | None, str]]:
     of_pools = "deleted" if pools else "stay: --pools deletes them too"
     classes = [f"{r.kind}/{item['metadata']['name']}" for r, item in found.pools if r != NODE_POOLS]
     return [
@@ -107,5 +111,5 @@ def _rest(found: Found, workflows: list[str] | None, *, pools: bool) -> list[tup
     ]
 
 
-def _names(found: Found, of: Resource) -> list[str]:
+def _names(found: ClusterContents, of: Resource) -> list[str]:
     return [item["metadata"]["name"] for resource, item in found.objects if resource == of]

@@ -20,7 +20,7 @@ FITS: Final = "it fits"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class VerdictGroup:
     """Nodes or offerings that are alike to the pod."""
 
     reason: str
@@ -39,8 +39,8 @@ class Group:
 class Verdicts:
     """Where a pod could go and where not, as the scheduler would judge: what fits first, then the most frequent."""
 
-    nodes: tuple[Group, ...]
-    offerings: tuple[Group, ...]
+    nodes: tuple[VerdictGroup, ...]
+    offerings: tuple[VerdictGroup, ...]
 
     def lines(self) -> Iterator[str]:
         """Yield sentences for people."""
@@ -99,7 +99,7 @@ def _market(kind: MachineKind, found: PoolKinds, limits: Limits) -> str:
     return f"{FITS}: {money(kind.offering.price_per_hour)} {kind.offering.currency} per hour"
 
 
-def _grouped(verdicts: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
+def _grouped(verdicts: Iterable[tuple[str, str]]) -> tuple[VerdictGroup, ...]:
     alike: dict[str, list[tuple[str, str]]] = {}
     for name, text in verdicts:
         # Figures follow the scheduler's words, and differ from node to node.
@@ -108,15 +108,15 @@ def _grouped(verdicts: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda group: (not group.fits, -len(group.members), group.reason)))
 
 
-def _group(reason: str, found: Sequence[tuple[str, str]]) -> Group:
+def _group(reason: str, found: Sequence[tuple[str, str]]) -> VerdictGroup:
     texts = {text for _, text in found}
     members = tuple(name for name, _ in found)
     if len(texts) == 1 and reason != FITS:
-        return Group(texts.pop(), "", members)
-    return Group(reason, found[0][1].partition(": ")[2], members)
+        return VerdictGroup(texts.pop(), "", members)
+    return VerdictGroup(reason, found[0][1].partition(": ")[2], members)
 
 
-def _told(noun: str, groups: Sequence[Group]) -> Iterator[str]:
+def _told(noun: str, groups: Sequence[VerdictGroup]) -> Iterator[str]:
     total = sum(len(group.members) for group in groups)
     yield f"{count(total, noun)}:"
     for group in groups:
@@ -124,7 +124,7 @@ def _told(noun: str, groups: Sequence[Group]) -> Iterator[str]:
         yield f"  {len(group.members)} x {group.reason}{example}: {names(group.members)}"
 
 
-def _listed(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def _listed(groups: Sequence[VerdictGroup]) -> list[dict[str, Any]]:
     return [
         {"fits": group.fits, "reason": group.reason, "example": group.example or None, "members": list(group.members)}
         for group in groups

@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiResponse:
     """What came of a request: a body, an error of the API, or none of both."""
 
     body: Any = field(default=None, repr=False)
@@ -63,7 +63,7 @@ class Answer:
         return int(text) if text.isdecimal() else None
 
 
-def understood(answer: Answer, read: Callable[[Any], _T], verb: Verb, what: str, secrets: Sequence[Secret]) -> _T:
+def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, what: str, secrets: Sequence[Secret]) -> _T:
     """Return what `read` makes of an answer.
 
     Args:

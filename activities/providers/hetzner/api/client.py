@@ -18,7 +18,7 @@ from requests.adapters import BaseAdapter
 from activities.ports.errors import InvalidConfiguration, NotFound
 from activities.ports.ports import Compute
 from activities.providers.hetzner.api import reading
-from activities.providers.hetzner.api.answer import UNREADABLE, Answer, cause, unreadable
+from activities.providers.hetzner.api.answer import UNREADABLE, ApiResponse, cause, unreadable
 from activities.providers.hetzner.api.budget import Budget
 from activities.providers.hetzner.api.connection import Connection
 from activities.providers.hetzner.api.facts import (
@@ -274,7 +274,7 @@ class _Requests:
             for scheme in ("https://", "http://"):
                 self.session.mount(scheme, transport)
 
-    def __call__(self, method: str, path: str, *, params: Mapping[str, Any] | None, json: Any) -> Answer:
+    def __call__(self, method: str, path: str, *, params: Mapping[str, Any] | None, json: Any) -> ApiResponse:
         """Return what came of a request. No exception leaves it: the text of one may hold a secret."""
         headers: dict[str, str] = {}
 
@@ -287,14 +287,14 @@ class _Requests:
             )
         except APIException as failure:
             code = failure.code if isinstance(failure.code, int) else str(failure.code)
-            return Answer(code=code, message=str(failure.message or ""), details=failure.details, headers=headers)
+            return ApiResponse(code=code, message=str(failure.message or ""), details=failure.details, headers=headers)
         except requests.Timeout:
-            return Answer(trouble=f"{self._endpoint} did not answer within {self._timeout_seconds:g} s")
+            return ApiResponse(trouble=f"{self._endpoint} did not answer within {self._timeout_seconds:g} s")
         except requests.RequestException as failure:
-            return Answer(trouble=f"no answer from {self._endpoint}: {cause(failure)}")
+            return ApiResponse(trouble=f"no answer from {self._endpoint}: {cause(failure)}")
         except UNREADABLE as failure:
-            return Answer(trouble=unreadable(failure), headers=headers)
-        return Answer(body=body, headers=headers)
+            return ApiResponse(trouble=unreadable(failure), headers=headers)
+        return ApiResponse(body=body, headers=headers)
 
 
 def _nothing(_body: Any) -> None:

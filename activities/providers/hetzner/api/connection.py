@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from activities.ports.errors import RateLimited
 from activities.ports.ports import Compute
-from activities.providers.hetzner.api.answer import Answer, page_of, understood
+from activities.providers.hetzner.api.answer import ApiResponse, page_of, understood
 from activities.providers.hetzner.api.budget import Budget
 from activities.providers.hetzner.api.error_table import Verb
 from activities.providers.hetzner.api.redaction import Secret, text_secret
@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 class Request(Protocol):
     """Makes one request and blocks until its answer is there; raises nothing."""
 
-    def __call__(self, method: str, path: str, *, params: Mapping[str, Any] | None, json: Any) -> Answer:
+    def __call__(self, method: str, path: str, *, params: Mapping[str, Any] | None, json: Any) -> ApiResponse:
         """Return what came of it.
 
         Args:
@@ -57,7 +57,7 @@ class Connection:
 
     async def send(
         self, method: str, path: str, *, params: Mapping[str, Any] | None = None, json: Any = None
-    ) -> Answer:
+    ) -> ApiResponse:
         """Make one request, and tell the budget what its answer says of the calls that are left.
 
         Raises:
@@ -103,7 +103,7 @@ class Connection:
         return found
 
     def understood(
-        self, answer: Answer, read: Callable[[Any], _T], verb: Verb, what: str, *, user_data: str = ""
+        self, answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, what: str, *, user_data: str = ""
     ) -> _T:
         """Return what `read` makes of an answer.
 

@@ -12,7 +12,7 @@ from requests.structures import CaseInsensitiveDict
 
 from activities.ports.errors import InvalidConfiguration, ProviderError, RateLimited, UnknownOutcome
 from activities.ports.ports import in_place
-from activities.providers.hetzner.api.answer import Answer
+from activities.providers.hetzner.api.answer import ApiResponse
 from activities.providers.hetzner.api.budget import Budget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ServerCreation
@@ -316,7 +316,7 @@ def test_half_of_a_short_token_is_a_part_of_it():
 
 
 @pytest.mark.parametrize(
-    "holder", [CREATION, token_secret(TOKEN), text_secret(USER_DATA), Answer(body={"root_password": JOIN_TOKEN})]
+    "holder", [CREATION, token_secret(TOKEN), text_secret(USER_DATA), ApiResponse(body={"root_password": JOIN_TOKEN})]
 )
 def test_what_holds_a_secret_does_not_print_it(holder):
     printed = repr(holder)

@@ -4,7 +4,7 @@ import pytest
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.model.round import ObjectId
-from worker.commands.lifecycles.replay import Deed, Found, Server, deed, forecast, is_failure
+from worker.commands.lifecycles.replay import Deed, ReplayedServer, ReplayFindings, deed, forecast, is_failure
 from worker.commands.lifecycles.running import WorkflowState
 
 SUBJECT = ObjectId(name="m-1", uid="u-1")
@@ -14,12 +14,12 @@ CLOSED = sorted(set(WorkflowState) - {WorkflowState.RUNNING, WorkflowState.PAUSE
 def found(
     phase: RemovalPhase | None = RemovalPhase.COULD_NOT_REMOVE,
     workflow: WorkflowState = WorkflowState.RUNNING,
-    server: Server = Server.EXISTS,
+    server: ReplayedServer = ReplayedServer.EXISTS,
     *,
     subject: ObjectId | None = SUBJECT,
     trouble: str = "",
-) -> Found:
-    return Found("m-1", "default", phase, workflow, server, subject, trouble=trouble)
+) -> ReplayFindings:
+    return ReplayFindings("m-1", "default", phase, workflow, server, subject, trouble=trouble)
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,14 @@ def test_nothing_is_done_while_a_person_must_mend_something_first(workflow):
 @pytest.mark.parametrize(
     ("server", "failure", "told"),
     [
-        (Server.EXISTS, True, "its object is gone and its server exists; a NodeRemovalRequest of that name deletes it"),
-        (Server.ERROR, True, "its object is gone, and its provider does not tell whether the server is"),
-        (Server.GONE, False, "it has ended, and no server of its own is left"),
-        (Server.FOREIGN, False, "it has ended, and no server of its own is left"),
+        (
+            ReplayedServer.EXISTS,
+            True,
+            "its object is gone and its server exists; a NodeRemovalRequest of that name deletes it",
+        ),
+        (ReplayedServer.ERROR, True, "its object is gone, and its provider does not tell whether the server is"),
+        (ReplayedServer.GONE, False, "it has ended, and no server of its own is left"),
+        (ReplayedServer.FOREIGN, False, "it has ended, and no server of its own is left"),
     ],
 )
 def test_without_an_object_nothing_is_done_and_a_server_that_is_left_is_told_of(server, failure, told):
@@ -69,10 +73,10 @@ def test_without_an_object_nothing_is_done_and_a_server_that_is_left_is_told_of(
 @pytest.mark.parametrize(
     ("server", "told"),
     [
-        (Server.EXISTS, "its server is deleted, with all delete calls anew"),
-        (Server.GONE, "its server is gone, so its Node is deleted and it ends"),
-        (Server.FOREIGN, "the server of that name is of another machine and stays; it ends"),
-        (Server.ERROR, "its provider answers with an error, so it may park again"),
+        (ReplayedServer.EXISTS, "its server is deleted, with all delete calls anew"),
+        (ReplayedServer.GONE, "its server is gone, so its Node is deleted and it ends"),
+        (ReplayedServer.FOREIGN, "the server of that name is of another machine and stays; it ends"),
+        (ReplayedServer.ERROR, "its provider answers with an error, so it may park again"),
     ],
 )
 def test_what_happens_then_depends_on_the_server(server, told):

@@ -6,7 +6,7 @@ from decimal import Decimal
 from planner.model.plan import Placed, Plan, PlanResult, Reason, RemovalCancel, Unplaced
 from planner.plan import plan as decide
 from tests.planner.scenes import Scene, before, node, node_class, pod, pool, request, server_type
-from worker.commands.plan.diff import Change, MachineChange, compare, counts
+from worker.commands.plan.diff import MachineChange, PlanChange, compare, counts
 
 FULL = Reason("LimitReached", "pool default is at its max")
 
@@ -93,7 +93,7 @@ def test_requests_and_removals_that_are_given_up():
     old = Plan(PlanResult.NO_DEMANDS, cancelled=("a", "b"), removal_cancels=(RemovalCancel("x", ("p",)),))
     new = Plan(PlanResult.NO_DEMANDS, cancelled=("b", "c"), removal_cancels=(RemovalCancel("x", ("q",)),))
     diff = compare(old, new)
-    assert (diff.cancelled, diff.kept) == (Change(("a",), ("c",)), Change((), ()))
+    assert (diff.cancelled, diff.kept) == (PlanChange(("a",), ("c",)), PlanChange((), ()))
     assert not diff.is_empty
 
 

@@ -2,7 +2,7 @@
 
 from tests.planner.scenes import Scene, before, node, node_class, pod, pool, server_type
 from tests.worker.looking import sight
-from worker.commands.shared.verdicts import FITS, Group, verdicts
+from worker.commands.shared.verdicts import FITS, VerdictGroup, verdicts
 
 
 def judged(name, **parts):
@@ -23,9 +23,9 @@ def test_nodes_by_reason_what_fits_first():
     nodes[1]["status"]["allocatable"]["cpu"] = "800m"
     found = judged("web", pods=[pod("web", "1500m"), pod("other", "100m", node="a-full")], nodes=nodes)
     assert found.nodes == (
-        Group(FITS, "", ("c-free",)),
-        Group("Insufficient cpu", "1.5 requested, 0.9 free", ("a-full", "b-full")),
-        Group("the node had untolerated taint gpu=yes:NoSchedule", "", ("d-tainted",)),
+        VerdictGroup(FITS, "", ("c-free",)),
+        VerdictGroup("Insufficient cpu", "1.5 requested, 0.9 free", ("a-full", "b-full")),
+        VerdictGroup("the node had untolerated taint gpu=yes:NoSchedule", "", ("d-tainted",)),
     )
 
 
@@ -54,7 +54,7 @@ def test_offerings_by_reason_the_cheapest_first():
     wants = pod("web", "1", nodeSelector={"kubernetes.io/arch": "amd64"})
     found = judged("web", pods=[wants], pools=pools, nodes=[node("m-1", "cx32")], classes=[node_class(*types)])
     # Source of the price: KINDS of tests.planner.scenes.
-    assert found.offerings[0] == Group(FITS, "0.0066 EUR per hour", ("cx22 in fsn1 of default",))
+    assert found.offerings[0] == VerdictGroup(FITS, "0.0066 EUR per hour", ("cx22 in fsn1 of default",))
     assert {group.reason: group.members for group in found.offerings[1:]} == {
         "cx42 in fsn1 is sold out, says the provider": ("cx42 in fsn1 of default",),
         "pool default has reached its limit of such machines": ("cx32 in fsn1 of default",),
@@ -66,7 +66,7 @@ def test_offerings_by_reason_the_cheapest_first():
 def test_what_nobody_judges_is_named_for_all_of_them():
     found = judged("web", pods=[pod("web", resourceClaims=[{"name": "gpu"}])], nodes=[node("a"), node("b")])
     reason = "the pod cannot be judged: spec.resourceClaims"
-    assert found.nodes == (Group(reason, "", ("a", "b")),)
+    assert found.nodes == (VerdictGroup(reason, "", ("a", "b")),)
     assert [group.reason for group in found.offerings] == [reason]
 
 
