@@ -6,6 +6,8 @@ respect self/other pod affinity (hostname)"), whose simulation places one pod be
 
 from collections import Counter
 
+import pytest
+
 from planner.model.plan import Plan
 from tests.planner.packing.domains.rows import (
     HOST,
@@ -152,3 +154,11 @@ def test_priority_of_the_pair_is_the_higher_one():
     made = scene(*beside(1, "2", priority=10), *several(1, "2", app="db"), *several(1, "4", app="queue", priority=5))
     made.pools[0]["spec"]["limits"]["max"] = 1
     assert machines(planned(made)) == [("cx32", {"db": 1, "web": 1})]
+
+
+@pytest.mark.xfail(reason="a group that meets its own affinity waits for one that can have no machine")
+def test_who_meets_its_own_affinity_begins_where_the_others_can_have_no_machine():
+    # Found by a random scene. The scheduler lets it land anywhere: no pod with a machine matches, and it does itself.
+    stuck = pod("stuck", labels={"app": "web"}, nodeSelector={"disk": "none-has-it"})
+    made = planned(scene(stuck, pod("alone", labels={"app": "web"}, affinity=near(term(HOST, "web")))))
+    assert [seat.name for one in made.requests for seat in one.seats] == ["alone"]
