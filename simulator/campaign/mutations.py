@@ -228,7 +228,7 @@ def _unknown_taken_for_refusal() -> list[Change]:
 
 
 def _planner_buys_without_bounds() -> list[Change]:
-    return [(decisions, "room_left", _unbounded(decisions.limits_left))]
+    return [(decisions, "limits_left", _unbounded(decisions.limits_left))]
 
 
 def _unbounded(real: Callable[..., Any]) -> Callable[..., Any]:
