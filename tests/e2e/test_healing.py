@@ -77,11 +77,13 @@ def mended(plane: ControlPlane, view: ClusterView, machine: str) -> None:
     plane.wait_for(lambda: not taints(view, machine), "both taints are lifted", TWO_SWEEPS)
     assert view.servers() == {machine, FOREIGN}
     assert set(view.nodes()) == {machine}
-    assert reasons(view) >= {
+    expected = {
         ("NodeRemovalRequest", ORPHAN, "Orphan"),
         ("Node", machine, "StaleReservation"),
         ("Node", machine, "StaleScaleDown"),
     }
+    # Each is told after it is done.
+    plane.wait_for(lambda: reasons(view) >= expected, "events tell of all three", 10)
 
 
 def purged(plane: ControlPlane, view: ClusterView, growth: Commands, machine: str, where: tuple[str, ...]) -> None:
