@@ -77,6 +77,7 @@ def test_a_scale_down_is_cancelled_and_a_parked_one_is_retried_by_annotation(
         person.patch("kwoknodeclasses", OBEDIENT)
         person.annotate(name, "retry", "growth.dev/decision-reason=unlocked it")
         plane.wait_for(lambda: not view.servers(), "the server is gone", AT_ONCE_SECONDS)
+        plane.wait_for(lambda: bool(person.notes(name, "Retry")), "the retry is told", AT_ONCE_SECONDS)
         assert person.notes(name, "Retry") == ["By kubectl-annotate: unlocked it"]
         plane.wait_for(lambda: not view.nodes() and not view.items("noderemovalrequests"), "the Node is gone, too")
 
@@ -99,6 +100,7 @@ def _cancel(plane: ControlPlane, view: ClusterView, person: Person, name: str) -
     (node,) = view.nodes().values()
     assert not node["spec"].get("taints")
     assert view.servers() == {name}
+    plane.wait_for(lambda: bool(person.notes(name, "Cancelled")), "the cancel is told", AT_ONCE_SECONDS)
     assert person.notes(name, "Cancelled") == ["By kubectl-annotate: keep it warm"]
 
 
