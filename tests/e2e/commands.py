@@ -38,9 +38,9 @@ class Commands:
             timeout=within,
         )
 
-    def told(self, *words: str) -> str:
+    def told(self, *words: str, within: float = SECONDS) -> str:
         """Return what a command prints; a failure fails the test."""
-        done = self.run(*words)
+        done = self.run(*words, within=within)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         return done.stdout
 

@@ -237,7 +237,7 @@ def hetzner_scene(
     cluster: str,
     controller_delay_seconds: float | None = None,
     objects: tuple[str, ...] = (),
-    quick: bool = True,
+    quick: bool = False,
 ) -> Iterator[HetznerScene]:
     """Lend a worker that is not started yet, a cloud with an empty project, and the Secret of the user data.
 

@@ -1,6 +1,7 @@
 """`growth` whose own clockwork is about ten times as fast, for scenarios that wait for durations of the product.
 
-The walks through the documents and a round trip whose worker is killed keep the product's own durations.
+The round trips, whose workers are killed, and the walks through the documents keep the product's own: what is outside,
+such as a late controller, does not become quicker.
 """
 
 import importlib

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 def test_a_sold_out_type_is_left_alone_and_a_price_that_rises_is_that_of_new_servers(
     control_plane: ControlPlane, tmp_path: Path
 ):
-    with hetzner_scene(control_plane, tmp_path, cluster="hetzner-market") as scene:
+    with hetzner_scene(control_plane, tmp_path, cluster="hetzner-market", quick=True) as scene:
         scene.cloud.sell_out("cx23")
         scene.add_class("default", scene.add_project(), locations=["fsn1"])
         scene.apply(pool("default", ["cx23", "cx33", "cpx22"]))

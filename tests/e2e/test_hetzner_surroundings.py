@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 def test_nodes_of_others_are_used_and_kept_and_a_withdrawn_type_stops_its_own_pool_only(
     control_plane: ControlPlane, tmp_path: Path
 ):
-    with hetzner_scene(control_plane, tmp_path, cluster="hetzner-beside") as scene:
+    with hetzner_scene(control_plane, tmp_path, cluster="hetzner-beside", quick=True) as scene:
         scene.cloud.withdraw("cx43", None, datetime.now(UTC))
         token = scene.add_project()
         for name in ("default", "old"):
@@ -65,7 +65,7 @@ def test_nodes_of_others_are_used_and_kept_and_a_withdrawn_type_stops_its_own_po
 
 
 def test_classes_that_cannot_work_say_why_and_cost_no_create_call(control_plane: ControlPlane, tmp_path: Path):
-    with hetzner_scene(control_plane, tmp_path, cluster="hetzner-bad") as scene:
+    with hetzner_scene(control_plane, tmp_path, cluster="hetzner-bad", quick=True) as scene:
         good = scene.add_project()
         _bad_classes(scene, good)
         scene.add_class("default", good)

@@ -35,15 +35,15 @@ def planned_offline(view: ClusterView, folder: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("separate", "kill", "quick"),
-    [(True, False, True), (True, True, True), (False, True, False)],
-    ids=["separate Temporal", "separate Temporal, worker killed", "embedded Temporal, worker killed, real durations"],
+    ("separate", "kill"),
+    [(True, False), (True, True), (False, True)],
+    ids=["separate Temporal", "separate Temporal, worker killed", "embedded Temporal, worker killed"],
 )
 def test_sixty_pods_get_their_machines_and_give_them_back(
-    control_plane: ControlPlane, tmp_path: Path, *, separate: bool, kill: bool, quick: bool
+    control_plane: ControlPlane, tmp_path: Path, *, separate: bool, kill: bool
 ):
     plane = control_plane
-    with scene(plane, tmp_path, cluster=f"trip-{separate}-{kill}".lower(), separate=separate, quick=quick) as growth:
+    with scene(plane, tmp_path, cluster=f"trip-{separate}-{kill}".lower(), separate=separate) as growth:
         plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(sixty_pods()))
         view = ClusterView(plane)
         plane.wait_for(lambda: view.unschedulable() == PODS, "all pods are unschedulable")
