@@ -4,17 +4,16 @@ It runs on any event loop: in virtual time for tests, on the wall clock for the 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
+from activities.objects.kind_activities import KindActivities
 from activities.ports.cluster import (
     CONFIG_MAPS,
     DAEMON_SETS,
     NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
     NODES,
     PODS,
     SECRETS,
@@ -27,6 +26,7 @@ from activities.ports.provider import Provider, Server
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kinds import node_classes
 from activities.providers.kwok.provider import KwokProvider
+from activities.registry import LIFECYCLES
 from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
@@ -62,13 +62,14 @@ class World:
     """The kind of node class that there is."""
     do_workers_tend: ClassVar[bool] = False
     """Whether servers boot by what workers do between calls; else by the world itself."""
+    lifecycles: ClassVar[Sequence[KindActivities[Any]]] = LIFECYCLES
+    """The kinds of objects with a lifecycle: those that need be defined are."""
 
     def __init__(self, *, now: Callable[[], datetime], seed: int, longest_binding: timedelta = _AT_ONCE) -> None:
         self._now = now
         self.cluster = MemoryCluster(now)
-        self.cluster.install_definitions(
-            _definition(resource) for resource in (NODE_POOLS, *node_classes(), NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
-        )
+        required = [row.stored.resource for row in self.lifecycles if not row.stored.resource.is_optional]
+        self.cluster.install_definitions(definition(resource) for resource in (NODE_POOLS, *node_classes(), *required))
         self.provider = KwokProvider(self.cluster, NAMESPACE, now)
         self.workloads = Workloads(self.cluster)
         self._daemons = Daemons(self.cluster)
@@ -173,7 +174,7 @@ class World:
         return max(0.0, (min(ends) - self._now()).total_seconds()) if ends else None
 
 
-def _definition(resource: Resource) -> Object:
+def definition(resource: Resource) -> Object:
     """Return the definition of a kind without its schema: objects are checked by our models, and copies stay small."""
     return {
         "metadata": {"name": f"{resource.plural}.{resource.group}"},

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from activities.kube.client import KubeCluster
-from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Cluster, Resource
+from activities.objects.kinds import STORED_KINDS
+from activities.ports.cluster import NODE_POOLS, Cluster, Resource
 from activities.ports.errors import Rejected
 from activities.ports.ports import Ports, Reader
 from activities.ports.provider_kind import Surroundings
@@ -23,7 +24,7 @@ LIST_SECONDS: Final = 30.0
 
 def watched() -> tuple[Resource, ...]:
     """Return what rounds read from the cache, and what messages come from."""
-    return (*SURROUNDINGS, NODE_POOLS, *node_classes(), NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+    return (*SURROUNDINGS, NODE_POOLS, *node_classes(), *(stored.resource for stored in STORED_KINDS))
 
 
 def utc_now() -> datetime:

@@ -4,11 +4,13 @@ Markdown for the current details, one line for timers. Others' words are quoted,
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Generic, TypeVar
 
+from planner.lifecycle.seen import LifecycleSeen
+from planner.lifecycle.step import Act, Done
 from workflows.messages import LifecycleReport
 
 DETAILS_BYTES: Final = 4000
@@ -16,6 +18,8 @@ DETAILS_BYTES: Final = 4000
 _QUOTED_CHARACTERS: Final = 600
 """A message may have 1024 characters, which the object holds in full."""
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~#])")
+
+Seen = TypeVar("Seen", bound=LifecycleSeen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,21 @@ class Choice:
     """As the Temporal UI calls it."""
     effect: str
     """What it does."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Account(Generic[Seen]):
+    """What people see of the lifecycles of a kind."""
+
+    facts: Callable[[Seen], Iterable[str]]
+    """What was seen, a line each."""
+    choices: Callable[[Seen], Sequence[Choice]]
+    """What a person can do now with an effect."""
+    how: Callable[[str, Seen, Sequence[Choice]], str]
+    """Where to do it, in markdown, of the object's name and the choices; without choices, why there are none."""
+    ending: Callable[[str, Act, Seen], Done | None]
+    """How the lifecycle ended, of the object's name, an effect and what was seen before it: None if it was not the
+    last one."""
 
 
 def details(

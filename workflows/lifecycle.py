@@ -1,23 +1,25 @@
-"""The driver that requests and removals share: look, ask the step function, act or wait.
+"""The workflow of an object with a lifecycle: it drives the course of `planner.lifecycle.course`.
 
-All decisions are the step function's. The driver adds what only a durable program can: activities
+All decisions are the step function's. The workflow adds what only a durable program can: activities
 with retries, timers, messages, and the account of it all in the Temporal UI.
 """
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 from temporalio.exceptions import ActivityError, FailureError, RetryState
 
-from planner.lifecycle.seen import RemovalSeen, RequestSeen
+from planner.lifecycle.course import run_course
+from planner.lifecycle.kinds import LifecycleKind, ObjectId
+from planner.lifecycle.seen import LifecycleSeen
 from planner.lifecycle.step import Act, Done, EffectInput, Step, Wait
-from planner.model.round import ObjectId, cluster_of, planner_workflow_id
-from workflows.account import Choice, details, waiting
+from planner.model.round import cluster_of, planner_workflow_id
+from workflows.account import Account, Choice, details, waiting
 from workflows.messages import (
     CLUSTER,
     DEADLINE,
@@ -32,9 +34,9 @@ from workflows.messages import (
     LifecycleReport,
     short,
 )
-from workflows.policies import HEARTBEAT, SHORTEST_PAUSE, pause_after, policy_of
+from workflows.policies import HEARTBEAT, POLICIES, SHORTEST_PAUSE, Calls, pause_after
 
-Seen = TypeVar("Seen", RequestSeen, RemovalSeen)
+Seen = TypeVar("Seen", bound=LifecycleSeen)
 
 GONE: Final = "Gone"
 """What stands for a phase when the object is no more."""
@@ -45,9 +47,10 @@ SHORTEST_WAIT: Final = timedelta(seconds=1)
 class Lifecycle(ABC, Generic[Seen]):
     """Base of the workflows that drive one object. Its state is the object's: it may be started again at any point."""
 
-    look: ClassVar[str]
-    """The activity that only looks."""
-    seen_type: type[Seen]
+    kind: ClassVar[LifecycleKind[Any]]
+    account: ClassVar[Account[Any]]
+    calls: ClassVar[Mapping[str, Calls]] = {}
+    """What its activities call, of those that do not only ask the API server."""
 
     def __init__(self, subject: ObjectId) -> None:
         self._subject = subject
@@ -68,25 +71,9 @@ class Lifecycle(ABC, Generic[Seen]):
     def decide(self, seen: Seen) -> Step:
         """Return the next step."""
 
-    @abstractmethod
-    def news(self, before: Seen, after: Seen) -> str | None:
-        """Return why the planner should look at once, if it should."""
-
-    @abstractmethod
-    def facts(self, seen: Seen) -> Iterable[str]:
-        """Return what was seen, for people."""
-
-    @abstractmethod
     def choices(self, seen: Seen) -> Sequence[Choice]:
         """Return what a person can do now with an effect."""
-
-    @abstractmethod
-    def how(self, seen: Seen) -> str:
-        """Return where to do it, in markdown, or why there is nothing to do."""
-
-    @abstractmethod
-    def ending(self, act: Act, before: Seen) -> Done | None:
-        """Return how the life ended, if `act`, after which the object is gone, was its last."""
+        return self.account.choices(seen)
 
     def answer(self, step: Act, after: Seen) -> None:
         """Tell whoever asked for `step` that it was carried out."""
@@ -124,7 +111,7 @@ class Lifecycle(ABC, Generic[Seen]):
         A workflow cancellation only reaches this coroutine; the course itself runs in a task of its
         own, so that no activity is torn in its middle, and takes the cancellation as a message.
         """
-        course = asyncio.create_task(self._course())
+        course = asyncio.create_task(run_course(self.kind, self._subject.name, self))
         while True:
             try:
                 ending = await asyncio.shield(course)
@@ -138,48 +125,27 @@ class Lifecycle(ABC, Generic[Seen]):
         await workflow.wait_condition(workflow.all_handlers_finished)
         if ending is None:
             workflow.continue_as_new(self._subject)
+        ending = self._end or ending
         return f"{ending.reason}: {ending.message}"
 
-    async def _course(self) -> Done | None:
-        """Return the end of the life, or None when the history is long enough to go on in a new run."""
-        seen = await self._looked()
-        while True:
-            if workflow.info().is_continue_as_new_suggested() and not self.is_asked():
-                return None
-            step = self.decide(seen)
-            if isinstance(step, Done):
-                step = self._end or step
-            self._tell(step, seen)
-            match step:
-                case Done():
-                    return step
-                case Act():
-                    after = await self._run(step.effect, step)
-                    if after is None:
-                        seen = await self._looked()
-                        continue
-                    self.answer(step, after)
-                    if seen.exists and not after.exists:
-                        self._end = self.ending(step, seen)
-                    news = self.news(seen, after)
-                    if news is not None:
-                        await self._nudge(news)
-                    if after == seen:
-                        # The effect lost a race and changed nothing; without a pause this could go round and round.
-                        await self._sleep(SHORTEST_PAUSE, f"{step.effect} changed nothing: look again")
-                        after = await self._looked()
-                    seen = after
-                case Wait():
-                    await self._wait(step)
-                    seen = await self._looked()
+    def is_due_to_renew(self) -> bool:
+        """Whether the history is long enough to go on in a new run, and nobody waits for an answer of this one."""
+        return workflow.info().is_continue_as_new_suggested() and not self.is_asked()
 
-    async def _looked(self) -> Seen:
-        while True:
-            # Cleared before the look: what changes during the look asks for another one.
-            why, self._why_woken, self._woken = self._why_woken, "", False
-            seen = await self._run(self.look, None, why or ("the start" if self._seen is None else "by the timer"))
-            if seen is not None:
-                return seen
+    async def look(self) -> Seen | None:
+        """Look once; what changes during the look asks for another one."""
+        why, self._why_woken, self._woken = self._why_woken, "", False
+        return await self._run(self.kind.look, None, why or ("the start" if self._seen is None else "by the timer"))
+
+    async def run_effect(self, effect: str, act: Act) -> Seen | None:
+        """Run an effect: `planner.lifecycle.course.CourseDriver.run_effect`."""
+        return await self._run(effect, act)
+
+    def acted(self, act: Act, before: Seen, after: Seen) -> None:
+        """Answer whoever asked for the effect, and note how the lifecycle ends if this was its last."""
+        self.answer(act, after)
+        if before.exists and not after.exists:
+            self._end = self.account.ending(self._subject.name, act, before)
 
     async def _run(self, effect: str, act: Act | None, why: str = "") -> Seen | None:
         """Run an activity; None means that it gave up, was told of, and a pause was made.
@@ -189,13 +155,13 @@ class Lifecycle(ABC, Generic[Seen]):
             act: the step that asks for it; without one it looks.
             why: it looks.
         """
-        policy = policy_of(effect)
+        policy = POLICIES[self.calls.get(effect, Calls.API_SERVER)]
         self._is_acting = True
         try:
             seen: Seen = await workflow.execute_activity(
                 effect,
                 EffectInput(name=self._subject.name, uid=self._subject.uid, act=act),
-                result_type=self.seen_type,
+                result_type=self.kind.seen,
                 start_to_close_timeout=policy.start_to_close,
                 schedule_to_close_timeout=policy.schedule_to_close,
                 heartbeat_timeout=HEARTBEAT,
@@ -219,11 +185,16 @@ class Lifecycle(ABC, Generic[Seen]):
         self._seen_at = workflow.now()
         return seen
 
-    async def _wait(self, step: Wait) -> None:
+    async def wait(self, step: Wait) -> None:
+        """Wait until the next look or a message; the timer says for what."""
         now = workflow.now()
         wake_at = step.wake_at(now)
         duration = None if wake_at is None else max(SHORTEST_WAIT, wake_at - now)
         await self._sleep(duration, waiting(step.message, step.until, now))
+
+    async def pause(self, reason: str) -> None:
+        """Wait a little, or until a message comes."""
+        await self._sleep(SHORTEST_PAUSE, reason)
 
     async def _sleep(self, duration: timedelta | None, summary: str) -> None:
         try:
@@ -231,7 +202,8 @@ class Lifecycle(ABC, Generic[Seen]):
         except TimeoutError:
             return
 
-    async def _nudge(self, reason: str) -> None:
+    async def nudge(self, reason: str) -> None:
+        """Ask the planner for a round."""
         planner = workflow.get_external_workflow_handle(planner_workflow_id(self._cluster))
         try:
             await planner.signal(NUDGE, short(reason))
@@ -239,7 +211,10 @@ class Lifecycle(ABC, Generic[Seen]):
             # No planner runs just now; the one that comes begins with a round.
             workflow.logger.info("planner was not nudged: %s", error)
 
-    def _tell(self, step: Step, seen: Seen) -> None:
+    def tell(self, step: Step, seen: Seen) -> None:
+        """Show the next step to people."""
+        if isinstance(step, Done):
+            step = self._end or step
         self._step = step
         self._describe()
         known = workflow.info().typed_search_attributes
@@ -280,13 +255,13 @@ class Lifecycle(ABC, Generic[Seen]):
         workflow.set_current_details(
             details(
                 self.state(),
-                facts=() if seen is None else self.facts(seen),
+                facts=() if seen is None else self.account.facts(seen),
                 choices=() if seen is None else self.choices(seen),
-                how="" if seen is None else self.how(seen),
+                how="" if seen is None else self.account.how(self._subject.name, seen, self.choices(seen)),
                 looked_at=None if seen is None else self._seen_at,
             )
         )
 
 
-def _phase(seen: RequestSeen | RemovalSeen) -> str:
+def _phase(seen: LifecycleSeen) -> str:
     return seen.status.phase.value if seen.exists else GONE

@@ -10,12 +10,11 @@ from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSear
 
 from api.model import Payload
 from api.timestamp import Timestamp
+from planner.lifecycle.kinds import ObjectId
 from planner.model.plan import PlannerMemory
-from planner.model.round import ObjectId, StartNote
+from planner.model.round import StartNote
 
 PLANNER: Final = "Planner"
-NODE_REQUEST: Final = "NodeRequest"
-NODE_REMOVAL: Final = "NodeRemoval"
 
 NUDGE: Final = "nudge"
 """Signal to the planner: something changed, look at once."""

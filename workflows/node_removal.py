@@ -5,7 +5,7 @@ signal of the same name, which is also taken while no worker is up; or as an ann
 object, which the activities see (`planner.lifecycle.decision`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -14,15 +14,14 @@ from temporalio.exceptions import ApplicationError
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import refusal
-from planner.lifecycle.removal import RemovalEffect, next_step
+from planner.lifecycle.kinds import REMOVAL, ObjectId
+from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step
-from planner.model.round import ObjectId
-from workflows import removal_account
-from workflows.account import Choice
 from workflows.lifecycle import Lifecycle
-from workflows.messages import NODE_REMOVAL, Asked
-from workflows.removal_account import DONE, description
+from workflows.messages import Asked
+from workflows.policies import Calls
+from workflows.removal_account import ACCOUNT, DONE, description
 
 REFUSED: Final = "Refused"
 """Type of the error that tells that a decision has no effect."""
@@ -48,12 +47,17 @@ class _Pending:
     """Why it has no effect."""
 
 
-@workflow.defn(name=NODE_REMOVAL)
+@workflow.defn(name=REMOVAL.workflow)
 class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
     """Drives one NodeRemovalRequest. Cancelling the workflow is cancelling the removal, while that is possible."""
 
-    look: ClassVar[str] = RemovalEffect.LOOK
-    seen_type = RemovalSeen
+    kind = REMOVAL
+    account = ACCOUNT
+    calls: ClassVar[Mapping[str, Calls]] = {
+        RemovalEffect.DELETE_SERVER: Calls.PROVIDER,
+        RemovalEffect.ABANDON: Calls.PROVIDER,
+        RemovalEffect.EVICT: Calls.EVICTIONS,
+    }
 
     @workflow.init
     def __init__(self, subject: ObjectId) -> None:
@@ -130,7 +134,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
         while self._pending and (why := refusal(seen, self._pending[0].decision.kind)) is not None:
             self._refuse(why)
         decision = self._pending[0].decision if self._pending else None
-        step = next_step(seen, decision, workflow.now())
+        step = self.kind.next_step(seen, decision, workflow.now())
         if isinstance(step, Done):
             while self._pending:
                 self._refuse("the removal has ended")
@@ -150,30 +154,6 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
     def is_asked(self) -> bool:
         """Whether a decision waits for its step."""
         return bool(self._pending) or (self._cancel_asked and not self._cancel_taken)
-
-    def news(self, before: RemovalSeen, after: RemovalSeen) -> str | None:
-        """Tell the planner of capacity that stays, and of the end."""
-        if not after.exists:
-            return f"removal {self._subject.name} ended" if before.exists else None
-        if before.status.cancel is None and after.status.cancel is not None:
-            return f"removal {self._subject.name} was cancelled by {after.status.cancel.by}"
-        return None
-
-    def facts(self, seen: RemovalSeen) -> Iterable[str]:
-        """Return what was seen of server, Node and pods."""
-        return removal_account.facts(seen)
-
-    def choices(self, seen: RemovalSeen) -> Sequence[Choice]:
-        """Return what a person can decide now with an effect."""
-        return removal_account.choices(seen)
-
-    def how(self, seen: RemovalSeen) -> str:
-        """Return how to decide, or why there is nothing to decide."""
-        return removal_account.how(self._subject.name, seen)
-
-    def ending(self, act: Act, before: RemovalSeen) -> Done | None:
-        """Return how the removal ended, if `act` was its last."""
-        return removal_account.ending(act, before)
 
     def _put(self, kind: DecisionKind, asked: Asked) -> _Pending:
         pending = _Pending(Decision(kind=kind, by=asked.by, reason=asked.reason))

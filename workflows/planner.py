@@ -2,28 +2,19 @@
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from temporalio import workflow
 from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError
 from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
-from planner.model.round import (
-    ObjectId,
-    RoundInput,
-    RoundResult,
-    StartNote,
-    cluster_of,
-    removal_workflow_id,
-    request_workflow_id,
-)
+from planner.lifecycle.kinds import KINDS, LifecycleKind, ObjectId
+from planner.model.round import RoundInput, RoundResult, StartNote, cluster_of
 from planner.policies.next_round import pause_after, pause_after_failures
 from workflows.messages import (
     CLUSTER,
     FAILING,
-    NODE_REMOVAL,
-    NODE_REQUEST,
     NUDGE,
     PLANNER,
     REASON,
@@ -134,22 +125,19 @@ class PlannerWorkflow:
 
     async def _start(self, done: RoundResult) -> None:
         """Start a workflow for each object of the round; only the starts are awaited."""
-        kinds = (
-            (NODE_REQUEST, request_workflow_id, done.requests),
-            (NODE_REMOVAL, removal_workflow_id, done.removals),
-        )
         await asyncio.gather(
             *(
-                self._start_one(kind, make_id(self._cluster, one), one, done.notes.get(one.uid))
-                for kind, make_id, started in kinds
-                for one in started
+                self._start_one(kind, subject, done.notes.get(subject.uid))
+                for kind in KINDS
+                for subject in done.starts_of(kind.name)
             )
         )
 
-    async def _start_one(self, kind: str, workflow_id: str, subject: ObjectId, note: StartNote | None) -> None:
+    async def _start_one(self, kind: LifecycleKind[Any], subject: ObjectId, note: StartNote | None) -> None:
+        workflow_id = kind.workflow_id(self._cluster, subject)
         try:
             await workflow.start_child_workflow(
-                kind,
+                kind.workflow,
                 subject,
                 id=workflow_id,
                 # The child outlives a planner that ends, and a cancelled planner cancels no machine.

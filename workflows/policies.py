@@ -7,13 +7,12 @@ while the outside did not answer. So a lifecycle retries for ever and still obey
 
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Final
 
 from temporalio.common import RetryPolicy
 
 from activities.ports.errors import GrowthError
-from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.request import RequestEffect
 
 PLAN_ROUND: Final = "plan_round"
 
@@ -56,36 +55,31 @@ _TRANSIENT: Final = RetryPolicy(
     non_retryable_error_types=NON_RETRYABLE,
 )
 
-_API_SERVER: Final = Policy(timedelta(seconds=30), _TRANSIENT, ASK_AGAIN_AFTER)
-"""A few calls of the API server, each with a time-out of its own of a few seconds."""
-_PROVIDER: Final = Policy(timedelta(seconds=40), _TRANSIENT, ASK_AGAIN_AFTER)
-"""One call of the cloud with an HTTP time-out of 20 s, and the writes around it."""
-
-_EVICTIONS: Final = Policy(timedelta(seconds=100), _TRANSIENT, ASK_AGAIN_AFTER)
-"""One call for each pod of a node, eight at a time, each with a time-out of its own of a few seconds."""
-
 PLAN: Final = Policy(timedelta(seconds=45), RetryPolicy(maximum_attempts=1))
 """Never retried: the fence's 10 s are measured by the attempt itself, and the next round has another number.
 
 45 s hold the reading of a large cluster, a wait for another replica's fence (15 s) and the writes (10 s).
 """
 
-_BY_EFFECT: Final = {
-    RequestEffect.CREATE_SERVER: _PROVIDER,
-    RemovalEffect.DELETE_SERVER: _PROVIDER,
-    RemovalEffect.ABANDON: _PROVIDER,
-    RemovalEffect.EVICT: _EVICTIONS,
+
+class Calls(StrEnum):
+    """What a lifecycle's activity calls, which says how long it may take."""
+
+    API_SERVER = "api server"
+    """A few calls of the API server, each with a time-out of its own of a few seconds."""
+    PROVIDER = "provider"
+    """One call of the cloud with an HTTP time-out of 20 s, and the writes around it."""
+    EVICTIONS = "evictions"
+    """One call for each pod of a node, eight at a time, each with a time-out of its own of a few seconds."""
+
+
+POLICIES: Final = {
+    Calls.API_SERVER: Policy(timedelta(seconds=30), _TRANSIENT, ASK_AGAIN_AFTER),
+    Calls.PROVIDER: Policy(timedelta(seconds=40), _TRANSIENT, ASK_AGAIN_AFTER),
+    Calls.EVICTIONS: Policy(timedelta(seconds=100), _TRANSIENT, ASK_AGAIN_AFTER),
 }
 
 
 def pause_after(failures: int, *, final: bool) -> timedelta:
     """Return how long to wait after the `failures`-th failure in a row, of an error that is final or may pass."""
     return LONGEST_PAUSE if final else min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** min(failures - 1, 10))
-
-
-def policy_of(effect: str) -> Policy:
-    """Return the limits of a lifecycle's activity."""
-    for known, policy in _BY_EFFECT.items():
-        if known == effect:
-            return policy
-    return _API_SERVER

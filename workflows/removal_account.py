@@ -9,7 +9,7 @@ from planner.lifecycle.drain import hard_deadline
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalSeen, ServerSeen
 from planner.lifecycle.step import Act, DecisionKind, Done
-from workflows.account import Choice, moment
+from workflows.account import Account, Choice, moment
 
 EFFECTS: Final[Mapping[DecisionKind, str]] = {
     DecisionKind.CANCEL: "keep the machine; its Node takes pods again, and if it stays empty it cools off again later",
@@ -119,3 +119,11 @@ def _occupants(seen: RemovalSeen) -> str:
         return "none"
     rest = seen.occupant_count - len(seen.occupants)
     return ", ".join(seen.occupants) + (f" and {rest} more" if rest > 0 else "")
+
+
+ACCOUNT: Final = Account(
+    facts=facts,
+    choices=choices,
+    how=lambda name, seen, _found: how(name, seen),
+    ending=lambda _name, act, before: ending(act, before),
+)

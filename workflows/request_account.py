@@ -7,7 +7,7 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RequestSeen, ServerSeen
 from planner.lifecycle.step import Act, Done
-from workflows.account import Choice, moment
+from workflows.account import Account, Choice, moment
 
 CANCEL: Final = "Request Cancellation"
 """The button of the Temporal UI."""
@@ -89,3 +89,6 @@ def _node(seen: RequestSeen) -> str:
         return "has not joined" if seen.status.registered_at is None else "gone"
     kept = ", kept for its planned pods" if node.reserved else ""
     return f"{'Ready' if node.ready else 'joined, not Ready yet'}{kept}"
+
+
+ACCOUNT: Final = Account(facts=facts, choices=choices, how=lambda name, _seen, found: how(name, found), ending=ending)

@@ -4,7 +4,8 @@ Deleting a CustomResourceDefinition marks all its objects as deleted, which must
 to delete the machines: then nothing is decided and no cloud is called. Source: docs/design.md#deleting.
 """
 
-from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object
+from activities.objects.kinds import STORED_KINDS
+from activities.ports.cluster import CRDS, NODE_POOLS, Object, Resource
 from activities.ports.errors import NotFound
 from activities.ports.ports import Ports
 
@@ -21,6 +22,16 @@ async def are_going(ports: Ports) -> bool:
     return None in found or any(_is_deleted(one) for one in found)
 
 
+async def is_kind_going(ports: Ports, resource: Resource) -> bool:
+    """Return whether the definition of an optional kind is going, or one of the others: then its objects are let go.
+
+    Raises:
+        Unreachable: the API server does not answer.
+    """
+    own = await _definition(ports, resource)
+    return own is None or _is_deleted(own) or await are_going(ports)
+
+
 async def are_being_deleted(ports: Ports) -> bool:
     """Return whether the definition of one of our kinds is being deleted and still there, read live.
 
@@ -33,15 +44,21 @@ async def are_being_deleted(ports: Ports) -> bool:
 async def _found(ports: Ports) -> list[Object | None]:
     """Return the definitions of our kinds, None for one that does not exist; an optional one is left out then."""
     classes = (provider.node_classes for provider in ports.providers.values())
-    ours = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, *classes)
+    lifecycles = [stored.resource for stored in STORED_KINDS if not stored.resource.is_optional]
+    ours = (NODE_POOLS, *lifecycles, *classes)
     found: list[Object | None] = []
     for resource in ours:
-        try:
-            found.append(await ports.cluster.get(CRDS, f"{resource.plural}.{resource.group}"))
-        except NotFound:
-            if not resource.is_optional:
-                found.append(None)
+        definition = await _definition(ports, resource)
+        if definition is not None or not resource.is_optional:
+            found.append(definition)
     return found
+
+
+async def _definition(ports: Ports, resource: Resource) -> Object | None:
+    try:
+        return await ports.cluster.get(CRDS, f"{resource.plural}.{resource.group}")
+    except NotFound:
+        return None
 
 
 def _is_deleted(definition: Object | None) -> bool:

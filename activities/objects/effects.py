@@ -11,7 +11,8 @@ from datetime import timedelta
 from typing import Final, TypeVar
 
 from activities.objects.events import Recorder
-from activities.objects.record import Kind, Record
+from activities.objects.kinds import Stored
+from activities.objects.record import Record
 from activities.ports.cluster import Object, Resource
 from activities.ports.errors import Conflict, NotFound
 from planner.lifecycle.step import Act, EffectInput
@@ -66,7 +67,7 @@ async def carry_out(
 
 async def tell(
     recorder: Recorder,
-    record: Record[Kind],
+    record: Record[Stored],
     reason: str,
     message: str,
     *,

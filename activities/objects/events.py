@@ -13,13 +13,12 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
+from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import (
     DAEMON_SETS,
     EVENTS,
     NAMESPACES,
     NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
     NODES,
     PODS,
     Object,
@@ -48,14 +47,12 @@ NAMESPACE_OF_CLUSTER_SCOPED: Final = "default"
 """The API server refuses any other for an object without a namespace."""
 
 _API_VERSIONS: Final = {
-    resource.kind: resource.api_version
-    for resource in (PODS, NODES, NAMESPACES, DAEMON_SETS, NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
+    resource.kind: resource.api_version for resource in (PODS, NODES, NAMESPACES, DAEMON_SETS, NODE_POOLS)
 }
 _ACTIONS: Final = {
     PODS.kind: "Place",
     NODES.kind: "Remove",
-    NODE_REQUESTS.kind: "Provision",
-    NODE_REMOVAL_REQUESTS.kind: "Remove",
+    **{stored.resource.kind: stored.action for stored in STORED_KINDS},
 }
 """What is being done with an object of the kind; the default is Plan."""
 

@@ -1,4 +1,4 @@
-"""Requests and removals as records: read with their identity, written only as they were read, let go at their end.
+"""Objects with a lifecycle as records: read with their identity, written only as they were read, let go at their end.
 
 A status is replaced as a whole, on condition of the resourceVersion it was made from, so nobody's
 change is lost and no two writers can both believe that theirs was first.
@@ -7,30 +7,31 @@ change is lost and no two writers can both believe that theirs was first.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from activities.kube.json_patch import guarded, set_field
 from activities.kube.lookup import find_object
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Cluster, Object, Resource
-from activities.ports.errors import NotFound, Unreadable
+from activities.objects.kinds import Status, Stored, StoredKind
+from activities.ports.cluster import Cluster, Object, Resource
+from activities.ports.errors import NotFound
 from api.conditions import Condition, set_condition
 from api.keys import FINALIZER
-from api.reading import UnreadableError, read
 from api.v1alpha1.lifecycle import add_event
-from api.v1alpha1.node_removal_request import NodeRemovalRequest
-from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.step import Act
-
-Kind = TypeVar("Kind", NodeRequest, NodeRemovalRequest)
 
 
 @dataclass(frozen=True, slots=True)
-class Record(Generic[Kind]):
-    """A request or removal as it was read."""
+class Record(Generic[Stored]):
+    """An object with a lifecycle as it was read."""
 
-    resource: Resource
+    stored: StoredKind[Stored]
     object: Object
-    model: Kind
+    model: Stored
+
+    @property
+    def resource(self) -> Resource:
+        """Where it is."""
+        return self.stored.resource
 
     @property
     def name(self) -> str:
@@ -53,26 +54,13 @@ class Record(Generic[Kind]):
         return FINALIZER in self.model.metadata.finalizers
 
 
-async def read_request(cluster: Cluster, name: str, uid: str) -> Record[NodeRequest] | None:
-    """Return the NodeRequest with this uid, or None when its life is over.
+async def read_record(cluster: Cluster, stored: StoredKind[Stored], name: str, uid: str) -> Record[Stored] | None:
+    """Return the object with this uid, or None when its lifecycle is over.
 
     Raises:
         Unreadable: a person broke it.
     """
-    return await _read(cluster, NODE_REQUESTS, NodeRequest, name, uid)
-
-
-async def read_removal(cluster: Cluster, name: str, uid: str) -> Record[NodeRemovalRequest] | None:
-    """Return the NodeRemovalRequest with this uid, or None when its life is over.
-
-    Raises:
-        Unreadable: a person broke it.
-    """
-    return await _read(cluster, NODE_REMOVAL_REQUESTS, NodeRemovalRequest, name, uid)
-
-
-async def _read(cluster: Cluster, resource: Resource, kind: type[Kind], name: str, uid: str) -> Record[Kind] | None:
-    found = await find_object(cluster, resource, name)
+    found = await find_object(cluster, stored.resource, name)
     if found is None:
         return None
     metadata = found["metadata"]
@@ -81,30 +69,27 @@ async def _read(cluster: Cluster, resource: Resource, kind: type[Kind], name: st
     if "deletionTimestamp" in metadata and FINALIZER not in metadata.get("finalizers", ()):
         # Only someone else's finalizer still holds it, such as foreground deletion's.
         return None
-    return as_record(resource, kind, found)
+    return as_record(stored, found)
 
 
-def as_record(resource: Resource, kind: type[Kind], found: Object) -> Record[Kind]:
+def as_record(stored: StoredKind[Stored], found: Object) -> Record[Stored]:
     """Return the object as a record.
 
     Raises:
         Unreadable: names the field.
     """
-    try:
-        return Record(resource, found, read(kind, found))
-    except UnreadableError as error:
-        raise Unreadable(str(error)) from error
+    return Record(stored, found, stored.read(found))
 
 
 async def write_status(
     cluster: Cluster,
-    record: Record[Kind],
+    record: Record[Stored],
     *,
     now: datetime,
     event: str | None,
     because: str,
     **changes: Any,
-) -> Record[Kind]:
+) -> Record[Stored]:
     """Write `changes` to the status together with one more event in its list, and return the record as it is now.
 
     Args:
@@ -119,17 +104,17 @@ async def write_status(
         Conflict: the object has changed since it was read; nothing was written.
         NotFound: it does not exist any more.
     """
-    before = record.model.status
+    before: Status = record.model.status
     events = before.events if event is None else add_event(before.events, event, because, now)
     status = before.model_copy(update={**changes, "events": events})
     operations = guarded(record.object, [{"op": "add", "path": "/status", "value": status.to_json()}])
     written = await cluster.patch(record.resource, record.name, operations, subresource="status")
-    return as_record(record.resource, type(record.model), written)
+    return as_record(record.stored, written)
 
 
 async def write_step(
-    cluster: Cluster, record: Record[Kind], act: Act, *, now: datetime, **changes: Any
-) -> Record[Kind]:
+    cluster: Cluster, record: Record[Stored], act: Act, *, now: datetime, **changes: Any
+) -> Record[Stored]:
     """Write that the step `act` was taken: its reason and message as event and as where the object stands.
 
     Raises:
@@ -141,7 +126,7 @@ async def write_step(
 
 
 def conditions_with(
-    record: Record[Kind], type_: str, *, status: bool | None, reason: str, message: str, now: datetime
+    record: Record[Stored], type_: str, *, status: bool | None, reason: str, message: str, now: datetime
 ) -> Sequence[Condition]:
     """Return the record's conditions with this one set."""
     metadata = record.model.metadata
@@ -156,7 +141,7 @@ def conditions_with(
     )
 
 
-async def still_as_read(cluster: Cluster, record: Record[Kind]) -> bool:
+async def still_as_read(cluster: Cluster, record: Record[Stored]) -> bool:
     """Return whether the object has not changed since it was read.
 
     Asked after a Node was read and before that Node is changed: an activity that was given up and
@@ -170,7 +155,7 @@ async def still_as_read(cluster: Cluster, record: Record[Kind]) -> bool:
     return live["metadata"]["resourceVersion"] == record.object["metadata"]["resourceVersion"]
 
 
-async def hold(cluster: Cluster, record: Record[Kind]) -> Record[Kind]:
+async def hold(cluster: Cluster, record: Record[Stored]) -> Record[Stored]:
     """Return the record with our finalizer on it: one made by hand has none, and could vanish under its server.
 
     Raises:
@@ -182,7 +167,7 @@ async def hold(cluster: Cluster, record: Record[Kind]) -> Record[Kind]:
     finalizers = [*record.model.metadata.finalizers, FINALIZER]
     operations = guarded(record.object, set_field(record.object, ("metadata", "finalizers"), finalizers))
     held = await cluster.patch(record.resource, record.name, operations)
-    return as_record(record.resource, type(record.model), held)
+    return as_record(record.stored, held)
 
 
 async def drop_finalizer(cluster: Cluster, resource: Resource, read_object: Object) -> None:
@@ -202,7 +187,7 @@ async def drop_finalizer(cluster: Cluster, resource: Resource, read_object: Obje
         return
 
 
-async def let_go(cluster: Cluster, record: Record[Kind]) -> None:
+async def let_go(cluster: Cluster, record: Record[Stored]) -> None:
     """End the object: delete it as it was read, then drop our finalizer.
 
     Killed in between, it is an object being deleted, whose next step is this one again.

@@ -5,10 +5,11 @@ from typing import Final
 
 from activities.objects.belongings import ServerLook, find_pool, removal_timings, see_server
 from activities.objects.definitions import are_going
+from activities.objects.kinds import REMOVALS
 from activities.objects.nodes import get_node, is_of, request_of, see_node
 from activities.objects.others import count_others
 from activities.objects.pods import awaited_on, key_of, pods_on
-from activities.objects.record import Record, read_removal
+from activities.objects.record import Record, read_record
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
@@ -46,7 +47,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
         Unreadable: a person broke the object.
         Unreachable: the API server does not answer.
     """
-    record = await read_removal(ports.cluster, name, uid)
+    record = await read_record(ports.cluster, REMOVALS, name, uid)
     if record is None:
         return None
     spec, status = record.model.spec, record.model.status

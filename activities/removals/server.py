@@ -8,7 +8,8 @@ import logging
 
 from activities.objects.effects import TRIES, tell, tell_on
 from activities.objects.events import Recorder
-from activities.objects.record import Record, conditions_with, read_removal, write_status, write_step
+from activities.objects.kinds import REMOVALS
+from activities.objects.record import Record, conditions_with, read_record, write_status, write_step
 from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict, GrowthError, InvalidConfiguration, NotFound, RateLimited
 from activities.ports.ports import Ports
@@ -90,7 +91,7 @@ async def _take_back(
                 remove_attempted_at=before.remove_attempted_at,
             )
         except Conflict:
-            fresh = await read_removal(ports.cluster, made.name, made.uid)
+            fresh = await read_record(ports.cluster, REMOVALS, made.name, made.uid)
             if fresh is None or not _shows(fresh, made):
                 return
             if tries >= TRIES:

@@ -11,7 +11,8 @@ from typing import Any, Final, Literal
 
 from activities.objects.effects import tell
 from activities.objects.events import Recorder
-from activities.objects.record import Record, conditions_with, read_request, write_status
+from activities.objects.kinds import REQUESTS
+from activities.objects.record import Record, conditions_with, read_record, write_status
 from activities.ports.errors import Conflict, GrowthError, NotFound, RateLimited, Rejected
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
@@ -149,7 +150,7 @@ class Outcome:
             try:
                 await write_status(cluster, record, now=now, event=event, because=because, **changes(record))
             except (Conflict, NotFound) as error:
-                fresh = await read_request(cluster, record.name, record.uid)
+                fresh = await read_record(cluster, REQUESTS, record.name, record.uid)
                 if fresh is None:
                     await self._clean_up(record)
                     return

@@ -6,10 +6,11 @@ from typing import Any
 from activities.objects.belongings import ServerLook, find_class, find_pool, request_timings, see_server
 from activities.objects.class_status import class_status
 from activities.objects.definitions import are_going
+from activities.objects.kinds import REQUESTS
 from activities.objects.nodes import find_node, see_node
 from activities.objects.others import count_others
 from activities.objects.pods import Seated, occupants_of, see_seats
-from activities.objects.record import Record, read_request
+from activities.objects.record import Record, read_record
 from activities.ports.cluster import NODE_REQUESTS, Object
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
@@ -52,7 +53,7 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestSight | N
         Unreadable: a person broke the object.
         Unreachable: the API server does not answer.
     """
-    record = await read_request(ports.cluster, name, uid)
+    record = await read_record(ports.cluster, REQUESTS, name, uid)
     if record is None:
         return None
     request = record.model

@@ -4,6 +4,7 @@ The removal outlives the request and is the server's sole deleter. Source: docs/
 """
 
 from activities.kube.lookup import find_object
+from activities.objects.kinds import REMOVALS
 from activities.objects.record import Record, as_record, write_status
 from activities.objects.removal_body import removal_body
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
@@ -48,7 +49,7 @@ async def is_ordered(ports: Ports, request: NodeRequest) -> bool:
 
 async def _find(ports: Ports, name: str) -> Record[NodeRemovalRequest] | None:
     found = await find_object(ports.cluster, NODE_REMOVAL_REQUESTS, name)
-    return None if found is None else as_record(NODE_REMOVAL_REQUESTS, NodeRemovalRequest, found)
+    return None if found is None else as_record(REMOVALS, found)
 
 
 def _is_of_earlier(removal: Record[NodeRemovalRequest], request: NodeRequest) -> bool:

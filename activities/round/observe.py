@@ -6,13 +6,14 @@ An object that cannot be read becomes a problem with its name and field; nothing
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from activities.kube.parsed import ParsedCache, problem_of
 from activities.objects.class_status import class_status
 from activities.objects.definitions import are_going
+from activities.objects.kinds import REMOVALS, REQUESTS, STORED_KINDS, StoredKind
 from activities.ports.cluster import (
     CSI_NODES,
     DAEMON_SETS,
@@ -31,6 +32,7 @@ from activities.ports.cluster import (
 from activities.ports.errors import InvalidConfiguration, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
+from activities.round.starts import Own
 from api.reading import read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -68,12 +70,10 @@ SURROUNDINGS: Final = (
 class DefinitionsGoing(Exception):
     """One of our definitions is gone or being deleted: nothing is decided and no cloud is called."""
 
-    def __init__(self, requests: Sequence[Object], removals: Sequence[Object]) -> None:
+    def __init__(self, own: Own) -> None:
         super().__init__("a CustomResourceDefinition of growth.dev is gone or being deleted")
-        self.requests = requests
-        """NodeRequests that still exist: their workflows drop the finalizers."""
-        self.removals = removals
-        """NodeRemovalRequests that still exist."""
+        self.own = own
+        """Objects with a lifecycle that still exist: their workflows drop the finalizers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,21 @@ class Observation:
     pools: Mapping[str, Object]
     requests: Mapping[str, Object]
     removals: Mapping[str, Object]
+    others: Own = field(default_factory=dict)
+    """Objects of the other kinds with a lifecycle, on which no round decides."""
 
 
 class Observer:
-    """Builds snapshots, and remembers what it has parsed."""
+    """Builds snapshots, and remembers what it has parsed.
 
-    def __init__(self, ports: Ports) -> None:
+    Args:
+        ports: the outside world.
+        kinds: with a lifecycle.
+    """
+
+    def __init__(self, ports: Ports, kinds: Sequence[StoredKind[Any]] = STORED_KINDS) -> None:
         self._ports = ports
+        self._others = [kind for kind in kinds if kind not in (REQUESTS, REMOVALS)]
         self._surroundings: tuple[ParsedCache[Any], ...] = (
             ParsedCache(PODS, parse_pod),
             ParsedCache(NODES, parse_node),
@@ -121,14 +129,15 @@ class Observer:
             self._list_own(NODE_REMOVAL_REQUESTS),
             asyncio.gather(*(self._read(each, versions.get(each.plural, "")) for each in resources)),
         )
+        others = await self._read_others()
         lists = [found for found, _ in cached if found is not None]
         if requests is None or removals is None or len(lists) < len(cached):
-            raise DefinitionsGoing(requests or (), removals or ())
+            raise DefinitionsGoing({REQUESTS: requests or (), REMOVALS: removals or (), **others})
         around = len(SURROUNDINGS)
         surroundings, pools = lists[:around], lists[around]
         own = (*pools, *requests, *removals)
         if any("deletionTimestamp" in item["metadata"] for item in own) and await are_going(self._ports):
-            raise DefinitionsGoing(requests, removals)
+            raise DefinitionsGoing({REQUESTS: requests, REMOVALS: removals, **others})
 
         own_parts = ((self._pools, pools), (self._requests, requests), (self._removals, removals))
         parsed, problems = await self._parse((*zip(self._surroundings, surroundings, strict=True), *own_parts))
@@ -158,7 +167,16 @@ class Observer:
             pools=_by_name(pools),
             requests=_by_name(requests),
             removals=_by_name(removals),
+            others=others,
         )
+
+    async def _read_others(self) -> dict[StoredKind[Any], Sequence[Object]]:
+        """Return the objects of other kinds from the cache: nothing is decided on them, they only need workflows."""
+        found: dict[StoredKind[Any], Sequence[Object]] = {}
+        for kind in self._others:
+            with suppress(Unreachable, NotFound):
+                found[kind] = (await self._ports.reader.list(kind.resource)).items
+        return found
 
     async def _list_own(self, resource: Resource) -> Sequence[Object] | None:
         try:

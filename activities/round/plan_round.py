@@ -4,34 +4,34 @@ Source: docs/design.md#round.
 """
 
 import logging
-from collections.abc import Callable, Sequence, Sized
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence, Sized
+from typing import Any, Final
 
 from temporalio import activity
 
 from activities.objects.events import Recorder
-from activities.ports.cluster import NODE_POOLS, Object
+from activities.objects.kinds import REMOVALS, REQUESTS, STORED_KINDS, StoredKind
+from activities.objects.start_notes import Prices
+from activities.ports.cluster import NODE_POOLS
 from activities.ports.errors import NotFound
 from activities.ports.ports import Ports
 from activities.round.carry_out import Carried, carry_out
 from activities.round.fence import WRITES_WITHIN, Fence, Fenced, Hold
 from activities.round.observe import DefinitionsGoing, Observation, Observer
+from activities.round.offered_prices import prices
 from activities.round.pools import is_deleting, release_pool
-from activities.round.start_notes import Prices, note_on_removal, note_on_request, prices
-from activities.round.starts import Starts
+from activities.round.starts import Own, Starts
 from activities.round.stopwatch import Stopwatch
 from activities.round.writes import RoundWrites
 from api.money import format_price
-from api.v1alpha1.node_removal_request import RemovalPhase
-from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.model.plan import Plan, PlannedEvent, PlanResult, Snapshot
-from planner.model.round import ObjectId, RoundInput, RoundResult, StartNote
+from planner.model.round import RoundInput, RoundResult, StartNote
 from planner.plan import plan as decide
 
 _ENOUGH_TO_WRITE: Final = WRITES_WITHIN / 2
 """With less time left after deciding, the fence is renewed first."""
 _SUMMARY_CHARACTERS: Final = 400
-_UNREADY: Final = frozenset({RequestPhase.PENDING, RequestPhase.PROVISIONING, RequestPhase.DEPROVISIONING})
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ class PlanActivities:
         recorder: tells events.
         planner: decides; without one, the round of `planner.plan` with the packer of the ports.
         fence: lets one round write at a time.
+        kinds: with a lifecycle: the workflows of their objects are started.
     """
 
     def __init__(
@@ -53,12 +54,13 @@ class PlanActivities:
         *,
         planner: Callable[[Snapshot], Plan] | None = None,
         fence: Fence | None = None,
+        kinds: Sequence[StoredKind[Any]] = STORED_KINDS,
     ) -> None:
         self._ports = ports
         self._recorder = recorder
         self._planner = planner
         self._fence = fence or Fence(ports)
-        self._observer = Observer(ports)
+        self._observer = Observer(ports, kinds)
         self._starts = Starts(ports.now)
 
     @activity.defn(name="plan_round")
@@ -109,36 +111,31 @@ class PlanActivities:
     def _result(
         self, round_input: RoundInput, observed: Observation, plan: Plan, carried: Carried, writes: RoundWrites
     ) -> RoundResult:
-        requests = (*carried.requests, *observed.requests.values())
-        removals = (*_new(carried.removals, observed), *observed.removals.values())
-        start_requests, start_removals, is_left = self._starts.choose(requests, removals)
+        own = _own(observed, carried)
+        starts, is_left = self._starts.choose(own)
         return RoundResult(
             result=plan.result,
             summary=_summary(plan, carried, writes),
-            requests=start_requests,
-            removals=start_removals,
-            notes=_notes(requests, removals, (*start_requests, *start_removals), _prices(observed.snapshot)),
+            **_started(starts),
+            notes=_notes(own, starts, _prices(observed.snapshot)),
             memory=plan.memory,
             versions={**round_input.versions, **observed.versions},
             is_open=bool(plan.unplaced or writes.failed)
-            or any(map(_is_open_request, requests))
-            or any(map(_is_open_removal, removals))
+            or any(stored.lifecycle.is_open(item) for stored, items in own.items() for item in items)
             or any(map(is_deleting, observed.pools.values())),
             is_partial=is_left or writes.left > 0,
             wake_at=plan.wake_at,
         )
 
     def _undecided(self, round_input: RoundInput, observed: Observation, error: Exception) -> RoundResult:
-        own_requests, own_removals = tuple(observed.requests.values()), tuple(observed.removals.values())
-        requests, removals, _ = self._starts.choose(own_requests, own_removals)
-        notes = _notes(own_requests, own_removals, (*requests, *removals), _prices(observed.snapshot))
+        own = _own(observed)
+        starts, _ = self._starts.choose(own)
+        notes = _notes(own, starts, _prices(observed.snapshot))
         summary = f"Nothing was decided: the planner failed: {_told(error)}"
-        return _idle(round_input, summary).model_copy(
-            update={"requests": requests, "removals": removals, "notes": notes}
-        )
+        return _idle(round_input, summary).model_copy(update={**_started(starts), "notes": notes})
 
     async def _let_go(self, round_input: RoundInput, writes: RoundWrites, going: DefinitionsGoing) -> RoundResult:
-        """Take our finalizer off deleted pools; requests and removals are let go by their own workflows."""
+        """Take our finalizer off deleted pools; objects with a lifecycle are let go by their own workflows."""
         try:
             pools = (await self._ports.cluster.list(NODE_POOLS)).items
         except NotFound:
@@ -148,16 +145,15 @@ class PlanActivities:
             lambda pool: f"finalizer of pool {pool['metadata']['name']}",
             lambda pool: release_pool(self._ports.cluster, pool),
         )
-        requests, removals, is_left = self._starts.choose(going.requests, going.removals)
+        starts, is_left = self._starts.choose(going.own)
         return RoundResult(
             result=PlanResult.NO_DEMANDS,
             summary="Growth's CRDs are being removed: nothing is decided, no server is touched",
-            requests=requests,
-            removals=removals,
-            notes=_notes(going.requests, going.removals, (*requests, *removals), {}),
+            **_started(starts),
+            notes=_notes(going.own, starts, {}),
             memory=round_input.memory,
             versions=round_input.versions,
-            is_open=bool(pools or going.requests or going.removals),
+            is_open=bool(pools) or any(going.own.values()),
             is_partial=is_left or writes.left > 0,
         )
 
@@ -173,35 +169,36 @@ def _idle(round_input: RoundInput, summary: str, *, is_partial: bool = False) ->
     )
 
 
-def _new(removals: Sequence[Object], observed: Observation) -> list[Object]:
-    return [removal for removal in removals if removal["metadata"]["name"] not in observed.removals]
+def _own(observed: Observation, carried: Carried | None = None) -> Own:
+    """Return all objects with a lifecycle, those that the round has made first."""
+    requests, removals = ((), ()) if carried is None else (carried.requests, carried.removals)
+    begun = [removal for removal in removals if removal["metadata"]["name"] not in observed.removals]
+    return {
+        REQUESTS: (*requests, *observed.requests.values()),
+        REMOVALS: (*begun, *observed.removals.values()),
+        **observed.others,
+    }
+
+
+def _started(starts: Mapping[str, tuple[ObjectId, ...]]) -> dict[str, Any]:
+    """Return the fields of a result that say what to start."""
+    others = {kind: ids for kind, ids in starts.items() if kind not in (REQUEST.name, REMOVAL.name) and ids}
+    return {"requests": starts[REQUEST.name], "removals": starts[REMOVAL.name], "others": others}
 
 
 def _prices(snapshot: Snapshot) -> Prices:
     return prices((one.ref.kind, one.ref.name, one.offerings) for one in snapshot.classes)
 
 
-def _notes(
-    requests: Sequence[Object], removals: Sequence[Object], started: Sequence[ObjectId], known: Prices
-) -> dict[str, StartNote]:
+def _notes(own: Own, starts: Mapping[str, Sequence[ObjectId]], known: Prices) -> dict[str, StartNote]:
     """Return what is told of those that are started, by uid."""
-    uids = {one.uid for one in started}
-    noted = ((requests, note_on_request), (removals, note_on_removal))
+    uids = {one.uid for ids in starts.values() for one in ids}
     return {
-        uid: note(item, known) for items, note in noted for item in items if (uid := item["metadata"]["uid"]) in uids
+        uid: stored.start_note(item, known)
+        for stored, items in own.items()
+        for item in items
+        if (uid := item["metadata"]["uid"]) in uids
     }
-
-
-def _is_open_request(request: Object) -> bool:
-    """Whether something about the request may change soon: it is coming, going, or kept for pods that have not come."""
-    status = request.get("status", {})
-    phase = status.get("phase", RequestPhase.PENDING)
-    is_awaiting = phase == RequestPhase.READY and "releasedAt" not in status
-    return phase in _UNREADY or is_awaiting or "deletionTimestamp" in request["metadata"]
-
-
-def _is_open_removal(removal: Object) -> bool:
-    return removal.get("status", {}).get("phase") != RemovalPhase.COULD_NOT_REMOVE
 
 
 def _failures(observed: Observation, error: Exception) -> list[PlannedEvent]:

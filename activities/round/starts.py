@@ -1,14 +1,19 @@
 """Which objects have no workflow yet: each is handed out at once, and not again while its start is under way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
+from activities.objects.kinds import StoredKind
 from activities.ports.cluster import Object
-from planner.model.round import STARTS_PER_ROUND, ObjectId
+from planner.lifecycle.kinds import ObjectId
+from planner.model.round import STARTS_PER_ROUND
 
 _START_TAKES: Final = timedelta(seconds=5)
 """A started workflow has written its id by then. In memory only: after a restart all are handed out at once."""
+
+Own = Mapping[StoredKind[Any], Sequence[Object]]
+"""Objects with a lifecycle, by kind."""
 
 
 class Starts:
@@ -22,26 +27,29 @@ class Starts:
         self._now = now
         self._handed: dict[str, datetime] = {}
 
-    def choose(
-        self, requests: Sequence[Object], removals: Sequence[Object]
-    ) -> tuple[tuple[ObjectId, ...], tuple[ObjectId, ...], bool]:
-        """Return requests and removals to start, at most `STARTS_PER_ROUND` together, and whether some were left over.
+    def choose(self, own: Own) -> tuple[dict[str, tuple[ObjectId, ...]], bool]:
+        """Return the objects to start, at most `STARTS_PER_ROUND` together, by kind, and whether some were left over.
 
         Those that were never handed out come first, so that one whose start keeps failing does not
         stop the others.
         """
         now = self._now()
-        waiting = [item for item in (*requests, *removals) if not item.get("status", {}).get("workflowId")]
+        waiting = [
+            item
+            for stored, items in own.items()
+            for item in items
+            if stored.lifecycle.needs_workflow(item) and not item.get("status", {}).get("workflowId")
+        ]
         self._handed = {uid: at for item in waiting if (at := self._handed.get(uid := _uid(item))) is not None}
         due = [item for item in waiting if not self._is_under_way(_uid(item), now)]
         due.sort(key=lambda item: self._handed.get(_uid(item), datetime.min.replace(tzinfo=now.tzinfo)))
         chosen = {_uid(item) for item in due[:STARTS_PER_ROUND]}
         self._handed.update(dict.fromkeys(chosen, now))
-        return (
-            tuple(_id(item) for item in requests if _uid(item) in chosen),
-            tuple(_id(item) for item in removals if _uid(item) in chosen),
-            len(due) > STARTS_PER_ROUND,
-        )
+        starts = {
+            stored.lifecycle.name: tuple(_id(item) for item in items if _uid(item) in chosen)
+            for stored, items in own.items()
+        }
+        return starts, len(due) > STARTS_PER_ROUND
 
     def _is_under_way(self, uid: str, now: datetime) -> bool:
         at = self._handed.get(uid)

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
+
+from planner.lifecycle.kinds import KINDS, REQUEST, LifecycleKind
 
 Object = dict[str, Any]
 """An API object as JSON."""
-
-REQUEST: Final = "NodeRequest"
-REMOVAL: Final = "NodeRemovalRequest"
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -72,18 +71,18 @@ class KnownObjects:
 
     class_kinds: frozenset[str]
     """Kinds of node classes, such as KwokNodeClass."""
-    lifecycle_kinds: tuple[str, ...] = (REQUEST, REMOVAL)
-    """Kinds whose objects have a workflow each, and bear the name of their Node."""
+    lifecycles: Mapping[str, LifecycleKind[Any]] = field(default_factory=lambda: {kind.name: kind for kind in KINDS})
+    """Kinds whose objects have a workflow each, and bear the name of their Node, if they have one."""
     subjects: Mapping[tuple[str, str], Subject] = field(default_factory=dict)
     """By kind and name."""
     arrivals: Mapping[str, Arrivals] = field(default_factory=dict)
     """By name of the request, while its machine is kept for planned pods."""
     orphans: frozenset[Subject] = frozenset()
-    """Those whose object names no workflow."""
+    """Those whose object needs a workflow and names none."""
 
     def of_node(self, name: str) -> list[Subject]:
         """Return the subjects that bear the name of the Node."""
-        return [self.subjects[kind, name] for kind in self.lifecycle_kinds if (kind, name) in self.subjects]
+        return [self.subjects[kind, name] for kind in self.lifecycles if (kind, name) in self.subjects]
 
     def awaited_by(self, node: str) -> Arrivals:
         """Return the arrivals on the machine of that name; empty ones if it is kept for nobody."""
@@ -93,7 +92,7 @@ class KnownObjects:
         """Return what is known after the change."""
         if change.kind == "Pod":
             return self._with_pod(change)
-        return self._with_subject(change) if change.kind in self.lifecycle_kinds else self
+        return self._with_subject(change) if change.kind in self.lifecycles else self
 
     def _with_pod(self, change: Change) -> "KnownObjects":
         pod = change.after
@@ -106,11 +105,12 @@ class KnownObjects:
     def _with_subject(self, change: Change) -> "KnownObjects":
         item, name = change.after, change.name
         subject = Subject(change.kind, name, change.item["metadata"]["uid"])
-        is_orphan = item is not None and not item.get("status", {}).get("workflowId")
+        needs_one = item is not None and self.lifecycles[change.kind].needs_workflow(item)
+        is_orphan = needs_one and not change.item.get("status", {}).get("workflowId")
         return replace(
             self,
             subjects=_with(self.subjects, (change.kind, name), None if item is None else subject),
-            arrivals=self._with_seats(name, item) if change.kind == REQUEST else self.arrivals,
+            arrivals=self._with_seats(name, item) if change.kind == REQUEST.name else self.arrivals,
             orphans=self.orphans | {subject} if is_orphan else self.orphans - {subject},
         )
 

@@ -10,11 +10,10 @@ from typing import Final
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import RETRIED, annotated, answer
 from planner.lifecycle.drain import pods_leave
-from planner.lifecycle.looks import shared
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalSeen, ServerSeen
-from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shortened
+from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shared, shortened
 
 TAINT_SETTLES_AFTER: Final = timedelta(seconds=5)
 """A scheduler that has not seen the taint yet may still bind a pod within its cache delay."""

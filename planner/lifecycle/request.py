@@ -9,9 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from api.v1alpha1.node_request import RequestPhase
-from planner.lifecycle.looks import shared
 from planner.lifecycle.seen import NodeSeen, RequestSeen, ServerSeen
-from planner.lifecycle.step import Act, Done, Step, Wait, shortened
+from planner.lifecycle.step import Act, Done, Step, Wait, shared, shortened
 
 BELIEVE_ABSENCE_AFTER: Final = timedelta(seconds=60)
 """A create call of unknown outcome may still make its server appear; clouds answer within this."""

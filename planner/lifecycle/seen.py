@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any
 
 from pydantic import Field
 
@@ -45,6 +46,21 @@ class NodeSeen(Payload):
     """It is not the Node of the machine that a removal is about: it must stay as it is."""
 
 
+class LifecycleSeen(Payload):
+    """What every kind of lifecycle sees of its object."""
+
+    exists: bool = True
+    """The object with this uid exists."""
+    crds_going: bool = False
+    """One of our CRDs is gone or going: no provider call, drop the finalizers."""
+    deleting: bool = False
+    """The object has a deletionTimestamp."""
+    pool: str = ""
+    """Name of the pool, for the Temporal UI."""
+    status: Any = None
+    """The object's status, without its events. Each kind has its own; its phase and reason are shown to people."""
+
+
 class RequestTimings(Payload):
     """Durations of the pool, or the defaults when the pool is gone."""
 
@@ -55,17 +71,9 @@ class RequestTimings(Payload):
     record_ttl: Duration = timedelta(minutes=10)
 
 
-class RequestSeen(Payload):
+class RequestSeen(LifecycleSeen):
     """A NodeRequest and what belongs to it."""
 
-    exists: bool = True
-    """The object with this uid exists."""
-    crds_going: bool = False
-    """One of our CRDs is gone or going: no provider call, drop the finalizers."""
-    deleting: bool = False
-    """The object has a deletionTimestamp."""
-    pool: str = ""
-    """Name of the pool, for the Temporal UI."""
     status: NodeRequestStatus = NodeRequestStatus()
     """Without its events."""
     server: ServerSeen = ServerSeen.UNKNOWN
@@ -151,17 +159,9 @@ class DrainSeen(Payload):
     """The removal says so already."""
 
 
-class RemovalSeen(Payload):
+class RemovalSeen(LifecycleSeen):
     """A NodeRemovalRequest and what belongs to it."""
 
-    exists: bool = True
-    """The object with this uid exists."""
-    crds_going: bool = False
-    """One of our CRDs is gone or going: no provider call, drop the finalizers."""
-    deleting: bool = False
-    """The object has a deletionTimestamp."""
-    pool: str = ""
-    """Name of the pool, for the Temporal UI."""
     immediate: bool = False
     """No cool-off, no look for pods."""
     create_attempt_at: Timestamp | None = None

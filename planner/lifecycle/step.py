@@ -90,3 +90,13 @@ class EffectInput(Payload):
     """Its uid: an object of the same name with another uid is another object."""
     act: Act | None = None
     """The step that asks for the effect; None only looks."""
+
+
+LOOKS_A_SECOND: Final = 4
+"""Of all lives of a kind together. Each look is ten events of a history and a call to the provider, and what matters
+for pods, a Node that changes or a pod that is bound, comes by a message."""
+
+
+def shared(every: timedelta, others: int) -> timedelta:
+    """Return how long after a look the next comes when so many `others` look as well: `every`, or longer for many."""
+    return max(every, timedelta(seconds=(others + 1) / LOOKS_A_SECOND))

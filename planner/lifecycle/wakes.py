@@ -9,9 +9,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE, TAINT_UNINITIALIZED
+from planner.lifecycle.kinds import REMOVAL, REQUEST
 from planner.lifecycle.known_objects import (
-    REMOVAL,
-    REQUEST,
     Change,
     KnownObjects,
     Object,
@@ -70,7 +69,7 @@ def messages(change: Change, known: KnownObjects) -> list[Message]:
         return [Nudge(f"{change.kind} edited")] if _is_edited(change) else []
     if change.kind in known.class_kinds:
         return list(_of_class(change))
-    return list(_of_lifecycle(change)) if change.kind in known.lifecycle_kinds else []
+    return list(_of_lifecycle(change)) if change.kind in known.lifecycles else []
 
 
 def orphan_nudge(subject: Subject, known: KnownObjects) -> Nudge | None:
@@ -92,13 +91,13 @@ def _of_pod(before: Object | None, after: Object | None) -> Iterator[Message]:
 
 def _of_pod_on_node(before: Object | None, after: Object | None, known: KnownObjects) -> Iterator[Message]:
     if before is not None:
-        removal = known.subjects.get((REMOVAL, node_of(before)))
+        removal = known.subjects.get((REMOVAL.name, node_of(before)))
         is_freed = after is not None and _kept(before) != _kept(after)
         if removal is not None and (_ends(before, after) or is_freed):
             yield Wake(removal, "pod ended, kept or freed")
     if after is not None and is_binding(before, after):
         node = node_of(after)
-        request = known.subjects.get((REQUEST, node))
+        request = known.subjects.get((REQUEST.name, node))
         # A machine of twenty pods that are bound one after the other would else look twenty times, to wait again.
         if request is not None and known.awaited_by(node).end_with(after["metadata"]["uid"]):
             yield Wake(request, "planned pods bound")

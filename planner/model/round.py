@@ -6,17 +6,11 @@ from pydantic import Field
 
 from api.model import Payload
 from api.timestamp import Timestamp
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.model.plan import PlannerMemory, PlanResult
 
 STARTS_PER_ROUND = 100
 """Child starts cost the planner's history three events each and about 40 ms: what is left waits for the next round."""
-
-
-class ObjectId(Payload):
-    """A request or removal."""
-
-    name: str
-    uid: str
 
 
 class StartNote(Payload):
@@ -53,6 +47,8 @@ class RoundResult(Payload):
     """Requests without a workflow: start them."""
     removals: Annotated[tuple[ObjectId, ...], Field(max_length=STARTS_PER_ROUND)] = ()
     """Removals without a workflow: start them."""
+    others: Annotated[dict[str, tuple[ObjectId, ...]], Field(max_length=16)] = Field(default_factory=dict)
+    """Objects of other kinds without a workflow, by kind: start them."""
     notes: Annotated[dict[str, StartNote], Field(max_length=STARTS_PER_ROUND)] = Field(default_factory=dict)
     """On those to start, by uid."""
     memory: PlannerMemory = PlannerMemory()
@@ -64,20 +60,14 @@ class RoundResult(Payload):
     wake_at: Timestamp | None = None
     """The next moment at which time alone changes the answer."""
 
+    def starts_of(self, kind: str) -> tuple[ObjectId, ...]:
+        """Return the objects of this kind for which to start a workflow."""
+        return {REQUEST.name: self.requests, REMOVAL.name: self.removals}.get(kind) or self.others.get(kind, ())
+
 
 def planner_workflow_id(cluster: str) -> str:
     """Return the id of the planner workflow of a cluster."""
     return f"planner:{cluster}"
-
-
-def request_workflow_id(cluster: str, request: ObjectId) -> str:
-    """Return the id of the workflow of a NodeRequest."""
-    return f"node-request:{cluster}:{request.name}:{request.uid}"
-
-
-def removal_workflow_id(cluster: str, removal: ObjectId) -> str:
-    """Return the id of the workflow of a NodeRemovalRequest."""
-    return f"node-removal:{cluster}:{removal.name}:{removal.uid}"
 
 
 def cluster_of(workflow_id: str) -> str:

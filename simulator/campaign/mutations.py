@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from importlib import import_module
 from typing import Any, Final
 
 from activities.objects import record as status
@@ -70,7 +69,7 @@ def _emptiness_not_proved() -> list[Change]:
     def next_step(seen: RemovalSeen, decision: Any, now: Any) -> Any:
         return real(seen.model_copy(update={"occupant_count": 0, "occupants": ()}), decision, now)
 
-    return _steps("removals", removal, next_step)
+    return [(removal, "next_step", next_step)]
 
 
 def _taint_does_not_settle() -> list[Change]:
@@ -87,7 +86,7 @@ def _commit_without_condition() -> list[Change]:
 
     async def write_step(cluster: Any, record: Any, act: Any, **more: Any) -> Any:
         fresh = await cluster.get(record.resource, record.name)
-        return await real(cluster, status.as_record(record.resource, type(record.model), fresh), act, **more)
+        return await real(cluster, status.as_record(record.stored, fresh), act, **more)
 
     return [(removals_cool_off, "write_step", write_step)]
 
@@ -176,7 +175,7 @@ def _finalizer_dropped_on_sight() -> list[Change]:
             return request._finish(request.DELETED, "Deleted")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         return real(seen, now)
 
-    return _steps("requests", request, next_step)
+    return [(request, "next_step", next_step)]
 
 
 def _cool_off_ignored() -> list[Change]:
@@ -189,15 +188,7 @@ def _cool_off_ignored() -> list[Change]:
             seen = seen.model_copy(update={"status": past})
         return real(seen, decision, now + removal.TAINT_SETTLES_AFTER)
 
-    return _steps("removals", removal, next_step)
-
-
-def _steps(activities: str, home: Any, next_step: Any) -> list[Change]:
-    """Return the changes that put `next_step` in the place of a lifecycle's, where it is defined and used."""
-    return [
-        (home, "next_step", next_step),
-        (import_module(f"activities.{activities}.activities"), "next_step", next_step),
-    ]
+    return [(removal, "next_step", next_step)]
 
 
 def _delete_believed() -> list[Change]:
@@ -213,7 +204,7 @@ def _delete_believed() -> list[Change]:
 
 async def _fresh(ports: Any, record: Any) -> Any:
     found = await ports.cluster.get(record.resource, record.name)
-    return status.as_record(record.resource, type(record.model), found)
+    return status.as_record(record.stored, found)
 
 
 def _unknown_taken_for_refusal() -> list[Change]:
@@ -277,7 +268,7 @@ def _drained_before_empty() -> list[Change]:
             seen = seen.model_copy(update={"occupant_count": 0, "occupants": ()})
         return real(seen, decision, now)
 
-    return _steps("removals", removal, next_step)
+    return [(removal, "next_step", next_step)]
 
 
 def _misses_never_grow() -> list[Change]:

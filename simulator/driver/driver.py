@@ -6,7 +6,7 @@ the next one goes on from the objects.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,11 +14,12 @@ from typing import Any, Final
 from activities.garbage.sweep import Healer
 from activities.kube.cache import Cache
 from activities.objects.events import Recorder
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource, WatchEvent
-from activities.ports.errors import GrowthError, Unreachable
+from activities.objects.kind_activities import KindActivities
+from activities.ports.cluster import Object, Resource, WatchEvent
+from activities.ports.errors import GrowthError, NotFound, Unreachable
 from activities.ports.ports import Ports
-from activities.registry import all_activities
-from api.v1alpha1.node_request import RequestPhase
+from activities.registry import LIFECYCLES, all_activities
+from planner.lifecycle.kinds import REMOVAL, LifecycleKind, ObjectId
 from planner.lifecycle.known_objects import Change, KnownObjects, Subject
 from planner.lifecycle.step import Decision
 from planner.lifecycle.wakes import (
@@ -32,13 +33,12 @@ from planner.lifecycle.wakes import (
     orphan_nudge,
 )
 from planner.model.plan import PlannerMemory
-from planner.model.round import ObjectId, RoundInput, RoundResult
+from planner.model.round import RoundInput, RoundResult
 from planner.policies.next_round import pause_after, pause_after_failures
-from simulator.driver.lifecycle import Activity, Course, RemovalCourse, RequestCourse
+from simulator.driver.lifecycle import Activity, LifecycleDriver
 
 _SWEEP_SECONDS: Final = 45.0
 """Source: docs/design.md#healing."""
-_LOST: Final = (RequestPhase.UNMET, RequestPhase.FAILED, RequestPhase.DEPROVISIONING)
 
 
 @dataclass(slots=True)
@@ -58,6 +58,7 @@ class Driver:
         run: tells this incarnation from others, as the run id of the planner workflow does.
         tell: takes what happens, for the log.
         memory: what an incarnation before this one knew; without it, as after the loss of Temporal's database.
+        lifecycles: the kinds that are driven.
     """
 
     def __init__(
@@ -68,16 +69,19 @@ class Driver:
         run: str,
         tell: Callable[[str, str], None],
         memory: Memory | None = None,
+        lifecycles: Sequence[KindActivities[Any]] = LIFECYCLES,
     ) -> None:
         self.memory = memory or Memory()
         self._ports = ports
         self._cache = cache
         self._run = run
         self._tell = tell
-        self._activities: dict[str, Activity] = {a.__name__: a for a in all_activities(ports)}
+        self._activities: dict[str, Activity] = {a.__name__: a for a in all_activities(ports, lifecycles)}
+        self._lifecycles = lifecycles
         self._healer = Healer(ports, Recorder(ports))
-        self._courses: dict[str, Course[Any]] = {}
-        self._known = KnownObjects(frozenset(ports.providers))
+        self._courses: dict[str, LifecycleDriver] = {}
+        kinds = [row.stored.lifecycle for row in lifecycles]
+        self._known = KnownObjects(frozenset(ports.providers), {kind.name: kind for kind in kinds})
         self._nudged = asyncio.Event()
 
     async def run(self) -> None:
@@ -97,7 +101,7 @@ class Driver:
             LookupError: no such removal is driven.
         """
         for course in self._courses.values():
-            if isinstance(course, RemovalCourse) and course.subject.name == removal:
+            if course.kind is REMOVAL and course.subject.name == removal:
                 course.ask(decision)
                 return
         raise LookupError(f"no removal {removal} is driven")
@@ -123,10 +127,9 @@ class Driver:
             failures = 0
             memory.backoff, memory.versions = done.memory, done.versions
             self._tell("planner", done.summary)
-            for subject in done.requests:
-                self._start(group, RequestCourse, subject)
-            for subject in done.removals:
-                self._start(group, RemovalCourse, subject)
+            for row in self._lifecycles:
+                for subject in done.starts_of(row.stored.lifecycle.name):
+                    self._start(group, row.stored.lifecycle, subject)
             pause = pause_after(done, self._ports.now())
             if pause is not None:
                 with suppress(TimeoutError):
@@ -140,25 +143,33 @@ class Driver:
             with suppress(GrowthError):
                 for found in await self._healer.heal():
                     self._tell("sweep", f"{found.kind} {found.name}: {found.why}")
-            for resource, course in ((NODE_REQUESTS, RequestCourse), (NODE_REMOVAL_REQUESTS, RemovalCourse)):
-                with suppress(Unreachable):
-                    there = {item["metadata"]["uid"]: item for item in (await self._ports.cluster.list(resource)).items}
+            for stored in (row.stored for row in self._lifecycles):
+                # A kind that is not defined has no objects.
+                with suppress(Unreachable, NotFound):
+                    listed = (await self._ports.cluster.list(stored.resource)).items
+                    there = {item["metadata"]["uid"]: item for item in listed}
                     for uid, item in there.items():
-                        self._start(group, course, ObjectId(name=item["metadata"]["name"], uid=uid))
+                        if stored.lifecycle.needs_workflow(item):
+                            self._start(group, stored.lifecycle, ObjectId(name=item["metadata"]["name"], uid=uid))
                     for one in self._courses.values():
-                        if isinstance(one, course) and one.subject.uid not in there:
+                        if one.kind is stored.lifecycle and one.subject.uid not in there:
                             one.wake()
             await asyncio.sleep(_SWEEP_SECONDS)
 
-    def _start(
-        self, group: asyncio.TaskGroup, kind: type[RequestCourse] | type[RemovalCourse], subject: ObjectId
-    ) -> None:
+    def _start(self, group: asyncio.TaskGroup, kind: LifecycleKind[Any], subject: ObjectId) -> None:
         if subject.uid not in self._courses:
-            course = kind(subject, activities=self._activities, now=self._ports.now, tell=self._tell)
+            course = LifecycleDriver(
+                kind,
+                subject,
+                activities=self._activities,
+                now=self._ports.now,
+                tell=self._tell,
+                nudge=lambda reason: self._deliver(Nudge(reason)),
+            )
             self._courses[subject.uid] = course
             group.create_task(self._live(course))
 
-    async def _live(self, course: Course[Any]) -> None:
+    async def _live(self, course: LifecycleDriver) -> None:
         try:
             await course.drive()
         finally:
@@ -172,8 +183,6 @@ class Driver:
         known, self._known = self._known, self._known.after(change)
         for subject in self._known.orphans - known.orphans:
             asyncio.get_running_loop().call_later(ORPHAN_SECONDS, self._look_at_orphan, subject)
-        if _is_news(change):
-            self._deliver(Nudge("a lifecycle has news"))
 
     def _look_at_orphan(self, subject: Subject) -> None:
         if message := orphan_nudge(subject, self._known):
@@ -189,12 +198,3 @@ class Driver:
             self._nudged.set()
         elif course := self._courses.get(message.subject.uid):
             course.wake()
-
-
-def _is_news(change: Change) -> bool:
-    """Return whether the workflow of a request or removal would tell the planner of this itself."""
-    if change.kind not in (NODE_REQUESTS.kind, NODE_REMOVAL_REQUESTS.kind):
-        return False
-    before, now = ({} if item is None else item.get("status", {}) for item in (change.before, change.item))
-    is_lost = now.get("phase") != before.get("phase") and now.get("phase") in _LOST
-    return change.is_gone or is_lost or ("cancel" in now and "cancel" not in before)

@@ -8,7 +8,7 @@ from random import Random
 from typing import Final, TypeVar
 
 from activities.kube.cache import Cache
-from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.ports.cluster import NODE_POOLS
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
@@ -85,12 +85,12 @@ class Incarnation:
         self.connection = WorkerConnection(
             world.cluster, seed=name, health=health, died=self.has_died.set, pod_ends=pod_ends
         )
-        kinds = (*SURROUNDINGS, NODE_POOLS, world.node_classes, NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
-        cache = Cache(self.connection, kinds, sleep=_pause)
+        lifecycles = [row.stored.resource for row in world.lifecycles]
+        cache = Cache(self.connection, (*SURROUNDINGS, NODE_POOLS, world.node_classes, *lifecycles), sleep=_pause)
         line = _Line(f"line of {name}", lambda: self.connection.is_cut)
         ports = equip(world.ports(self.connection, cache, now=self.now, call=line))
         self._tended = tuple(ports.providers.values()) if world.do_workers_tend else ()
-        self.driver = Driver(ports, cache, run=name, tell=tell, memory=memory)
+        self.driver = Driver(ports, cache, run=name, tell=tell, memory=memory, lifecycles=world.lifecycles)
         self.task: asyncio.Task[None] | None = None
 
     def now(self) -> datetime:

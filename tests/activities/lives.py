@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 from activities.kube.json_patch import set_field
 from activities.objects.events import Recorder
+from activities.objects.kind_activities import activities_of
 from activities.ports.cluster import EVENTS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import InvalidConfiguration, NotFound
 from activities.ports.ports import Ports, in_place
 from activities.ports.provider import Server, ServerState
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.catalogue import offerings
-from activities.removals.activities import RemovalActivities
-from activities.requests.activities import RequestActivities
+from activities.removals.activities import REMOVAL_ACTIVITIES
+from activities.requests.activities import REQUEST_ACTIVITIES
 from api.reading import UnreadableError, read
 from api.timestamp import format_timestamp
 from api.v1alpha1.kwok_node_class import KwokNodeClass
@@ -141,8 +143,8 @@ class Life:
 
     def restart(self):
         recorder = Recorder(self.ports)
-        self.requests = RequestActivities(self.ports, recorder)
-        self.removals = RemovalActivities(self.ports, recorder)
+        self.requests = SimpleNamespace(**activities_of(REQUEST_ACTIVITIES, self.ports, recorder))
+        self.removals = SimpleNamespace(**activities_of(REMOVAL_ACTIVITIES, self.ports, recorder))
 
     def now(self):
         return self._now

@@ -4,19 +4,21 @@ import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
+from types import SimpleNamespace
 
 import pytest
 
 from activities.kube.client import KubeCluster
 from activities.objects.events import Recorder
+from activities.objects.kind_activities import activities_of
 from activities.objects.nodes import is_ready
 from activities.ports.cluster import NAMESPACES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import NotFound, UnknownOutcome
 from activities.ports.ports import Ports
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.provider import KwokProvider
-from activities.removals.activities import RemovalActivities
-from activities.requests.activities import RequestActivities
+from activities.removals.activities import REMOVAL_ACTIVITIES
+from activities.requests.activities import REQUEST_ACTIVITIES
 from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps
 from planner.lifecycle.step import Act, Done, EffectInput
@@ -69,8 +71,8 @@ class Machine:
             namespace=self.records,
         )
         recorder = Recorder(ports)
-        self.requests = RequestActivities(ports, recorder)
-        self.removals = RemovalActivities(ports, recorder)
+        self.requests = SimpleNamespace(**activities_of(REQUEST_ACTIVITIES, ports, recorder))
+        self.removals = SimpleNamespace(**activities_of(REMOVAL_ACTIVITIES, ports, recorder))
 
     def now(self):
         return datetime.now(UTC)

@@ -6,9 +6,11 @@ does: servers boot, Nodes turn Ready, pods are bound where they may.
 
 from contextlib import suppress
 from datetime import timedelta
+from types import SimpleNamespace
 
 from activities.kube.json_patch import set_field
 from activities.objects.events import Recorder
+from activities.objects.kind_activities import activities_of
 from activities.objects.nodes import is_ready
 from activities.objects.pods import tolerates
 from activities.ports.cluster import CONFIG_MAPS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
@@ -16,8 +18,8 @@ from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports, in_place
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.provider import KwokProvider
-from activities.removals.activities import RemovalActivities
-from activities.requests.activities import RequestActivities
+from activities.removals.activities import REMOVAL_ACTIVITIES
+from activities.requests.activities import REQUEST_ACTIVITIES
 from planner.lifecycle import removal, request
 from planner.lifecycle.step import Act, EffectInput, Wait
 from simulator.apiserver.cluster import MemoryCluster
@@ -59,8 +61,8 @@ class Story:
         )
         recorder = Recorder(ports)
         self._activities = {
-            NODE_REQUESTS: RequestActivities(ports, recorder),
-            NODE_REMOVAL_REQUESTS: RemovalActivities(ports, recorder),
+            NODE_REQUESTS: SimpleNamespace(**activities_of(REQUEST_ACTIVITIES, ports, recorder)),
+            NODE_REMOVAL_REQUESTS: SimpleNamespace(**activities_of(REMOVAL_ACTIVITIES, ports, recorder)),
         }
 
     async def install(self):

@@ -14,8 +14,6 @@ from temporalio.common import RetryPolicy
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from planner.lifecycle.garbage import Guards
-from planner.lifecycle.removal_effect import RemovalEffect
-from planner.lifecycle.request import RequestEffect
 from workflows import policies
 
 ROOMS: Final = ("activities", "planner", "worker", "workflows")
@@ -31,7 +29,6 @@ _RETRY: Final = RetryPolicy(
     non_retryable_error_types=policies.NON_RETRYABLE,
 )
 _CALL: Final = policies.Policy(timedelta(seconds=20), _RETRY, ASK_AGAIN_AFTER)
-_PROVIDER: Final = policies.Policy(timedelta(seconds=20), _RETRY, ASK_AGAIN_AFTER)
 
 _SECONDS: Final = {
     "activities.round.fence": {"HELD_FOR": 4, "WRITES_WITHIN": 3, "_LOOK_EVERY": 0.2, "_WAIT_AT_MOST": 5},
@@ -69,14 +66,9 @@ _OTHERS: Final[dict[str, dict[str, Any]]] = {
         "HEARTBEAT": HEARTBEAT,
         "ASK_AGAIN_AFTER": ASK_AGAIN_AFTER,
         "PLAN": policies.Policy(timedelta(seconds=15), RetryPolicy(maximum_attempts=1)),
-        "_API_SERVER": _CALL,
-        "_BY_EFFECT": {
-            RequestEffect.CREATE_SERVER: _PROVIDER,
-            RemovalEffect.DELETE_SERVER: _PROVIDER,
-            RemovalEffect.ABANDON: _PROVIDER,
-        },
+        "POLICIES": dict.fromkeys(policies.Calls, _CALL),
     },
-    "planner.lifecycle.looks": {"LOOKS_A_SECOND": 40},
+    "planner.lifecycle.step": {"LOOKS_A_SECOND": 40},
     "activities.garbage.sweep": {"Guards": partial(Guards, oldest_young=YOUNG, apart=KEEPER_PERIOD)},
     "planner.lifecycle.wakes": {"ORPHAN_SECONDS": 0.7, "CALM_SECONDS": 0.3},
     "worker.runtime.watches": {"CALM_LONGEST_SECONDS": 1.0},

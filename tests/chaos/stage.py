@@ -27,7 +27,7 @@ from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.providers.kwok.provider import KwokProvider
 from api.keys import LABEL_KWOK_SERVER, LABEL_REQUEST_UID
-from planner.model.round import ObjectId, removal_workflow_id, request_workflow_id
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from simulator.apiserver.changes import follow
 from simulator.scheduling.pod_request import occupies
 from simulator.view import View
@@ -312,8 +312,8 @@ class Stage:
         def subject(item: Object) -> ObjectId:
             return ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
 
-        return {request_workflow_id(self.name, subject(one)) for one in view.requests.values()} | {
-            removal_workflow_id(self.name, subject(one)) for one in view.removals.values()
+        return {REQUEST.workflow_id(self.name, subject(one)) for one in view.requests.values()} | {
+            REMOVAL.workflow_id(self.name, subject(one)) for one in view.removals.values()
         }
 
 

@@ -12,10 +12,11 @@ from activities.kube.client import KubeCluster
 from activities.ports.cluster import CONFIG_MAPS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import GROUP, LABEL_POOL, LABEL_REQUEST
+from planner.lifecycle.kinds import REMOVAL, REQUEST
 from tests.load.census import Census, InFlight
 from tests.load.histories import running
 from tests.load.masses import DEPLOYMENTS, create, deployment, node_class, pool, scale, server_type
-from workflows.messages import NODE_REMOVAL, NODE_REQUEST, PLANNER
+from workflows.messages import PLANNER
 
 LEAVING, COMING = "leaving", "coming"
 _CPU, _MEMORY = "1500m", "1Gi"
@@ -88,7 +89,7 @@ async def swap(cluster: KubeCluster, census: Census, temporal: Client, count: in
     await create(cluster, DEPLOYMENTS, [deployment(COMING, COMING, count, _CPU, _MEMORY)])
     await census.until(lambda: census.most.both == count, "all are in flight at the same time", times.patience)
     workflows = await running(temporal)
-    while workflows[NODE_REMOVAL] < count and census.now.requests:
+    while workflows[REMOVAL.workflow] < count and census.now.requests:
         await asyncio.sleep(1)
         workflows = await running(temporal)
     then = census.now
@@ -132,7 +133,7 @@ async def _wrong(cluster: KubeCluster, temporal: Client, wanted: set[str]) -> li
         for taint in node["spec"].get("taints", ())
         if taint["key"].startswith(GROUP)
     ]
-    objects = Counter({NODE_REQUEST: len(requests.items), NODE_REMOVAL: len(removals.items), PLANNER: 1})
+    objects = Counter({REQUEST.workflow: len(requests.items), REMOVAL.workflow: len(removals.items), PLANNER: 1})
     found = {
         "servers": {one["metadata"]["name"] for one in servers.items} ^ wanted,
         "nodes": {one["metadata"]["name"] for one in nodes.items} ^ wanted,

@@ -10,13 +10,13 @@ from statistics import median
 
 import pytest
 
+from planner.lifecycle.kinds import REMOVAL, REQUEST
 from tests.load.burst import burst, lower_bound, workloads
 from tests.load.figures import Cost, spread, tell
 from tests.load.processes import Used
 from tests.load.singles import singles, waits
 from tests.load.stage import stage
 from tests.load.swap import Times, swap
-from workflows.messages import NODE_REMOVAL, NODE_REQUEST
 
 BYSTANDERS = 2000
 MACHINES = 500
@@ -42,8 +42,8 @@ async def in_flight(folder: Path) -> None:
             {
                 "In flight at the same moment": f"{seen.most.requests} requests, {seen.most.removals} removals",
                 "Workflows that ran a moment later": (
-                    f"{seen.workflows[NODE_REQUEST]} of requests, {seen.workflows[NODE_REMOVAL]} of removals, with "
-                    f"{seen.then.requests} requests in flight and {seen.then.removals} removals"
+                    f"{seen.workflows[REQUEST.workflow]} of requests, {seen.workflows[REMOVAL.workflow]} of removals, "
+                    f"with {seen.then.requests} requests in flight and {seen.then.removals} removals"
                 ),
                 f"{seen.up.count} machines up": f"{seen.up.seconds:.0f} s, {seen.up.per_second:.1f} a second",
                 "Machines up and down at the same time": (

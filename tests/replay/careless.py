@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from planner.model.round import ObjectId
+from planner.lifecycle.kinds import ObjectId
 from workflows.node_request import NodeRequestWorkflow
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
-from planner.model.round import ObjectId
+from planner.lifecycle.kinds import ObjectId
 from workflows.node_request import NodeRequestWorkflow
 
 FAILED: Final[set[str]] = set()

@@ -21,18 +21,12 @@ from temporalio.testing import WorkflowEnvironment
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalTimings, RequestTimings, ServerSeen
 from planner.model.plan import PlanResult
-from planner.model.round import (
-    ObjectId,
-    RoundInput,
-    RoundResult,
-    planner_workflow_id,
-    removal_workflow_id,
-    request_workflow_id,
-)
+from planner.model.round import RoundInput, RoundResult, planner_workflow_id
 from tests.workflows.scripts import NAME, booting, crowded, guarded, leaving, machine, stubborn
 from tests.workflows.world import QUEUE, Script, clock, register, running
 from workflows.messages import Asked, PlannerState
@@ -165,7 +159,7 @@ def path_of(name: str) -> Path:
 async def record() -> None:
     """Live all lives and write their histories."""
     for name, (kind, script, course) in LIVES.items():
-        make_id = request_workflow_id if kind == "NodeRequest" else removal_workflow_id
+        make_id = REQUEST.workflow_id if kind == "NodeRequest" else REMOVAL.workflow_id
         history = await _lived(kind, SUBJECT, make_id("test", SUBJECT), script().activities(), course)
         await asyncio.to_thread(path_of(name).write_text, history)
     history = await _lived("Planner", PlannerState(), planner_workflow_id("test"), [plan_round], planned)

@@ -22,7 +22,7 @@ from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
 from simulator.driver.driver import Driver
 from simulator.driver.incarnation import Incarnation
-from simulator.driver.lifecycle import Course
+from simulator.driver.lifecycle import LifecycleDriver
 from simulator.simulation import Simulation
 from simulator.world import World
 
@@ -136,7 +136,7 @@ class Gauges:
                 yield f"{resource.kind} {item['metadata']['name']}", (self._sim.now() - made).total_seconds()
 
     def _hook(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        plan_round, run = PlanActivities.plan_round, Course._run
+        plan_round, run = PlanActivities.plan_round, LifecycleDriver._run
 
         @wraps(plan_round)
         async def measured_round(activities, asked):
@@ -155,7 +155,7 @@ class Gauges:
             return seen
 
         monkeypatch.setattr(PlanActivities, "plan_round", measured_round)
-        monkeypatch.setattr(Course, "_run", measured_run)
+        monkeypatch.setattr(LifecycleDriver, "_run", measured_run)
 
     def _note_payload(self, kind: str, value: Any) -> None:
         self.payloads[kind] = max(self.payloads[kind], payload_bytes(value))

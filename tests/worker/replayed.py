@@ -14,7 +14,7 @@ from activities.ports.errors import GrowthError, NotFound
 from activities.ports.provider import ServerOrder
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import FINALIZER, LABEL_CLUSTER
-from planner.model.round import ObjectId, removal_workflow_id
+from planner.lifecycle.kinds import REMOVAL, ObjectId
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.world import NAMESPACE
@@ -112,7 +112,7 @@ class Leaving:
 
     def handle(self, subject: ObjectId):
         """Return the workflow of a removal."""
-        return self.client.get_workflow_handle(removal_workflow_id(self.name, subject))
+        return self.client.get_workflow_handle(REMOVAL.workflow_id(self.name, subject))
 
     async def removal(self, name: str) -> dict[str, Any] | None:
         """Return the removal, None when it has ended."""

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from activities.ports.errors import Unreachable
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalTimings, RequestTimings
-from planner.model.round import ObjectId, removal_workflow_id, request_workflow_id
 from tests.worker.conftest import free_port, serves, temporal_at
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
@@ -33,7 +33,7 @@ def _settings(monkeypatch, dev_server):
 async def going(client):
     """Start a removal and return its handle once the list shows it."""
     handle = await client.start_workflow(
-        "NodeRemoval", SUBJECT, id=removal_workflow_id("test", SUBJECT), task_queue=QUEUE
+        "NodeRemoval", SUBJECT, id=REMOVAL.workflow_id("test", SUBJECT), task_queue=QUEUE
     )
     await listed(client, handle.id)
     return handle
@@ -140,7 +140,7 @@ async def test_what_stands_in_the_way_of_a_worker_is_told(client, monkeypatch):
 async def test_a_request_that_is_cancelled_twice_or_without_a_worker(client, capsys, monkeypatch):
     script = booting()
     script.see(timings=RequestTimings(provisioning_timeout=timedelta(minutes=10)))
-    workflow_id = request_workflow_id("deaf", SUBJECT)
+    workflow_id = REQUEST.workflow_id("deaf", SUBJECT)
     monkeypatch.setenv("GROWTH_CLUSTER", "deaf")
     handle = await client.start_workflow("NodeRequest", SUBJECT, id=workflow_id, task_queue="growth-deaf")
     await listed(client, workflow_id)

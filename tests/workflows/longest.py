@@ -3,14 +3,16 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from activities.round.start_notes import note_on_removal, note_on_request, prices
+from activities.objects.start_notes import note_on_removal, note_on_request
+from activities.round.offered_prices import prices
 from api.conditions import Condition
 from api.v1alpha1.node_pool import PodBackoff
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
+from planner.lifecycle.kinds import ObjectId
 from planner.lifecycle.seen import DecisionSeen, DrainSeen, NodeSeen, RemovalSeen, RequestSeen
 from planner.model.plan import PlannerMemory, PlanResult, PodBackoffState
-from planner.model.round import STARTS_PER_ROUND, ObjectId, RoundResult
+from planner.model.round import STARTS_PER_ROUND, RoundResult
 from planner.objects.offering import Offering
 from planner.policies.pod_backoff import Miss, remember
 

@@ -5,15 +5,15 @@ from datetime import timedelta
 import pytest
 
 from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import DecisionSeen, ServerSeen
-from planner.model.round import ObjectId, removal_workflow_id
 from tests.workflows.scripts import NAME, leaving, stubborn
 from tests.workflows.world import QUEUE, PlannerEar, Script, running
 from workflows.messages import Asked, LifecycleReport
 
 SUBJECT = ObjectId(name=NAME, uid="u-2")
-ID = removal_workflow_id("test", SUBJECT)
+ID = REMOVAL.workflow_id("test", SUBJECT)
 TO_PARKED_SECONDS = 220
 """60 s of cool-off, then 5 delete calls 30 s apart: the defaults of `RemovalTimings`."""
 RETRIED = ["resume_removal", "delete_server", "delete_node", "finish_removal"]

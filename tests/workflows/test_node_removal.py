@@ -5,15 +5,15 @@ from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError, Workflo
 from temporalio.exceptions import ApplicationError
 
 from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalTimings, ServerSeen
-from planner.model.round import ObjectId, removal_workflow_id
 from tests.workflows.scripts import NAME, leaving, stubborn
 from tests.workflows.world import QUEUE, PlannerEar, running
 from workflows.messages import PHASE, Asked, LifecycleReport
 
 SUBJECT = ObjectId(name=NAME, uid="u-2")
-ID = removal_workflow_id("test", SUBJECT)
+ID = REMOVAL.workflow_id("test", SUBJECT)
 
 
 async def start(env) -> WorkflowHandle:

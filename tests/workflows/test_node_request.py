@@ -5,15 +5,15 @@ from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
 from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.kinds import REQUEST, ObjectId
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RequestTimings
-from planner.model.round import ObjectId, request_workflow_id
 from tests.workflows.scripts import NAME, booting, machine
 from tests.workflows.world import QUEUE, PlannerEar, Script, clock, running
 from workflows.messages import CLUSTER, DEADLINE, FAILING, NODE, PHASE, POOL, REASON, LifecycleReport
 
 SUBJECT = ObjectId(name=NAME, uid="u-1")
-ID = request_workflow_id("test", SUBJECT)
+ID = REQUEST.workflow_id("test", SUBJECT)
 
 
 async def start(env) -> WorkflowHandle:

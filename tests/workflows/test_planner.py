@@ -7,18 +7,11 @@ from temporalio import activity
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RequestSeen
 from planner.model.plan import PlannerMemory, PlanResult
-from planner.model.round import (
-    ObjectId,
-    RoundInput,
-    RoundResult,
-    StartNote,
-    planner_workflow_id,
-    removal_workflow_id,
-    request_workflow_id,
-)
+from planner.model.round import RoundInput, RoundResult, StartNote, planner_workflow_id
 from tests.workflows.world import QUEUE, Script, clock, running
 from workflows.messages import (
     CLUSTER,
@@ -202,7 +195,7 @@ async def test_the_workflows_of_a_round_are_started_and_outlive_the_planner(skip
     async with running(skipping.client, [rounds.activity()]):
         handle = await start(skipping.client)
         await skipping.sleep(1)
-        ids = [request_workflow_id("test", request), removal_workflow_id("test", removal)]
+        ids = [REQUEST.workflow_id("test", request), REMOVAL.workflow_id("test", removal)]
         described = [await skipping.client.get_workflow_handle(one).describe() for one in ids]
         await handle.terminate()
         after = [(await skipping.client.get_workflow_handle(one).describe()).status for one in ids]
@@ -239,11 +232,11 @@ async def test_a_workflow_that_runs_already_is_success_and_one_that_ended_is_sta
     async with running(skipping.client, [rounds.activity(), *script.activities()]):
         await start(skipping.client)
         await skipping.sleep(1)
-        first = await skipping.client.get_workflow_handle(request_workflow_id("test", subject)).describe()
+        first = await skipping.client.get_workflow_handle(REQUEST.workflow_id("test", subject)).describe()
         assert first.status == WorkflowExecutionStatus.COMPLETED
         script.see(exists=True)
         await skipping.sleep(35)
-        second = await skipping.client.get_workflow_handle(request_workflow_id("test", subject)).describe()
+        second = await skipping.client.get_workflow_handle(REQUEST.workflow_id("test", subject)).describe()
     assert second.run_id != first.run_id
     assert second.status == WorkflowExecutionStatus.RUNNING
     assert len(rounds.asked) >= 4  # and no round failed of it
@@ -258,7 +251,7 @@ async def test_cancelling_the_planner_cancels_no_machine(skipping):
         await skipping.sleep(1)
         await handle.cancel()
         await skipping.sleep(1)
-        machine = await skipping.client.get_workflow_handle(request_workflow_id("test", subject)).describe()
+        machine = await skipping.client.get_workflow_handle(REQUEST.workflow_id("test", subject)).describe()
         planner = await handle.describe()
     assert planner.status == WorkflowExecutionStatus.CANCELED
     assert machine.status == WorkflowExecutionStatus.RUNNING

@@ -7,18 +7,18 @@ from datetime import timedelta
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHandle
 
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalTimings
 from planner.lifecycle.step import DecisionKind
-from planner.model.round import ObjectId, removal_workflow_id, request_workflow_id
 from tests.workflows.scripts import NAME, leaving, machine
 from tests.workflows.world import QUEUE, clock, running
 from workflows.removal_account import description
 
 SUBJECT = ObjectId(name=NAME, uid="u-1")
-REMOVAL = removal_workflow_id("test", SUBJECT)
-REQUEST = request_workflow_id("test", SUBJECT)
+REMOVAL_ID = REMOVAL.workflow_id("test", SUBJECT)
+REQUEST_ID = REQUEST.workflow_id("test", SUBJECT)
 
 
 async def start(env, kind: str, workflow_id: str) -> WorkflowHandle:
@@ -49,7 +49,7 @@ def summaries(events: Sequence[HistoryEvent], kind: str) -> list[str]:
 
 
 async def test_a_calm_removal_is_found_by_few_changes(skipping):
-    events = await life(skipping, "NodeRemoval", REMOVAL, leaving())
+    events = await life(skipping, "NodeRemoval", REMOVAL_ID, leaving())
     changes = upserts(events)
     assert [(one.get("GrowthPhase"), one.get("GrowthReason")) for one in changes] == [
         ("Pending", "CoolOff"),  # all that a start by the planner or keeper would have set
@@ -61,7 +61,7 @@ async def test_a_calm_removal_is_found_by_few_changes(skipping):
 
 
 async def test_a_calm_request_is_found_by_few_changes(skipping):
-    events = await life(skipping, "NodeRequest", REQUEST, machine())
+    events = await life(skipping, "NodeRequest", REQUEST_ID, machine())
     assert [(one.get("GrowthPhase"), one.get("GrowthReason")) for one in upserts(events)] == [
         ("Pending", "CreateServer"),
         ("Provisioning", "Running"),
@@ -75,7 +75,7 @@ async def test_an_unmet_request_is_found_by_why_it_is_unmet(skipping):
     script = machine()
     status = {"phase": "Unmet", "reason": "InsufficientCapacity"}
     script.on(RequestEffect.CREATE_SERVER, lambda _: script.status(**status, expires_at=clock() + timedelta(minutes=2)))
-    events = await life(skipping, "NodeRequest", REQUEST, script)
+    events = await life(skipping, "NodeRequest", REQUEST_ID, script)
     assert [(one.get("GrowthPhase"), one.get("GrowthReason")) for one in upserts(events)] == [
         ("Pending", "CreateServer"),
         ("Unmet", "InsufficientCapacity"),
@@ -84,7 +84,7 @@ async def test_an_unmet_request_is_found_by_why_it_is_unmet(skipping):
 
 
 async def test_no_change_repeats_a_value(skipping):
-    events = await life(skipping, "NodeRequest", REQUEST, machine())
+    events = await life(skipping, "NodeRequest", REQUEST_ID, machine())
     known: dict[str, str | None] = {}
     for change in upserts(events):
         assert not set(change.items()) & set(known.items())
@@ -94,7 +94,7 @@ async def test_no_change_repeats_a_value(skipping):
 async def test_every_activity_and_timer_says_what_it_is_about(skipping):
     script = leaving()
     script.see(timings=RemovalTimings(soft_grace=RemovalTimings().soft_grace / 6))  # 10 s: no look in between
-    events = await life(skipping, "NodeRemoval", REMOVAL, script)
+    events = await life(skipping, "NodeRemoval", REMOVAL_ID, script)
     assert summaries(events, "activity_task_scheduled_event_attributes") == [
         "Look: the start",
         "Cool-off: no new pods; the node goes unless pods or people want it back",
@@ -112,7 +112,7 @@ async def test_every_activity_and_timer_says_what_it_is_about(skipping):
 async def test_a_look_says_who_asked_for_it(skipping):
     script = leaving()
     async with running(skipping.client, script.activities()):
-        handle = await start(skipping, "NodeRemoval", REMOVAL)
+        handle = await start(skipping, "NodeRemoval", REMOVAL_ID)
         await skipping.sleep(5)
         await handle.signal("wake", "node changed")
         await skipping.sleep(5)
@@ -125,7 +125,7 @@ async def test_a_look_says_who_asked_for_it(skipping):
 
 async def test_after_the_end_it_is_told_how_it_ended_and_nothing_that_was_seen_before(skipping):
     async with running(skipping.client, leaving().activities()):
-        handle = await start(skipping, "NodeRemoval", REMOVAL)
+        handle = await start(skipping, "NodeRemoval", REMOVAL_ID)
         assert await handle.result() == "Removed: The server no longer exists"
         told = await handle.query("__temporal_workflow_metadata")
     assert told.current_details == "**Gone** · Removed\n\nThe server no longer exists"
@@ -135,8 +135,8 @@ async def test_the_dialogs_say_what_each_message_does(skipping):
     script = leaving()
     script.on(RemovalEffect.TAINT_NODE, lambda _: script.see(exists=False))
     async with running(skipping.client, script.activities()):
-        await (await start(skipping, "NodeRemoval", REMOVAL)).result()
-        told = await skipping.client.get_workflow_handle(REMOVAL).query("__temporal_workflow_metadata")
+        await (await start(skipping, "NodeRemoval", REMOVAL_ID)).result()
+        told = await skipping.client.get_workflow_handle(REMOVAL_ID).query("__temporal_workflow_metadata")
     words = ("abandon", "cancel", "retry", "skip")
     updates = {one.name: one.description for one in told.definition.update_definitions}
     signals = {one.name: one.description for one in told.definition.signal_definitions}

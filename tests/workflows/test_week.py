@@ -9,10 +9,11 @@ import pytest
 from temporalio.client import WorkflowExecutionStatus
 
 from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.kinds import REQUEST
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.model.plan import PlannerMemory
-from planner.model.round import STARTS_PER_ROUND, request_workflow_id
+from planner.model.round import STARTS_PER_ROUND
 from planner.policies.next_round import QUIET_PERIOD
 from tests.workflows.longest import busiest_round
 from tests.workflows.runs import (
@@ -120,7 +121,7 @@ async def test_a_ready_request_whose_record_is_kept_for_hours(skipping, hours):
     script.on(RequestEffect.MARK_READY, keep)
     async with running(skipping.client, script.activities()):
         handle = await skipping.client.start_workflow(
-            "NodeRequest", SUBJECT, id=request_workflow_id("test", SUBJECT), task_queue=QUEUE
+            "NodeRequest", SUBJECT, id=REQUEST.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
         found = await live_on(skipping, handle, hours=hours)
     assert_bounded(found, at_least=2)

@@ -7,7 +7,7 @@ from temporalio.client import Client
 from activities.kube.json_patch import set_field
 from activities.ports.cluster import NODES, Object
 from api.keys import ANNOTATION_DO_NOT_REMOVE
-from planner.model.round import ObjectId, removal_workflow_id
+from planner.lifecycle.kinds import REMOVAL, ObjectId
 from simulator.world import CLUSTER_NAME, World
 from workflows.messages import Asked
 
@@ -51,4 +51,4 @@ class Person:
 
 def _workflow_id(removal: Object) -> str:
     metadata = removal["metadata"]
-    return removal_workflow_id(CLUSTER_NAME, ObjectId(name=metadata["name"], uid=metadata["uid"]))
+    return REMOVAL.workflow_id(CLUSTER_NAME, ObjectId(name=metadata["name"], uid=metadata["uid"]))

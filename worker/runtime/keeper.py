@@ -6,10 +6,10 @@ has garbage swept: what is left of machines that no object stands for.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from temporalio.client import Client
@@ -18,18 +18,20 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.garbage.sweep import Healer
 from activities.objects.events import Recorder
-from activities.ports.cluster import NAMESPACES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource
+from activities.objects.kinds import STORED_KINDS, StoredKind
+from activities.ports.cluster import NAMESPACES, Object, Resource
 from activities.ports.errors import AlreadyExists, GrowthError, NotFound, Rejected
 from activities.ports.ports import Ports
-from activities.round.start_notes import listed_prices, note_on_removal, note_on_request
+from activities.round.offered_prices import listed_prices
 from planner.lifecycle.garbage import Guards
-from planner.model.round import ObjectId, StartNote, planner_workflow_id, removal_workflow_id, request_workflow_id
+from planner.lifecycle.kinds import LifecycleKind, ObjectId
+from planner.model.round import StartNote, planner_workflow_id
 from worker.repeated import Repeated
 from worker.runtime.lifecycle_start import start_lifecycle
 from worker.settings import task_queue
 from worker.temporal.client import ensure_namespace, ensure_search_attributes
 from worker.temporal.trouble import call_trouble
-from workflows.messages import CLUSTER, NODE_REMOVAL, NODE_REQUEST, PLANNER, WAKE, PlannerState
+from workflows.messages import CLUSTER, PLANNER, WAKE, PlannerState
 from workflows.planner_account import ABOUT
 
 log = structlog.stdlib.get_logger(__name__)
@@ -45,11 +47,6 @@ HEAL_LIMIT: Final = timedelta(seconds=60)
 WOKEN_AT_ONCE: Final = 100
 """Workflows without an object that one pass wakes: each looks and ends, and the rest is woken by the next pass."""
 
-_LIFECYCLES: Final = (
-    (NODE_REQUESTS, NODE_REQUEST, request_workflow_id, note_on_request),
-    (NODE_REMOVAL_REQUESTS, NODE_REMOVAL, removal_workflow_id, note_on_removal),
-)
-
 
 class Keeper:
     """Runs in every worker: each of its deeds is safe to do twice at the same time."""
@@ -62,6 +59,7 @@ class Keeper:
         owns_server: bool = False,
         period: timedelta = PERIOD,
         guards: Guards | None = None,
+        kinds: Sequence[StoredKind[Any]] = STORED_KINDS,
     ) -> None:
         self._client = client
         self._ports = ports
@@ -70,6 +68,7 @@ class Keeper:
         self._owns_server = owns_server
         self._period = period
         self._failing: set[tuple[str, str]] = set()
+        self._kinds = kinds
         self._healer = Healer(ports, Recorder(ports), guards)
 
     async def run(self) -> None:
@@ -124,22 +123,24 @@ class Keeper:
         """
         ended = await self._end_failing()
         # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
-        listed = [(lifecycle, await self._objects(lifecycle[0])) for lifecycle in _LIFECYCLES]
+        listed = [(stored, await self._objects(stored)) for stored in self._kinds]
         running = {found: kind for found, kind in (await self._running()).items() if found not in ended}
         prices = None
-        for (resource, kind, make_id, note_on), items in listed:
+        for stored, items in listed:
             if items is None:
                 continue
+            kind = stored.lifecycle
             subjects = {}
             for item in items:
                 subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
-                subjects[make_id(self._name, subject)] = subject, item
+                subjects[kind.workflow_id(self._name, subject)] = subject, item
             for workflow_id, (subject, item) in subjects.items():
-                if workflow_id not in running:
+                if workflow_id not in running and kind.needs_workflow(item):
                     if prices is None:
                         prices = await listed_prices(self._ports)
-                    await self._start(kind, workflow_id, subject, note_on(item, prices))
-            await self._wake(resource, [each for each, of in running.items() if of == kind and each not in subjects])
+                    await self._start(kind, subject, stored.start_note(item, prices))
+            unlisted = [each for each, of in running.items() if of == kind.workflow and each not in subjects]
+            await self._wake(stored.resource, unlisted)
 
     async def heal(self) -> None:
         """Sweep for garbage; what cannot be looked at now is swept the next time."""
@@ -175,22 +176,22 @@ class Keeper:
             search_attributes=TypedSearchAttributes([SearchAttributePair(CLUSTER, self._name)]),
         )
 
-    async def _objects(self, resource: Resource) -> list[Object] | None:
+    async def _objects(self, stored: StoredKind[Any]) -> list[Object] | None:
         """Return the objects of a kind, or None if the API server does not know the kind."""
+        resource = stored.resource
         try:
             found = await asyncio.wait_for(self._ports.cluster.list(resource), CALL_LIMIT.total_seconds())
         except NotFound:
-            log.warning("the API server does not know the kind: apply the CRDs (`growth crds`)", kind=resource.kind)
+            if not resource.is_optional:
+                log.warning("the API server does not know the kind: apply the CRDs (`growth crds`)", kind=resource.kind)
             return None
         return found.items
 
     async def _running(self) -> dict[str, str]:
         """Return the kinds of all running lifecycles by their ids."""
         # The status filter also keeps out paused runs, which this SDK cannot read.
-        query = (
-            f"TaskQueue = '{self._queue}' AND WorkflowType IN ('{NODE_REQUEST}', '{NODE_REMOVAL}') "
-            "AND ExecutionStatus = 'Running'"
-        )
+        types = ", ".join(f"'{stored.lifecycle.workflow}'" for stored in self._kinds)
+        query = f"TaskQueue = '{self._queue}' AND WorkflowType IN ({types}) AND ExecutionStatus = 'Running'"
         return {one.id: one.workflow_type async for one in self._client.list_workflows(query)}
 
     async def _wake(self, resource: Resource, unlisted: list[str]) -> None:
@@ -215,10 +216,12 @@ class Keeper:
         except NotFound:
             return False
 
-    async def _start(self, kind: str, workflow_id: str, subject: ObjectId, note: StartNote) -> None:
+    async def _start(self, kind: LifecycleKind[Any], subject: ObjectId, note: StartNote) -> None:
         # The list of running workflows lags behind: it may have been started meanwhile.
-        if await start_lifecycle(self._client, kind, workflow_id, subject, note):
-            log.info("started the workflow that an object was missing", workflow_id=workflow_id)
+        if await start_lifecycle(self._client, kind, self._name, subject, note):
+            log.info(
+                "started the workflow that an object was missing", workflow_id=kind.workflow_id(self._name, subject)
+            )
 
     async def _end_failing(self) -> set[str]:
         """End workflows whose tasks keep failing, and return their ids.

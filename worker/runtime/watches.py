@@ -12,9 +12,10 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.ports.cluster import Object, Resource, WatchEvent
-from planner.lifecycle.known_objects import REQUEST, Change, KnownObjects, Subject
+from planner.lifecycle.kinds import ObjectId
+from planner.lifecycle.known_objects import Change, KnownObjects, Subject
 from planner.lifecycle.wakes import CALM_SECONDS, ORPHAN_SECONDS, Message, Nudge, Pace, messages, orphan_nudge
-from planner.model.round import ObjectId, planner_workflow_id, removal_workflow_id, request_workflow_id
+from planner.model.round import planner_workflow_id
 from worker.runtime.burst import Bursts
 from workflows.messages import NUDGE, WAKE
 
@@ -77,8 +78,8 @@ class Watches:
             self._bursts[Pace.QUICK].add(self._workflow_of(message.subject), message.reason)
 
     def _workflow_of(self, subject: Subject) -> str:
-        make_id = request_workflow_id if subject.kind == REQUEST else removal_workflow_id
-        return make_id(self._name, ObjectId(name=subject.name, uid=subject.uid))
+        kind = self._known.lifecycles[subject.kind]
+        return kind.workflow_id(self._name, ObjectId(name=subject.name, uid=subject.uid))
 
     async def _send(self, workflow_id: str, reason: str) -> None:
         handle = self._client.get_workflow_handle(workflow_id)

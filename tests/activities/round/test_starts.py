@@ -1,10 +1,13 @@
 """Which objects a round asks the planner workflow to start."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from activities.objects.kinds import REMOVALS, REQUESTS
 from activities.round.starts import Starts
+from planner.lifecycle.kinds import REQUEST
 from planner.model.round import STARTS_PER_ROUND
 
 
@@ -37,48 +40,61 @@ def items(prefix, count):
     return [item(f"{prefix}{number:03}") for number in range(count)]
 
 
+def choose(starts, requests, removals=()):
+    chosen, is_left = starts.choose({REQUESTS: requests, REMOVALS: removals})
+    return chosen["NodeRequest"], chosen["NodeRemovalRequest"], is_left
+
+
 def names(chosen):
     return [one.name for one in chosen]
 
 
 def test_objects_without_a_workflow_are_handed_out_with_their_uid(starts):
-    requests, removals, is_left = starts.choose([item("a"), item("b", workflowId="w")], [item("c", phase="Pending")])
+    requests, removals, is_left = choose(starts, [item("a"), item("b", workflowId="w")], [item("c", phase="Pending")])
     assert [(one.name, one.uid) for one in requests] == [("a", "uid-a")]
     assert names(removals) == ["c"]
     assert not is_left
 
 
 def test_none_is_handed_out_again_while_its_start_is_under_way(starts, clock):
-    starts.choose([item("a")], [])
+    choose(starts, [item("a")])
     clock.pass_time(4.9)
-    assert starts.choose([item("a"), item("b")], [])[0][0].name == "b"
+    assert choose(starts, [item("a"), item("b")])[0][0].name == "b"
     clock.pass_time(0.1)
-    assert names(starts.choose([item("a"), item("b")], [])[0]) == ["a"]
+    assert names(choose(starts, [item("a"), item("b")])[0]) == ["a"]
 
 
 def test_a_restarted_worker_hands_all_out_at_once(starts, clock):
-    starts.choose([item("a")], [])
-    assert names(Starts(clock).choose([item("a")], [])[0]) == ["a"]
+    choose(starts, [item("a")])
+    assert names(choose(Starts(clock), [item("a")])[0]) == ["a"]
 
 
 def test_at_most_a_hundred_requests_and_removals_together_and_the_rest_next_time(starts):
-    requests, removals, is_left = starts.choose(items("r", 90), items("m", 30))
+    requests, removals, is_left = choose(starts, items("r", 90), items("m", 30))
     assert (len(requests), len(removals), is_left) == (90, 10, True)
     assert STARTS_PER_ROUND == 100
-    requests, removals, is_left = starts.choose(items("r", 90), items("m", 30))
+    requests, removals, is_left = choose(starts, items("r", 90), items("m", 30))
     assert (names(requests), len(removals), is_left) == ([], 20, False)
 
 
 def test_objects_whose_start_keeps_failing_do_not_stop_the_others(starts, clock):
     failing = items("f", 100)
-    starts.choose(failing, [])
+    choose(starts, failing)
     clock.pass_time(10)
-    requests, _, is_left = starts.choose([*failing, item("new")], [])
+    requests, _, is_left = choose(starts, [*failing, item("new")])
     assert "new" in names(requests)
     assert is_left
 
 
 def test_memory_holds_only_what_still_waits(starts):
-    starts.choose(items("r", 50), [])
-    starts.choose([item("r000")], [])
+    choose(starts, items("r", 50))
+    choose(starts, [item("r000")])
     assert set(starts._handed) == {"uid-r000"}
+
+
+def test_an_object_for_which_nothing_is_under_way_needs_no_workflow(starts):
+    resting = replace(
+        REQUESTS, lifecycle=replace(REQUEST, needs_workflow=lambda item: "phase" in item.get("status", {}))
+    )
+    chosen, _ = starts.choose({resting: [item("a"), item("b", phase="Pending")]})
+    assert names(chosen["NodeRequest"]) == ["b"]

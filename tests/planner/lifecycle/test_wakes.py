@@ -5,7 +5,7 @@ from functools import reduce
 import pytest
 
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from planner.lifecycle.known_objects import REMOVAL, REQUEST, Arrivals, Change, KnownObjects, Subject
+from planner.lifecycle.known_objects import Arrivals, Change, KnownObjects, Subject
 from planner.lifecycle.wakes import Message, Nudge, Pace, Wake, messages, orphan_nudge
 from tests.planner.lifecycle.watched import (
     COURSE,
@@ -23,6 +23,8 @@ from tests.planner.lifecycle.watched import (
 
 CLASS = "KwokNodeClass"
 NOTHING_KNOWN = KnownObjects(frozenset({CLASS}))
+REQUEST = "NodeRequest"
+REMOVAL = "NodeRemovalRequest"
 HEIR = Subject(REQUEST, "m-1", "r-1")
 LEAVER = Subject(REMOVAL, "m-1", "d-1")
 UNINITIALIZED = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule"}

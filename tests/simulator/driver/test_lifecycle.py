@@ -6,11 +6,11 @@ import pytest
 from activities.ports.errors import Rejected, Unreachable
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.seen import NodeSeen, RemovalSeen, RequestSeen, ServerSeen
 from planner.lifecycle.step import Decision, DecisionKind
-from planner.model.round import ObjectId
 from simulator.clock import START, VirtualClock, run
-from simulator.driver.lifecycle import RemovalCourse, RequestCourse
+from simulator.driver.lifecycle import LifecycleDriver
 
 SUBJECT = ObjectId(name="m", uid="u")
 GONE = RequestSeen(exists=False)
@@ -36,6 +36,7 @@ class Script:
         self.answers = {name: list(values) for name, values in answers.items()}
         self.calls = []
         self.told = []
+        self.nudges = []
 
     def activities(self):
         return {name: self._activity(name) for name in self.answers}
@@ -53,12 +54,17 @@ class Script:
         return run_it
 
     def course(self, kind):
-        return kind(
-            SUBJECT, activities=self.activities(), now=self.clock.now, tell=lambda who, what: self.told.append(what)
+        return LifecycleDriver(
+            kind,
+            SUBJECT,
+            activities=self.activities(),
+            now=self.clock.now,
+            tell=lambda who, what: self.told.append(what),
+            nudge=self.nudges.append,
         )
 
 
-def drive(script, kind=RequestCourse, *, meanwhile=None):
+def drive(script, kind=REQUEST, *, meanwhile=None):
     async def main():
         course = script.course(kind)
         task = asyncio.create_task(course.drive())
@@ -75,6 +81,7 @@ def test_it_acts_and_ends_when_the_object_is_gone():
     assert drive(script).reason == "Gone"
     assert script.calls == [(0.0, "look_request"), (0.0, "create_server")]
     assert script.told == ["create_server CreateServer", "done Gone"]
+    assert script.nudges == ["request m ended"]
 
 
 def test_it_looks_again_as_often_as_the_wait_says():
@@ -131,7 +138,7 @@ def test_a_persons_message_reaches_the_step_function_once():
         await asyncio.sleep(1)
         course.ask(Decision(kind=DecisionKind.CANCEL, by="ann"))
 
-    drive(script, RemovalCourse, meanwhile=meanwhile)
+    drive(script, REMOVAL, meanwhile=meanwhile)
     assert any(line.startswith("refused retry: cannot retry: the removal is not parked") for line in script.told)
     assert script.calls[-1] == (2.0, "cancel_removal")
     assert COOLING.status.phase is RemovalPhase.PENDING

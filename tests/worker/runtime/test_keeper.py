@@ -9,11 +9,12 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
+from activities.objects.start_notes import note_on_removal, note_on_request
 from activities.ports.cluster import NAMESPACES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import Unreachable
 from activities.ports.ports import Ports
-from activities.round.start_notes import note_on_removal, note_on_request
-from planner.model.round import ObjectId, planner_workflow_id, removal_workflow_id, request_workflow_id
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
+from planner.model.round import planner_workflow_id
 from simulator.apiserver.cluster import MemoryCluster
 from worker.runtime.keeper import Keeper
 from worker.settings import task_queue
@@ -105,8 +106,8 @@ async def test_the_namespace_of_our_own_objects_is_made(keeper, cluster):
 
 
 async def test_each_object_without_a_workflow_gets_one(client, keeper, cluster, cluster_name):
-    request = request_workflow_id(cluster_name, await request_in(cluster))
-    removal = removal_workflow_id(cluster_name, await removal_in(cluster))
+    request = REQUEST.workflow_id(cluster_name, await request_in(cluster))
+    removal = REMOVAL.workflow_id(cluster_name, await removal_in(cluster))
     await keeper.sweep()
     runs = [await run_id(client, request), await run_id(client, removal)]
     assert None not in runs
@@ -119,8 +120,8 @@ async def test_each_object_without_a_workflow_gets_one(client, keeper, cluster, 
 
 async def test_what_it_starts_reads_as_what_the_planner_starts(client, keeper, cluster, cluster_name):
     ids = (
-        request_workflow_id(cluster_name, await request_in(cluster)),
-        removal_workflow_id(cluster_name, await removal_in(cluster)),
+        REQUEST.workflow_id(cluster_name, await request_in(cluster)),
+        REMOVAL.workflow_id(cluster_name, await removal_in(cluster)),
     )
     await keeper.ensure()
     await keeper.sweep()
@@ -157,7 +158,7 @@ class BrokenPlanner:
 
 
 async def test_workflows_whose_tasks_keep_failing_are_ended_and_started_again(client, keeper, cluster, cluster_name):
-    request = request_workflow_id(cluster_name, await request_in(cluster))
+    request = REQUEST.workflow_id(cluster_name, await request_in(cluster))
     planner = planner_workflow_id(cluster_name)
     await keeper.ensure()
     await keeper.sweep()
@@ -187,7 +188,7 @@ async def test_a_missing_namespace_is_made_with_its_retention_and_attributes(dev
 
 async def test_a_pass_that_fails_is_made_again(client, cluster, cluster_name, monkeypatch):
     keeper = Keeper(client, ports_of(cluster, cluster_name), period=timedelta(seconds=0.05))
-    request = request_workflow_id(cluster_name, await request_in(cluster))
+    request = REQUEST.workflow_id(cluster_name, await request_in(cluster))
     real, failures = cluster.list, iter(range(2))
 
     async def list_objects(resource, **options):

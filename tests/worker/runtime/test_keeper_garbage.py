@@ -11,7 +11,7 @@ from activities.ports.cluster import CONFIG_MAPS, CRDS, NODE_REMOVAL_REQUESTS, N
 from activities.ports.errors import NotFound, Unreachable
 from activities.providers.kwok.record import KwokRecords
 from planner.lifecycle.garbage import Guards
-from planner.model.round import ObjectId, removal_workflow_id, request_workflow_id
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.world import NAMESPACE, World
 from tests.activities import bodies
@@ -76,7 +76,7 @@ async def wakes(handle):
     return sum(event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED for event in events)
 
 
-@pytest.mark.parametrize("lifecycle", [("NodeRequest", request_workflow_id), ("NodeRemoval", removal_workflow_id)])
+@pytest.mark.parametrize("lifecycle", [("NodeRequest", REQUEST.workflow_id), ("NodeRemoval", REMOVAL.workflow_id)])
 async def test_a_workflow_whose_object_is_gone_is_woken_and_ends(client, ports, keeper, cluster_name, lifecycle):
     handle = await started(client, cluster_name, *lifecycle)
     await keeper.sweep()
@@ -89,7 +89,7 @@ async def test_a_workflow_whose_object_was_made_after_the_list_goes_on(
     client, keeper, world, cluster_name, monkeypatch
 ):
     created = await world.cluster.create(NODE_REQUESTS, bodies.request("m-1", server_type="small"))
-    handle = await started(client, cluster_name, "NodeRequest", request_workflow_id, uid=created["metadata"]["uid"])
+    handle = await started(client, cluster_name, "NodeRequest", REQUEST.workflow_id, uid=created["metadata"]["uid"])
 
     async def nothing(_resource):
         return []
@@ -100,7 +100,7 @@ async def test_a_workflow_whose_object_was_made_after_the_list_goes_on(
 
 
 async def test_while_a_kind_is_unknown_its_workflows_are_left_alone(client, keeper, world, cluster_name):
-    handle = await started(client, cluster_name, "NodeRequest", request_workflow_id)
+    handle = await started(client, cluster_name, "NodeRequest", REQUEST.workflow_id)
     await world.cluster.delete(CRDS, f"{NODE_REQUESTS.plural}.{NODE_REQUESTS.group}")
     await keeper.sweep()
     assert await wakes(handle) == 0
@@ -110,7 +110,7 @@ async def test_the_workflow_of_an_object_that_is_there_is_not_woken(client, keep
     created = await world.cluster.create(NODE_REQUESTS, bodies.request("m-1", server_type="small"))
     await keeper.sweep()
     subject = ObjectId(name="m-1", uid=created["metadata"]["uid"])
-    handle = client.get_workflow_handle(request_workflow_id(cluster_name, subject))
+    handle = client.get_workflow_handle(REQUEST.workflow_id(cluster_name, subject))
 
     async def is_listed():
         return (await client.count_workflows(f"WorkflowId = '{handle.id}'")).count == 1

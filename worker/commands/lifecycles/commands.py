@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from temporalio.service import RPCError
 
+from planner.lifecycle.kinds import REMOVAL, REQUEST
 from planner.lifecycle.step import DecisionKind
 from worker.commands.lifecycles.asking import ask, limit_of, tell_of_waiting
 from worker.commands.lifecycles.running import CALL_LIMIT, ENDED_EARLY, Whereabouts, name_of, under_way
 from worker.errors import AtOnce, CommandError
-from workflows.messages import DEADLINE, NODE_REMOVAL, NODE_REQUEST, PHASE, POOL, REASON
+from workflows.messages import DEADLINE, PHASE, POOL, REASON
 
 requests = App(name="requests", help="Machines that shall come.")
 removals = App(name="removals", help="Machines that shall go.")
@@ -45,13 +46,13 @@ def _command(app: App, name: str) -> Callable[[_Deed[_P]], _Deed[_P]]:
 @_command(requests, "list")
 async def list_requests(*, where: Whereabouts | None = None) -> None:
     """List the machines that shall come."""
-    await _list(NODE_REQUEST, where)
+    await _list(REQUEST.workflow, where)
 
 
 @_command(removals, "list")
 async def list_removals(*, where: Whereabouts | None = None) -> None:
     """List the machines that shall go."""
-    await _list(NODE_REMOVAL, where)
+    await _list(REMOVAL.workflow, where)
 
 
 @_command(requests, "cancel")
@@ -63,7 +64,7 @@ async def cancel_request(name: str, /, *, where: Whereabouts | None = None) -> N
         where: which cluster, and its Temporal.
     """
     there = await under_way(where)
-    found = await there.one(NODE_REQUEST, name)
+    found = await there.one(REQUEST.workflow, name)
     is_heard = await there.has_worker()
     try:
         await there.client.get_workflow_handle(found.id).cancel(rpc_timeout=CALL_LIMIT)
@@ -193,7 +194,7 @@ async def _list(kind: str, where: Whereabouts | None) -> None:
 
 async def _ask(kind: DecisionKind, name: str, reason: str, where: Whereabouts | None) -> None:
     there = await under_way(where)
-    found = await there.one(NODE_REMOVAL, name)
+    found = await there.one(REMOVAL.workflow, name)
     limit = await limit_of(there)
     patience = asyncio.create_task(tell_of_waiting(there))
     try:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
-from planner.model.round import ObjectId
+from planner.lifecycle.kinds import ObjectId
 from worker.commands.lifecycles.running import WorkflowState
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from rich.console import Console
 from temporalio.service import RPCError
 
+from activities.objects.kinds import REMOVALS
+from activities.objects.start_notes import Prices
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.errors import GrowthError, NotFound
-from activities.round.start_notes import Prices, listed_prices, note_on_removal
+from activities.round.offered_prices import listed_prices
+from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.step import DecisionKind
-from planner.model.round import ObjectId, removal_workflow_id
 from worker.commands.lifecycles.asking import ANSWERED_WITHIN, DecisionRefused, Ended, ask, limit_of, tell_of_waiting
 from worker.commands.lifecycles.replay import Deed, ReplayFindings, deed, forecast, is_failure
 from worker.commands.lifecycles.replay_look import TOGETHER, Selection, look
@@ -23,7 +25,6 @@ from worker.commands.shared.live_cluster import LiveCluster, live_cluster
 from worker.commands.shared.tables import count, print_anywhere, table
 from worker.errors import USAGE_ERROR, CommandError
 from worker.runtime.lifecycle_start import start_lifecycle
-from workflows.messages import NODE_REMOVAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +145,9 @@ class _Deeds:
         return ReplayResult(found, "; ".join(told for told in (started, retried) if told))
 
     async def _start(self, subject: ObjectId) -> str:
-        workflow_id = removal_workflow_id(self._there.cluster, subject)
-        note = note_on_removal(await self._object(subject), self._prices)
+        note = REMOVALS.start_note(await self._object(subject), self._prices)
         try:
-            started = await start_lifecycle(self._there.client, NODE_REMOVAL, workflow_id, subject, note)
+            started = await start_lifecycle(self._there.client, REMOVAL, self._there.cluster, subject, note)
         except RPCError as error:
             raise self._there.failure(error) from error
         if not started:
@@ -159,7 +159,7 @@ class _Deeds:
         try:
             return await ask(
                 self._there,
-                removal_workflow_id(self._there.cluster, subject),
+                REMOVAL.workflow_id(self._there.cluster, subject),
                 DecisionKind.RETRY,
                 found.name,
                 self._reason,

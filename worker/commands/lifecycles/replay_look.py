@@ -15,13 +15,13 @@ from api.keys import LABEL_CLUSTER
 from api.reading import UnreadableError, read
 from api.timestamp import format_timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
-from planner.model.round import ObjectId, cluster_of, removal_workflow_id
+from planner.lifecycle.kinds import REMOVAL, ObjectId
+from planner.model.round import cluster_of
 from worker.commands.lifecycles.replay import ReplayedServer, ReplayFindings
 from worker.commands.lifecycles.running import UnderWay, WorkflowState
 from worker.commands.shared.known import list_known
 from worker.commands.shared.live_cluster import LiveCluster
 from worker.errors import CommandError
-from workflows.messages import NODE_REMOVAL
 
 TOGETHER: Final = 8
 """Questions and updates at once: hundreds of parked removals go in seconds, and no provider's rate limit is used up."""
@@ -63,7 +63,7 @@ async def look(selection: Selection, live: LiveCluster, there: UnderWay) -> list
         CommandError: cluster or Temporal cannot be read, or nothing is known of a name.
     """
     # Of a Temporal server without this cluster nothing can be said, and nothing may be started there.
-    await there.all(NODE_REMOVAL)
+    await there.all(REMOVAL.workflow)
     objects = await live.objects(NODE_REMOVAL_REQUESTS)
     gate = asyncio.Semaphore(TOGETHER)
     meant = [item for item in objects if selection.means(item)]
@@ -104,7 +104,7 @@ async def _found(item: Object, ports: Ports, there: UnderWay, gate: asyncio.Sema
     if status.workflow_id and cluster_of(status.workflow_id) != there.cluster:
         trouble = f"it is of cluster {cluster_of(status.workflow_id)}: name that with --cluster (GROWTH_CLUSTER)"
     async with gate:
-        workflow = await there.state_of(removal_workflow_id(there.cluster, subject))
+        workflow = await there.state_of(REMOVAL.workflow_id(there.cluster, subject))
         server, answer = await _server(ports, removal)
     return ReplayFindings(
         name=subject.name,
@@ -138,7 +138,7 @@ async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asynci
     if _NAME.fullmatch(name) is None:
         return None
     async with gate:
-        workflow = await there.last_of(NODE_REMOVAL, name)
+        workflow = await there.last_of(REMOVAL.workflow, name)
         if workflow is WorkflowState.MISSING:
             return None
         server, answer = ReplayedServer.GONE, ""

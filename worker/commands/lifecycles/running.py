@@ -21,13 +21,14 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client, WorkflowExecution
 from temporalio.service import RPCError, RPCStatusCode
 
+from planner.lifecycle.kinds import REMOVAL
 from planner.model.round import planner_workflow_id
 from worker.errors import CommandError
 from worker.settings import Settings, load, task_queue
 from worker.temporal.client import connect
 from worker.temporal.embedded import EmbeddedError, embedded_address
 from worker.temporal.trouble import TemporalUnreachable, call_trouble
-from workflows.messages import NODE, NODE_REMOVAL, PLANNER, short
+from workflows.messages import NODE, PLANNER, short
 
 POLLED_WITHIN: Final = timedelta(seconds=90)
 """A worker that is up asks for tasks at least once a minute. Source: Temporal docs, long polls of a task queue."""
@@ -119,7 +120,7 @@ class UnderWay:
                 return each
         alike = difflib.get_close_matches(name, [name_of(each) for each in there], n=_ALIKE)
         hint = f": did you mean {' or '.join(alike)}?" if alike else "; `list` tells what is"
-        if kind == NODE_REMOVAL and not alike:
+        if kind == REMOVAL.workflow and not alike:
             hint += f", and `growth removals replay {name}` starts again what has an object"
         raise CommandError(f"{name}: no {kind} of that name is under way in cluster {self.cluster}{hint}")
 

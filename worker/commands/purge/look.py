@@ -11,12 +11,11 @@ from typing import Final
 
 from activities.garbage.look import node_fact, server_fact
 from activities.kube.lookup import find_object
+from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import (
     CONFIG_MAPS,
     LEASES,
     NODE_POOLS,
-    NODE_REMOVAL_REQUESTS,
-    NODE_REQUESTS,
     NODES,
     PODS,
     Object,
@@ -33,7 +32,6 @@ from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.model.round import cluster_of
 from worker.commands.shared.known import list_known
 
-LIVES: Final = (NODE_REQUESTS, NODE_REMOVAL_REQUESTS)
 ROUND_WITHIN: Final = timedelta(seconds=90)
 """A planner that is up takes the fence at least once a minute. Source: docs/design.md#round."""
 
@@ -69,7 +67,7 @@ class ClusterContents:
     servers: tuple[FoundServer, ...]
     nodes: tuple[FoundNode, ...]
     objects: tuple[tuple[Resource, Object], ...]
-    """NodeRequests and NodeRemovalRequests."""
+    """Those with a lifecycle."""
     own: tuple[tuple[Resource, str], ...]
     """Growth's own objects in its namespace: resource and name."""
     pools: tuple[tuple[Resource, Object], ...]
@@ -104,7 +102,7 @@ async def look(ports: Ports, *, abandoned: bool) -> ClusterContents:
     Raises:
         GrowthError: the cluster or a provider does not tell everything; nothing may be concluded from the rest.
     """
-    objects = [(each, item) for each in LIVES for item in await list_known(ports, each)]
+    objects = [(stored.resource, item) for stored in STORED_KINDS for item in await list_known(ports, stored.resource)]
     kinds = [provider.node_classes for provider in ports.providers.values()]
     classes = [(each, item) for each in kinds for item in await list_known(ports, each)]
     pools = [(NODE_POOLS, item) for item in await list_known(ports, NODE_POOLS)]

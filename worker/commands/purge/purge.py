@@ -17,6 +17,7 @@ from activities.ports.cluster import NODE_POOLS, NODES, Object, Resource
 from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
 from activities.ports.ports import Ports
 from activities.ports.provider import ServerState
+from planner.lifecycle.kinds import KINDS
 from worker.commands.lifecycles.running import CALL_LIMIT, UnderWay
 from worker.commands.purge.look import ClusterContents, FoundNode, FoundServer, look, servers_of
 from worker.commands.shared.tables import count, names
@@ -63,7 +64,7 @@ async def purge(
             await _end_workflows(there, tell)
         if pools:
             await _take_away(ports, [one for one in found.pools if one[0] == NODE_POOLS], "pools", tell)
-        await _take_away(ports, found.objects, "requests and removals", tell)
+        await _take_away(ports, found.objects, " and ".join(f"{kind.word}s" for kind in KINDS), tell)
         await _delete_servers(ports, found, abandoned=abandoned, tell=tell, sleep=sleep)
         await _delete_nodes(ports, found.nodes, tell)
         # Those of servers that appeared late.

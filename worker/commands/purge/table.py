@@ -19,7 +19,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Resource
+from activities.objects.kinds import STORED_KINDS
+from activities.ports.cluster import NODE_POOLS, Resource
 from api.keys import API_VERSION
 from api.money import format_price
 from api.timestamp import format_timestamp
@@ -56,8 +57,7 @@ def print_document(
             for one in found.servers
         ],
         "nodes": [{"name": one.fact.name, "pods": one.pods, "stays": one.stays or None} for one in found.nodes],
-        "requests": _names(found, NODE_REQUESTS),
-        "removals": _names(found, NODE_REMOVAL_REQUESTS),
+        **{f"{stored.lifecycle.word}s": _names(found, stored.resource) for stored in STORED_KINDS},
         "workflows": workflows,
         "pools": [item["metadata"]["name"] for resource, item in found.pools if pools and resource == NODE_POOLS],
         "nodeClasses": [
@@ -103,8 +103,7 @@ def _rest(
     classes = [f"{r.kind}/{item['metadata']['name']}" for r, item in found.pools if r != NODE_POOLS]
     return [
         ("workflows", workflows, "left alone: Temporal is not asked" if workflows is None else "ended"),
-        ("requests", _names(found, NODE_REQUESTS), "deleted"),
-        ("removals", _names(found, NODE_REMOVAL_REQUESTS), "deleted"),
+        *((f"{stored.lifecycle.word}s", _names(found, stored.resource), "deleted") for stored in STORED_KINDS),
         ("own objects", [f"{resource.kind}/{name}" for resource, name in found.own], "deleted"),
         ("pools", [item["metadata"]["name"] for r, item in found.pools if r == NODE_POOLS], of_pools),
         ("node classes", classes, of_pools),

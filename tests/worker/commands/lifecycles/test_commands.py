@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.seen import RemovalTimings, RequestTimings
-from planner.model.round import ObjectId, removal_workflow_id, request_workflow_id
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
 from worker.commands.lifecycles import asking, commands
@@ -38,7 +38,7 @@ async def test_a_removal_is_listed_and_cancelled_and_then_it_is_too_late(client,
     script.see(timings=RemovalTimings(soft_grace=timedelta(minutes=10)))
     async with running(client, script.activities()):
         handle = await client.start_workflow(
-            "NodeRemoval", SUBJECT, id=removal_workflow_id("test", SUBJECT), task_queue=QUEUE
+            "NodeRemoval", SUBJECT, id=REMOVAL.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
         line = await listed(capsys, commands.list_removals, "CoolOff")
         assert line.split()[:4] == [NAME, "default", "Pending", "CoolOff"]
@@ -56,7 +56,7 @@ async def test_a_parked_removal_is_decided(client, capsys, verb, done):
     script.see(timings=RemovalTimings(soft_grace=timedelta(), max_attempts=1, retry=timedelta(seconds=1)), node=None)
     async with running(client, script.activities()):
         handle = await client.start_workflow(
-            "NodeRemoval", SUBJECT, id=removal_workflow_id("test", SUBJECT), task_queue=QUEUE
+            "NodeRemoval", SUBJECT, id=REMOVAL.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
         await listed(capsys, commands.list_removals, "CouldNotRemove")
         await getattr(commands, f"{verb}_removal")(NAME)
@@ -70,7 +70,7 @@ async def test_a_request_is_listed_and_cancelled(client, capsys):
     script.see(timings=RequestTimings(provisioning_timeout=timedelta(minutes=10)))
     async with running(client, script.activities()):
         handle = await client.start_workflow(
-            "NodeRequest", SUBJECT, id=request_workflow_id("test", SUBJECT), task_queue=QUEUE
+            "NodeRequest", SUBJECT, id=REQUEST.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
         line = await listed(capsys, commands.list_requests, "ServerBoot")
         assert line.split()[:4] == [NAME, "default", "Provisioning", "ServerBoot"]
@@ -83,7 +83,7 @@ async def test_a_name_that_is_not_under_way_is_told(client, capsys):
     script = booting()
     async with running(client, script.activities()):
         handle = await client.start_workflow(
-            "NodeRequest", SUBJECT, id=request_workflow_id("test", SUBJECT), task_queue=QUEUE
+            "NodeRequest", SUBJECT, id=REQUEST.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
         await listed(capsys, commands.list_requests, NAME)
         with pytest.raises(CommandError) as refused:
@@ -102,7 +102,7 @@ async def test_a_wish_that_nobody_hears_is_told_in_time(client, capsys, monkeypa
     monkeypatch.setattr(asking, "PATIENCE_SECONDS", 0.1)
     monkeypatch.setenv("GROWTH_CLUSTER", "deserted")
     handle = await client.start_workflow(
-        "NodeRemoval", SUBJECT, id=removal_workflow_id("deserted", SUBJECT), task_queue="growth-deserted"
+        "NodeRemoval", SUBJECT, id=REMOVAL.workflow_id("deserted", SUBJECT), task_queue="growth-deserted"
     )
     try:
         await listed(capsys, commands.list_removals, NAME)

@@ -3,7 +3,7 @@
 import pytest
 
 from api.v1alpha1.node_removal_request import RemovalPhase
-from planner.model.round import ObjectId
+from planner.lifecycle.kinds import ObjectId
 from worker.commands.lifecycles.replay import Deed, ReplayedServer, ReplayFindings, deed, forecast, is_failure
 from worker.commands.lifecycles.running import WorkflowState
 

@@ -3,11 +3,12 @@
 import pytest
 from temporalio.common import WorkflowIDConflictPolicy
 
+from planner.lifecycle.kinds import REMOVAL
 from planner.model.round import planner_workflow_id
 from worker.commands.lifecycles.running import UnderWay, Whereabouts, temporal_address, under_way
 from worker.errors import CommandError
 from worker.settings import load
-from workflows.messages import NODE_REMOVAL, PLANNER, PlannerState
+from workflows.messages import PLANNER, PlannerState
 
 
 async def plan(client, cluster: str) -> None:
@@ -23,7 +24,7 @@ async def plan(client, cluster: str) -> None:
 
 async def refusal(there: UnderWay) -> str:
     with pytest.raises(CommandError) as refused:
-        await there.all(NODE_REMOVAL)
+        await there.all(REMOVAL.workflow)
     return str(refused.value)
 
 
@@ -39,7 +40,7 @@ async def test_another_cluster_is_told_with_those_that_are_planned(client, dev_s
         "(GROWTH_CLUSTER); there are "
     )
     here = await under_way(Whereabouts(cluster=cluster_name, temporal_address=dev_server))
-    assert await here.all(NODE_REMOVAL) == []
+    assert await here.all(REMOVAL.workflow) == []
 
 
 async def test_another_namespace_is_told_with_those_there_are(dev_server):

@@ -12,7 +12,8 @@ from temporalio.worker import Worker
 from activities.kube.kubeconfig import Access
 from activities.ports.cluster import CONFIG_MAPS, LEASES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import Forbidden
-from planner.model.round import ObjectId, planner_workflow_id, removal_workflow_id
+from planner.lifecycle.kinds import REMOVAL, ObjectId
+from planner.model.round import planner_workflow_id
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.yards import NAME, SPACE, Yard
 from tests.worker.conftest import free_port
@@ -64,7 +65,7 @@ async def left(yard):
 async def two_workflows(client, yard):
     subject = ObjectId(name=NAME, uid="u-9")
     queue = task_queue(yard.name)
-    ids = [planner_workflow_id(yard.name), removal_workflow_id(yard.name, subject)]
+    ids = [planner_workflow_id(yard.name), REMOVAL.workflow_id(yard.name, subject)]
     handles = [
         await client.start_workflow("Planner", {}, id=ids[0], task_queue=queue),
         await client.start_workflow("NodeRemoval", subject, id=ids[1], task_queue=queue),

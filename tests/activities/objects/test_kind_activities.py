@@ -1,12 +1,15 @@
 """The first look of a life says on its object that a workflow drives it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from activities.objects.events import Recorder
+from activities.objects.kind_activities import activities_of
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import Conflict, Unreachable
-from activities.removals.activities import RemovalActivities
-from activities.requests.activities import RequestActivities
+from activities.removals.activities import REMOVAL_ACTIVITIES
+from activities.requests.activities import REQUEST_ACTIVITIES
 from planner.lifecycle.step import EffectInput
 from tests.activities.bodies import removal, request
 from tests.activities.plans import nothing
@@ -27,8 +30,8 @@ async def look(world, resource, name):
     subject = EffectInput(name=name, uid=item["metadata"]["uid"])
     recorder = Recorder(world.ports)
     if resource == NODE_REQUESTS:
-        return await RequestActivities(world.ports, recorder).look_request(subject)
-    return await RemovalActivities(world.ports, recorder).look_removal(subject)
+        return await SimpleNamespace(**activities_of(REQUEST_ACTIVITIES, world.ports, recorder)).look_request(subject)
+    return await SimpleNamespace(**activities_of(REMOVAL_ACTIVITIES, world.ports, recorder)).look_removal(subject)
 
 
 async def test_the_id_is_that_of_the_objects_workflow_and_a_round_hands_it_out_no_more(world):

@@ -3,19 +3,14 @@
 One place for all who start workflows, so that a machine reads the same whoever found it without one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from activities.ports.cluster import Object
-from activities.ports.errors import GrowthError
-from activities.ports.ports import Ports
-from api.money import format_price
 from api.reading import UnreadableError, read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec
 from api.v1alpha1.node_request import NodeRequest, NodeRequestSpec, Seat
 from planner.model.round import StartNote
-from planner.objects.offering import Offering
 
 Prices = Mapping[tuple[str, str, str, str], str]
 """What a machine costs, such as "0.0136 EUR/h", by kind and name of its class, server type and location."""
@@ -25,27 +20,6 @@ _SUMMARY_CHARACTERS: Final = 200
 _PODS_NAMED: Final = 8
 _PODS_CHARACTERS: Final = 400
 """Names of pods and namespaces together may have 300 characters each."""
-
-
-def prices(classes: Iterable[tuple[str, str, Sequence[Offering]]]) -> dict[tuple[str, str, str, str], str]:
-    """Return what is asked for the offerings of classes, each given as kind, name and offerings."""
-    return {
-        (kind, name, one.server_type, one.location): f"{format_price(one.price_per_hour)} {one.currency}/h"
-        for kind, name, offerings in classes
-        for one in offerings
-    }
-
-
-async def listed_prices(ports: Ports) -> Prices:
-    """Return what is asked for the offerings of all classes that can be read."""
-    known: dict[tuple[str, str, str, str], str] = {}
-    for kind, provider in ports.providers.items():
-        # Rounds tell of what cannot be read; a workflow is started all the same.
-        with suppress(GrowthError):
-            for item in (await ports.reader.list(provider.node_classes)).items:
-                with suppress(GrowthError):
-                    known |= prices([(kind, item["metadata"]["name"], provider.offerings(item))])
-    return known
 
 
 def note_on_request(request: Object, known: Prices) -> StartNote:

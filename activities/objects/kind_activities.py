@@ -1,0 +1,136 @@
+"""The activities of a kind, made of its row: one that looks, and one for each effect of its step function.
+
+Each returns what is seen afterwards, and may raise Unreachable (no answer of the API server), Conflict (the object
+kept changing), Rejected (the API server refuses) and Unreadable (a person broke the object).
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from temporalio import activity
+
+from activities.kube.json_patch import guarded, set_field
+from activities.objects.effects import CLOCKS_DIFFER_BY, act_of, carry_out
+from activities.objects.events import Recorder
+from activities.objects.kinds import StoredKind
+from activities.objects.record import Record
+from activities.ports.errors import Conflict, GrowthError, NotFound
+from activities.ports.ports import Ports
+from planner.lifecycle.kinds import LifecycleKind, ObjectId
+from planner.lifecycle.seen import LifecycleSeen
+from planner.lifecycle.step import Act, EffectInput
+
+log = logging.getLogger(__name__)
+
+Activity = Callable[[EffectInput], Awaitable[Any]]
+
+
+class LifecycleSight(Protocol):
+    """What a look finds: the object and what belongs to it, at one moment."""
+
+    @property
+    def record(self) -> Record[Any]:
+        """The object."""
+        ...
+
+    @property
+    def seen(self) -> Any:
+        """What the step function is given: the kind's own type."""
+        ...
+
+
+SightT = TypeVar("SightT", bound=LifecycleSight)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectContext(Generic[SightT]):
+    """What an effect is run with."""
+
+    ports: Ports
+    recorder: Recorder
+    sight: SightT
+    """What was looked at: every write is conditional on it."""
+    act: Act
+    """The step that asks for the effect."""
+
+
+async def looked_at(_recorder: Recorder, _sight: Any) -> None:
+    """Tell nobody of a look."""
+
+
+def is_next(kind: LifecycleKind[Any], seen: LifecycleSeen, act: Act, now: datetime) -> bool:
+    """Return whether an effect is the next step of what is seen, by a clock that may be a little behind."""
+    steps = (kind.next_step(seen, None, now), kind.next_step(seen, None, now + CLOCKS_DIFFER_BY))
+    return any(isinstance(step, Act) and step.effect == act.effect for step in steps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KindActivities(Generic[SightT]):
+    """What is done for the objects of a kind."""
+
+    stored: StoredKind[Any]
+    look: Callable[[Ports, str, str], Awaitable[SightT | None]]
+    """Finds the object of a name and uid and what belongs to it; None when its lifecycle is over."""
+    bodies: Mapping[str, Callable[[EffectContext[SightT]], Awaitable[object]]]
+    """What each effect does."""
+    is_due: Callable[[LifecycleKind[Any], Any, Act, datetime], bool] = is_next
+    """Whether an effect is still to be run: what was seen, the step that asks for it, and the time."""
+    after_look: Callable[[Recorder, SightT], Awaitable[None]] = looked_at
+    """Tells people of what a look found. Never raises."""
+
+
+def activities_of(row: KindActivities[Any], ports: Ports, recorder: Recorder) -> dict[str, Activity]:
+    """Return the activities of a kind by name."""
+    kind = row.stored.lifecycle
+    gone: Final = kind.seen(exists=False)
+
+    async def look(given: EffectInput) -> Any:
+        sight = await row.look(ports, given.name, given.uid)
+        if sight is None:
+            return gone
+        await note_driver(ports, sight.record)
+        await row.after_look(recorder, sight)
+        return sight.seen
+
+    def effect(body: Callable[[EffectContext[Any]], Awaitable[object]]) -> Activity:
+        async def run(given: EffectInput) -> Any:
+            act = act_of(given)
+            sight = await carry_out(
+                lambda: row.look(ports, given.name, given.uid),
+                lambda sight: row.is_due(kind, sight.seen, act, ports.now()),
+                lambda sight: body(EffectContext(ports, recorder, sight, act)),
+            )
+            return gone if sight is None else sight.seen
+
+        return run
+
+    made = {kind.look: look} | {name: effect(body) for name, body in row.bodies.items()}
+    return {str(name): _named(run, str(name), kind) for name, run in made.items()}
+
+
+def _named(run: Activity, name: str, kind: LifecycleKind[Any]) -> Activity:
+    # A worker registers an activity by its name, and reads the types of its payloads off the function.
+    run.__name__ = run.__qualname__ = name
+    run.__annotations__ = {"given": EffectInput, "return": kind.seen}
+    return activity.defn(name=name)(run)
+
+
+async def note_driver(ports: Ports, record: Record[Any]) -> None:
+    """Write the id of the object's workflow on it if it has none yet, so that no round asks for another start of it.
+
+    Never raises: the next look writes it. Source: docs/design.md#healing.
+    """
+    if record.model.status.workflow_id:
+        return
+    subject = ObjectId(name=record.name, uid=record.uid)
+    workflow_id = record.stored.lifecycle.workflow_id(ports.cluster_name, subject)
+    operations = guarded(record.object, set_field(record.object, ("status", "workflowId"), workflow_id))
+    try:
+        await ports.cluster.patch(record.resource, record.name, operations, subresource="status")
+    except (Conflict, NotFound):
+        log.debug("%s changed while its workflow was noted", record.name)
+    except GrowthError as error:
+        log.warning("the workflow of %s was not noted: %s", record.name, error)
