@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_REQUEST
-from planner.policies.port import Action, Candidate, SafetyCheck
+from planner.policies.port import Candidate, MachineAction, SafetyCheck
 
 
 def safety_checks(wanted: Collection[str], protected_nodes: Collection[str]) -> tuple[SafetyCheck, ...]:
@@ -15,14 +15,14 @@ def safety_checks(wanted: Collection[str], protected_nodes: Collection[str]) -> 
         protected_nodes: nodes that carry the worker or its Temporal.
     """
     return (
-        Wanted(wanted),
+        WantedByPods(wanted),
         CancelledRemoval(),
         OpenRequest(),
-        Foreign(),
-        Protected(protected_nodes),
-        Annotated(),
-        Cordoned(),
-        Terminating(),
+        ForeignMachine(),
+        ProtectedNode(protected_nodes),
+        AnnotatedNode(),
+        CordonedNode(),
+        TerminatingNode(),
     )
 
 
@@ -35,7 +35,7 @@ def refusals(candidate: Candidate, checks: Iterable[SafetyCheck]) -> Iterator[st
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedByPods:
     """Keeps a machine that this round plans pods onto, or that is kept for pods of an earlier one."""
 
     machines: Collection[str]
@@ -60,18 +60,18 @@ class OpenRequest:
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return that its request is at work; one that is cancelled goes with its machine."""
-        is_open = candidate.action is Action.REMOVE and candidate.machine.has_open_request
+        is_open = candidate.action is MachineAction.REMOVE and candidate.machine.has_open_request
         return "its request is not done with it" if is_open else None
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignMachine:
     """Keeps what no round has bought: a node that does not name its request, and a request that a person wrote."""
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return whose it is instead."""
         node, request = candidate.machine.node, candidate.machine.request
-        if candidate.action is Action.REMOVE:
+        if candidate.action is MachineAction.REMOVE:
             is_own = node is not None and node.labels.get(LABEL_REQUEST) == node.name
             return None if is_own else "it bears no request of Growth's"
         is_own = request is not None and any(owner.kind == "NodePool" for owner in request.metadata.owner_references)
@@ -79,7 +79,7 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True)
-class Protected:
+class ProtectedNode:
     """Keeps the nodes that carry Growth itself."""
 
     nodes: Collection[str]
@@ -92,7 +92,7 @@ class Protected:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotated:
+class AnnotatedNode:
     """Keeps a node that a person annotated; an empty value keeps nothing."""
 
     def refuses(self, candidate: Candidate) -> str | None:
@@ -103,7 +103,7 @@ class Annotated:
 
 
 @dataclass(frozen=True, slots=True)
-class Cordoned:
+class CordonedNode:
     """Keeps a cordoned node: a cordon is a person's tool."""
 
     def refuses(self, candidate: Candidate) -> str | None:
@@ -114,7 +114,7 @@ class Cordoned:
 
 
 @dataclass(frozen=True, slots=True)
-class Terminating:
+class TerminatingNode:
     """Keeps away from a Node that somebody deletes: its machine is decided about when it is gone."""
 
     def refuses(self, candidate: Candidate) -> str | None:

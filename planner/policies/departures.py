@@ -9,7 +9,7 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.model.plan import PlannedRemoval, Snapshot
 from planner.policies.budget import Budget
 from planner.policies.checks import refusals, safety_checks
-from planner.policies.port import Action, Candidate, Policy, PolicyView, Proposal
+from planner.policies.port import Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.supply.machine_price import PriceList
 from planner.supply.machines import Machine
 
@@ -64,8 +64,8 @@ def departures(
                 budget.spend(candidate)
                 granted.append((left.pop(proposal.machine), proposal))
     return Departures(
-        removals=tuple(_removal(c, p, snapshot.now) for c, p in granted if c.action is Action.REMOVE),
-        cancelled=tuple(sorted(p.machine for _, p in granted if p.action is Action.CANCEL)),
+        removals=tuple(_removal(c, p, snapshot.now) for c, p in granted if c.action is MachineAction.REMOVE),
+        cancelled=tuple(sorted(p.machine for _, p in granted if p.action is MachineAction.CANCEL)),
         idle_since=idle_since,
         wake_at=min(wakes, default=None),
     )
@@ -83,9 +83,9 @@ def candidates(pools: Sequence[NodePool], machines: Iterable[Machine]) -> Iterat
         if pool is None or machine.is_leaving:
             continue
         if _is_untouched(machine):
-            yield Candidate(machine, pool, Action.CANCEL)
+            yield Candidate(machine, pool, MachineAction.CANCEL)
         elif machine.node is not None and pool.spec.scale_down.mode != "none":
-            yield Candidate(machine, pool, Action.REMOVE)
+            yield Candidate(machine, pool, MachineAction.REMOVE)
 
 
 def _is_untouched(machine: Machine) -> bool:

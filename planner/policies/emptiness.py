@@ -12,7 +12,7 @@ from typing import Final
 from api.keys import ANNOTATION_IDLE_SINCE
 from api.timestamp import format_timestamp
 from planner.objects.kinds import Node, Pod
-from planner.policies.port import Action, Advice, Candidate, PolicyView, Proposal
+from planner.policies.port import Advice, Candidate, MachineAction, PolicyView, Proposal
 from planner.supply.machine_price import PriceList, machine_price
 
 FOUND_EMPTY: Final = "Empty"
@@ -42,7 +42,7 @@ class Emptiness:
                 idle_since[node.name] = since
             proposal = Proposal(
                 machine=candidate.machine.name,
-                action=Action.REMOVE,
+                action=MachineAction.REMOVE,
                 reason=FOUND_EMPTY,
                 why=f"Without pods since {format_timestamp(since.replace(microsecond=0))}",
                 at=since + candidate.pool.spec.scale_down.idle_after,
@@ -66,7 +66,7 @@ def read_idle_since(node: Node) -> datetime | None:
 
 
 def _is_idle(candidate: Candidate, view: PolicyView) -> bool:
-    is_kept = candidate.action is not Action.REMOVE or candidate.machine.name in view.refusals
+    is_kept = candidate.action is not MachineAction.REMOVE or candidate.machine.name in view.refusals
     return not is_kept and is_empty(candidate.machine.residents)
 
 

@@ -15,7 +15,7 @@ from planner.supply.machine_price import PriceList
 from planner.supply.machines import Machine
 
 
-class Action(StrEnum):
+class MachineAction(StrEnum):
     """How a machine goes."""
 
     REMOVE = "Remove"
@@ -30,7 +30,7 @@ class Candidate:
 
     machine: Machine
     pool: NodePool
-    action: Action
+    action: MachineAction
     """The one way in which it can go now."""
 
     @property
@@ -44,7 +44,7 @@ class Proposal:
     """A machine that a policy wants to go."""
 
     machine: str
-    action: Action
+    action: MachineAction
     reason: str
     """CamelCase, stable: the reason of the removal."""
     why: str

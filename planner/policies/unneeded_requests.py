@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from planner.policies.port import Action, Advice, PolicyView, Proposal
+from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
 from planner.supply.machine_price import PriceList, price_today
 from planner.supply.machines import Machine
 
@@ -14,12 +14,12 @@ class UnneededRequests:
 
     def propose(self, view: PolicyView) -> Advice:
         """Return the requests, the dearest first."""
-        untouched = [candidate.machine for candidate in view.candidates if candidate.action is Action.CANCEL]
+        untouched = [candidate.machine for candidate in view.candidates if candidate.action is MachineAction.CANCEL]
         return Advice(
             tuple(
                 Proposal(
                     machine=machine.name,
-                    action=Action.CANCEL,
+                    action=MachineAction.CANCEL,
                     reason="Unneeded",
                     why="No pod needs it, and no server was asked for",
                     at=view.now,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from activities.ports.cluster import Object
 from activities.ports.provider import Server
 from activities.providers.hetzner import provider as provider_module
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.provider import HetznerProvider
 from activities.providers.hetzner.servers import actions as pending
 from activities.providers.hetzner.servers import listing as servers
@@ -41,7 +41,7 @@ _QUICK: Final = (
     (pending, "POLL_SECONDS", 0.4),
     (provider_module, "POLL_SECONDS", 0.4),
     (provider_module, "_REST_SECONDS", 1.0),
-    (projects, "Budget", partial(Budget, burst=600, per_second=9.0)),
+    (projects, "CallBudget", partial(CallBudget, burst=600, per_second=9.0)),
     (wiring, "SHORTEST_TEND_PERIOD", 0.1),
     (wiring, "LONGEST_TEND_PERIOD", 1.0),
 )

@@ -8,7 +8,7 @@ import pytest
 from planner.plan import POLICIES, plan
 from planner.policies.checks import refusals, safety_checks
 from planner.policies.departures import candidates
-from planner.policies.port import Action, Advice, PolicyView, Proposal
+from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
 from planner.supply.machines import machines_of
 from tests.planner.scenes import NOW, Scene, before, node, node_class, pod, pool, removal, request
 
@@ -20,7 +20,7 @@ class Renewal:
     """A policy as a later one would be written: proposes named machines, with or without pods."""
 
     names: tuple[str, ...]
-    action: Action = Action.REMOVE
+    action: MachineAction = MachineAction.REMOVE
     after: timedelta = timedelta(0)
 
     def propose(self, view: PolicyView) -> Advice:
@@ -108,7 +108,7 @@ def test_two_policies_share_a_minimum():
 
 def test_two_policies_that_cancel_share_a_minimum():
     given = scene(requests=[request("dear", "cx42"), request("cheap")], limits={"min": 1})
-    first = Renewal(("cheap",), Action.CANCEL)
+    first = Renewal(("cheap",), MachineAction.CANCEL)
     assert planned(given, *POLICIES).cancelled == ("dear",)
     assert planned(given, first).cancelled == ("cheap",)
     assert planned(given, first, *POLICIES).cancelled == ("cheap",)
@@ -139,7 +139,9 @@ def test_a_proposal_that_a_check_refuses_wakes_nobody():
     assert planned(given, Renewal(("n",), after=timedelta(hours=1))).wake_at is None
 
 
-@pytest.mark.parametrize(("name", "action"), [("n", Action.CANCEL), ("r", Action.REMOVE), ("unknown", Action.REMOVE)])
+@pytest.mark.parametrize(
+    ("name", "action"), [("n", MachineAction.CANCEL), ("r", MachineAction.REMOVE), ("unknown", MachineAction.REMOVE)]
+)
 def test_a_machine_goes_in_the_way_that_is_open_to_it(name, action):
     made = planned(scene(node("n"), requests=[request("r")]), Renewal((name,), action))
     assert (made.removals, made.cancelled) == ((), ())

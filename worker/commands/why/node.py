@@ -8,7 +8,7 @@ from planner.objects.kinds import Node
 from planner.policies.budget import kept_by_minimum
 from planner.policies.checks import refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
-from planner.policies.port import Action, Candidate
+from planner.policies.port import Candidate, MachineAction
 from planner.supply.machines import Machine
 from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, state
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
@@ -107,7 +107,7 @@ def _keeping(machine: Machine, sight: Sight) -> Iterator[str]:
     if pool is not None:
         wanted = {placed.node or placed.request or "" for placed in sight.plan.placed}
         checks = safety_checks(wanted, sight.snapshot.protected_nodes)
-        yield from refusals(Candidate(machine, pool, Action.REMOVE), checks)
+        yield from refusals(Candidate(machine, pool, MachineAction.REMOVE), checks)
 
 
 def _idle(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:

@@ -21,7 +21,7 @@ _Place = tuple[bool, int]
 """Whether it is an ordinary call, and its number: who comes first in the queue has the smaller one."""
 
 
-class Budget:
+class CallBudget:
     """Tokens of a project; each call costs one.
 
     In any t seconds no more than burst plus per_second for each second are spent.

@@ -19,7 +19,7 @@ from activities.ports.errors import InvalidConfiguration, NotFound
 from activities.ports.ports import Compute
 from activities.providers.hetzner.api import reading
 from activities.providers.hetzner.api.answer import UNREADABLE, ApiResponse, cause, unreadable
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.connection import Connection
 from activities.providers.hetzner.api.facts import (
     ActionFacts,
@@ -61,7 +61,7 @@ class HetznerClient:
         token: SecretStr,
         *,
         endpoint: str,
-        budget: Budget,
+        budget: CallBudget,
         compute: Compute = asyncio.to_thread,
         transport: BaseAdapter | None = None,
         timeout_seconds: float = 20.0,

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 from activities.ports.errors import RateLimited
 from activities.ports.ports import Compute
 from activities.providers.hetzner.api.answer import ApiResponse, page_of, understood
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.error_table import Verb
 from activities.providers.hetzner.api.redaction import Secret, text_secret
 
@@ -48,7 +48,7 @@ class Connection:
         compute: runs a blocking request.
     """
 
-    def __init__(self, request: Request, *, token: Secret, budget: Budget, compute: Compute) -> None:
+    def __init__(self, request: Request, *, token: Secret, budget: CallBudget, compute: Compute) -> None:
         self._request = request
         self._token = token
         self._budget = budget

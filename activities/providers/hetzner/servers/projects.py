@@ -16,7 +16,7 @@ from activities.ports.cluster import SECRETS, Cluster
 from activities.ports.errors import AuthenticationFailed, Forbidden, InvalidConfiguration, NotFound
 from activities.ports.ports import Compute
 from activities.providers.built_in import HETZNER_NODE_CLASSES
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.classes.values import secret_value
 from activities.providers.hetzner.servers.actions import OpenActions
@@ -186,7 +186,7 @@ class Projects:
         client = HetznerClient(
             token,
             endpoint=self._endpoint,
-            budget=Budget(now=self._elapsed),
+            budget=CallBudget(now=self._elapsed),
             compute=self._compute,
             transport=self._transport,
         )

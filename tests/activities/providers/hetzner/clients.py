@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pydantic import SecretStr
 
 from activities.ports.ports import in_place
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ServerCreation
 from simulator.hetzner.cloud import FakeHetzner
@@ -30,11 +30,11 @@ class World:
         )
         self.client = self.client_of(TOKEN)
 
-    def client_of(self, token: str, *, budget: Budget | None = None, compute=in_place) -> HetznerClient:
+    def client_of(self, token: str, *, budget: CallBudget | None = None, compute=in_place) -> HetznerClient:
         return HetznerClient(
             SecretStr(token),
             endpoint="https://api.example/v1",
-            budget=budget or Budget(burst=500),
+            budget=budget or CallBudget(burst=500),
             compute=compute,
             transport=InProcess(self.cloud),
         )

@@ -3,7 +3,7 @@
 from pydantic import SecretStr
 
 from activities.ports.ports import in_place
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.classes.catalogue import offerings
 from activities.providers.hetzner.classes.check import look_up
@@ -40,7 +40,7 @@ class Desk:
         client = HetznerClient(
             SecretStr(self.token),
             endpoint="https://api.hetzner.cloud/v1",
-            budget=Budget(now=lambda: 0.0),
+            budget=CallBudget(now=lambda: 0.0),
             compute=in_place,
             transport=InProcess(self.cloud),
         )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.ports.errors import RateLimited
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from tests.searching import searching
 
 
@@ -46,11 +46,11 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def budget_on(clock: Clock, **given) -> Budget:
-    return Budget(now=clock, sleep=clock.sleep, **given)
+def budget_on(clock: Clock, **given) -> CallBudget:
+    return CallBudget(now=clock, sleep=clock.sleep, **given)
 
 
-async def drained(clock: Clock, **given) -> Budget:
+async def drained(clock: Clock, **given) -> CallBudget:
     """Return a budget of which every token is spent."""
     budget = budget_on(clock, **given)
     for _ in range(given.get("burst", 60)):
@@ -61,7 +61,7 @@ async def drained(clock: Clock, **given) -> Budget:
 class Spending:
     """Calls in the background, and when each was let through."""
 
-    def __init__(self, clock: Clock, budget: Budget) -> None:
+    def __init__(self, clock: Clock, budget: CallBudget) -> None:
         self._clock = clock
         self._budget = budget
         self._tasks: list[asyncio.Task[None]] = []
@@ -145,7 +145,7 @@ async def test_a_clock_that_stands_still_makes_nobody_wait_for_ever():
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    budget = Budget(now=lambda: 7.0, sleep=sleep, burst=1, per_second=0.5)
+    budget = CallBudget(now=lambda: 7.0, sleep=sleep, burst=1, per_second=0.5)
     await budget.spend()
     with pytest.raises(RateLimited):
         await budget.spend()

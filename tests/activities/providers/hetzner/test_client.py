@@ -14,7 +14,7 @@ from activities.ports.errors import (
     RateLimited,
     UnknownOutcome,
 )
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.refusals import GroupFull, Locked, NameInUse, Protected
 from simulator.hetzner.faults import Fault
@@ -292,7 +292,7 @@ async def test_at_most_five_calls_are_under_way_at_a_time(world):
 async def test_deletions_go_first_and_nothing_else(world):
     spent = []
 
-    class Noted(Budget):
+    class Noted(CallBudget):
         async def spend(self, *, first: bool = False) -> None:
             spent.append(first)
 
@@ -309,7 +309,7 @@ async def test_deletions_go_first_and_nothing_else(world):
 async def test_over_a_real_connection_a_lost_answer_is_one_request_and_one_server(world, hangs):
     world.cloud.faults.append(Fault("create_server", "lost_reply", hangs=hangs))
     with serve(world.cloud) as endpoint:
-        client = HetznerClient(SecretStr(TOKEN), endpoint=endpoint, budget=Budget(), timeout_seconds=0.2)
+        client = HetznerClient(SecretStr(TOKEN), endpoint=endpoint, budget=CallBudget(), timeout_seconds=0.2)
         try:
             with pytest.raises(UnknownOutcome, match="did not answer within" if hangs else "no answer from"):
                 await client.create_server(world.creation())

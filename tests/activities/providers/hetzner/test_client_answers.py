@@ -13,7 +13,7 @@ from requests.structures import CaseInsensitiveDict
 from activities.ports.errors import InvalidConfiguration, ProviderError, RateLimited, UnknownOutcome
 from activities.ports.ports import in_place
 from activities.providers.hetzner.api.answer import ApiResponse
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ServerCreation
 from activities.providers.hetzner.api.redaction import redacted, text_secret, token_secret
@@ -61,11 +61,11 @@ class Scripted(BaseAdapter):
         pass
 
 
-def client_of(transport: Scripted, budget: Budget | None = None) -> HetznerClient:
+def client_of(transport: Scripted, budget: CallBudget | None = None) -> HetznerClient:
     return HetznerClient(
         SecretStr(TOKEN),
         endpoint="https://api.example/v1/",
-        budget=budget or Budget(),
+        budget=budget or CallBudget(),
         compute=in_place,
         transport=transport,
         timeout_seconds=7.0,
@@ -201,7 +201,7 @@ async def test_no_address_names_more_than_25_actions():
     ],
 )
 async def test_after_one_call_too_many_it_is_waited_until_a_few_are_there_again(headers, seconds):
-    class Noted(Budget):
+    class Noted(CallBudget):
         paused = 0.0
 
         def pause(self, seconds: float) -> None:
@@ -290,7 +290,7 @@ async def test_an_action_does_not_tell_the_token_either():
 
 async def test_what_broke_a_connection_is_told_in_a_few_words(unused_tcp_port):
     endpoint = f"http://127.0.0.1:{unused_tcp_port}/v1"
-    client = HetznerClient(SecretStr(TOKEN), endpoint=endpoint, budget=Budget(), compute=in_place)
+    client = HetznerClient(SecretStr(TOKEN), endpoint=endpoint, budget=CallBudget(), compute=in_place)
     with pytest.raises(UnknownOutcome) as failed:
         await client.servers("a=b")
     assert str(failed.value) == f"list servers: no answer from {endpoint}: Connection refused"

@@ -7,7 +7,7 @@ import pytest
 from activities.ports.errors import RateLimited
 from activities.providers.hetzner.api import connection
 from activities.providers.hetzner.api.answer import ApiResponse
-from activities.providers.hetzner.api.budget import Budget
+from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.redaction import token_secret
 
 
@@ -29,7 +29,7 @@ class Slow:
 
 def connected(slow):
     return connection.Connection(
-        lambda method, path, **_: ApiResponse(body={}), token=token_secret("t" * 64), budget=Budget(), compute=slow
+        lambda method, path, **_: ApiResponse(body={}), token=token_secret("t" * 64), budget=CallBudget(), compute=slow
     )
 
 
