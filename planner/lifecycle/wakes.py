@@ -27,8 +27,8 @@ ORPHAN_SECONDS: Final = 2.0
 """A request or removal that has no workflow after this was not made by a round that just starts one."""
 
 _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-_OFFERED: Final = ("serverTypes", "ipv4", "places", "currency", "resolved", "learned")
-"""Parts of a class's status that offerings are made of. Those on misses are written by whoever plans on then."""
+_NOT_OFFERED: Final = frozenset({"unavailable", "pause", "readAt", "conditions"})
+"""Parts of a class's status that no offering is made of. Those on misses are written by whoever plans on then."""
 
 
 class Pace(StrEnum):
@@ -198,7 +198,7 @@ def _offer(node_class: Object) -> tuple[Any, ...]:
         for one in _conditions(node_class)
         if one.get("type") == "Ready"
     ]
-    return ready, [status.get(part) for part in _OFFERED]
+    return ready, {part: value for part, value in status.items() if part not in _NOT_OFFERED}
 
 
 def _is_going(item: Object) -> bool:
