@@ -34,7 +34,7 @@ from simulator.view import View
 from simulator.world import NAMESPACE, World
 from tests.chaos.pace import KEEPER_PERIOD
 from tests.chaos.points import Point, Tap
-from tests.chaos.taps import Around, Tapped, TappedTemporal, once
+from tests.chaos.taps import PURE, Around, Tapped, TappedTemporal, once
 from worker.ports import utc_now, watched
 from worker.runtime.wiring import at_work
 from worker.settings import task_queue
@@ -189,7 +189,8 @@ class Stage:
 
     def _providers(self, _cluster: Any, tap: Tap) -> dict[str, Any]:
         """Return the providers of one incarnation."""
-        return {KwokProvider.node_classes.kind: Tapped(self.provider, tap, "server")}
+        # What a worker tends is the boots of the world, which no worker's death keeps from ending.
+        return {KwokProvider.node_classes.kind: Tapped(self.provider, tap, "server", pure=(*PURE, "tend"))}
 
     async def _servers(self) -> list[Server]:
         return await self.world.provider.list(self.name)

@@ -1,7 +1,7 @@
 """The ports and the client of one incarnation: every effect passes its tap, and none once it is dead."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from typing import Any, Final
 
 from temporalio import activity
@@ -26,16 +26,18 @@ class Tapped:
         port: the real one.
         tap: of the incarnation.
         about: what a verb is about that names no resource.
+        pure: verbs that ask nobody, and those that are the world's own doing.
     """
 
-    def __init__(self, port: Any, tap: Tap, about: str) -> None:
+    def __init__(self, port: Any, tap: Tap, about: str, pure: Container[str] = PURE) -> None:
         self._port = port
         self._tap = tap
         self._about = about
+        self._pure = pure
 
     def __getattr__(self, verb: str) -> Any:
         there = getattr(self._port, verb)
-        if not callable(there) or verb in PURE:
+        if not callable(there) or verb in self._pure:
             return there
         if verb == "watch":
             return self._watch
