@@ -29,6 +29,7 @@ check: .venv/dev.stamp ## format, lint, types, import law, spelling, dependencie
 	$(BIN)/deptry .
 	$(BIN)/python -m api.schema --check
 	$(BIN)/python -m pages.lifecycles --check
+	$(BIN)/python -m pages.metrics --check
 
 format: .venv/dev.stamp ## format the code and mend what the linter can mend
 	$(BIN)/ruff format -q .
@@ -94,8 +95,9 @@ bench-peers: .venv/dev.stamp ## Growth beside Karpenter's own scheduler (needs G
 crds: .venv/run.stamp ## write deploy/crds from the kinds in api/
 	$(BIN)/python -m api.schema
 
-drawings: .venv/run.stamp ## write docs/lifecycles.md from the step functions of requests and removals
+drawings: .venv/run.stamp ## write docs/lifecycles.md from the step functions, docs/metrics.md from the table of metrics
 	$(BIN)/python -m pages.lifecycles
+	$(BIN)/python -m pages.metrics
 
 pictures: .venv/run.stamp ## record a run of the demo into docs/pictures
 	$(BIN)/python -m pages.pictures docs/pictures

@@ -16,7 +16,7 @@ from activities.ports.errors import GrowthError
 from worker.errors import FAILED, CommandError
 from worker.logs import set_up_logging
 from worker.ports import kube_cluster, ports_on, watched
-from worker.runtime.stage_seconds import StageSeconds
+from worker.runtime.measured import measured
 from worker.runtime.telemetry import Telemetry, telemetry
 from worker.runtime.web import application, listen, serve
 from worker.runtime.wiring import at_work
@@ -131,15 +131,16 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             waiting_for=lambda reason: progress.wait_for(f"Temporal at {address}: {reason}"),
         )
         cache = Cache(cluster, watched())
-        ports = ports_on(
-            cluster,
-            cache,
-            cluster_name=settings.cluster,
-            namespace=settings.namespace,
-            own_pods=settings.own_pods,
-            endpoints=settings.endpoints,
-            packer=solver,
-            tell_stages=StageSeconds(),
+        ports = measured(
+            ports_on(
+                cluster,
+                cache,
+                cluster_name=settings.cluster,
+                namespace=settings.namespace,
+                own_pods=settings.own_pods,
+                endpoints=settings.endpoints,
+                packer=solver,
+            )
         )
         async with at_work(client, ports, cache, owns_server=settings.embedded_temporal, waiting_for=progress.wait_for):
             log.info("working", cluster=settings.cluster, temporal=address)

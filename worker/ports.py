@@ -12,7 +12,6 @@ from activities.ports.ports import Ports, Reader
 from activities.ports.provider_kind import Surroundings
 from activities.providers.kinds import node_classes, provider_kinds
 from activities.round.observe import SURROUNDINGS
-from planner.model.stages import Stage
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer
 from worker.errors import USAGE_ERROR, CommandError
@@ -55,7 +54,6 @@ def ports_on(
     endpoints: Mapping[str, str] | None = None,
     now: Callable[[], datetime] = utc_now,
     packer: Packer = pack,
-    tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None,
 ) -> Ports:
     """Return the ports on a cluster, with every provider there is.
 
@@ -68,7 +66,6 @@ def ports_on(
         endpoints: where the APIs of clouds are, by kind of node class; without one, where the provider knows it to be.
         now: the time, UTC.
         packer: puts pods on machines.
-        tell_stages: is told how many seconds each stage of a round took.
     """
     known = endpoints or {}
     providers = {
@@ -84,5 +81,4 @@ def ports_on(
         namespace=namespace,
         own_pods=own_pods,
         packer=packer,
-        tell_stages=tell_stages,
     )

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from activities.ports.cluster import Cluster, ObjectList, Resource
 from activities.ports.provider import Provider
+from planner.model.plan import Plan, Snapshot
 from planner.model.stages import Stage
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer
@@ -60,5 +61,7 @@ class Ports:
     """Off the event loop, so that a big round does not keep other activities from their heartbeats."""
     tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None
     """Told how many seconds each stage of a round took."""
+    tell_round: Callable[[Snapshot, Plan], None] = lambda _snapshot, _plan: None
+    """Told of each round that was carried out."""
     packer: Packer = pack
     """Puts pods on machines. It is called where `compute` runs the round, and may take seconds."""

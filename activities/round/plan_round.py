@@ -97,6 +97,7 @@ class PlanActivities:
         if hold.time_left() < _ENOUGH_TO_WRITE:
             await hold.renew()
         carried = await carry_out(self._ports, writes, observed, plan, round_input)
+        self._ports.tell_round(observed.snapshot, plan)
         return self._result(round_input, observed, plan, carried, writes), (*carried.events, *plan.events), observed
 
     def _decide(self, snapshot: Snapshot, watch: Stopwatch) -> Plan:

@@ -20,6 +20,7 @@ from activities.registry import all_activities
 from api.keys import GROUP
 from worker.repeated import Repeated
 from worker.runtime.keeper import PERIOD, Keeper
+from worker.runtime.lifecycle_outcomes import outcome_counter
 from worker.runtime.polling import polling
 from worker.runtime.watches import Watches
 from worker.settings import task_queue
@@ -59,7 +60,7 @@ def temporal_worker(client: Client, ports: Ports) -> Worker:
         workflows=WORKFLOWS,
         activities=all_activities(ports),
         workflow_runner=workflow_runner(),
-        interceptors=[ActivityInterceptor()],
+        interceptors=[ActivityInterceptor(outcome_counter())],
         max_concurrent_activities=CONCURRENT_ACTIVITIES,
         max_cached_workflows=CACHED_WORKFLOWS,
         graceful_shutdown_timeout=STOPS_WITHIN,

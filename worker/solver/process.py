@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final, Self
 
 import structlog
-from opentelemetry import metrics
 
 from planner.packing.check import fault_of
 from planner.packing.greedy.pack import is_small, pack
 from planner.packing.problem import Packing, PackingProblem
 from worker import parent_death
+from worker.metrics import PACKING, histogram
 from worker.solver.child import WARM
 from worker.solver.wire import Failure, receive, send
 
@@ -40,7 +40,6 @@ LONGEST_PAUSE_SECONDS: Final = 300.0
 _ENDS_WITHIN_SECONDS: Final = 5.0
 _ROOMS: Final = Path(__file__).parents[2]
 """The folder that holds our packages; the search path may have others of the same names."""
-_BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0)
 
 
 class PackedBy(StrEnum):
@@ -92,12 +91,7 @@ class SolverProcess:
         self._warm: _Child | None = None
         # The kernel kills the process when the thread that started it ends: one thread starts all, and ends last.
         self._keeper = threading.Thread(target=self._keep, name="solver", daemon=True)
-        self._seconds = metrics.get_meter("growth").create_histogram(
-            "growth_packing",
-            unit="s",
-            description="Time to answer one packing problem, by who answered it and why",
-            explicit_bucket_boundaries_advisory=_BUCKETS,
-        )
+        self._seconds = histogram(PACKING)
 
     def start(self) -> None:
         """Begin to warm a process in the background."""

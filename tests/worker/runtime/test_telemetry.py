@@ -11,7 +11,7 @@ import threading
 import pytest
 
 SCRIPT = textwrap.dedent("""
-    import asyncio, sys
+    import asyncio, sys, time
     from opentelemetry import metrics
     from prometheus_client import generate_latest
     from temporalio.client import Client
@@ -24,8 +24,12 @@ SCRIPT = textwrap.dedent("""
             )
             await client.start_workflow("Waiting", id=sys.argv[2], task_queue="nobody")
             metrics.get_meter("growth").create_counter("growth_things").add(2)
-            await asyncio.sleep(1.2)  # Temporal's metrics are taken over each second.
-            print(generate_latest(seen.registry).decode())
+            # Temporal's metrics are taken over each second, on a busy machine later.
+            shown, deadline = "", time.monotonic() + 40
+            while "StartWorkflowExecution" not in shown and time.monotonic() < deadline:
+                await asyncio.sleep(0.1)
+                shown = generate_latest(seen.registry).decode()
+            print(shown)
 
     asyncio.run(main())
 """)

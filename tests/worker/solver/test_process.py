@@ -1,7 +1,6 @@
 """The solver's process, with real processes; the solvers in them are those of `solver_targets`."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,9 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from opentelemetry.exporter.prometheus import PrometheusMetricReader
-from opentelemetry.sdk.metrics import MeterProvider
-from prometheus_client import CollectorRegistry, generate_latest
 from structlog.testing import capture_logs
 
 from planner.packing.greedy.pack import pack
@@ -23,6 +19,7 @@ from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules
 from tests.worker import solver_targets
+from tests.worker.metrics_reader import metrics_shown
 from tests.worker.solver_targets import FOLDER, PROVEN
 from worker.solver.child import bring_kernels
 from worker.solver.process import WARMS_WITHIN_SECONDS, SolverProcess
@@ -49,18 +46,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def answers(monkeypatch):
     """How often each kind of answer was given, as /metrics would show it."""
-    registry = CollectorRegistry()
-    provider = MeterProvider(metric_readers=[PrometheusMetricReader(registry=registry, scope_info_enabled=False)])
-    monkeypatch.setattr("worker.solver.process.metrics.get_meter", provider.get_meter)
-
-    def counted():
-        shown = generate_latest(registry).decode()
-        return {
-            name: int(float(n)) for name, n in re.findall(r'growth_packing_seconds_count{answer="(.*)"} (.*)', shown)
-        }
-
-    yield counted
-    provider.shutdown()
+    with metrics_shown(monkeypatch) as shown:
+        yield lambda: {name: int(number) for (name,), number in shown.values("growth_packing_seconds_count").items()}
 
 
 @contextmanager

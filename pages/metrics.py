@@ -1,0 +1,90 @@
+"""Writes the page of metrics, docs/metrics.md, from the table of them in `worker.metrics`.
+
+`python -m pages.metrics` writes it; with --check it only says whether it is fresh.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from worker.metrics import METRICS, Metric
+
+FILE: Final = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
+"""Where a checkout keeps the page."""
+
+_HEAD: Final = """\
+# Metrics
+
+`/metrics` of [each worker](operations.md#logs-health-and-metrics) shows what is here, and what the Temporal SDK counts,
+`temporal_…`. Written from the code by `make drawings`.
+
+A round runs on any worker of the cluster. The worker that ran it shows what it saw, and forgets that after two and a
+half minutes without another; so with several workers take `max without (instance, pod)` of a gauge, and `sum` of a
+counter.
+"""
+
+_ALERTS: Final = """\
+## Alerts
+
+To begin with; `for` is how long a condition holds before anybody is woken.
+
+```yaml
+groups:
+  - name: growth
+    rules:
+      - alert: GrowthDoesNotPlan
+        expr: time() - max(growth_last_round_timestamp_seconds) > 180 or absent(growth_last_round_timestamp_seconds)
+        for: 5m
+      - alert: GrowthPodsWithoutPlace
+        expr: max(growth_waiting_pods{place="none"}) > 0
+        for: 15m
+      - alert: GrowthServerDoesNotGo
+        expr: sum(max by (pool) (growth_parked_removals)) > 0
+        for: 10m
+      - alert: GrowthServersFail
+        expr: sum(increase(growth_requests_total{outcome="Failed"}[15m])) > 0
+      - alert: GrowthProviderRefusesCalls
+        expr: |
+          sum by (provider) (rate(growth_provider_calls_total{outcome="RateLimited"}[10m]))
+            > 0.1 * sum by (provider) (rate(growth_provider_calls_total[10m]))
+        for: 10m
+```
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    rows = "\n".join(f"| {_cell(metric)} | {metric.kind} | {_told(metric)} |" for metric in METRICS)
+    labels = "\n".join(
+        f"| `{metric.shown}` | `{label}` | {values} |" for metric in METRICS for label, values in metric.labels.items()
+    )
+    return (
+        f"{_HEAD}\n## Names\n\n| metric | kind | |\n|---|---|---|\n{rows}\n"
+        f"\n## Labels\n\n| metric | label | values |\n|---|---|---|\n{labels}\n\n{_ALERTS}"
+    )
+
+
+def _cell(metric: Metric) -> str:
+    return f"`{metric.shown}`"
+
+
+def _told(metric: Metric) -> str:
+    return f"{metric.help}. {metric.use}".strip()
+
+
+def main(arguments: Sequence[str], file: Path = FILE) -> int:
+    """Write the page, or with --check compare it; return the exit code."""
+    wanted = page()
+    is_fresh = file.is_file() and file.read_text() == wanted
+    if "--check" in arguments:
+        if not is_fresh:
+            sys.stderr.write(f"{file} is not what the table of metrics says: run make drawings\n")
+        return 0 if is_fresh else 1
+    if not is_fresh:
+        file.write_text(wanted)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,31 @@
+import re
+
+from pages.metrics import FILE, main, page
+from worker.metrics import METRICS
+
+
+def test_the_page_of_this_checkout_is_fresh():
+    assert main(["--check"]) == 0, "run make drawings"
+    assert FILE.name == "metrics.md"
+
+
+def test_an_old_page_is_told_and_written_anew(tmp_path, capsys):
+    file = tmp_path / "metrics.md"
+    assert main(["--check"], file) == 1
+    assert capsys.readouterr().err == f"{file} is not what the table of metrics says: run make drawings\n"
+    assert main([], file) == 0
+    assert main(["--check"], file) == 0
+
+
+def test_each_metric_and_each_label_is_there_once_and_alerts_name_no_other():
+    names, _, alerts = page().partition("## Alerts")
+    rows = re.findall(r"^\| `(growth_\w+)` \| (?:counter|gauge|histogram) \|", names, re.MULTILINE)
+    assert rows == [one.shown for one in METRICS]
+    labels = re.findall(r"^\| `(growth_\w+)` \| `(\w+)` \|", names, re.MULTILINE)
+    assert labels == [(one.shown, label) for one in METRICS for label in one.labels]
+    assert set(re.findall(r"growth_\w+", alerts)) <= set(rows)
+
+
+def test_each_metric_says_what_it_is_for_and_no_label_names_a_pod_or_machine():
+    assert all(one.use and one.help for one in METRICS)
+    assert not {"pod", "node", "machine", "request", "name"} & {label for one in METRICS for label in one.labels}

@@ -1,0 +1,181 @@
+"""Every metric of Growth's own: name, unit, labels and help. Whoever adds one adds a row; docs/metrics.md shows it.
+
+Names are OpenTelemetry's; `/metrics` shows them as Prometheus has them, with the unit and `_total` appended. A label
+has few values: a pool, a phase, a kind, a word of the code, never the name of a pod or of a machine.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from opentelemetry import metrics
+from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Observation
+
+Labels = Mapping[str, str]
+Values = Callable[[], Iterable[tuple[float, Labels]]]
+"""Returns what a gauge shows now: a value for each set of labels, nothing if nothing is known."""
+
+
+class Kind(StrEnum):
+    """How values of a metric come together."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A row."""
+
+    name: str
+    kind: Kind
+    unit: str
+    """As OpenTelemetry writes units: s, or in braces what is counted."""
+    help: str
+    labels: Labels = field(default_factory=dict)
+    """The values that each label takes, in words."""
+    use: str = ""
+    """What an operator does with it."""
+    buckets: tuple[float, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The name on `/metrics`."""
+        unit = "_seconds" if self.unit == "s" else ""
+        return f"{self.name}{unit}{'_total' if self.kind is Kind.COUNTER else ''}"
+
+
+WAITING_PODS: Final = Metric(
+    "growth_waiting_pods",
+    Kind.GAUGE,
+    "{pod}",
+    "Pods that the scheduler found no node for, in the last round",
+    {"place": "`planned` on a machine that is there or coming, `none` if no machine may be bought for it"},
+    "Pods that stay without a place need a person: `kubectl growth why pod` says why.",
+)
+MACHINES: Final = Metric(
+    "growth_machines",
+    Kind.GAUGE,
+    "{machine}",
+    "Machines of each pool by phase, as the last round saw them",
+    {"pool": "name of the pool", "phase": "`ready`, `in_flight` or `removing`, as in the pool's status"},
+    "The size of each pool over time; machines in flight for long are servers that do not come.",
+)
+PRICE: Final = Metric(
+    "growth_price_per_hour",
+    Kind.GAUGE,
+    "",
+    "What the machines of each pool cost per hour together, in units of the currency",
+    {"pool": "name of the pool", "currency": "of the price, such as EUR"},
+    "The bill, and what a change of pool or class did to it.",
+)
+PARKED: Final = Metric(
+    "growth_parked_removals",
+    Kind.GAUGE,
+    "{removal}",
+    "Removals in phase CouldNotRemove, as the last round saw them",
+    {"pool": "name of the pool"},
+    "Each is a server that costs money and does not go: a person may retry, skip or abandon.",
+)
+LAST_ROUND: Final = Metric(
+    "growth_last_round_timestamp",
+    Kind.GAUGE,
+    "s",
+    "When this worker last ran a round to its end, in seconds since 1970",
+    use="Rounds come every minute at least. No newer one means that nothing is planned.",
+)
+ROUNDS: Final = Metric(
+    "growth_rounds",
+    Kind.COUNTER,
+    "{round}",
+    "Rounds that came to a plan",
+    {"result": "`AllPlaced`, `NoDemands` or `IncompletePlacement`"},
+    "How often Growth plans.",
+)
+REQUESTS: Final = Metric(
+    "growth_requests",
+    Kind.COUNTER,
+    "{request}",
+    "Requests for a machine by what came of them",
+    {"outcome": "the phase that was reached: `Ready`, `Unmet`, `Failed`, or `Deprovisioning` for a machine given up"},
+    "Failed asks for a person; many Unmet are a cloud that is sold out.",
+)
+REMOVALS: Final = Metric(
+    "growth_removals",
+    Kind.COUNTER,
+    "{removal}",
+    "Removals of a machine by what came of them",
+    {"outcome": "`CouldNotRemove` each time one is parked, else the reason of its end, such as `Removed`, `Cancelled`"},
+    "Many Cancelled beside Removed say that `idleAfter` is shorter than the gaps in the load.",
+)
+PROVIDER_CALLS: Final = Metric(
+    "growth_provider_calls",
+    Kind.COUNTER,
+    "{call}",
+    "Calls to providers, and how they ended",
+    {
+        "provider": "kind of its node classes, such as HetznerNodeClass",
+        "call": "`create`, `get`, `list`, `delete`, `label`, or `tend` for what is due between them",
+        "outcome": "`ok`, or the error, such as `NotFound`, `RateLimited`, `QuotaExceeded`, `InsufficientCapacity`",
+    },
+    "RateLimited is an account whose budget of calls is used up, by Growth or by others.",
+)
+PLANNING: Final = Metric(
+    "growth_planning",
+    Kind.HISTOGRAM,
+    "s",
+    "Time of each stage of a round: read, assemble, pack, check, decide",
+    {"stage": "`read`, `assemble`, `pack`, `check`, `decide`"},
+    "Where the time of a slow round goes.",
+    (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+)
+PACKING: Final = Metric(
+    "growth_packing",
+    Kind.HISTOGRAM,
+    "s",
+    "Time to answer one packing problem, by who answered it and why",
+    {"answer": "`solver`, `small`, or why the greedy packer stood in: `greedy-because-cold`, `-late` or `-failed`"},
+    "Packings by the stand-in are valid and may cost more.",
+    (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0),
+)
+METRICS: Final = (
+    WAITING_PODS,
+    MACHINES,
+    PRICE,
+    PARKED,
+    LAST_ROUND,
+    ROUNDS,
+    REQUESTS,
+    REMOVALS,
+    PROVIDER_CALLS,
+    PLANNING,
+    PACKING,
+)
+
+
+def counter(metric: Metric) -> Counter:
+    """Return the counter of a row."""
+    return metrics.get_meter("growth").create_counter(metric.name, unit=metric.unit, description=metric.help)
+
+
+def histogram(metric: Metric) -> Histogram:
+    """Return the histogram of a row."""
+    return metrics.get_meter("growth").create_histogram(
+        metric.name,
+        unit=metric.unit,
+        description=metric.help,
+        explicit_bucket_boundaries_advisory=metric.buckets,
+    )
+
+
+def gauge(metric: Metric, values: Values) -> None:
+    """Let `values` be asked for the values of a row whenever metrics are read."""
+
+    def observed(_options: CallbackOptions) -> Sequence[Observation]:
+        return [Observation(value, labels) for value, labels in values()]
+
+    metrics.get_meter("growth").create_observable_gauge(
+        metric.name, [observed], unit=metric.unit, description=metric.help
+    )
