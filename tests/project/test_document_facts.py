@@ -21,8 +21,7 @@ from planner.lifecycle.drain import Refusal
 from planner.lifecycle.garbage import Garbage, Guards
 from planner.lifecycle.seen import Blocker
 from planner.lifecycle.step import DecisionKind
-from planner.packing.domains.domain_counts import APART, NEAR, SPREAD
-from planner.packing.domains.messages import WAITS
+from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, WAITS
 from planner.policies import next_round as rounds
 from planner.supply import unavailable
 from tests.project.documents import ROOT, documents, objects
@@ -66,7 +65,7 @@ def test_no_document_names_what_is_not_there(document: str):
     text = (ROOT / document).read_text()
     allowed = OWN_KEYS | {keys.API_VERSION, "growth.dev/growth"}
     assert set(re.findall(r"(?<![\w/.-])growth\.dev/[a-z0-9-]*[a-z0-9]", text)) <= allowed
-    variables = {f"GROWTH_{name.upper()}" for name in Settings.model_fields} | {"GROWTH_CONTROLPLANE"}
+    variables = {f"GROWTH_{name.upper()}" for name in Settings.model_fields} | {"GROWTH_CONTROLPLANE", "GROWTH_SEED"}
     assert set(re.findall(r"\bGROWTH_[A-Z_]*[A-Z]\b", text)) <= variables
 
 
