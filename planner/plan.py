@@ -10,16 +10,15 @@ from typing import Final
 from api.v1alpha1.node_pool import PodBackoff
 from planner.model.plan import Placed, Plan, PlannedRequest, PlanResult, Reason, Snapshot, Unplaced
 from planner.model.stages import Stages, unwatched
-from planner.objects.demand import is_demand
+from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
 from planner.packing.arrange import arrange
 from planner.packing.assemble import Assembly, assemble
 from planner.packing.assign import Assignment, assign, placed_on, requests_of, reservations, unused_minimum
-from planner.packing.domains.affinity_hash import affinity_fingerprint
 from planner.packing.domains.domain_counts import WAITS
 from planner.packing.domains.domains import Ceilings
 from planner.packing.domains.hostname_rules import machine_rules
-from planner.packing.domains.pod_counts import PodCounts, count_pods
+from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint, count_pods
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
 from planner.policies.admission import Refused, admit
@@ -39,8 +38,7 @@ from planner.report.unplaced import held_up, why_unplaced
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
 from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
-from planner.supply.machine_price import price_list
-from planner.supply.machines import Machine, machines_of
+from planner.supply.machines import Machine, machines_of, price_list
 from planner.supply.places import Place, places
 from planner.supply.pod_group import GroupKeys, PodGroup, pod_groups
 from planner.supply.seats import Seating, settle_seats

@@ -1,17 +1,28 @@
 """A local copy of some resources, kept up to date by list and watch, for readers that ask often.
 
 It satisfies `Reader`. It may lag behind the API server, so nothing is written on its word alone: writes
-are conditional on the version that was read.
+are conditional on the version that was read. Of kinds that are read for a few fields it keeps nothing else.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Container, Iterable
-from typing import Final
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from typing import Any, Final
 
-from activities.kube.trimming import kept
-from activities.ports.cluster import Cluster, Object, ObjectList, Resource, WatchEvent
+from activities.ports.cluster import (
+    CSI_NODES,
+    NAMESPACES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    Cluster,
+    Object,
+    ObjectList,
+    Resource,
+    WatchEvent,
+)
 from activities.ports.errors import Expired, GrowthError, NotFound, Unreachable
 
 log = logging.getLogger(__name__)
@@ -25,6 +36,17 @@ _LONGEST_PAUSE_SECONDS: Final = 30.0
 """As client-go's reflectors: an API server that comes back must not be met by all its clients at once."""
 _LONGEST_UNDEFINED_SECONDS: Final = 3.0
 """For a kind that is not defined: asking costs next to nothing, and whoever has defined it waits for the answer."""
+
+_IDENTITY: Final = frozenset({"apiVersion", "kind", "metadata"})
+_FIELDS: Final[Mapping[Resource, frozenset[str]]] = {
+    NAMESPACES: _IDENTITY,
+    PERSISTENT_VOLUME_CLAIMS: _IDENTITY | {"spec", "status"},
+    PERSISTENT_VOLUMES: _IDENTITY | {"spec", "status"},
+    STORAGE_CLASSES: _IDENTITY | {"provisioner", "volumeBindingMode", "allowedTopologies"},
+    CSI_NODES: _IDENTITY | {"spec"},
+}
+"""Fields kept of a kind; of a kind that is not here, all."""
+_BULKY: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class _Store:
@@ -225,3 +247,21 @@ def _differences(known: dict[Key, Object], found: dict[Key, Object]) -> list[tup
 
 def _key(item: Object) -> Key:
     return item["metadata"].get("namespace", ""), item["metadata"]["name"]
+
+
+def kept(resource: Resource, item: Object) -> Object:
+    """Return the object without what no decision reads.
+
+    Who wrote which field goes, of every kind: it is up to half of an object. So does, of the kinds that nothing
+    but a plan looks at, what `kubectl apply` has noted, which is the object once more; and of Nodes the list of
+    their container images, which is most of a Node.
+    """
+    metadata: dict[str, Any] = item["metadata"]
+    metadata.pop("managedFields", None)
+    if resource == NODES:
+        item.get("status", {}).pop("images", None)
+    fields = _FIELDS.get(resource)
+    if fields is None:
+        return item
+    (metadata.get("annotations") or {}).pop(_BULKY, None)
+    return {key: value for key, value in item.items() if key in fields}

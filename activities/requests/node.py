@@ -1,13 +1,16 @@
 """A request's Node: registered and kept for its planned pods, marked on its way, opened for all at the end.
 
 A reservation is two parts, the taint on the Node and the tolerations on the pods. The end of it is
-written on the request before the taint goes, so a taint that is left over is seen and lifted.
+written on the request before the taint goes, so a taint that is left over is seen and lifted. What a Node turned
+out to have for pods is written into the status of its class.
 Source: docs/design.md#request, and docs/design.md#reservations.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
+from activities.objects.class_status import change_class_status
 from activities.objects.effects import tell
 from activities.objects.events import Recorder
 from activities.objects.nodes import change_node, is_ready, lift_taint, reserved, taints_of
@@ -15,16 +18,26 @@ from activities.objects.pods import tolerate
 from activities.objects.record import conditions_with, still_as_read, write_status, write_step
 from activities.objects.unavailable import note_success
 from activities.ports.cluster import Object
-from activities.ports.errors import Conflict
+from activities.ports.errors import Conflict, GrowthError
 from activities.ports.ports import Ports
-from activities.requests.as_planned import add_finding, compare_with_plan, is_as_planned, tell_deviations
+from activities.requests.as_planned import (
+    add_finding,
+    compare_with_plan,
+    find_offering,
+    has_changed,
+    has_ready_node,
+    is_as_planned,
+    tell_deviations,
+)
 from activities.requests.create import own_labels, template_taints
-from activities.requests.learned_allocatable import note_allocatable
 from activities.requests.look import RequestSight
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
 from api.money import format_price
+from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.step import Act, shortened
+from planner.parsing.json_part import FieldError, Part
+from planner.supply.learned_allocatable import learned
 from planner.supply.node_template import pool_labels
 
 PODS_REFUSED = "PodsRefused"
@@ -212,6 +225,9 @@ async def _change_as_read(
     await change_node(ports.cluster, _node_of(sight), taints=taints, labels=labels, annotations=annotations)
 
 
+log = logging.getLogger(__name__)
+
+
 def _price_paid(status: NodeRequestStatus) -> dict[str, str]:
     """Return the annotations that tell what the machine costs, for as long as its Node lives."""
     if status.price_per_hour is None or status.currency is None:
@@ -236,3 +252,37 @@ def _node_of(sight: RequestSight) -> Object:
         # The step function asks for this only when it has seen one.
         raise Conflict(f"The Node of NodeRequest {sight.record.name} is gone")
     return sight.node
+
+
+async def note_allocatable(ports: Ports, sight: RequestSight) -> None:
+    """Record what the request's Node has for pods, if it is Ready and its class does not state that exactly.
+
+    Never raises: a machine that came must not wait for a note about the next one.
+    """
+    if not has_ready_node(sight):
+        return
+    try:
+        await _write(ports, sight)
+    except (GrowthError, FieldError) as error:
+        log.warning("what Node %s has for pods was not noted: %s", sight.record.name, error)
+
+
+async def _write(ports: Ports, sight: RequestSight) -> None:
+    request = sight.record.model
+    spec, image = request.spec, request.status.planned_image
+    if image is None:
+        return
+    allocatable = Part(sight.node).part("status").amounts("allocatable")
+
+    def learnt(node_class: Object, status: NodeClassStatus) -> NodeClassStatus:
+        if has_changed(request.status.class_generation, node_class["metadata"].get("generation")):
+            # What the kubelet keeps may have changed: this Node says nothing of the next one.
+            return status
+        offering = find_offering(ports, node_class, spec)
+        if offering is None:
+            return status
+        # Not the image as it is now: a newer one may have been made since this machine was asked for.
+        entries = learned(status.learned, offering.server_type, image, allocatable, ports.now())
+        return status.model_copy(update={"learned": entries})
+
+    await change_class_status(ports, spec.class_ref, learnt)

@@ -38,7 +38,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, PlannerMemory, Problem, Snapshot
-from planner.objects.nominations import heeded
+from planner.objects.counted_pods import heeded
 from planner.objects.storage import Volumes
 from planner.parsing.objects import (
     parse_claim,
@@ -51,8 +51,7 @@ from planner.parsing.objects import (
     parse_volume,
 )
 from planner.parsing.volumes import with_drivers
-from planner.supply.refused_types import refusals
-from planner.supply.unserved_kinds import unserved
+from planner.supply.class_problems import refusals, unserved
 
 SURROUNDINGS: Final = (
     PODS,

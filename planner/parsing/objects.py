@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from planner.model.plan import Problem
+from planner.objects.counted_pods import heeded
 from planner.objects.kinds import DaemonSet, Node, Pod, Taint
-from planner.objects.nominations import heeded
 from planner.objects.storage import Claim, CsiNode, StorageClass, Volume, Volumes
 from planner.parsing.json_part import FieldError, Part
 from planner.parsing.pods import pod_from

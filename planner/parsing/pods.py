@@ -1,18 +1,34 @@
-"""Pods as the planner judges them, and the names of what it does not judge."""
+"""Pods as the planner judges them: what they ask for, the ports and volumes that they use, and what is not judged.
+
+Source: Kubernetes docs, "Pod: hostPort", "Sidecar containers", "Ephemeral volumes"; the scheduler's GetHostPorts.
+"""
 
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from planner.objects.kinds import Owner, Pod, Preferences, PreferredNodes, Requirement, Toleration
+from planner.objects.kinds import HostPort, Owner, Pod, Preferences, PreferredNodes, Requirement, Toleration
 from planner.parsing.effective_request import effective_request
 from planner.parsing.json_part import Part
 from planner.parsing.neighbours import PREFERRED, REQUIRED, pod_terms, preferred_terms, spreads, weight
-from planner.parsing.pod_uses import claims, host_ports, inline_disks
 from planner.parsing.selectors import node_terms
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _OPERATORS: Final = ("", "Equal", "Exists")
+
+# The same few stand on thousands of pods; as one object they are known again without a look at them.
+_preferences: Final = lru_cache(maxsize=4096)(Preferences)
+_EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - compared with, not listened on
+_INLINE_DISKS: Final = (
+    "awsElasticBlockStore",
+    "azureDisk",
+    "cinder",
+    "gcePersistentDisk",
+    "iscsi",
+    "portworxVolume",
+    "rbd",
+)
+"""Disks named in the pod itself, of old plugins: they count against a node's limit, or may be mounted once only."""
 
 
 def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
@@ -90,10 +106,6 @@ def _preferred_nodes(affinity: Part) -> tuple[PreferredNodes, ...]:
     )
 
 
-# The same few stand on thousands of pods; as one object they are known again without a look at them.
-_preferences: Final = lru_cache(maxsize=4096)(Preferences)
-
-
 def _toleration(part: Part) -> Toleration:
     return Toleration(part.text("key"), part.text("operator") or "Equal", part.text("value"), part.text("effect"))
 
@@ -106,3 +118,55 @@ def _unjudged(spec: Part) -> Iterator[str]:
         # Comparing numbers is off in clusters unless they turn it on, and no object says whether they did.
         if toleration.text("operator") not in _OPERATORS:
             yield toleration.where("operator")
+
+
+def host_ports(spec: Part) -> tuple[HostPort, ...]:
+    """Return the ports of the node that containers and sidecars take; with hostNetwork these are all their ports.
+
+    Only "" and 0.0.0.0 are every address, as for the scheduler: `::` is an address like others.
+
+    Raises:
+        FieldError: a field cannot be read.
+    """
+    on_host = spec.flag("hostNetwork")
+    ports: list[HostPort] = []
+    for container in _lasting(spec):
+        for part in container.parts("ports"):
+            # The API server fills in hostPort on the host network; pods from files and templates lack that.
+            number = part.number("hostPort") or (part.number("containerPort") if on_host else 0)
+            if number > 0:
+                ip = part.text("hostIP")
+                ip = "" if ip == _EVERY_ADDRESS else ip
+                ports.append(HostPort(port=number, protocol=part.text("protocol") or "TCP", ip=ip))
+    return tuple(dict.fromkeys(ports))
+
+
+def claims(spec: Part, pod: str) -> tuple[str, ...]:
+    """Return the names of the persistent volume claims that the pod of this name uses.
+
+    Raises:
+        FieldError: a field cannot be read.
+    """
+    names: list[str] = []
+    for volume in spec.parts("volumes"):
+        if volume.has("persistentVolumeClaim"):
+            names.append(volume.part("persistentVolumeClaim").name("claimName"))
+        elif volume.has("ephemeral"):
+            names.append(f"{pod}-{volume.name('name')}")
+    return tuple(dict.fromkeys(names))
+
+
+def inline_disks(spec: Part) -> Iterator[str]:
+    """Yield the paths of volumes that the planner does not judge.
+
+    Raises:
+        FieldError: a field cannot be read.
+    """
+    for volume in spec.parts("volumes"):
+        yield from (volume.where(kind) for kind in _INLINE_DISKS if volume.has(kind))
+
+
+def _lasting(spec: Part) -> Iterator[Part]:
+    """Yield the containers that run as long as the pod does."""
+    yield from (c for c in spec.parts("initContainers") if c.text("restartPolicy") == "Always")
+    yield from spec.parts("containers")

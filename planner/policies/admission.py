@@ -10,8 +10,7 @@ from planner.objects.kinds import Pod
 from planner.report.unplaced import why_unplaced
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
-from planner.supply.pod_group import PodGroup
-from planner.supply.pool_choice import choose_pools
+from planner.supply.pod_group import PodGroup, choose_pools
 
 
 @dataclass(frozen=True, slots=True)

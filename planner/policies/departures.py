@@ -10,8 +10,7 @@ from planner.model.plan import PlannedRemoval, Snapshot
 from planner.policies.budget import Budget
 from planner.policies.checks import refusals, safety_checks
 from planner.policies.port import Candidate, MachineAction, Policy, PolicyView, Proposal
-from planner.supply.machine_price import PriceList
-from planner.supply.machines import Machine
+from planner.supply.machines import Machine, PriceList
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from api.keys import ANNOTATION_IDLE_SINCE
 from api.timestamp import format_timestamp
 from planner.objects.kinds import Node, Pod
 from planner.policies.port import Advice, Candidate, MachineAction, PolicyView, Proposal
-from planner.supply.machine_price import PriceList, machine_price
+from planner.supply.machines import PriceList, machine_price
 
 FOUND_EMPTY: Final = "Empty"
 """Why a machine goes that a round found without pods: such a node is not drained for pods that have come since."""

@@ -11,8 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.supply.machine_price import PriceList
-from planner.supply.machines import Machine
+from planner.supply.machines import Machine, PriceList
 
 
 class MachineAction(StrEnum):

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
-from planner.supply.machine_price import PriceList, price_today
-from planner.supply.machines import Machine
+from planner.supply.machines import Machine, PriceList, price_today
 
 
 @dataclass(frozen=True, slots=True)

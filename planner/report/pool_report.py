@@ -8,12 +8,11 @@ from decimal import Decimal
 from api.conditions import Condition, set_condition
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Snapshot
+from planner.supply.class_problems import with_refusals
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
-from planner.supply.machine_price import machine_price, price_list
-from planner.supply.machines import Machine
+from planner.supply.machines import Machine, machine_price, price_list
 from planner.supply.places import Place, Rank
-from planner.supply.refused_types import with_refusals
 
 
 def pool_reports(

@@ -21,10 +21,10 @@ from planner.packing.assemble import fits_kind
 from planner.packing.place_fit import reaches_volumes
 from planner.scheduling.attachments import amount_of, asked
 from planner.scheduling.conflicts import ports_meet
+from planner.supply.class_problems import with_refusals
 from planner.supply.limits import LimitKey, Limits
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.pod_group import PodGroup
-from planner.supply.refused_types import with_refusals
 
 _NOWHERE: Final = (
     "no node can have a volume of the pod: none fits its claim and its storage class makes none, "

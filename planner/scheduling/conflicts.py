@@ -1,12 +1,18 @@
-"""Which pods of one machine cannot stand each other: hostname anti-affinity, both ways, and host ports."""
+"""Conflicts between pods of one machine: hostname anti-affinity, both ways, and host ports.
+
+Source: kube-scheduler's plugins InterPodAffinity and NodePorts.
+"""
 
 from collections.abc import Container, Iterable
+from typing import Final
 
 from api.keys import LABEL_HOSTNAME
-from planner.objects.kinds import Pod
+from planner.objects.kinds import HostPort, Pod
 from planner.scheduling.affinity import Namespaces, meets_all, term_matches
-from planner.scheduling.ports import ports_conflict
+from planner.scheduling.site import Occupancy
 from planner.scheduling.spread import is_counted
+
+_EVERY_ADDRESS: Final = ("", "0.0.0.0")  # noqa: S104 - names what a pod asked for, opens nothing
 
 
 def keep_apart(one: Pod, other: Pod, namespaces: Namespaces) -> str | None:
@@ -39,4 +45,27 @@ def repel_each_other(one: Pod, other: Pod, keys: Container[str], namespaces: Nam
         term.topology_key in keys and term_matches(term, there, namespaces)
         for here, there in ((one, other), (other, one))
         for term in here.pod_anti_affinity
+    )
+
+
+def port_obstacle(pod: Pod, place: Occupancy) -> str | None:
+    """Return the first host port that is taken, or None; the pod's own ports never stand against each other."""
+    for wanted in pod.host_ports:
+        if any(ports_conflict(wanted, taken) for taken in place.ports):
+            address = f"{wanted.ip}:" if wanted.ip not in _EVERY_ADDRESS else ""
+            return (
+                f"the node didn't have free ports for the requested pod ports: {address}{wanted.port}/{wanted.protocol}"
+            )
+    return None
+
+
+def ports_conflict(one: HostPort, other: HostPort) -> bool:
+    """Return whether two pods with these ports cannot share a node.
+
+    An address that stands for all of them meets every other; `::` is an address like any, as for the scheduler.
+    """
+    return (
+        one.port == other.port
+        and one.protocol == other.protocol
+        and (one.ip == other.ip or one.ip in _EVERY_ADDRESS or other.ip in _EVERY_ADDRESS)
     )

@@ -14,8 +14,8 @@ from typing import Final
 
 from planner.objects.kinds import Pod
 from planner.scheduling.affinity import Namespaces, Neighbours, affinity_obstacle, neighbours_of
+from planner.scheduling.conflicts import port_obstacle
 from planner.scheduling.node import node_obstacle
-from planner.scheduling.ports import port_obstacle
 from planner.scheduling.resources import resource_obstacle
 from planner.scheduling.site import Occupancy, Site
 from planner.scheduling.spread import Evenness, evenness_of, spread_obstacle

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from planner.objects.counted_pods import residents_by_node
 from planner.objects.kinds import HostPort, Node, Pod, Taint
 from planner.objects.offering import ResourceVector
 from planner.objects.predicates import FIELD_NAME
-from planner.objects.residents import residents_by_node
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,23 @@
-"""Machines: what nodes, requests and removals together say of each server, under its one name."""
+"""Machines: what nodes, requests and removals together say of each server, under its one name, and what it costs.
+
+A price rise holds for new machines only, so what is there must not be counted at the price of what would be
+bought now. Source: Hetzner's price changes of 2026-04-01 and 2026-06-15, which left existing servers alone.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Final
 
-from api.keys import LABEL_POOL, LABEL_REGION, LABEL_SERVER_TYPE
+from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, LABEL_POOL, LABEL_REGION, LABEL_SERVER_TYPE
+from api.money import parse_price
 from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.model.plan import Snapshot
+from planner.objects.counted_pods import residents_by_node
 from planner.objects.kinds import Node, Pod
-from planner.objects.residents import residents_by_node
 
 READY_GRACE: Final = timedelta(seconds=10)
 """A request is Ready before every cache shows its Node so."""
@@ -19,6 +25,10 @@ READY_GRACE: Final = timedelta(seconds=10)
 _UNREADY: Final = frozenset({RequestPhase.PENDING, RequestPhase.PROVISIONING})
 _WITH_SERVER: Final = frozenset({*_UNREADY, RequestPhase.READY, RequestPhase.DEPROVISIONING})
 """Phases in which the server exists, may exist or is being asked for."""
+Cost = tuple[Decimal, str]
+"""Price per hour and currency."""
+PriceList = Mapping[tuple[str, str, str], Cost]
+"""Prices by class, server type and location."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +180,38 @@ def _is_cancelled(removal: NodeRemovalRequest) -> bool:
     # A deletion of the object in its cool-off or drain is a cancel that its workflow has not recorded yet.
     in_time = removal.status.phase.is_reversible and not removal.spec.immediate
     return in_time and (removal.status.cancel is not None or removal.metadata.deletion_timestamp is not None)
+
+
+def price_list(snapshot: Snapshot) -> dict[tuple[str, str, str], Cost]:
+    """Return the prices of all offerings."""
+    return {
+        (str(c.ref), o.server_type.lower(), o.location): (o.price_per_hour, o.currency)
+        for c in snapshot.classes
+        for o in c.offerings
+    }
+
+
+def price_paid(machine: Machine) -> Cost | None:
+    """Return what the machine was bought for, as its Node or its request tells it, or None if neither does."""
+    annotations = {} if machine.node is None else machine.node.annotations
+    price, currency = annotations.get(ANNOTATION_PRICE), annotations.get(ANNOTATION_CURRENCY)
+    if price and currency:
+        try:
+            return parse_price(price), currency
+        except ValueError:
+            # A person may have written anything there.
+            pass
+    status = None if machine.request is None else machine.request.status
+    if status is None or status.price_per_hour is None or status.currency is None:
+        return None
+    return status.price_per_hour, status.currency
+
+
+def price_today(machine: Machine, ref: ClassRef | None, prices: PriceList) -> Cost | None:
+    """Return what one more such machine would cost; `ref` is the class of its pool, for one that names none itself."""
+    return prices.get((str(machine.class_ref or ref), machine.server_type, machine.location))
+
+
+def machine_price(machine: Machine, ref: ClassRef | None, prices: PriceList) -> Cost | None:
+    """Return what the machine costs, or None if nobody tells; `ref` is the class of its pool."""
+    return price_paid(machine) or price_today(machine, ref, prices)

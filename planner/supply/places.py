@@ -21,8 +21,7 @@ from planner.objects.predicates import FIELD_NAME, OWN_TAINTS
 from planner.scheduling.attachments import attachable, least_limits
 from planner.supply.learned_labels import with_learned_labels
 from planner.supply.machine_kind import daemons_on, shape, take
-from planner.supply.machine_price import price_paid
-from planner.supply.machines import Machine
+from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
 from planner.supply.seats import Seating
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from api.v1alpha1.node_request import RequestPhase, Seat
-from planner.objects.demand import may_be_placed
+from planner.objects.counted_pods import may_be_placed
 from planner.objects.kinds import Pod
 from planner.supply.machines import Machine
 from planner.supply.pod_group import GroupKeys, seat_of

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from planner.model.plan import Snapshot
-from planner.objects.demand import is_demand
+from planner.objects.counted_pods import is_demand
 from planner.packing.assemble import assemble
 from planner.packing.domains.pod_counts import count_pods
 from planner.policies.admission import admit

@@ -1,19 +1,25 @@
-"""Census: which pods are in which topology domains before a round decides anything.
+"""Pod counts: which pods are in which topology domains before a round decides anything, and what affinity finds there.
 
 Pods that are alike to every selector are counted together, so that a term costs one look per kind
 of pod and not one per pod.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
+from typing import Final
 
+from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import Pod, PodTerm, Taint
 from planner.objects.predicates import FIELD_NAME
-from planner.scheduling.affinity import Namespaces
+from planner.scheduling.affinity import Namespaces, meets_all
 from planner.supply.machines import Machine
 from planner.supply.places import Place
+
+_HASH_CHARACTERS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +87,29 @@ def count_pods(
             pods = (*machine.residents, *seated.get(machine.name, ()))
             hosts[machine.name] = Host({**node.labels, FIELD_NAME: node.name}, node.taints, pods)
     return PodCounts(tuple(hosts.values()), namespaces)
+
+
+def affinity_fingerprint(pod: Pod, pod_counts: PodCounts, others: Iterable[Pod]) -> str:
+    """Return a hash of what the pod's affinity finds; empty where it has none.
+
+    That is whether such pods are there, in which domains larger than a machine, and which of `others`, one of each
+    class without a place, are such pods. On which machines they are is not in it: where one has room for the pod,
+    the scheduler binds it without being asked.
+    """
+    if not pod.pod_affinity:
+        return ""
+    keys = {term.topology_key for term in pod.pod_affinity} - {LABEL_HOSTNAME}
+    is_there = False
+    domains: set[tuple[str, str]] = set()
+    for kind in pod_counts.kinds:
+        if meets_all(pod.pod_affinity, kind.example, pod_counts.namespaces):
+            is_there = True
+            for index in kind.hosts:
+                labels = pod_counts.hosts[index].labels
+                domains.update((key, labels[key]) for key in keys & labels.keys())
+    waiting = sorted({_kind(other) for other in others if meets_all(pod.pod_affinity, other, pod_counts.namespaces)})
+    return sha256(json.dumps([is_there, sorted(domains), waiting]).encode()).hexdigest()[:_HASH_CHARACTERS]
+
+
+def _kind(pod: Pod) -> str:
+    return pod.key if pod.owner is None else f"{pod.namespace}/{pod.owner.uid}"

@@ -2,7 +2,8 @@
 
 None is always the best, so several are tried and the cheapest wins. `by_loss` is the one that
 usually does; `by_type` is the rule of Cluster Autoscaler, so that no plan is dearer than what that
-would buy; `by_number` is for the case that limits bind.
+would buy; `by_number` is for the case that limits bind. All of these compare groups with each other, which takes
+minutes where every pod is one of its own: for that, `by_nearest` buys each the machine where it costs least alone.
 Source: the loss-based greedy and the peers' rules of this project's study of packing.
 """
 
@@ -22,6 +23,9 @@ _WELL_USED: Final = 0.97
 """Value over price from which a machine is bought at once."""
 _POORLY_USED: Final = 0.93
 """Value over price below which a cheaper machine is looked for that holds the same pods."""
+
+MOST_CLASSES: Final = 1500
+"""Up to so many classes, the other constructions take seconds at most."""
 
 
 @dataclass(slots=True)
@@ -225,4 +229,47 @@ def _fill_many(index: ProblemIndex, work: Work, b: int, order: Sequence[int], mo
         nodes.extend([counts] * copies)
         for i, n in counts.items():
             left[i] -= n * copies
+    return nodes
+
+
+def by_nearest(index: ProblemIndex, work: Work) -> None:
+    """Buy machines for all pods, kind by kind, the largest pods first; again for those that limits left out."""
+    has_bought = True
+    while has_bought:
+        has_bought = False
+        for b, groups in _nearest(index, work).items():
+            capacity = index.capacity[b]
+            rest = sorted(
+                groups, key=lambda i: (-index.tier[i], -max((d / capacity[r] for r, d in index.demand[i]), default=0.0))
+            )
+            while rest and index.is_allowed(b, work.limits_left):
+                counts: Counts = {}
+                index.fill(rest, work.left, counts, list(capacity))
+                copies = min(index.most(b, work.limits_left), *(work.left[i] // n for i, n in counts.items()))
+                work.buy(index, b, counts, copies)
+                rest = [i for i in rest if work.left[i]]
+                has_bought = True
+
+
+def _nearest(index: ProblemIndex, work: Work) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for i, left in enumerate(work.left):
+        allowed = [b for b in index.paid_bins[i] if left and index.is_allowed(b, work.limits_left)]
+        if allowed:
+            found.setdefault(min(allowed, key=lambda b: index.price[b] / index.fitting(i, b)), []).append(i)
+    return found
+
+
+def trimmed(index: ProblemIndex, work: Work) -> list[PackedNode]:
+    """Return the machines, each the cheapest that holds its pods, and of equally cheap ones that of the lowest rank."""
+    limits_left = list(work.limits_left)
+    nodes: list[PackedNode] = []
+    for node in work.nodes:
+        if not index.price[node.bin]:
+            nodes.append(node)
+            continue
+        index.use(node.bin, limits_left, -1)
+        best = index.cheapest(node.counts, limits_left)
+        nodes.append(node if best is None else PackedNode(best, node.counts))
+        index.use(nodes[-1].bin, limits_left)
     return nodes

@@ -67,21 +67,6 @@ def improve(index: ProblemIndex, work: Work, prices: PodPrices) -> Work:
     return Work(list(work.left), limits_left, [*fixed, *nodes])
 
 
-def trimmed(index: ProblemIndex, work: Work) -> list[PackedNode]:
-    """Return the machines, each the cheapest that holds its pods, and of equally cheap ones that of the lowest rank."""
-    limits_left = list(work.limits_left)
-    nodes: list[PackedNode] = []
-    for node in work.nodes:
-        if not index.price[node.bin]:
-            nodes.append(node)
-            continue
-        index.use(node.bin, limits_left, -1)
-        best = index.cheapest(node.counts, limits_left)
-        nodes.append(node if best is None else PackedNode(best, node.counts))
-        index.use(nodes[-1].bin, limits_left)
-    return nodes
-
-
 def _wasteful(index: ProblemIndex, nodes: Sequence[PackedNode], prices: PodPrices, size: int, dice: Dice) -> list[int]:
     """Return that many different machines, those that waste much of their price more often than others."""
     chosen: set[int] = set()

@@ -6,12 +6,11 @@ It is a fallback and a first answer for any better packer behind the same seat (
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from planner.packing.greedy.construct import Taste, Work, by_loss, by_number, by_type
+from planner.packing.greedy.construct import MOST_CLASSES, Taste, Work, by_loss, by_nearest, by_number, by_type, trimmed
 from planner.packing.greedy.exact import MOST_PODS, cheapest_sharing
 from planner.packing.greedy.existing import fill_free
-from planner.packing.greedy.improve import improve, trimmed
+from planner.packing.greedy.improve import improve
 from planner.packing.greedy.index import ProblemIndex
-from planner.packing.greedy.nearest import MOST_CLASSES, by_nearest
 from planner.packing.greedy.pod_prices import PodPrices, pod_prices
 from planner.packing.problem import Packing, PackingProblem
 

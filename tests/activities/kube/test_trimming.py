@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.kube.trimming import kept
+from activities.kube.cache import kept
 from activities.ports.cluster import (
     CSI_NODES,
     NAMESPACES,

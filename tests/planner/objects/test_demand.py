@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.objects.demand import is_demand, may_be_placed
+from planner.objects.counted_pods import is_demand, may_be_placed
 from planner.parsing.objects import parse_pod
 from tests.planner.scenes import pod
 

@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from planner.plan import plan
-from planner.supply.machine_price import machine_price, price_list, price_paid, price_today
-from planner.supply.machines import machines_of
+from planner.supply.machines import machine_price, machines_of, price_list, price_paid, price_today
 from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal, request, server_type
 
 PAID = {"growth.dev/price-per-hour": "0.0104", "growth.dev/currency": "EUR"}

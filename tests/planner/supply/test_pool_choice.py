@@ -4,7 +4,7 @@ import pytest
 
 from api.v1alpha1.node_pool import NodePool
 from planner.parsing.objects import parse_pod
-from planner.supply.pool_choice import choose_pools
+from planner.supply.pod_group import choose_pools
 from tests.planner.scenes import needs, pod, pool
 
 KEY = "growth.dev/pool"

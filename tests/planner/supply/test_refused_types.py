@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.plan import plan
-from planner.supply.refused_types import refusals, with_refusals
+from planner.supply.class_problems import refusals, with_refusals
 from tests.planner.scenes import Scene, node_class, pod, pool, server_type
 
 GEX44 = "GEX44 is a dedicated server of Hetzner Robot (with a GPU): it is ordered by hand"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from planner.plan import plan
-from planner.supply.unserved_kinds import unserved
+from planner.supply.class_problems import unserved
 from tests.planner.scenes import Scene, node_class, pod, pool
 
 SERVED = ("KwokNodeClass", "HetznerNodeClass")

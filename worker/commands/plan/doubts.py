@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from planner.model.plan import Snapshot
-from planner.objects.demand import is_demand
+from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
 from planner.parsing.objects import NAMESPACE_NAME
 from worker.commands.plan.objects import Json, key

@@ -18,7 +18,7 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, Snapshot
 from planner.parsing.objects import parse_objects
-from planner.supply.unserved_kinds import unserved
+from planner.supply.class_problems import unserved
 from worker.commands.plan.assignments import Setting, check_objects, notes, read_changed
 from worker.commands.plan.defaults import Completed, completed
 from worker.commands.plan.doubts import doubts

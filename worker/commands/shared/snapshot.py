@@ -9,8 +9,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.lifecycle.step import Step
 from planner.model.plan import Plan, Snapshot
 from planner.plan import plan
-from planner.supply.machine_price import Cost, PriceList, machine_price, price_list, price_today
-from planner.supply.machines import Machine, machines_of
+from planner.supply.machines import Cost, Machine, PriceList, machine_price, machines_of, price_list, price_today
 from worker.solver.in_process import packer
 
 

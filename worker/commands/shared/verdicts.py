@@ -13,7 +13,7 @@ from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
 from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
 from planner.supply.machines import machines_of
-from planner.supply.pool_choice import choose_pools
+from planner.supply.pod_group import choose_pools
 from worker.commands.shared.tables import count, money, names
 
 FITS: Final = "it fits"

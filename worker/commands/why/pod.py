@@ -5,10 +5,9 @@ from typing import Final
 
 from planner.model.plan import Placed, PlannedRequest, Unplaced
 from planner.objects.amounts import shown
-from planner.objects.demand import is_demand
+from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
-from planner.supply.pod_group import GroupKeys
-from planner.supply.pool_choice import choose_pools
+from planner.supply.pod_group import GroupKeys, choose_pools
 from worker.commands.shared.machine_state import state
 from worker.commands.shared.snapshot import Sight, ToldEvent
 from worker.commands.shared.tables import count, money

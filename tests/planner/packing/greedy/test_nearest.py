@@ -1,6 +1,6 @@
 """Very many classes are bought for in time, within the rules."""
 
-from planner.packing.greedy.nearest import MOST_CLASSES
+from planner.packing.greedy.construct import MOST_CLASSES
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.packing_rules import broken_rules
