@@ -218,6 +218,25 @@ async def test_the_pods_are_listed_at_the_commit(life, who, stays):
         assert conditions["Empty"] == "False"
 
 
+async def test_a_pod_that_is_bound_during_the_look_is_seen(life, monkeypatch):
+    """It is awaited before the first list of pods and on the Node after it: in another order none would show it."""
+    await with_node(life, OVER, tainted(-60))
+    await life.add_pod("web-1")
+    kept = [{"op": "add", "path": "/status/nominatedNodeName", "value": NAME}]
+    await MemoryCluster.patch(life.cluster, PODS, "web-1", kept, namespace="shop", subresource="status")
+    real, bound = life.cluster.list, []
+
+    async def list_(resource, **selectors):
+        listed = await real(resource, **selectors)
+        if resource == PODS and not bound:
+            bound.append(life.cluster.bind("shop", "web-1", NAME))
+        return listed
+
+    monkeypatch.setattr(life.cluster, "list", list_)
+    seen = await life.do("commit_removal", COMMIT)
+    assert (seen.status.phase, seen.occupants, len(bound)) == ("Pending", ("shop/web-1",), 1)
+
+
 async def test_a_cancel_between_the_look_and_the_commit_wins(life):
     """One order of events: the commit is conditional on the version that showed no cancel."""
     await with_node(life, OVER, tainted(-60))

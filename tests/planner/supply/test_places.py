@@ -138,6 +138,15 @@ def test_of_machines_in_cool_off_the_cheapest_is_taken_back():
     assert [cancel.removal for cancel in made.removal_cancels] == ["b-cheap"]
 
 
+def test_a_machine_in_its_cool_off_takes_no_pods_of_other_pools():
+    """Else demand of one pool would keep the machines of another, which nothing but their own pool's demand shall."""
+    given = scene(pod("a"), nodes=[node("n", of_pool="batch")], removals=[removal("n", of_pool="batch")])
+    given.pools.append(pool("batch"))
+    made = planned(given)
+    assert (places(made), made.removal_cancels) == ({}, ())
+    assert [r.pool for r in made.requests] == ["default"]
+
+
 @pytest.mark.parametrize("status", [{"phase": "Deprovisioning"}, {"phase": "CouldNotRemove"}, {"immediate": True}])
 def test_a_machine_past_its_point_of_no_return_is_none(status):
     made = planned(scene(pod("a"), nodes=[node("n")], removals=[removal("n", **status)]))

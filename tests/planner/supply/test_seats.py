@@ -52,6 +52,30 @@ def test_no_heir_without_the_same_owner_and_class():
     assert [s.name for s in planned(given).reservations["m"]] == ["y"]
 
 
+def test_a_larger_pod_of_the_same_owner_inherits_no_seat():
+    """The machine, of 2 CPUs, was bought for pods as large as the one that is gone."""
+    gone, larger = pod("web-1", owner="rs"), pod("web-2", "3", owner="rs")
+    made = planned(scene(larger, requests=[request("m", seats=[seat(gone)], createAttemptAt=before(seconds=2))]))
+    assert made.reservations == {"m": ()}
+    assert [s.name for s in made.requests[0].seats] == ["web-2"]
+
+
+def test_a_successor_inherits_one_seat_only():
+    seats = [seat(pod(name, "1", owner="rs")) for name in ("web-1", "web-2")]
+    only, other = pod("web-3", "1", owner="rs"), pod("x", "1", owner="other")
+    made = planned(scene(only, other, requests=[request("m", seats=seats)]))
+    # The second seat is free, so that whoever fits there, beside the heir, joins.
+    assert [s.name for s in made.reservations["m"]] == ["web-3", "x"]
+    assert made.requests == ()
+
+
+def test_a_successor_inherits_the_seat_of_one_machine_only():
+    seats = {name: [seat(pod(f"gone-{name}", owner="rs"))] for name in ("m", "n")}
+    requests = [request(name, seats=held, createAttemptAt=before(seconds=2)) for name, held in seats.items()]
+    made = planned(scene(pod("web-3", owner="rs"), requests=requests))
+    assert {name: [s.name for s in held] for name, held in made.reservations.items()} == {"m": ["web-3"], "n": []}
+
+
 def test_a_pod_bound_elsewhere_gives_its_seat_back():
     a = pod("a", node="n")
     given = scene(a, nodes=[node("n")], requests=[request("m", seats=[seat(a)], createAttemptAt=before(seconds=2))])
