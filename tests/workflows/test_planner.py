@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from temporalio import activity
+from temporalio.api.enums.v1 import ParentClosePolicy
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
@@ -199,9 +200,13 @@ async def test_the_workflows_of_a_round_are_started_and_outlive_the_planner(skip
         described = [await skipping.client.get_workflow_handle(one).describe() for one in ids]
         await handle.terminate()
         after = [(await skipping.client.get_workflow_handle(one).describe()).status for one in ids]
+        events = (await handle.fetch_history()).events
     assert [one.workflow_type for one in described] == ["NodeRequest", "NodeRemoval"]
     assert [one.parent_id for one in described] == [handle.id] * 2
     assert after == [WorkflowExecutionStatus.RUNNING] * 2
+    # The server of these tests ends no children with their parent, whatever was asked for; a real one does.
+    started = [e.start_child_workflow_execution_initiated_event_attributes.parent_close_policy for e in events]
+    assert [policy for policy in started if policy] == [ParentClosePolicy.PARENT_CLOSE_POLICY_ABANDON] * 2
     assert [await one.static_summary() for one in described] == ["a: cx22 in fsn1 shall come", "b"]
     assert await described[0].static_details() == "- **Machine:** cx22 in fsn1"
     keys = (CLUSTER, NODE, POOL, OFFERING, PHASE)

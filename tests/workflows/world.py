@@ -93,7 +93,7 @@ async def running(client: Client, activities: Sequence[Callable[..., Any]], **op
         task_queue=QUEUE,
         workflows=WORKFLOWS,
         activities=activities,
-        workflow_runner=workflow_runner(),
+        workflow_runner=options.pop("workflow_runner", None) or workflow_runner(),
         max_cached_workflows=options.pop("max_cached_workflows", 100),
         **options,
     ) as worker:

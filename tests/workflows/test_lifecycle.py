@@ -1,0 +1,126 @@
+"""What the loop of both lifecycles adds to their steps: wakes, waits, runs that go on as new, an end of its own."""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import activity, workflow
+from temporalio.client import WorkflowHandle
+from temporalio.worker import UnsandboxedWorkflowRunner
+
+from planner.lifecycle.removal import RemovalEffect
+from planner.lifecycle.seen import DecisionSeen, RemovalSeen
+from planner.lifecycle.step import EffectInput
+from planner.model.round import ObjectId, removal_workflow_id
+from tests.workflows.scripts import DRAWN, NAME, leaving
+from tests.workflows.world import QUEUE, Script, clock, running
+from workflows.lifecycle import SHORTEST_WAIT, Lifecycle
+from workflows.messages import Asked
+
+SUBJECT = ObjectId(name=NAME, uid="u-2")
+ID = removal_workflow_id("test", SUBJECT)
+CANCELLED = ["cancel_removal", "untaint_node", "finish_removal"]
+
+
+async def start(env) -> WorkflowHandle:
+    return await env.client.start_workflow("NodeRemoval", SUBJECT, id=ID, task_queue=QUEUE)
+
+
+async def cooling(env) -> Script:
+    """A removal whose cool-off ends in an hour; nothing is polled meanwhile."""
+    script = leaving()
+    now = await env.get_current_time()
+    script.see(node=DRAWN)
+    script.status(tainted_at=now, scale_down_at=now + timedelta(hours=1))
+    return script
+
+
+async def timers(handle: WorkflowHandle) -> list[timedelta]:
+    """Return how long each timer of the run was meant to last."""
+    events = (await handle.fetch_history()).events
+    started = [e.timer_started_event_attributes for e in events if e.HasField("timer_started_event_attributes")]
+    return [one.start_to_fire_timeout.ToTimedelta() for one in started]
+
+
+async def test_what_changes_during_a_look_is_looked_at_without_a_timer(skipping):
+    """The look has read the object already when the annotation comes: its wake has to outlive it."""
+    script = await cooling(skipping)
+    script.on(RemovalEffect.ANSWER, lambda _: script.see(decision=None))
+    looks: list[EffectInput] = []
+
+    @activity.defn(name=RemovalEffect.LOOK)
+    async def look(asked: EffectInput) -> RemovalSeen:
+        seen = script.seen
+        looks.append(asked)
+        if len(looks) == 1:
+            script.see(decision=DecisionSeen(word="cancel", by="kubectl-annotate"))
+            await skipping.client.get_workflow_handle(ID).signal("wake", "object changed")
+        return seen
+
+    others = [one for one in script.activities() if activity_name(one) != RemovalEffect.LOOK]
+    async with running(skipping.client, [look, *others]):
+        handle = await start(skipping)
+        await handle.result()
+        assert await timers(handle) == []
+    assert script.deeds == CANCELLED
+
+
+def activity_name(one) -> str:
+    return activity._Definition.must_from_callable(one).name
+
+
+async def test_a_deadline_by_a_clock_that_is_ahead_is_waited_for_a_second_at_least(skipping):
+    """Here it is always 0.3 s away when it is looked at: without a floor the looks would come as fast as they can."""
+    script = await cooling(skipping)
+    looks = iter(range(4))
+
+    def look(_):
+        is_ahead = next(looks, None) is not None
+        script.status(scale_down_at=clock() + timedelta(seconds=0.3 if is_ahead else -60))
+
+    script.on(RemovalEffect.LOOK, look)
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await handle.result()
+        waited = await timers(handle)
+    assert waited
+    assert min(waited) >= SHORTEST_WAIT >= timedelta(seconds=1)
+
+
+async def test_a_long_history_goes_on_in_a_new_run_after_messages_are_answered(skipping, monkeypatch):
+    """A new run begins from the object alone, so a message that nobody has answered yet would be lost."""
+    script = await cooling(skipping)
+    long: set[str] = set()
+    monkeypatch.setattr(workflow.Info, "is_continue_as_new_suggested", lambda info: info.run_id in long)
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(20)
+        run = (await handle.describe()).run_id
+        long.add(run)
+        await handle.signal("cancel", Asked(by="Ann"))
+        ended = await skipping.client.get_workflow_handle(ID).result()
+        old = await skipping.client.get_workflow_handle(ID, run_id=run).fetch_history()
+    assert script.deeds == CANCELLED
+    assert script.seen.status.cancel.by == "Ann"
+    assert ended.startswith("Cancelled: by Ann")
+    assert old.events[-1].HasField("workflow_execution_continued_as_new_event_attributes")
+    ran = [e.activity_task_scheduled_event_attributes.activity_type.name for e in old.events]
+    assert "cancel_removal" in ran
+
+
+async def test_an_eviction_from_the_cache_is_nobodys_cancel(skipping, monkeypatch):
+    """The SDK cancels the tasks of what it evicts, and gives no reason; a person's cancel has one, if an empty one."""
+    roused: list[str] = []
+    real = Lifecycle.rouse
+
+    def rouse(self, reason: str) -> None:
+        roused.append(reason)
+        real(self, reason)
+
+    monkeypatch.setattr(Lifecycle, "rouse", rouse)
+    script = await cooling(skipping)
+    # A worker that ends evicts all that it has.
+    async with running(skipping.client, script.activities(), workflow_runner=UnsandboxedWorkflowRunner()):
+        handle = await start(skipping)
+        while not await timers(handle):
+            await asyncio.sleep(0.05)
+    assert roused == []
