@@ -10,7 +10,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 from urllib.request import getproxies_environment
 
@@ -186,14 +186,16 @@ class KubeCluster:
         operations: Sequence[PatchOp],
         *,
         namespace: str | None = None,
-        subresource: Literal["status"] | None = None,
+        subresource: str | None = None,
     ) -> Object:
         """Apply a JSON patch as a whole and return the object: `Cluster.patch`."""
         what = f"patch {resource.plural} {name}"
         path = _path(resource, namespace, name, subresource)
         answer = await self._send("PATCH", path, what=what, query=_STRICT, body=list(operations), content=_JSON_PATCH)
         if answer.status == _UNPROCESSABLE and is_failed_patch(answer.text):
-            raise await self._why_not_applied(resource, name, operations, namespace, what=what)
+            # Of the subresources, only a scale is another object than the one it belongs to.
+            patched = path if subresource == "scale" else _path(resource, namespace, name)
+            raise await self._why_not_applied(patched, operations, what=what)
         return answer.object()
 
     async def delete(
@@ -247,11 +249,15 @@ class KubeCluster:
             if not token:
                 return ObjectList(items, body["metadata"]["resourceVersion"])
 
-    async def _why_not_applied(
-        self, resource: Resource, name: str, operations: Sequence[PatchOp], namespace: str | None, *, what: str
-    ) -> GrowthError:
-        """Return whether a patch failed in a `test` or cannot be applied at all, which the API server does not say."""
-        read = await self.get(resource, name, namespace=namespace)
+    async def _why_not_applied(self, path: str, operations: Sequence[PatchOp], *, what: str) -> GrowthError:
+        """Return whether a patch failed in a `test` or cannot be applied at all, which the API server does not say.
+
+        Args:
+            path: of what was patched: an object, or a subresource that is an object of its own.
+            operations: of the patch.
+            what: was tried.
+        """
+        read = (await self._send("GET", path, what=what)).object()
         try:
             jsonpatch.JsonPatch(list(operations)).apply(read)
         except jsonpatch.JsonPatchTestFailed as failure:

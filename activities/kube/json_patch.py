@@ -1,7 +1,7 @@
 """JSON patches that apply only to the object that was read: `test` on uid and resourceVersion first."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from activities.ports.cluster import Cluster, Object, PatchOp, Resource
 from activities.ports.errors import Conflict
@@ -52,7 +52,7 @@ async def patch_if_same(
     operations: Callable[[Object], Sequence[PatchOp]],
     is_same: Callable[[Object], bool],
     *,
-    subresource: Literal["status"] | None = None,
+    subresource: str | None = None,
 ) -> Object:
     """Patch a cluster-scoped object on condition that it is as it was read, and return it.
 

@@ -127,15 +127,18 @@ class Cluster(Protocol):
         operations: Sequence[PatchOp],
         *,
         namespace: str | None = None,
-        subresource: Literal["status"] | None = None,
+        subresource: str | None = None,
     ) -> Object:
-        """Apply a JSON patch as a whole and return the object.
+        """Apply a JSON patch as a whole to the object or to one of its subresources, and return what was patched.
+
+        `subresource` is such as `status`, `scale` of what has replicas, or `resize` of a pod. `scale` is an object of
+        its own, kind Scale; the others are the object itself, of which a patch changes only their part.
 
         A `test` that does not hold (on /metadata/resourceVersion, /metadata/uid or any other path)
         means that nothing was changed.
 
         Raises:
-            NotFound: it does not exist.
+            NotFound: it does not exist, or its kind has no such subresource.
             Conflict: a `test` failed or the object changed meanwhile.
             Rejected: the result is invalid.
         """

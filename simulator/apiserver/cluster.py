@@ -9,16 +9,17 @@ runs against this and a real API server. What admission plug-ins, controllers an
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
 from activities.ports.cluster import CRDS, PODS, Object, ObjectList, PatchOp, Resource, WatchEvent
-from activities.ports.errors import AlreadyExists, Conflict, NotFound, Rejected
+from activities.ports.errors import AlreadyExists, Conflict, Rejected
 from simulator.apiserver.copying import checked_json, copy_json
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
-from simulator.apiserver.kinds import first_status, has_generation, has_status
-from simulator.apiserver.patching import drop_empty_metadata, patched
+from simulator.apiserver.kinds import first_status, has_generation
+from simulator.apiserver.patching import drop_empty_metadata
 from simulator.apiserver.selectors import field_selector, label_selector
 from simulator.apiserver.store import DEFINITION_FINALIZER, Key, Observer, Store
+from simulator.apiserver.subresources import patched_subresource, scale_of
 
 _HISTORY: Final = 20_000
 """Changes kept per resource: two for each pod of the largest simulation, so that a slow watcher keeps up."""
@@ -87,20 +88,18 @@ class MemoryCluster:
         operations: Sequence[PatchOp],
         *,
         namespace: str | None = None,
-        subresource: Literal["status"] | None = None,
+        subresource: str | None = None,
     ) -> Object:
         """Apply a JSON patch as a whole and return the object: `Cluster.patch`."""
         key = (namespace or "", name)
         stored = self._store.find(resource, key)
-        if subresource and not has_status(resource):
-            raise NotFound(f"{resource.plural} {name!r}: the kind has no status subresource")
-        result = patched(resource, stored, operations, is_status=subresource == "status")
+        result = patched_subresource(resource, stored, operations, subresource)
         if result != stored:
             if _may_go(result):
                 result = self._store.remove(resource, key, result)
             else:
                 result = self._store.put(resource, key, result)
-        return copy_json(result)
+        return scale_of(result) if subresource == "scale" else copy_json(result)
 
     async def delete(
         self,

@@ -16,7 +16,24 @@ _MAY_BE_EMPTY: Final = ("annotations", "finalizers", "labels", "ownerReferences"
 _TOP_LEVEL: Final = ("apiVersion", "kind")
 
 
-def patched(resource: Resource, stored: Object, operations: Sequence[PatchOp], *, is_status: bool) -> Object:
+def apply(name: str, read: Object, operations: Sequence[PatchOp]) -> Object:
+    """Return what `read` becomes by the operations alone; it may be changed in place.
+
+    Raises:
+        Conflict: a `test` failed.
+        Rejected: an operation cannot be applied.
+    """
+    try:
+        return jsonpatch.JsonPatch(checked_json(operations)).apply(read, in_place=True)
+    except jsonpatch.JsonPatchTestFailed as failure:
+        raise Conflict(f"{name}: {failure}") from failure
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as failure:
+        raise Rejected(f"{name}: the patch cannot be applied: {failure}") from failure
+
+
+def patched(
+    resource: Resource, stored: Object, operations: Sequence[PatchOp], *, is_status: bool, is_resize: bool = False
+) -> Object:
     """Return what `stored` becomes, its resourceVersion unchanged; `stored` itself is not touched.
 
     Raises:
@@ -24,17 +41,12 @@ def patched(resource: Resource, stored: Object, operations: Sequence[PatchOp], *
         Rejected: an operation cannot be applied, or the result is invalid.
     """
     name = f"{resource.kind} {stored['metadata']['name']}"
-    try:
-        result = jsonpatch.JsonPatch(checked_json(operations)).apply(copy_json(stored), in_place=True)
-    except jsonpatch.JsonPatchTestFailed as failure:
-        raise Conflict(f"{name}: {failure}") from failure
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as failure:
-        raise Rejected(f"{name}: the patch cannot be applied: {failure}") from failure
+    result = apply(name, copy_json(stored), operations)
     _check_identity(name, stored, result)
     _keep_what_others_own(resource, stored, result, is_status=is_status)
     _check_finalizers(name, stored, result)
     drop_empty_metadata(result)
-    if resource == PODS and not is_status:
+    if resource == PODS and not (is_status or is_resize):
         _check_pod_spec(name, stored.get("spec", {}), result.get("spec", {}))
     if has_generation(resource) and _wish(resource, result) != _wish(resource, stored):
         result["metadata"]["generation"] = stored["metadata"]["generation"] + 1

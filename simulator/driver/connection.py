@@ -112,7 +112,7 @@ class WorkerConnection:
         operations: Sequence[PatchOp],
         *,
         namespace: str | None = None,
-        subresource: Literal["status"] | None = None,
+        subresource: str | None = None,
     ) -> Object:
         """Apply a JSON patch: `Cluster.patch`."""
         return await self._call(
