@@ -2,12 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
-from planner.model.plan import Plan, Snapshot
+from planner.model.plan import Plan, PoolReport, Snapshot
 from planner.policies.next_round import QUIET_PERIOD
 from worker.metrics import (
     LAST_ROUND,
@@ -24,14 +25,17 @@ from worker.metrics import (
 FORGOTTEN_AFTER_SECONDS: Final = 2.5 * QUIET_PERIOD.total_seconds()
 """Rounds go to any worker of the cluster: what one saw this long ago, another knows better."""
 
-Values = Iterable[tuple[float, Labels]]
+Values = list[tuple[float, Labels]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    snapshot: Snapshot
-    plan: Plan
+    """What is shown of a round: figures alone, for a snapshot of a large cluster must not outlive its round."""
+
     at: float
+    timestamp: float
+    values: Mapping[str, Values]
+    """By name of the metric."""
 
 
 class RoundGauges:
@@ -45,53 +49,53 @@ class RoundGauges:
         self._elapsed = elapsed
         self._last: _Round | None = None
         self._rounds = counter(ROUNDS)
-        for metric, values in (
-            (WAITING_PODS, _waiting),
-            (MACHINES, _machines),
-            (PRICE, _prices),
-            (PARKED, _parked),
-        ):
-            gauge(metric, lambda values=values: self._of_last(values))
+        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED):
+            gauge(metric, partial(self._of_last, metric.name))
         # It stays: a worker that has run no round for long is what it is there to show.
-        gauge(LAST_ROUND, lambda: () if self._last is None else [(self._last.snapshot.now.timestamp(), {})])
+        gauge(LAST_ROUND, lambda: () if self._last is None else [(self._last.timestamp, {})])
 
     def __call__(self, snapshot: Snapshot, plan: Plan) -> None:
         """Take a round that has been carried out."""
-        self._last = _Round(snapshot, plan, self._elapsed())
+        values = {
+            WAITING_PODS.name: _waiting(plan),
+            MACHINES.name: list(_machines(plan.pools)),
+            PRICE.name: list(_prices(plan.pools)),
+            PARKED.name: _parked(snapshot, plan),
+        }
+        self._last = _Round(self._elapsed(), snapshot.now.timestamp(), values)
         self._rounds.add(1, {"result": plan.result.value})
 
-    def _of_last(self, values: Callable[[_Round], Values]) -> Values:
+    def _of_last(self, name: str) -> Values:
         last = self._last
         if last is None or self._elapsed() - last.at > FORGOTTEN_AFTER_SECONDS:
-            return ()
-        return values(last)
+            return []
+        return last.values[name]
 
 
-def _waiting(last: _Round) -> Values:
-    plan = last.plan
+def _waiting(plan: Plan) -> Values:
     planned = {placed.pod for placed in plan.placed}
     planned |= {f"{seat.namespace}/{seat.name}" for request in plan.requests for seat in request.seats}
     return [(len(planned), {"place": "planned"}), (len(plan.unplaced), {"place": "none"})]
 
 
-def _machines(last: _Round) -> Values:
-    for pool in last.plan.pools:
+def _machines(pools: Iterable[PoolReport]) -> Iterator[tuple[float, Labels]]:
+    for pool in pools:
         counts = pool.status.nodes
         yield counts.ready, {"pool": pool.name, "phase": "ready"}
         yield counts.in_flight, {"pool": pool.name, "phase": "in_flight"}
         yield counts.removing, {"pool": pool.name, "phase": "removing"}
 
 
-def _prices(last: _Round) -> Values:
-    for pool in last.plan.pools:
+def _prices(pools: Iterable[PoolReport]) -> Iterator[tuple[float, Labels]]:
+    for pool in pools:
         price, currency = pool.status.price_per_hour, pool.status.currency
         if price is not None and currency is not None:
             yield float(price), {"pool": pool.name, "currency": currency}
 
 
-def _parked(last: _Round) -> Values:
+def _parked(snapshot: Snapshot, plan: Plan) -> Values:
     parked = Counter(
-        removal.spec.pool for removal in last.snapshot.removals if removal.status.phase is RemovalPhase.COULD_NOT_REMOVE
+        removal.spec.pool for removal in snapshot.removals if removal.status.phase is RemovalPhase.COULD_NOT_REMOVE
     )
-    pools = {pool.name for pool in last.plan.pools} | set(parked)
+    pools = {pool.name for pool in plan.pools} | set(parked)
     return [(parked[pool], {"pool": pool}) for pool in sorted(pools)]
