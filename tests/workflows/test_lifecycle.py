@@ -7,22 +7,28 @@ from temporalio import activity, workflow
 from temporalio.client import WorkflowHandle
 from temporalio.worker import UnsandboxedWorkflowRunner
 
+from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import DecisionSeen, RemovalSeen
 from planner.lifecycle.step import EffectInput
-from planner.model.round import ObjectId, removal_workflow_id
 from tests.workflows.scripts import DRAWN, NAME, leaving
 from tests.workflows.world import QUEUE, Script, clock, running
 from workflows.lifecycle import SHORTEST_WAIT, Lifecycle
 from workflows.messages import Asked
 
 SUBJECT = ObjectId(name=NAME, uid="u-2")
-ID = removal_workflow_id("test", SUBJECT)
+ID = REMOVAL.workflow_id("test", SUBJECT)
 CANCELLED = ["cancel_removal", "untaint_node", "finish_removal"]
 
 
-async def start(env) -> WorkflowHandle:
-    return await env.client.start_workflow("NodeRemoval", SUBJECT, id=ID, task_queue=QUEUE)
+async def start(env, workflow_id: str = ID) -> WorkflowHandle:
+    return await env.client.start_workflow("NodeRemoval", SUBJECT, id=workflow_id, task_queue=QUEUE)
+
+
+async def waiting(handle: WorkflowHandle) -> None:
+    """Return when it waits for a timer."""
+    while not await timers(handle):
+        await asyncio.sleep(0.05)
 
 
 async def cooling(env) -> Script:
@@ -118,9 +124,10 @@ async def test_an_eviction_from_the_cache_is_nobodys_cancel(skipping, monkeypatc
 
     monkeypatch.setattr(Lifecycle, "rouse", rouse)
     script = await cooling(skipping)
-    # A worker that ends evicts all that it has.
-    async with running(skipping.client, script.activities(), workflow_runner=UnsandboxedWorkflowRunner()):
-        handle = await start(skipping)
-        while not await timers(handle):
-            await asyncio.sleep(0.05)
+    other = REMOVAL.workflow_id("test", ObjectId(name="other", uid="u-3"))
+    # One that is started evicts the one before it from a cache for one.
+    options = {"max_cached_workflows": 1, "workflow_runner": UnsandboxedWorkflowRunner()}
+    async with running(skipping.client, script.activities(), **options):
+        await waiting(await start(skipping))
+        await waiting(await start(skipping, other))
     assert roused == []

@@ -2,7 +2,8 @@
 
 import pytest
 
-from activities.objects.record import let_go, read_removal
+from activities.objects.kinds import REMOVALS
+from activities.objects.record import let_go, read_record
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS
 from activities.ports.errors import Conflict
 from api.keys import FINALIZER
@@ -22,13 +23,13 @@ async def life():
 
 
 async def test_it_goes_as_it_was_read(life):
-    await let_go(life.cluster, await read_removal(life.cluster, NAME, life.uid))
+    await let_go(life.cluster, await read_record(life.cluster, REMOVALS, NAME, life.uid))
     assert await life.removal() is None
 
 
 async def test_one_that_has_changed_since_it_was_read_stays(life):
     """What was written in between, such as a cancel, has to be answered first."""
-    record = await read_removal(life.cluster, NAME, life.uid)
+    record = await read_record(life.cluster, REMOVALS, NAME, life.uid)
     await life.set_status(NODE_REMOVAL_REQUESTS, {"phase": "Pending", "cancel": CANCEL})
     with pytest.raises(Conflict):
         await let_go(life.cluster, record)
@@ -40,7 +41,7 @@ async def test_one_that_has_changed_since_it_was_read_stays(life):
 async def test_one_that_changes_after_its_deletion_is_held_until_it_is_read_again(life, monkeypatch):
     """Deleted by somebody else as it was read: only its finalizer is left to take, and that on condition too."""
     await MemoryCluster.delete(life.cluster, NODE_REMOVAL_REQUESTS, NAME)
-    record = await read_removal(life.cluster, NAME, life.uid)
+    record = await read_record(life.cluster, REMOVALS, NAME, life.uid)
     await life.set_status(NODE_REMOVAL_REQUESTS, {"phase": "Pending", "cancel": CANCEL})
     with pytest.raises(Conflict):
         await let_go(life.cluster, record)
@@ -49,7 +50,7 @@ async def test_one_that_changes_after_its_deletion_is_held_until_it_is_read_agai
 
 async def test_a_namesake_keeps_its_finalizer(life, monkeypatch):
     """Between deletion and look another worker may end the object, and a person give its name again."""
-    record = await read_removal(life.cluster, NAME, life.uid)
+    record = await read_record(life.cluster, REMOVALS, NAME, life.uid)
     real = life.cluster.delete
 
     async def delete(resource, name, **conditions):
