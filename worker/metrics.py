@@ -116,7 +116,7 @@ PROVIDER_CALLS: Final = Metric(
     "{call}",
     "Calls to providers, and how they ended",
     {
-        "provider": "kind of its node classes, such as HetznerNodeClass",
+        "provider": "kind of its node classes",
         "call": "`create`, `get`, `list`, `delete`, `label`, or `tend` for what is due between them",
         "outcome": "`ok`, or the error, such as `NotFound`, `RateLimited`, `QuotaExceeded`, `InsufficientCapacity`",
     },

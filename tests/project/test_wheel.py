@@ -98,14 +98,15 @@ def test_the_solvers_process_starts_beside_them(run):
     """As the worker starts it: by the name of its module, with what this process has as PYTHONPATH."""
     script = """
         import growth_autoscaler, time
-        from planner.packing.problem import Bin, Group, PackingProblem
+        from planner.packing.problem import BinRow, GroupRow, PackingProblem
         from worker.solver.process import SolverProcess
         solver = SolverProcess()
         solver.start()
         end = time.monotonic() + 100
         while not solver.is_warm and time.monotonic() < end:
             time.sleep(0.1)
-        print(solver.is_warm, len(solver(PackingProblem((Group((1,), 20, frozenset({0})),), (Bin((4,), 10),))).nodes))
+        problem = PackingProblem((GroupRow((1,), 20, frozenset({0})),), (BinRow((4,), 10),))
+        print(solver.is_warm, len(solver(problem).nodes))
         solver.close()
     """
     done = run("python", "-c", textwrap.dedent(script))

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from api.definitions import AGE, READY, Column, Definition
+from api.definitions import AGE, READY, Definition, PrinterColumn
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
 from api.model import Model
@@ -52,4 +52,4 @@ class OvercastNodeClass(Model):
         return self
 
 
-DEFINITION = Definition(OvercastNodeClass, (READY, AGE, Column("First", ".spec.serverTypes[0].name", wide=True)))
+DEFINITION = Definition(OvercastNodeClass, (READY, AGE, PrinterColumn("First", ".spec.serverTypes[0].name", wide=True)))

@@ -76,7 +76,7 @@ async def test_a_pod_looks_at_its_own_cluster_and_has_no_context(cluster):
 
 async def test_definitions_that_are_being_deleted_are_told(cluster, monkeypatch):
     async def going(*_given):
-        raise DefinitionsGoing((), ())
+        raise DefinitionsGoing({})
 
     monkeypatch.setattr(Observer, "observe", going)
     assert (await refusal(cluster)).startswith("Growth's definitions are being deleted, or have been since (context ")
