@@ -34,10 +34,10 @@ from api.keys import (
 )
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.garbage import (
-    Answer,
     GarbageSeen,
     Guards,
     NodeFact,
+    ProviderAnswer,
     RemovalFact,
     RequestFact,
     ServerFact,
@@ -156,7 +156,7 @@ async def with_answers(
     """
     asked = [node for node in suspects(seen, guards) if only is None or node.name in only][:ASKED_AT_ONCE]
     answers = {node.name: await _answer(ports, providers, node) for node in asked}
-    there = [node.name for node in asked if answers[node.name][0] is Answer.THERE]
+    there = [node.name for node in asked if answers[node.name][0] is ProviderAnswer.THERE]
     occupied = frozenset([name for name in there if await occupants_of(ports.cluster, name)])
     return replace(seen, answers=answers, occupied=occupied)
 
@@ -215,9 +215,9 @@ def removal_fact(removal: Object) -> RemovalFact:
     return RemovalFact(removal["metadata"]["name"], (removal.get("spec") or {}).get("nodeName") or "")
 
 
-async def _answer(ports: Ports, providers: Providers, node: NodeFact) -> tuple[Answer, ServerFact | None]:
+async def _answer(ports: Ports, providers: Providers, node: NodeFact) -> tuple[ProviderAnswer, ServerFact | None]:
     """Return what the providers say of the Node's server; one that does not answer leaves it unknown."""
-    answer = Answer.ABSENT if providers else Answer.UNKNOWN
+    answer = ProviderAnswer.ABSENT if providers else ProviderAnswer.UNKNOWN
     for kind, provider in providers.items():
         try:
             server = await provider.get(node.name)
@@ -225,11 +225,11 @@ async def _answer(ports: Ports, providers: Providers, node: NodeFact) -> tuple[A
             continue
         except GrowthError as error:
             log.warning("the provider gives no answer about server %s: %s", node.name, error)
-            return Answer.UNKNOWN, None
+            return ProviderAnswer.UNKNOWN, None
         fact = server_fact(kind, server)
         if _is_of_cluster(ports, server) and _is_its(node, fact):
-            return Answer.THERE, fact
-        answer = Answer.OTHER
+            return ProviderAnswer.THERE, fact
+        answer = ProviderAnswer.OTHER
     return answer, None
 
 

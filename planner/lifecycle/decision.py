@@ -25,7 +25,7 @@ _BY_CHARACTERS: Final = 64
 _REASON_CHARACTERS: Final = 512
 
 
-class Answer(Payload):
+class DecisionAnswer(Payload):
     """What becomes of an annotation that is taken off."""
 
     reason: str
@@ -81,20 +81,20 @@ def annotated(seen: RemovalSeen) -> Decision | None:
     return Decision(kind=kind, by=found.by, reason=reason)
 
 
-def answer(seen: RemovalSeen) -> Answer | None:
+def answer(seen: RemovalSeen) -> DecisionAnswer | None:
     """Return with which answer the annotation is taken off, or None while there is none or it has an effect."""
     if seen.decision is None:
         return None
     what = f"{ANNOTATION_DECISION}={seen.decision.word}"
     kind = seen.decision.kind
     if kind is None:
-        return Answer(reason=UNKNOWN, message=f"{what} is no decision: say {', '.join(DecisionKind)}")
+        return DecisionAnswer(reason=UNKNOWN, message=f"{what} is no decision: say {', '.join(DecisionKind)}")
     why = refusal(seen, kind)
     if why is None:
         return None
     if kind is DecisionKind.RETRY and seen.status.reason == RETRIED and not seen.status.removal_attempts:
-        return Answer(reason=TAKEN, message=f"{what} was carried out")
-    return Answer(reason=REFUSED, message=f"{what} has no effect: {why}")
+        return DecisionAnswer(reason=TAKEN, message=f"{what} was carried out")
+    return DecisionAnswer(reason=REFUSED, message=f"{what} has no effect: {why}")
 
 
 def _not_parked(seen: RemovalSeen, kind: DecisionKind) -> str:

@@ -46,7 +46,7 @@ class Garbage(StrEnum):
     """The startup taint on a Node that is no machine of this cluster's Growth."""
 
 
-class Answer(StrEnum):
+class ProviderAnswer(StrEnum):
     """What the providers say of the server of one Node."""
 
     UNKNOWN = "unknown"
@@ -141,7 +141,7 @@ class GarbageSeen:
     """By name."""
     removals: tuple[RemovalFact, ...] = ()
     nodes: tuple[NodeFact, ...] = ()
-    answers: Mapping[str, tuple[Answer, ServerFact | None]] = field(default_factory=dict)
+    answers: Mapping[str, tuple[ProviderAnswer, ServerFact | None]] = field(default_factory=dict)
     """On the server of a Node, by the Node's name, of those in `suspects`."""
     occupied: frozenset[str] = frozenset()
     """Nodes in `suspects` with a pod on them that is not a DaemonSet's or a mirror pod."""
@@ -249,15 +249,15 @@ def _orphans(seen: GarbageSeen, guards: Guards) -> Iterator[Finding]:
 
 
 def _by_answer(node: NodeFact, seen: GarbageSeen) -> Iterator[Finding]:
-    answer, server = seen.answers.get(node.name, (Answer.UNKNOWN, None))
-    if answer is Answer.ABSENT and node.is_growths and not node.is_ready:
+    answer, server = seen.answers.get(node.name, (ProviderAnswer.UNKNOWN, None))
+    if answer is ProviderAnswer.ABSENT and node.is_growths and not node.is_ready:
         why = "Its server does not exist any more and it is not Ready: the Node object is deleted"
         yield Finding(Garbage.SERVER_GONE, node.name, node.uid, why, node=node)
-    elif node.unregistered and answer is Answer.THERE and server is not None:
+    elif node.unregistered and answer is ProviderAnswer.THERE and server is not None:
         if server.is_growths and not server.is_abandoned and node.name not in seen.occupied:
             why = "It joined when its request had gone, so nobody opens it for pods: its server is deleted"
             yield Finding(Garbage.STRAY, node.name, node.uid, why, server=server, node=node)
-    elif node.unregistered and answer in {Answer.ABSENT, Answer.OTHER} and not node.request:
+    elif node.unregistered and answer in {ProviderAnswer.ABSENT, ProviderAnswer.OTHER} and not node.request:
         why = "It has the startup taint of a machine, but no request and no server made it: the taint is lifted"
         yield Finding(Garbage.UNREGISTERED, node.name, node.uid, why, node=node)
 

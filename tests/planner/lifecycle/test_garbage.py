@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from planner.lifecycle.garbage import (
-    Answer,
     Garbage,
     GarbageSeen,
     Guards,
     NodeFact,
+    ProviderAnswer,
     RemovalFact,
     RequestFact,
     ServerFact,
@@ -110,7 +110,7 @@ def test_taints_are_no_orphans_and_do_not_count_as_such():
     assert excess(found, sight, GUARDS) == ()
 
 
-ABSENT = {"m-1": (Answer.ABSENT, None)}
+ABSENT = {"m-1": (ProviderAnswer.ABSENT, None)}
 
 
 def test_a_node_that_is_not_ready_and_whose_server_is_not_found_goes():
@@ -129,9 +129,9 @@ def test_a_node_that_is_not_ready_and_whose_server_is_not_found_goes():
         (DEAD, {"servers": (SERVER,)}),
         (DEAD, {"servers": (replace(SERVER, name="other"),)}),
         (DEAD, {"servers": None}),
-        (DEAD, {"answers": {"m-1": (Answer.UNKNOWN, None)}}),
-        (DEAD, {"answers": {"m-1": (Answer.OTHER, None)}}),
-        (DEAD, {"answers": {"m-1": (Answer.THERE, SERVER)}}),
+        (DEAD, {"answers": {"m-1": (ProviderAnswer.UNKNOWN, None)}}),
+        (DEAD, {"answers": {"m-1": (ProviderAnswer.OTHER, None)}}),
+        (DEAD, {"answers": {"m-1": (ProviderAnswer.THERE, SERVER)}}),
         (DEAD, {"answers": {}}),
         (replace(DEAD, is_kept=True), {}),
         (replace(DEAD, is_terminating=True), {}),
@@ -143,7 +143,7 @@ def test_a_node_stays_when_one_condition_is_missing(node, rest):
     assert kinds(seen(**{"nodes": [node], "answers": ABSENT, **rest})) == []
 
 
-THERE = {"m-1": (Answer.THERE, SERVER)}
+THERE = {"m-1": (ProviderAnswer.THERE, SERVER)}
 
 
 def test_a_node_that_joined_when_its_request_had_gone_is_an_orphan():
@@ -163,11 +163,11 @@ def test_a_node_that_joined_when_its_request_had_gone_is_an_orphan():
         (STARTING, {"requests": [replace(REQUEST, phase="Provisioning")]}),
         (STARTING, {"removals": [RemovalFact("m-1")]}),
         (STARTING, {"occupied": ["m-1"]}),
-        (STARTING, {"answers": {"m-1": (Answer.UNKNOWN, None)}}),
-        (STARTING, {"answers": {"m-1": (Answer.OTHER, None)}}),
+        (STARTING, {"answers": {"m-1": (ProviderAnswer.UNKNOWN, None)}}),
+        (STARTING, {"answers": {"m-1": (ProviderAnswer.OTHER, None)}}),
         (STARTING, {"answers": ABSENT}),
-        (STARTING, {"answers": {"m-1": (Answer.THERE, replace(SERVER, is_abandoned=True))}}),
-        (STARTING, {"answers": {"m-1": (Answer.THERE, replace(SERVER, request_uid=""))}}),
+        (STARTING, {"answers": {"m-1": (ProviderAnswer.THERE, replace(SERVER, is_abandoned=True))}}),
+        (STARTING, {"answers": {"m-1": (ProviderAnswer.THERE, replace(SERVER, request_uid=""))}}),
         (STARTING, {"servers": None}),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_starting_node_stays_when_one_condition_is_missing(node, rest):
     assert kinds(seen(**{"servers": (SERVER,), "nodes": [node], "answers": THERE, **rest})) == []
 
 
-@pytest.mark.parametrize("answer", [Answer.ABSENT, Answer.OTHER])
+@pytest.mark.parametrize("answer", [ProviderAnswer.ABSENT, ProviderAnswer.OTHER])
 def test_the_startup_taint_of_no_machine_is_lifted(answer):
     stranger = replace(STARTING, request="", request_uid="")
     answers = {"m-1": (answer, None)}
@@ -183,7 +183,7 @@ def test_the_startup_taint_of_no_machine_is_lifted(answer):
     assert kinds(seen(nodes=[replace(stranger, created_at=YOUNG)], answers=answers)) == []
     assert kinds(seen(nodes=[stranger], answers=answers, requests=[REQUEST])) == []
     assert kinds(seen(nodes=[stranger], answers=answers, removals=[RemovalFact("m-1")])) == []
-    assert kinds(seen(nodes=[stranger], answers={"m-1": (Answer.UNKNOWN, None)})) == []
+    assert kinds(seen(nodes=[stranger], answers={"m-1": (ProviderAnswer.UNKNOWN, None)})) == []
     # With our label it is a machine, whose server somebody has to explain.
     assert kinds(seen(nodes=[STARTING], answers=answers)) == []
 
