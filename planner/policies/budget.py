@@ -23,7 +23,7 @@ class Budget:
 
     A Ready node goes only if Ready nodes keep the minimum: neither nodes that are not Ready nor machines that are
     coming make up for it. A node that is not Ready may go where nodes keep it, a request where any machine does.
-    Source: docs/design.md#supply.
+    Source: docs/design.md#departures.
     """
 
     def __init__(self, machines: Iterable[Machine]) -> None:

@@ -1,4 +1,4 @@
-"""What a minimum keeps, and why: one counter goes down with everything that goes. Source: docs/design.md#supply."""
+"""What a minimum keeps, and why: one counter goes down with everything that goes. Source: docs/design.md#departures."""
 
 import pytest
 

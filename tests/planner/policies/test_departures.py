@@ -1,4 +1,4 @@
-"""The one way out: any policy's proposals go through the same checks and one budget. Source: docs/design.md#supply."""
+"""The one way out: all proposals go through the same checks and one budget. Source: docs/design.md#departures."""
 
 from dataclasses import dataclass
 from datetime import timedelta
