@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from temporalio import activity, workflow
 from temporalio.client import WorkflowHandle
+from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner
 
 from planner.lifecycle.kinds import REMOVAL, ObjectId
@@ -15,6 +16,7 @@ from tests.workflows.scripts import DRAWN, NAME, leaving
 from tests.workflows.world import QUEUE, Script, clock, running
 from workflows.lifecycle import SHORTEST_WAIT, Lifecycle
 from workflows.messages import Asked
+from workflows.policies import SHORTEST_PAUSE
 
 SUBJECT = ObjectId(name=NAME, uid="u-2")
 ID = REMOVAL.workflow_id("test", SUBJECT)
@@ -90,6 +92,32 @@ async def test_a_deadline_by_a_clock_that_is_ahead_is_waited_for_a_second_at_lea
         waited = await timers(handle)
     assert waited
     assert min(waited) >= SHORTEST_WAIT >= timedelta(seconds=1)
+
+
+async def test_pauses_after_failures_begin_anew_once_something_succeeds(skipping):
+    """Pauses grow while failures follow each other: those of an hour ago say nothing of the next one."""
+    script = leaving()
+    failing: dict[str, str] = {}
+
+    def fail_once(effect: RemovalEffect) -> None:
+        real = script.does(effect)
+
+        def run(asked: EffectInput) -> None:
+            execution = activity.info().activity_id
+            if failing.setdefault(effect, execution) == execution:
+                raise ApplicationError("no answer", type="Unreachable")
+            real(asked)
+
+        script.on(effect, run)
+
+    fail_once(RemovalEffect.TAINT_NODE)
+    fail_once(RemovalEffect.COMMIT)
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await handle.result()
+        waited = await timers(handle)
+    assert set(failing) == {RemovalEffect.TAINT_NODE, RemovalEffect.COMMIT}
+    assert [one for one in waited if one in {SHORTEST_PAUSE, 2 * SHORTEST_PAUSE}] == [SHORTEST_PAUSE] * 2
 
 
 async def test_a_long_history_goes_on_in_a_new_run_after_messages_are_answered(skipping, monkeypatch):

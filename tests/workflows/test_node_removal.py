@@ -73,6 +73,22 @@ async def test_an_update_cancels_during_the_cool_off_and_returns_when_it_is_reco
     assert heard[0] == f"removal {SUBJECT.name} was cancelled by Ann"
 
 
+async def test_a_cancel_that_lost_a_race_is_not_answered_before_it_is_recorded(skipping):
+    """Somebody else has written on the removal: the effect changes nothing, and is asked for again after a pause."""
+    script = leaving()
+    record, lost = script.does(RemovalEffect.CANCEL), iter([True])
+    script.on(RemovalEffect.CANCEL, lambda asked: None if next(lost, None) else record(asked))
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(20)
+        update = await handle.start_update("cancel", result_type=str, wait_for_stage=WorkflowUpdateStage.ACCEPTED)
+        # Nobody who waits for an update lets the server skip time.
+        await skipping.sleep(10)
+        assert await update.result() == "cancelled; the machine stays"
+        assert (await handle.result()).startswith("Cancelled: by Person")
+    assert script.deeds == ["taint_node", "cancel_removal", "cancel_removal", "untaint_node", "finish_removal"]
+
+
 async def test_an_update_without_a_body_is_taken(skipping):
     script = leaving()
     async with running(skipping.client, script.activities()):

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from temporalio import activity
+from temporalio import activity, workflow
 from temporalio.api.enums.v1 import ParentClosePolicy
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.exceptions import ApplicationError
@@ -136,11 +136,13 @@ async def test_nudges_during_a_round_are_answered_by_one_more(skipping):
         await begun.wait()
         for number in range(20):
             await handle.signal("nudge", f"pod {number}")
+        meanwhile = await handle.query("state", result_type=PlannerReport)
         begun.clear()
         go_on.set()
         await asyncio.wait_for(begun.wait(), 10)
         await skipping.sleep(55)
         told = await handle.query("state", result_type=PlannerReport)
+    assert meanwhile.nudges == ("pod 0", "pod 1", "pod 2", "pod 3", "pod 4")
     assert told.nudges == ()
     assert numbers == [1, 2]
 
@@ -285,6 +287,32 @@ async def test_a_partial_round_goes_on_at_once_and_a_long_history_in_a_new_run(s
         {"pods": str(ROUNDS_PER_RUN)},
     )
     assert set(rounds.gaps) == {0}
+
+
+async def test_what_temporal_calls_a_long_history_goes_on_in_a_new_run_too(skipping, monkeypatch):
+    """Rounds that start much grow it long before there are as many as a run may have."""
+    long: set[str] = set()
+    monkeypatch.setattr(workflow.Info, "is_continue_as_new_suggested", lambda info: info.run_id in long)
+    rounds = Rounds(lambda asked: long.add(asked.run) or PARTIAL if asked.round == 1 else QUIET)
+    async with running(skipping.client, [rounds.activity()]):
+        await start(skipping.client)
+        await rounds.ran(2)
+    first, second = rounds.asked
+    assert (first.round, second.round) == (1, 2)
+    assert first.run != second.run
+
+
+async def test_the_next_round_waits_for_the_starts_of_the_last(skipping):
+    """It would find the same objects without a workflow, and a run that goes on as new would forget them."""
+    request = ObjectId(name="a", uid="1")
+    rounds = Rounds(lambda asked: PARTIAL.model_copy(update={"requests": (request,)}) if asked.round == 1 else QUIET)
+    async with running(skipping.client, [rounds.activity()]):
+        handle = await start(skipping.client)
+        await rounds.ran(2)
+        events = (await handle.fetch_history()).events
+    kinds = ("activity_task_scheduled_event_attributes", "child_workflow_execution_started_event_attributes")
+    order = [kind for event in events for kind in kinds if event.HasField(kind)]
+    assert order == [kinds[0], kinds[1], kinds[0]]
 
 
 async def test_what_the_last_round_did_can_be_read(skipping):

@@ -40,6 +40,10 @@ class Script:
         """Let `effect` do this: change `seen`, or raise."""
         self._does[effect] = do
 
+    def does(self, effect: str) -> Callable[[EffectInput], None]:
+        """Return what `effect` does so far."""
+        return self._does[effect]
+
     def see(self, **changes: Any) -> None:
         """Change what is seen."""
         self.seen = self.seen.model_copy(update=changes)
