@@ -17,13 +17,13 @@ from pydantic.alias_generators import to_camel
 from api.duration import format_duration
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
-from pages.exploration import NOW, World, explore
+from pages.exploration import NOW, ExploredWorld, explore
 from planner.lifecycle import removal, request
 from planner.lifecycle.drain import Refusal
 from planner.lifecycle.outcome import REMOVAL_OUTCOMES, REQUEST_OUTCOMES, Outcome
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RemovalSeen, RequestSeen
+from planner.lifecycle.seen import RemovalObservation, RequestObservation
 from planner.lifecycle.step import Act, Decision, DecisionKind, Step, Wait
 
 ANY_PHASE: Final = ""
@@ -34,7 +34,7 @@ _A_MOMENT: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lifecycle:
+class DrawnLifecycle:
     """One of the two lifecycles, as far as its drawing needs it."""
 
     kind: str
@@ -43,7 +43,7 @@ class Lifecycle:
     look: StrEnum
     """The effect that no step asks for: drivers look after each."""
     outcomes: Mapping[Any, tuple[Outcome, ...]]
-    decide: Callable[[World, datetime], Step]
+    decide: Callable[[ExploredWorld, datetime], Step]
     """The step function, on what a world shows at a time."""
     words: Mapping[str, Sequence[str]]
     """Texts that its steps tell apart, by the name of the field."""
@@ -79,7 +79,7 @@ class _Answer:
 
 
 @cache
-def lines_of(lifecycle: Lifecycle) -> tuple[Line, ...]:
+def lines_of(lifecycle: DrawnLifecycle) -> tuple[Line, ...]:
     """Return all that may happen in a lifecycle: by phase, waits first, then effects in the order of their enum.
 
     Raises:
@@ -97,7 +97,7 @@ def lines_of(lifecycle: Lifecycle) -> tuple[Line, ...]:
     return tuple(sorted(lines, key=lambda line: (phases.index(line.phase), effects.index(line.effect))))
 
 
-def _ask(lifecycle: Lifecycle, world: World) -> _Answer:
+def _ask(lifecycle: DrawnLifecycle, world: ExploredWorld) -> _Answer:
     step = lifecycle.decide(world, NOW)
     phase = world.told.get(_PHASE, ANY_PHASE)
     deadline = then = ""
@@ -108,14 +108,14 @@ def _ask(lifecycle: Lifecycle, world: World) -> _Answer:
     return _Answer(str(phase), step, deadline, then)
 
 
-def _then(lifecycle: Lifecycle, world: World, wait: Wait, deadline: datetime) -> str:
+def _then(lifecycle: DrawnLifecycle, world: ExploredWorld, wait: Wait, deadline: datetime) -> str:
     """Return the reason of the step that the deadline brings, or an empty text if something else ends the wait."""
     if lifecycle.decide(world, deadline - _A_MOMENT).reason != wait.reason:
         return ""
     return lifecycle.decide(world, deadline).reason
 
 
-def _line(lifecycle: Lifecycle, key: tuple[str, str, str, str], answers: Sequence[_Answer]) -> Line:
+def _line(lifecycle: DrawnLifecycle, key: tuple[str, str, str, str], answers: Sequence[_Answer]) -> Line:
     phase, kind, effect, reason = key
     return Line(
         phase=phase,
@@ -129,7 +129,7 @@ def _line(lifecycle: Lifecycle, key: tuple[str, str, str, str], answers: Sequenc
     )
 
 
-def _outcomes(lifecycle: Lifecycle, effect: str) -> tuple[Outcome, ...]:
+def _outcomes(lifecycle: DrawnLifecycle, effect: str) -> tuple[Outcome, ...]:
     known = lifecycle.outcomes.get(lifecycle.effects(effect))
     if known is None:
         msg = f"where {effect} leads is not known: add it to planner/lifecycle/outcome.py"
@@ -137,7 +137,7 @@ def _outcomes(lifecycle: Lifecycle, effect: str) -> tuple[Outcome, ...]:
     return known
 
 
-def _distinct_sentences(lifecycle: Lifecycle, messages: Sequence[str]) -> tuple[str, ...]:
+def _distinct_sentences(lifecycle: DrawnLifecycle, messages: Sequence[str]) -> tuple[str, ...]:
     """Return the sentences as they were found, of those that differ in names only the one that names most."""
     names = re.compile("|".join(["<[a-z ]+>", "[0-9]+", *(w for words in lifecycle.words.values() for w in words)]))
     by_form: dict[str, str] = {}
@@ -148,7 +148,7 @@ def _distinct_sentences(lifecycle: Lifecycle, messages: Sequence[str]) -> tuple[
     return tuple(by_form.values())
 
 
-def _words_of(world: World, moment: datetime) -> str:
+def _words_of(world: ExploredWorld, moment: datetime) -> str:
     """Return in words how a moment comes about: each one shown has a part of its own that tells which it was."""
     moments = {name: told for name, told in world.told.items() if isinstance(told, datetime)}
     durations = {told: name for name, told in world.told.items() if isinstance(told, timedelta)}
@@ -171,16 +171,16 @@ def _field(name: str) -> str:
     return f"`{to_camel(name.rpartition('.')[2])}`"
 
 
-def _decide_request(world: World, now: datetime) -> Step:
-    return request.next_step(world.imagine(RequestSeen), now)
+def _decide_request(world: ExploredWorld, now: datetime) -> Step:
+    return request.next_step(world.imagine(RequestObservation), now)
 
 
-def _decide_removal(world: World, now: datetime) -> Step:
+def _decide_removal(world: ExploredWorld, now: datetime) -> Step:
     message = world.tell("message", Decision | None, None) if now == NOW else None
-    return removal.next_step(world.imagine(RemovalSeen), message, now)
+    return removal.next_step(world.imagine(RemovalObservation), message, now)
 
 
-REQUEST: Final = Lifecycle(
+REQUEST: Final = DrawnLifecycle(
     kind="NodeRequest",
     phases=RequestPhase,
     effects=RequestEffect,
@@ -189,7 +189,7 @@ REQUEST: Final = Lifecycle(
     decide=_decide_request,
     words={},
 )
-REMOVAL: Final = Lifecycle(
+REMOVAL: Final = DrawnLifecycle(
     kind="NodeRemovalRequest",
     phases=RemovalPhase,
     effects=RemovalEffect,

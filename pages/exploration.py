@@ -81,7 +81,7 @@ class _Fork:
 
 
 @dataclass(slots=True)
-class World:
+class ExploredWorld:
     """What one run of a decision is shown."""
 
     _forks: list[_Fork]
@@ -146,7 +146,7 @@ class World:
 class _Imagined:
     """Stands for a model: what is read of it is imagined at that moment, and stays."""
 
-    def __init__(self, world: World, model: type[BaseModel], prefix: str) -> None:
+    def __init__(self, world: ExploredWorld, model: type[BaseModel], prefix: str) -> None:
         self.__dict__.update(_world=world, _model=model, _prefix=prefix)
 
     def __getattr__(self, name: str) -> Any:
@@ -158,7 +158,7 @@ class _Imagined:
         return value
 
 
-def explore(run: Callable[[World], T], words: Mapping[str, Sequence[str]]) -> Iterator[T]:
+def explore(run: Callable[[ExploredWorld], T], words: Mapping[str, Sequence[str]]) -> Iterator[T]:
     """Yield what `run` returns on each world that it can tell apart.
 
     Args:
@@ -171,7 +171,7 @@ def explore(run: Callable[[World], T], words: Mapping[str, Sequence[str]]) -> It
     """
     forks: list[_Fork] = []
     while True:
-        yield run(World(forks, words))
+        yield run(ExploredWorld(forks, words))
         while forks and forks[-1].given + 1 == len(forks[-1].answers):
             forks.pop()
         if not forks:

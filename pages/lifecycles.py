@@ -10,7 +10,7 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
-from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, Lifecycle, Line, lines_of
+from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, DrawnLifecycle, Line, lines_of
 from pages.lifecycle_dictionary import dictionary, is_general
 from planner.lifecycle.outcome import GONE, STAYS
 
@@ -73,12 +73,12 @@ def drawing() -> str:
     return "\n".join([_HEAD, *(_chapter(lifecycle) for lifecycle in (REQUEST, REMOVAL))])
 
 
-def _chapter(lifecycle: Lifecycle) -> str:
+def _chapter(lifecycle: DrawnLifecycle) -> str:
     lines = lines_of(lifecycle)
     return "\n".join([_LEADS[lifecycle.kind], *_diagram(lifecycle, lines), "", dictionary(lines)])
 
 
-def _diagram(lifecycle: Lifecycle, lines: Sequence[Line]) -> list[str]:
+def _diagram(lifecycle: DrawnLifecycle, lines: Sequence[Line]) -> list[str]:
     """Return the drawing as Mermaid, which GitHub shows."""
     arrows: dict[tuple[str, str], list[str]] = {}
     steps: dict[str, list[str]] = {}

@@ -25,7 +25,7 @@ _WEB_FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 """A picture that loads a font from somewhere tells that place who looks at it, and is not shown by GitHub as meant."""
 
 
-class Recorder(Screen):
+class PictureRecorder(Screen):
     """A screen that keeps what it shows, and cuts it in two.
 
     Args:
@@ -57,7 +57,7 @@ def record(folder: Path) -> list[Path]:
     """
     set_up_logging("console", "error")
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
-    with Recorder(console) as screen:
+    with PictureRecorder(console) as screen:
         asyncio.run(show(screen, seed=SEED))
         screen.cut("growth demo: the load leaves, machines go")
     paths = [folder / name for name in ("demo-grows.svg", "demo-shrinks.svg")]

@@ -16,10 +16,9 @@ from temporalio.exceptions import ActivityError, FailureError, RetryState
 
 from planner.lifecycle.course import run_course
 from planner.lifecycle.kinds import LifecycleKind, ObjectId
-from planner.lifecycle.seen import LifecycleSeen
+from planner.lifecycle.seen import LifecycleObservation
 from planner.lifecycle.step import Act, Done, EffectInput, Step, Wait
 from planner.model.round import cluster_of, planner_workflow_id
-from workflows.account import Account, Choice, details, waiting
 from workflows.messages import (
     CLUSTER,
     DEADLINE,
@@ -35,8 +34,9 @@ from workflows.messages import (
     short,
 )
 from workflows.policies import HEARTBEAT, POLICIES, SHORTEST_PAUSE, Calls, pause_after
+from workflows.ui_details import Account, Choice, details, waiting
 
-Seen = TypeVar("Seen", bound=LifecycleSeen)
+Seen = TypeVar("Seen", bound=LifecycleObservation)
 
 GONE: Final = "Gone"
 """What stands for a phase when the object is no more."""
@@ -263,5 +263,5 @@ class Lifecycle(ABC, Generic[Seen]):
         )
 
 
-def _phase(seen: LifecycleSeen) -> str:
+def _phase(seen: LifecycleObservation) -> str:
     return seen.status.phase.value if seen.exists else GONE

@@ -16,12 +16,12 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import RemovalSeen
+from planner.lifecycle.seen import RemovalObservation
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step
 from workflows.lifecycle import Lifecycle
 from workflows.messages import Asked
 from workflows.policies import Calls
-from workflows.removal_account import ACCOUNT, DONE, description
+from workflows.removal_details import ACCOUNT, DONE, description
 
 REFUSED: Final = "Refused"
 """Type of the error that tells that a decision has no effect."""
@@ -48,7 +48,7 @@ class _Pending:
 
 
 @workflow.defn(name=REMOVAL.workflow)
-class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
+class NodeRemovalWorkflow(Lifecycle[RemovalObservation]):
     """Drives one NodeRemovalRequest. Cancelling the workflow is cancelling the removal, while that is possible."""
 
     kind = REMOVAL
@@ -126,7 +126,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
     def _may_abandon(self, _asked: Asked = ANYONE, /) -> None:
         self._check(DecisionKind.ABANDON)
 
-    def decide(self, seen: RemovalSeen) -> Step:
+    def decide(self, seen: RemovalObservation) -> Step:
         """Return the next step, for the oldest decision that still has an effect."""
         if self._cancel_asked and not self._cancel_taken:
             self._cancel_taken = True
@@ -140,7 +140,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
                 self._refuse("the removal has ended")
         return step
 
-    def answer(self, step: Act, after: RemovalSeen) -> None:
+    def answer(self, step: Act, after: RemovalObservation) -> None:
         """Answer the decision that `step` carried out."""
         if not self._pending:
             return
@@ -181,7 +181,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalSeen]):
         return pending.done
 
 
-def _was_carried_out(kind: DecisionKind, after: RemovalSeen) -> bool:
+def _was_carried_out(kind: DecisionKind, after: RemovalObservation) -> bool:
     """Return whether the effect did it: one that lost a race changes nothing, and is asked for again."""
     if not after.exists:
         return True

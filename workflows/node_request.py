@@ -7,16 +7,16 @@ from temporalio import workflow
 
 from planner.lifecycle.kinds import REQUEST, ObjectId
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RequestSeen
+from planner.lifecycle.seen import RequestObservation
 from planner.lifecycle.step import Step
-from workflows.account import Choice
 from workflows.lifecycle import Lifecycle
 from workflows.policies import Calls
-from workflows.request_account import ACCOUNT
+from workflows.request_details import ACCOUNT
+from workflows.ui_details import Choice
 
 
 @workflow.defn(name=REQUEST.workflow)
-class NodeRequestWorkflow(Lifecycle[RequestSeen]):
+class NodeRequestWorkflow(Lifecycle[RequestObservation]):
     """Drives one NodeRequest. Cancelling the workflow is deleting the request."""
 
     kind = REQUEST
@@ -32,12 +32,12 @@ class NodeRequestWorkflow(Lifecycle[RequestSeen]):
         """Return how the life ended, as a word and a sentence."""
         return await self.drive()
 
-    def decide(self, seen: RequestSeen) -> Step:
+    def decide(self, seen: RequestObservation) -> Step:
         """Return the next step; a cancelled workflow takes its request for deleted."""
         if self._cancel_asked and seen.exists:
             seen = seen.model_copy(update={"deleting": True})
         return self.kind.next_step(seen, None, workflow.now())
 
-    def choices(self, seen: RequestSeen) -> Sequence[Choice]:
+    def choices(self, seen: RequestObservation) -> Sequence[Choice]:
         """Return what a person can do now with an effect."""
         return () if self._cancel_asked else super().choices(seen)

@@ -24,7 +24,7 @@ from workflows.messages import (
     short,
     start_attributes,
 )
-from workflows.planner_account import round_details
+from workflows.planner_details import round_details
 from workflows.policies import HEARTBEAT, PLAN, PLAN_ROUND
 
 ROUNDS_PER_RUN: Final = 200

@@ -26,7 +26,7 @@ LONGEST_PAUSE: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ActivityPolicy:
     """Limits of one activity."""
 
     start_to_close: timedelta
@@ -55,7 +55,7 @@ _TRANSIENT: Final = RetryPolicy(
     non_retryable_error_types=NON_RETRYABLE,
 )
 
-PLAN: Final = Policy(timedelta(seconds=45), RetryPolicy(maximum_attempts=1))
+PLAN: Final = ActivityPolicy(timedelta(seconds=45), RetryPolicy(maximum_attempts=1))
 """Never retried: the fence's 10 s are measured by the attempt itself, and the next round has another number.
 
 45 s hold the reading of a large cluster, a wait for another replica's fence (15 s) and the writes (10 s).
@@ -74,9 +74,9 @@ class Calls(StrEnum):
 
 
 POLICIES: Final = {
-    Calls.API_SERVER: Policy(timedelta(seconds=30), _TRANSIENT, ASK_AGAIN_AFTER),
-    Calls.PROVIDER: Policy(timedelta(seconds=40), _TRANSIENT, ASK_AGAIN_AFTER),
-    Calls.EVICTIONS: Policy(timedelta(seconds=100), _TRANSIENT, ASK_AGAIN_AFTER),
+    Calls.API_SERVER: ActivityPolicy(timedelta(seconds=30), _TRANSIENT, ASK_AGAIN_AFTER),
+    Calls.PROVIDER: ActivityPolicy(timedelta(seconds=40), _TRANSIENT, ASK_AGAIN_AFTER),
+    Calls.EVICTIONS: ActivityPolicy(timedelta(seconds=100), _TRANSIENT, ASK_AGAIN_AFTER),
 }
 
 

@@ -39,7 +39,7 @@ def act_of(given: EffectInput) -> Act:
     return given.act
 
 
-async def carry_out(
+async def run_effect(
     look: Callable[[], Awaitable[Sight | None]],
     is_due: Callable[[Sight], bool],
     effect: Callable[[Sight], Awaitable[object]],

@@ -13,14 +13,14 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from temporalio import activity
 
 from activities.kube.json_patch import guarded, set_field
-from activities.objects.effects import CLOCKS_DIFFER_BY, act_of, carry_out
+from activities.objects.effects import CLOCKS_DIFFER_BY, act_of, run_effect
 from activities.objects.events import Recorder
 from activities.objects.kinds import StoredKind
 from activities.objects.record import Record
 from activities.ports.errors import Conflict, GrowthError, NotFound
 from activities.ports.ports import Ports
 from planner.lifecycle.kinds import LifecycleKind, ObjectId
-from planner.lifecycle.seen import LifecycleSeen
+from planner.lifecycle.seen import LifecycleObservation
 from planner.lifecycle.step import Act, EffectInput
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 Activity = Callable[[EffectInput], Awaitable[Any]]
 
 
-class LifecycleSight(Protocol):
+class LifecycleObjects(Protocol):
     """What a look finds: the object and what belongs to it, at one moment."""
 
     @property
@@ -42,7 +42,7 @@ class LifecycleSight(Protocol):
         ...
 
 
-SightT = TypeVar("SightT", bound=LifecycleSight)
+SightT = TypeVar("SightT", bound=LifecycleObjects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ async def looked_at(_recorder: Recorder, _sight: Any) -> None:
     """Tell nobody of a look."""
 
 
-def is_next(kind: LifecycleKind[Any], seen: LifecycleSeen, act: Act, now: datetime) -> bool:
+def is_next(kind: LifecycleKind[Any], seen: LifecycleObservation, act: Act, now: datetime) -> bool:
     """Return whether an effect is the next step of what is seen, by a clock that may be a little behind."""
     steps = (kind.next_step(seen, None, now), kind.next_step(seen, None, now + CLOCKS_DIFFER_BY))
     return any(isinstance(step, Act) and step.effect == act.effect for step in steps)
@@ -98,7 +98,7 @@ def activities_of(row: KindActivities[Any], ports: Ports, recorder: Recorder) ->
     def effect(body: Callable[[EffectContext[Any]], Awaitable[object]]) -> Activity:
         async def run(given: EffectInput) -> Any:
             act = act_of(given)
-            sight = await carry_out(
+            sight = await run_effect(
                 lambda: row.look(ports, given.name, given.uid),
                 lambda sight: row.is_due(kind, sight.seen, act, ports.now()),
                 lambda sight: body(EffectContext(ports, recorder, sight, act)),

@@ -7,11 +7,11 @@ from activities.objects.kind_activities import KindActivities, is_next
 from activities.objects.kinds import REMOVALS
 from activities.removals import cool_off, drain, end, server
 from activities.removals.decisions import answer_decision
-from activities.removals.look import RemovalSight, look_at_removal
+from activities.removals.look import RemovalObjects, look_at_removal
 from planner.lifecycle.decision import annotated, refusal
 from planner.lifecycle.kinds import LifecycleKind
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import RemovalSeen
+from planner.lifecycle.seen import RemovalObservation
 from planner.lifecycle.step import Act, DecisionKind
 
 _DECISIONS: Final = {
@@ -23,7 +23,7 @@ _DECISIONS: Final = {
 """Effects that a message may ask for: due as long as it would be accepted and nothing else stands on the object."""
 
 
-def _is_due(kind: LifecycleKind[Any], seen: RemovalSeen, act: Act, now: datetime) -> bool:
+def _is_due(kind: LifecycleKind[Any], seen: RemovalObservation, act: Act, now: datetime) -> bool:
     if is_next(kind, seen, act, now):
         return True
     decision = _DECISIONS.get(RemovalEffect(act.effect))
@@ -37,7 +37,7 @@ def _is_due(kind: LifecycleKind[Any], seen: RemovalSeen, act: Act, now: datetime
     )
 
 
-REMOVAL_ACTIVITIES: Final[KindActivities[RemovalSight]] = KindActivities(
+REMOVAL_ACTIVITIES: Final[KindActivities[RemovalObjects]] = KindActivities(
     stored=REMOVALS,
     look=look_at_removal,
     bodies={

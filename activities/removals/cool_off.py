@@ -11,7 +11,7 @@ from activities.objects.record import conditions_with, hold, still_as_read, writ
 from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict
 from activities.ports.ports import Ports
-from activities.removals.look import RemovalSight
+from activities.removals.look import RemovalObjects
 from api.conditions import set_condition
 from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
 from api.timestamp import format_timestamp
@@ -22,7 +22,7 @@ from planner.lifecycle.step import Act
 _CANCEL_REASON_CHARACTERS = 512
 
 
-async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Begin the cool-off: write its end, taint the Node, write when it was tainted.
 
     The time of tainting is unset first if the taint has to be set again, so that a kill in between
@@ -65,7 +65,7 @@ async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalSight, act:
         await tell_on(recorder, NODES, sight.node, act.reason, told)
 
 
-async def cancel(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def cancel(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Record the cancel. From here on the removal can only end.
 
     Raises:
@@ -88,7 +88,7 @@ async def cancel(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
     await tell(recorder, sight.record, "Cancelled", f"By {by}: {act.message}")
 
 
-async def untaint_node(ports: Ports, sight: RemovalSight) -> None:
+async def untaint_node(ports: Ports, sight: RemovalObjects) -> None:
     """Give a cancelled Node back to the scheduler, with its idle time to run anew.
 
     Without that, a Node that is still empty would have the next cool-off begin at once.
@@ -102,7 +102,7 @@ async def untaint_node(ports: Ports, sight: RemovalSight) -> None:
         await change_node(ports.cluster, sight.node, taints=taints, annotations=idle)
 
 
-async def commit(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def commit(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Pass the point of no return, on the version that showed no cancel and before which the pods were listed.
 
     Raises:

@@ -10,13 +10,13 @@ from activities.objects.effects import tell
 from activities.objects.events import Recorder
 from activities.objects.record import Record, write_status
 from activities.ports.ports import Ports
-from activities.removals.look import RemovalSight
+from activities.removals.look import RemovalObjects
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DECISION_REASON
 from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.decision import REFUSED, TAKEN, answer, decision_on
 
 
-async def answer_decision(ports: Ports, recorder: Recorder, sight: RemovalSight) -> None:
+async def answer_decision(ports: Ports, recorder: Recorder, sight: RemovalObjects) -> None:
     """Tell what becomes of the decision that was seen, unless it was carried out, and take it off.
 
     Raises:

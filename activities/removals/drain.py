@@ -12,16 +12,16 @@ from activities.objects.pods import key_of
 from activities.objects.record import Record, conditions_with, write_status, write_step
 from activities.ports.cluster import NODES, Object
 from activities.ports.ports import Ports
+from activities.removals.drain_blockers import occupant
 from activities.removals.evictions import EvictionRefused, ask_to_leave
-from activities.removals.look import RemovalSight
-from activities.removals.occupants import occupant
+from activities.removals.look import RemovalObjects
 from api.conditions import Condition
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.drain import HARD_GRACE, NAMED, Refusal, hard_deadline, in_turn
 from planner.lifecycle.step import Act, shortened
 
 
-async def begin_drain(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def begin_drain(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Write that pods are asked to leave from now on.
 
     Raises:
@@ -42,7 +42,7 @@ async def begin_drain(ports: Ports, recorder: Recorder, sight: RemovalSight, act
         await tell_on(recorder, NODES, sight.node, act.reason, act.message)
 
 
-async def tell_blockers(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def tell_blockers(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Write what blocks the drain and tell it, each kind of blocker by an event of its own.
 
     Raises:
@@ -61,7 +61,7 @@ async def tell_blockers(ports: Ports, recorder: Recorder, sight: RemovalSight, a
         await tell_on(recorder, NODES, sight.node, act.reason, act.message, warning=True)
 
 
-async def evict_pods(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def evict_pods(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Ask the pods whose turn it is to leave, and write which of them may not.
 
     Raises:

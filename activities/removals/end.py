@@ -10,7 +10,7 @@ from activities.objects.record import drop_finalizer, let_go
 from activities.ports.cluster import NODE_REQUESTS, NODES
 from activities.ports.errors import Conflict, GrowthError, NotFound, ProviderError
 from activities.ports.ports import Ports
-from activities.removals.look import RemovalSight, is_ours, request_uid
+from activities.removals.look import RemovalObjects, is_ours, request_uid
 from activities.removals.server import delete_node
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -21,7 +21,7 @@ from planner.lifecycle.step import Act, DecisionKind
 log = logging.getLogger(__name__)
 
 
-async def finish(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def finish(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """End the removal.
 
     Raises:
@@ -31,7 +31,7 @@ async def finish(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act
     await let_go(ports.cluster, sight.record)
 
 
-async def tell_late_deletion(recorder: Recorder, sight: RemovalSight) -> None:
+async def tell_late_deletion(recorder: Recorder, sight: RemovalObjects) -> None:
     """Tell who deleted the removal that this cancels nothing any more, if so. Never raises.
 
     Without it, `kubectl delete` would only hang. Source: docs/design.md#deleting.
@@ -44,7 +44,7 @@ async def tell_late_deletion(recorder: Recorder, sight: RemovalSight) -> None:
         )
 
 
-async def skip(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def skip(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Treat the server as gone, as a person wishes: delete its Node and end.
 
     One that still exists is left to its people, so that no sweep takes it for an orphan; as far as its
@@ -84,7 +84,7 @@ async def _end_record(ports: Ports, removal: NodeRemovalRequest) -> None:
     raise Conflict(f"NodeRequest {name} still ends: the record of the machine goes before its Node")
 
 
-async def abandon(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def abandon(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Leave the server to its people: lift the taint, mark server and Node so that nothing removes them, and end.
 
     A server that cannot be marked, because the provider refuses for good, is left all the same and
@@ -104,7 +104,7 @@ async def abandon(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Ac
     await let_go(ports.cluster, sight.record)
 
 
-async def _mark_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -> None:
+async def _mark_server(ports: Ports, recorder: Recorder, sight: RemovalObjects) -> None:
     removal = sight.record.model
     name = removal.spec.server_name
     provider = ports.providers.get(removal.spec.class_ref.kind)
@@ -122,7 +122,7 @@ async def _mark_server(ports: Ports, recorder: Recorder, sight: RemovalSight) ->
         await tell(recorder, sight.record, "NotLabelled", message, warning=True)
 
 
-async def forget(ports: Ports, sight: RemovalSight) -> None:
+async def forget(ports: Ports, sight: RemovalObjects) -> None:
     """Drop the finalizer and nothing else: our definitions are being removed.
 
     Raises:

@@ -3,23 +3,23 @@
 from dataclasses import dataclass
 from typing import Final
 
-from activities.objects.belongings import ServerLook, find_pool, removal_timings, see_server
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
 from activities.objects.nodes import get_node, is_of, request_of, see_node
-from activities.objects.others import count_others
+from activities.objects.peers import count_others
 from activities.objects.pods import awaited_on, key_of, pods_on
 from activities.objects.record import Record, read_record
+from activities.objects.related import ServerLook, find_pool, removal_timings, see_server
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
-from activities.removals.occupants import occupant
+from activities.removals.drain_blockers import occupant
 from api.keys import ANNOTATION_DECISION, LABEL_CLUSTER, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain
-from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalSeen, ServerSeen
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen
 from planner.lifecycle.step import shortened
 from planner.policies.emptiness import FOUND_EMPTY
 
@@ -28,17 +28,17 @@ _NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class RemovalSight:
+class RemovalObjects:
     """A NodeRemovalRequest and what belongs to it, at one moment."""
 
     record: Record[NodeRemovalRequest]
-    seen: RemovalSeen
+    seen: RemovalObservation
     node: Object | None = None
     pods: tuple[Object, ...] = ()
     """Those on the Node that count."""
 
 
-async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | None:
+async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects | None:
     """Return the removal with this uid and what belongs to it, or None when its life is over.
 
     Only what the next step may depend on is asked for.
@@ -51,7 +51,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
     if record is None:
         return None
     spec, status = record.model.spec, record.model.status
-    seen = RemovalSeen(
+    seen = RemovalObservation(
         deleting=record.is_deleting,
         pool=spec.pool,
         immediate=spec.immediate,
@@ -60,7 +60,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
         decision=decision_on(record.model.metadata.annotations, by=_annotator(record.object)),
     )
     if record.is_deleting and await are_going(ports):
-        return RemovalSight(record, seen.model_copy(update={"crds_going": True}))
+        return RemovalObjects(record, seen.model_copy(update={"crds_going": True}))
     pool = await find_pool(ports, spec.pool)
     node = await _find_node(ports, record.model)
     server = ServerLook(ServerSeen.UNKNOWN)
@@ -93,7 +93,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalSight | N
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
-    return RemovalSight(record, seen, node, pods)
+    return RemovalObjects(record, seen, node, pods)
 
 
 def _is_under_way(removal: Object) -> bool:

@@ -13,7 +13,7 @@ from activities.objects.record import Record, conditions_with, read_record, writ
 from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict, GrowthError, InvalidConfiguration, NotFound, RateLimited
 from activities.ports.ports import Ports
-from activities.removals.look import RemovalSight, is_ours
+from activities.removals.look import RemovalObjects, is_ours
 from api.keys import ANNOTATION_DECISION
 from api.timestamp import format_timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
@@ -26,7 +26,7 @@ _CAUSE_CHARACTERS = 600
 log = logging.getLogger(__name__)
 
 
-async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalSight) -> None:
+async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalObjects) -> None:
     """Make one delete call. The attempt is on the object before the call, so that none goes uncounted.
 
     Raises:
@@ -124,7 +124,7 @@ async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:
         await provider.delete(server.name, removal.spec.class_ref.name)
 
 
-async def delete_node(ports: Ports, sight: RemovalSight) -> None:
+async def delete_node(ports: Ports, sight: RemovalObjects) -> None:
     """Delete the Node object of a server that is gone.
 
     Raises:
@@ -139,7 +139,7 @@ async def delete_node(ports: Ports, sight: RemovalSight) -> None:
         return
 
 
-async def park(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def park(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Write that the server could not be removed, tell it, and until when it waits for a person.
 
     Raises:
@@ -168,7 +168,7 @@ async def park(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) 
         await tell_on(recorder, NODES, sight.node, act.reason, message, warning=True)
 
 
-async def resume(ports: Ports, recorder: Recorder, sight: RemovalSight, act: Act) -> None:
+async def resume(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
     """Begin the delete calls anew.
 
     Raises:

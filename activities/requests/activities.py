@@ -9,25 +9,25 @@ from activities.objects.kinds import REQUESTS
 from activities.removals.decisions import tell_undecidable
 from activities.requests import end, node
 from activities.requests.create import create_server
-from activities.requests.look import RequestSight, look_at_request
+from activities.requests.look import RequestObjects, look_at_request
 from planner.lifecycle.kinds import LifecycleKind
 from planner.lifecycle.request import BY_DELETION, RequestEffect
-from planner.lifecycle.seen import RequestSeen
+from planner.lifecycle.seen import RequestObservation
 from planner.lifecycle.step import Act
 
 
-def _is_due(kind: LifecycleKind[Any], seen: RequestSeen, act: Act, now: datetime) -> bool:
+def _is_due(kind: LifecycleKind[Any], seen: RequestObservation, act: Act, now: datetime) -> bool:
     if act.reason in BY_DELETION:
         # A workflow cancellation counts as a deletion that the object does not show.
         seen = seen.model_copy(update={"deleting": True})
     return is_next(kind, seen, act, now)
 
 
-async def _after_look(recorder: Recorder, sight: RequestSight) -> None:
+async def _after_look(recorder: Recorder, sight: RequestObjects) -> None:
     await tell_undecidable(recorder, sight.record)
 
 
-REQUEST_ACTIVITIES: Final[KindActivities[RequestSight]] = KindActivities(
+REQUEST_ACTIVITIES: Final[KindActivities[RequestObjects]] = KindActivities(
     stored=REQUESTS,
     look=look_at_request,
     bodies={

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from activities.objects.belongings import find_class
 from activities.objects.effects import tell
 from activities.objects.events import Recorder
+from activities.objects.related import find_class
 from activities.ports.cluster import Object
 from activities.ports.errors import InvalidConfiguration
 from activities.ports.ports import Ports
-from activities.requests.look import RequestSight
+from activities.requests.look import RequestObjects
 from api.conditions import Condition, set_condition
 from api.v1alpha1.node_request import NodeRequestSpec
 from planner.objects.offering import Offering
@@ -41,7 +41,7 @@ class Deviation:
     message: str
 
 
-async def compare_with_plan(ports: Ports, sight: RequestSight) -> Deviation | None:
+async def compare_with_plan(ports: Ports, sight: RequestObjects) -> Deviation | None:
     """Return whether the Node is as planned, or None while it is not there or not Ready yet.
 
     Raises:
@@ -93,24 +93,24 @@ def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[s
     }
 
 
-def has_ready_node(sight: RequestSight) -> bool:
+def has_ready_node(sight: RequestObjects) -> bool:
     """Return whether the machine's Node is there and Ready."""
     return sight.node is not None and sight.seen.node is not None and sight.seen.node.ready
 
 
-def is_as_planned(sight: RequestSight) -> bool:
+def is_as_planned(sight: RequestObjects) -> bool:
     """Return whether the request says already that the Node is as planned."""
     return any(c.type == AS_PLANNED and c.status == "True" for c in sight.record.model.status.conditions)
 
 
-async def tell_deviations(recorder: Recorder, sight: RequestSight, finding: Deviation | None) -> None:
+async def tell_deviations(recorder: Recorder, sight: RequestObjects, finding: Deviation | None) -> None:
     """Tell an event when the Node is not as planned. Never raises."""
     if finding is not None and finding.status is False:
         await tell(recorder, sight.record, NOT_AS_PLANNED, finding.message, warning=True)
 
 
 def add_finding(
-    ports: Ports, sight: RequestSight, conditions: Sequence[Condition], finding: Deviation | None
+    ports: Ports, sight: RequestObjects, conditions: Sequence[Condition], finding: Deviation | None
 ) -> Sequence[Condition]:
     """Return the conditions with what was found."""
     if finding is None:

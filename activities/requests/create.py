@@ -6,10 +6,10 @@ repeated call finds what an earlier one made. Source: docs/design.md#request.
 
 from dataclasses import dataclass
 
-from activities.objects.belongings import read_pool
 from activities.objects.events import Recorder
 from activities.objects.nodes import UNREGISTERED, get_node
 from activities.objects.record import hold, write_status
+from activities.objects.related import read_pool
 from activities.objects.unavailable import note_miss, note_pause
 from activities.ports.cluster import Object
 from activities.ports.errors import (
@@ -25,8 +25,8 @@ from activities.ports.errors import (
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider, ServerOrder
 from activities.requests.as_planned import plan_kept
-from activities.requests.create_outcome import Outcome
-from activities.requests.look import RequestSight, is_server_of
+from activities.requests.create_outcome import CreateOutcomes
+from activities.requests.look import RequestObjects, is_server_of
 from api.keys import LABEL_CLUSTER, LABEL_REQUEST, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -44,7 +44,7 @@ class _Call:
     order: ServerOrder
 
 
-async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+async def create_server(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
     """Make one create call and write down how it ended.
 
     Raises:
@@ -53,7 +53,7 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, a
         Conflict: the object kept changing.
     """
     timings = sight.seen.timings
-    end = Outcome(ports, recorder)
+    end = CreateOutcomes(ports, recorder)
     if not sight.seen.status.attempts and await get_node(ports.cluster, sight.record.name) is not None:
         await end.name_taken(sight.record, "Node", ports.now() + timings.failed_ttl)
         return
@@ -103,7 +103,7 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestSight, a
             await end.name_taken(record, "server", ports.now() + timings.failed_ttl)
 
 
-async def _prepare(ports: Ports, sight: RequestSight) -> _Call:
+async def _prepare(ports: Ports, sight: RequestObjects) -> _Call:
     """Return the call to make.
 
     Raises:

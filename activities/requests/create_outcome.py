@@ -31,7 +31,7 @@ Changes = Callable[[Request], Mapping[str, Any]]
 log = logging.getLogger(__name__)
 
 
-class Outcome:
+class CreateOutcomes:
     """Writes how create calls ended. Each method may raise Conflict: the object kept changing."""
 
     def __init__(self, ports: Ports, recorder: Recorder) -> None:

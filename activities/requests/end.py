@@ -23,7 +23,7 @@ from activities.objects.unavailable import note_miss
 from activities.ports.cluster import Object
 from activities.ports.errors import Conflict
 from activities.ports.ports import Ports
-from activities.requests.look import RequestSight
+from activities.requests.look import RequestObjects
 from activities.requests.node import lift_reservation
 from activities.requests.removal_order import is_ordered, order_removal
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN
@@ -37,7 +37,7 @@ _HANDED_OVER: Final = "HandedOver"
 log = logging.getLogger(__name__)
 
 
-async def give_up(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+async def give_up(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
     """Write that the machine shall go, and why.
 
     Raises:
@@ -60,7 +60,7 @@ async def give_up(ports: Ports, recorder: Recorder, sight: RequestSight, act: Ac
     await tell(recorder, sight.record, act.reason, act.message, warning=act.reason not in BY_DELETION)
 
 
-async def hand_over(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+async def hand_over(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
     """Order the server's removal and end the request, unless its Node came just in time.
 
     Raises:
@@ -84,7 +84,7 @@ async def hand_over(ports: Ports, recorder: Recorder, sight: RequestSight, act: 
     await let_go(ports.cluster, record)
 
 
-async def finish(ports: Ports, sight: RequestSight, act: Act) -> None:
+async def finish(ports: Ports, sight: RequestObjects, act: Act) -> None:
     """End the request; the machine stays, if there is one.
 
     Raises:
@@ -95,7 +95,7 @@ async def finish(ports: Ports, sight: RequestSight, act: Act) -> None:
     await let_go(ports.cluster, sight.record)
 
 
-async def forget(ports: Ports, sight: RequestSight) -> None:
+async def forget(ports: Ports, sight: RequestObjects) -> None:
     """Drop the finalizer and nothing else: our definitions are being removed.
 
     Raises:
@@ -104,7 +104,7 @@ async def forget(ports: Ports, sight: RequestSight) -> None:
     await drop_finalizer(ports.cluster, sight.record.resource, sight.record.object)
 
 
-async def _seal(ports: Ports, sight: RequestSight, node: Object) -> Object:
+async def _seal(ports: Ports, sight: RequestObjects, node: Object) -> Object:
     """Return the Node as it is with the scale-down taint on it: no further pod is bound to it."""
     if has_taint(node, TAINT_SCALE_DOWN):
         return node
@@ -149,7 +149,7 @@ async def _decide(ports: Ports, record: Record[NodeRequest]) -> Record[NodeReque
     )
 
 
-async def _take_back(ports: Ports, recorder: Recorder, sight: RequestSight, why: str) -> None:
+async def _take_back(ports: Ports, recorder: Recorder, sight: RequestObjects, why: str) -> None:
     await write_status(
         ports.cluster,
         sight.record,

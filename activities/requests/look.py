@@ -3,21 +3,21 @@
 from dataclasses import dataclass
 from typing import Any
 
-from activities.objects.belongings import ServerLook, find_class, find_pool, request_timings, see_server
 from activities.objects.class_status import class_status
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REQUESTS
 from activities.objects.nodes import find_node, see_node
-from activities.objects.others import count_others
+from activities.objects.peers import count_others
 from activities.objects.pods import Seated, occupants_of, see_seats
 from activities.objects.record import Record, read_record
+from activities.objects.related import ServerLook, find_class, find_pool, request_timings, see_server
 from activities.ports.cluster import NODE_REQUESTS, Object
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
-from planner.lifecycle.seen import RequestSeen, ServerSeen
+from planner.lifecycle.seen import RequestObservation, ServerSeen
 from planner.lifecycle.step import shortened
 from planner.supply.unavailable import pause_in_force, unavailable_until
 
@@ -31,11 +31,11 @@ _WITHOUT_BULK = {"events": (), "planned_allocatable": None}
 
 
 @dataclass(frozen=True, slots=True)
-class RequestSight:
+class RequestObjects:
     """A NodeRequest and what belongs to it, at one moment."""
 
     record: Record[NodeRequest]
-    seen: RequestSeen
+    seen: RequestObservation
     pool: NodePool | None = None
     node_class: Object | None = None
     """Looked at before a server was asked for only."""
@@ -44,7 +44,7 @@ class RequestSight:
     """Planned pods that may not land on the reserved Node yet."""
 
 
-async def look_at_request(ports: Ports, name: str, uid: str) -> RequestSight | None:
+async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects | None:
     """Return the request with this uid and what belongs to it, or None when its life is over.
 
     Only what the next step may depend on is asked for: a provider has few calls to give.
@@ -57,7 +57,7 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestSight | N
     if record is None:
         return None
     request = record.model
-    seen = RequestSeen(
+    seen = RequestObservation(
         deleting=record.is_deleting,
         pool=request.spec.pool,
         status=request.status.model_copy(update=_WITHOUT_BULK),
@@ -65,18 +65,18 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestSight | N
         awaited=len(request.spec.reserved_for),
     )
     if record.is_deleting and await are_going(ports):
-        return RequestSight(record, seen.model_copy(update={"crds_going": True}))
+        return RequestObjects(record, seen.model_copy(update={"crds_going": True}))
     pool = await find_pool(ports, request.spec.pool)
     seen = seen.model_copy(update={"timings": request_timings(pool)})
     phase = request.status.phase
     if phase is RequestPhase.PENDING:
-        return await _before_the_server(ports, RequestSight(record, seen, pool))
+        return await _before_the_server(ports, RequestObjects(record, seen, pool))
     if phase in _WITH_NODE:
-        return await _with_node(ports, RequestSight(record, seen, pool))
-    return RequestSight(record, seen, pool)
+        return await _with_node(ports, RequestObjects(record, seen, pool))
+    return RequestObjects(record, seen, pool)
 
 
-async def _before_the_server(ports: Ports, sight: RequestSight) -> RequestSight:
+async def _before_the_server(ports: Ports, sight: RequestObjects) -> RequestObjects:
     spec = sight.record.model.spec
     node_class = await find_class(ports, spec.class_ref)
     seen = sight.seen
@@ -88,10 +88,10 @@ async def _before_the_server(ports: Ports, sight: RequestSight) -> RequestSight:
         if pause is not None:
             found |= {"buying_paused_until": pause.until, "pause_message": pause.message}
         seen = seen.model_copy(update=found)
-    return RequestSight(sight.record, seen, sight.pool, node_class)
+    return RequestObjects(sight.record, seen, sight.pool, node_class)
 
 
-async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
+async def _with_node(ports: Ports, sight: RequestObjects) -> RequestObjects:
     request = sight.record.model
     name, uid, status = sight.record.name, sight.record.uid, request.status
     server = ServerLook(ServerSeen.UNKNOWN)
@@ -122,7 +122,7 @@ async def _with_node(ports: Ports, sight: RequestSight) -> RequestSight:
             "others": others,
         }
     )
-    return RequestSight(sight.record, seen, sight.pool, None, node, seated.untolerated)
+    return RequestObjects(sight.record, seen, sight.pool, None, node, seated.untolerated)
 
 
 async def _count_unsettled(ports: Ports, pool: str, uid: str) -> int:

@@ -30,7 +30,7 @@ from activities.requests.as_planned import (
     tell_deviations,
 )
 from activities.requests.create import own_labels, template_taints
-from activities.requests.look import RequestSight
+from activities.requests.look import RequestObjects
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
 from api.money import format_price
 from api.v1alpha1.node_class_status import NodeClassStatus
@@ -44,7 +44,7 @@ PODS_REFUSED = "PodsRefused"
 """The planned pods cannot be let onto the reserved Node, so that the reservation would only keep them out."""
 
 
-async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
     """Write that its machine cannot be had now, without a call: another request found out."""
     await write_step(
         ports.cluster,
@@ -57,7 +57,7 @@ async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestSight, act:
     await tell(recorder, sight.record, act.reason, act.message, warning=True)
 
 
-async def mark_running(ports: Ports, sight: RequestSight, act: Act) -> None:
+async def mark_running(ports: Ports, sight: RequestObjects, act: Act) -> None:
     """Write that the server runs, and until when its Node shall be Ready."""
     now = ports.now()
     await write_step(
@@ -70,7 +70,7 @@ async def mark_running(ports: Ports, sight: RequestSight, act: Act) -> None:
     )
 
 
-async def register_node(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+async def register_node(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
     """Label the Node, write its price on it, swap its startup taint for the reservation, and let its pods onto it.
 
     Killed in between, the Node is as it shall be and the request does not say so: then the next
@@ -109,7 +109,7 @@ async def register_node(ports: Ports, recorder: Recorder, sight: RequestSight, a
         await tell(recorder, record, act.reason, act.message)
 
 
-async def tolerate_pods(ports: Ports, recorder: Recorder, sight: RequestSight) -> None:
+async def tolerate_pods(ports: Ports, recorder: Recorder, sight: RequestObjects) -> None:
     """Let pods that were planned later onto the Node. If they cannot be, end the reservation, which keeps them out.
 
     Raises:
@@ -126,7 +126,7 @@ async def tolerate_pods(ports: Ports, recorder: Recorder, sight: RequestSight) -
         await tell(recorder, record, PODS_REFUSED, refusal, warning=True)
 
 
-async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
     """Write that the Node is Ready, whether it is the one that was planned, and until when it is kept for its pods."""
     record = sight.record
     finding = await compare_with_plan(ports, sight)
@@ -164,7 +164,7 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestSight, act:
     await tell_deviations(recorder, sight, finding)
 
 
-async def mark_settled(ports: Ports, sight: RequestSight, act: Act) -> None:
+async def mark_settled(ports: Ports, sight: RequestObjects, act: Act) -> None:
     """Write that all planned pods are there, so that no other machine waits for this one."""
     now = ports.now()
     await write_step(
@@ -176,7 +176,7 @@ async def mark_settled(ports: Ports, sight: RequestSight, act: Act) -> None:
     )
 
 
-async def release_node(ports: Ports, recorder: Recorder, sight: RequestSight, act: Act) -> None:
+async def release_node(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
     """Open the Node for all pods.
 
     Raises:
@@ -190,7 +190,7 @@ async def release_node(ports: Ports, recorder: Recorder, sight: RequestSight, ac
     await lift_reservation(ports, sight)
 
 
-async def lift_reservation(ports: Ports, sight: RequestSight) -> None:
+async def lift_reservation(ports: Ports, sight: RequestObjects) -> None:
     """Take the reservation's taint off the Node, if it is there.
 
     Raises:
@@ -200,7 +200,7 @@ async def lift_reservation(ports: Ports, sight: RequestSight) -> None:
         await lift_taint(ports.cluster, sight.node, TAINT_RESERVED, sight.record.name)
 
 
-async def _end_reservation(ports: Ports, sight: RequestSight, reason: str, message: str) -> None:
+async def _end_reservation(ports: Ports, sight: RequestObjects, reason: str, message: str) -> None:
     status = sight.record.model.status
     now = ports.now()
     changes: dict[str, Any] = {"released_at": now, "reason": reason, "message": shortened(message)}
@@ -215,7 +215,7 @@ async def _end_reservation(ports: Ports, sight: RequestSight, reason: str, messa
 
 async def _change_as_read(
     ports: Ports,
-    sight: RequestSight,
+    sight: RequestObjects,
     taints: list[dict[str, str]],
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
@@ -240,21 +240,21 @@ def _with_reservation(taints: list[dict[str, str]], name: str) -> list[dict[str,
     return taints if taint in taints else [*taints, taint]
 
 
-def _keeps(sight: RequestSight) -> bool:
+def _keeps(sight: RequestObjects) -> bool:
     """Return whether the Node shall be kept for planned pods."""
     request = sight.record.model
     reserve = sight.pool is None or sight.pool.spec.scale_up.reserve
     return reserve and bool(request.spec.reserved_for) and request.status.released_at is None
 
 
-def _node_of(sight: RequestSight) -> Object:
+def _node_of(sight: RequestObjects) -> Object:
     if sight.node is None:
         # The step function asks for this only when it has seen one.
         raise Conflict(f"The Node of NodeRequest {sight.record.name} is gone")
     return sight.node
 
 
-async def note_allocatable(ports: Ports, sight: RequestSight) -> None:
+async def note_allocatable(ports: Ports, sight: RequestObjects) -> None:
     """Record what the request's Node has for pods, if it is Ready and its class does not state that exactly.
 
     Never raises: a machine that came must not wait for a note about the next one.
@@ -267,7 +267,7 @@ async def note_allocatable(ports: Ports, sight: RequestSight) -> None:
         log.warning("what Node %s has for pods was not noted: %s", sight.record.name, error)
 
 
-async def _write(ports: Ports, sight: RequestSight) -> None:
+async def _write(ports: Ports, sight: RequestObjects) -> None:
     request = sight.record.model
     spec, image = request.spec, request.status.planned_image
     if image is None:

@@ -32,7 +32,7 @@ from activities.ports.cluster import (
 from activities.ports.errors import InvalidConfiguration, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
-from activities.round.starts import Own
+from activities.round.workflow_starts import Own
 from api.reading import read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest

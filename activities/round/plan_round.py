@@ -15,13 +15,13 @@ from activities.objects.start_notes import Prices
 from activities.ports.cluster import NODE_POOLS
 from activities.ports.errors import NotFound
 from activities.ports.ports import Ports
-from activities.round.carry_out import Carried, carry_out
+from activities.round.apply_plan import Carried, apply_plan
 from activities.round.fence import WRITES_WITHIN, Fence, Fenced, Hold
 from activities.round.observe import DefinitionsGoing, Observation, Observer
 from activities.round.offered_prices import prices
 from activities.round.pools import is_deleting, release_pool
-from activities.round.starts import Own, Starts
 from activities.round.stopwatch import Stopwatch
+from activities.round.workflow_starts import Own, Starts
 from activities.round.writes import RoundWrites
 from api.money import format_price
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
@@ -96,7 +96,7 @@ class PlanActivities:
         self._tell_stages(round_input, plan, watch)
         if hold.time_left() < _ENOUGH_TO_WRITE:
             await hold.renew()
-        carried = await carry_out(self._ports, writes, observed, plan, round_input)
+        carried = await apply_plan(self._ports, writes, observed, plan, round_input)
         self._ports.tell_round(observed.snapshot, plan)
         return self._result(round_input, observed, plan, carried, writes), (*carried.events, *plan.events), observed
 

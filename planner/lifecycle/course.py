@@ -7,10 +7,10 @@ an effect is run, how time passes and who is told: that is the `CourseDriver`.
 from typing import Protocol, TypeVar
 
 from planner.lifecycle.kinds import LifecycleKind
-from planner.lifecycle.seen import LifecycleSeen
+from planner.lifecycle.seen import LifecycleObservation
 from planner.lifecycle.step import Act, Done, Step, Wait
 
-Seen = TypeVar("Seen", bound=LifecycleSeen)
+Seen = TypeVar("Seen", bound=LifecycleObservation)
 
 
 class CourseDriver(Protocol[Seen]):

@@ -11,7 +11,7 @@ from typing import Final
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DECISION_REASON
 from api.model import Payload
 from api.v1alpha1.node_removal_request import RemovalPhase
-from planner.lifecycle.seen import DecisionSeen, RemovalSeen
+from planner.lifecycle.seen import DecisionSeen, RemovalObservation
 from planner.lifecycle.step import Decision, DecisionKind
 
 RETRIED: Final = "Retry"
@@ -34,7 +34,7 @@ class DecisionAnswer(Payload):
     """A sentence that names annotation and value and says what can be done instead."""
 
 
-def refusal(seen: RemovalSeen, kind: DecisionKind) -> str | None:
+def refusal(seen: RemovalObservation, kind: DecisionKind) -> str | None:
     """Return why a decision of this kind has no effect now and what helps instead, or None if it has one."""
     phase = seen.status.phase
     if not seen.exists:
@@ -69,7 +69,7 @@ def decision_on(annotations: Mapping[str, str], *, by: str | None = None) -> Dec
     )
 
 
-def annotated(seen: RemovalSeen) -> Decision | None:
+def annotated(seen: RemovalObservation) -> Decision | None:
     """Return the annotation's decision if it has an effect now."""
     found = seen.decision
     kind = None if found is None else found.kind
@@ -81,7 +81,7 @@ def annotated(seen: RemovalSeen) -> Decision | None:
     return Decision(kind=kind, by=found.by, reason=reason)
 
 
-def answer(seen: RemovalSeen) -> DecisionAnswer | None:
+def answer(seen: RemovalObservation) -> DecisionAnswer | None:
     """Return with which answer the annotation is taken off, or None while there is none or it has an effect."""
     if seen.decision is None:
         return None
@@ -97,7 +97,7 @@ def answer(seen: RemovalSeen) -> DecisionAnswer | None:
     return DecisionAnswer(reason=REFUSED, message=f"{what} has no effect: {why}")
 
 
-def _not_parked(seen: RemovalSeen, kind: DecisionKind) -> str:
+def _not_parked(seen: RemovalObservation, kind: DecisionKind) -> str:
     """Return why what only a parked removal takes has no effect before."""
     if seen.status.phase is RemovalPhase.DEPROVISIONING:
         return (

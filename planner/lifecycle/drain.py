@@ -12,7 +12,7 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from planner.lifecycle.removal_effect import RemovalEffect
-from planner.lifecycle.seen import Blocker, DrainSeen, RemovalSeen
+from planner.lifecycle.seen import Blocker, DrainSeen, RemovalObservation
 from planner.lifecycle.step import Act, Step, Wait, shortened
 
 SYSTEM_CRITICAL_FROM: Final = 2_000_000_000
@@ -101,13 +101,13 @@ def blocked(drain: DrainSeen) -> str:
     return shortened(f"No pod is evicted while one must stay{told}. Move or delete it, or cancel the removal")
 
 
-def hard_deadline(seen: RemovalSeen) -> datetime | None:
+def hard_deadline(seen: RemovalObservation) -> datetime | None:
     """Return from when on pods are deleted whatever keeps them, or None if never."""
     began, grace = seen.status.drain_started_at, seen.timings.hard_grace
     return None if began is None or grace is None else began + grace
 
 
-def pods_leave(seen: RemovalSeen, now: datetime) -> Step:
+def pods_leave(seen: RemovalObservation, now: datetime) -> Step:
     """Return what to do next for a drained node that still has pods."""
     drain = seen.drain
     if drain.blocker is Blocker.TERMINATING:

@@ -17,10 +17,10 @@ from planner.lifecycle import removal, request
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import LifecycleSeen, RemovalSeen, RequestSeen
+from planner.lifecycle.seen import LifecycleObservation, RemovalObservation, RequestObservation
 from planner.lifecycle.step import Decision, DecisionKind, Step
 
-Seen = TypeVar("Seen", bound=LifecycleSeen)
+Seen = TypeVar("Seen", bound=LifecycleObservation)
 
 
 class ObjectId(Payload):
@@ -40,12 +40,12 @@ def never(_item: Mapping[str, Any]) -> bool:
     return False
 
 
-def takes_none(_seen: LifecycleSeen, kind: DecisionKind) -> str:
+def takes_none(_seen: LifecycleObservation, kind: DecisionKind) -> str:
     """Return why a kind without decisions refuses one."""
     return f"cannot {kind}: its kind takes no decisions"
 
 
-def tells_nothing(_name: str, _before: LifecycleSeen, _after: LifecycleSeen) -> None:
+def tells_nothing(_name: str, _before: LifecycleObservation, _after: LifecycleObservation) -> None:
     """Return no reason for a round."""
 
 
@@ -88,16 +88,16 @@ _LOST: Final = (RequestPhase.UNMET, RequestPhase.FAILED, RequestPhase.DEPROVISIO
 _UNREADY: Final = frozenset({RequestPhase.PENDING, RequestPhase.PROVISIONING, RequestPhase.DEPROVISIONING})
 
 
-def _request_step(seen: RequestSeen, _decision: Decision | None, now: datetime) -> Step:
+def _request_step(seen: RequestObservation, _decision: Decision | None, now: datetime) -> Step:
     # Looked up at each call, here and below: the campaign plants its faults in the modules of the step functions.
     return request.next_step(seen, now)
 
 
-def _removal_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
+def _removal_step(seen: RemovalObservation, decision: Decision | None, now: datetime) -> Step:
     return removal.next_step(seen, decision, now)
 
 
-def _request_news(name: str, before: RequestSeen, after: RequestSeen) -> str | None:
+def _request_news(name: str, before: RequestObservation, after: RequestObservation) -> str | None:
     if not after.exists:
         return f"request {name} ended" if before.exists else None
     if after.status.phase != before.status.phase and after.status.phase in _LOST:
@@ -105,7 +105,7 @@ def _request_news(name: str, before: RequestSeen, after: RequestSeen) -> str | N
     return None
 
 
-def _removal_news(name: str, before: RemovalSeen, after: RemovalSeen) -> str | None:
+def _removal_news(name: str, before: RemovalObservation, after: RemovalObservation) -> str | None:
     if not after.exists:
         return f"removal {name} ended" if before.exists else None
     if before.status.cancel is None and after.status.cancel is not None:
@@ -130,7 +130,7 @@ REQUEST: Final = LifecycleKind(
     word="request",
     workflow="NodeRequest",
     id_prefix="node-request",
-    seen=RequestSeen,
+    seen=RequestObservation,
     effects=RequestEffect,
     look=RequestEffect.LOOK,
     next_step=_request_step,
@@ -142,7 +142,7 @@ REMOVAL: Final = LifecycleKind(
     word="removal",
     workflow="NodeRemoval",
     id_prefix="node-removal",
-    seen=RemovalSeen,
+    seen=RemovalObservation,
     effects=RemovalEffect,
     look=RemovalEffect.LOOK,
     next_step=_removal_step,

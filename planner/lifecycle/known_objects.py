@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ObjectChange:
     """One change of an object, as a watch reports it."""
 
     kind: str
@@ -88,13 +88,13 @@ class KnownObjects:
         """Return the arrivals on the machine of that name; empty ones if it is kept for nobody."""
         return self.arrivals.get(node, Arrivals())
 
-    def after(self, change: Change) -> "KnownObjects":
+    def after(self, change: ObjectChange) -> "KnownObjects":
         """Return what is known after the change."""
         if change.kind == "Pod":
             return self._with_pod(change)
         return self._with_subject(change) if change.kind in self.lifecycles else self
 
-    def _with_pod(self, change: Change) -> "KnownObjects":
+    def _with_pod(self, change: ObjectChange) -> "KnownObjects":
         pod = change.after
         if pod is None or not is_binding(change.before, pod) or node_of(pod) not in self.arrivals:
             return self
@@ -102,7 +102,7 @@ class KnownObjects:
         arrivals = self.arrivals[node].with_pod(pod["metadata"]["uid"])
         return replace(self, arrivals=_with(self.arrivals, node, arrivals))
 
-    def _with_subject(self, change: Change) -> "KnownObjects":
+    def _with_subject(self, change: ObjectChange) -> "KnownObjects":
         item, name = change.after, change.name
         subject = Subject(change.kind, name, change.item["metadata"]["uid"])
         needs_one = item is not None and self.lifecycles[change.kind].needs_workflow(item)

@@ -12,7 +12,7 @@ from planner.lifecycle.decision import RETRIED, annotated, answer
 from planner.lifecycle.drain import pods_leave
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
-from planner.lifecycle.seen import RemovalSeen, ServerSeen
+from planner.lifecycle.seen import RemovalObservation, ServerSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shared, shortened
 
 TAINT_SETTLES_AFTER: Final = timedelta(seconds=5)
@@ -36,7 +36,7 @@ DELETE_FAILED: Final = "DeleteFailed"
 """Reason of a removal whose provider refused a delete call; its message tells the answer."""
 
 
-def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
+def next_step(seen: RemovalObservation, decision: Decision | None, now: datetime) -> Step:
     """Return what to do next for this removal.
 
     `decision` is the oldest message that no step has answered yet; one that comes too late or too
@@ -66,7 +66,7 @@ def next_step(seen: RemovalSeen, decision: Decision | None, now: datetime) -> St
             return _parked(seen, decision, now)
 
 
-def _turned_back(seen: RemovalSeen, decision: Decision | None) -> Step | None:
+def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | None:
     """Return what ends the removal before its point of no return or takes it past that at once, if anything does."""
     status = seen.status
     node = seen.node
@@ -90,7 +90,7 @@ def _turned_back(seen: RemovalSeen, decision: Decision | None) -> Step | None:
     return None
 
 
-def _pending(seen: RemovalSeen, now: datetime) -> Step:
+def _pending(seen: RemovalObservation, now: datetime) -> Step:
     status = seen.status
     if status.scale_down_at is None or status.tainted_at is None or not _is_tainted(seen):
         return Act(
@@ -119,7 +119,7 @@ def _pending(seen: RemovalSeen, now: datetime) -> Step:
     )
 
 
-def _draining(seen: RemovalSeen, now: datetime) -> Step:
+def _draining(seen: RemovalObservation, now: datetime) -> Step:
     if _is_tainted(seen) and seen.occupant_count:
         return pods_leave(seen, now) if seen.may_drain else _not_empty(seen)
     tainted_at = seen.status.tainted_at
@@ -139,12 +139,12 @@ def _draining(seen: RemovalSeen, now: datetime) -> Step:
     return _commit("Drained", "The node is empty after its pods have left: delete it")
 
 
-def _not_empty(seen: RemovalSeen) -> Act:
+def _not_empty(seen: RemovalObservation) -> Act:
     names = ", ".join(seen.occupants)
     return _cancel(NOT_EMPTY, f"{seen.occupant_count} pods are on the node or on their way to it: {names}")
 
 
-def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
+def _deprovisioning(seen: RemovalObservation, now: datetime) -> Step:
     status = seen.status
     if seen.server is ServerSeen.FOREIGN or seen.server is ServerSeen.ABSENT:
         believe_at = None if seen.create_attempt_at is None else seen.create_attempt_at + BELIEVE_ABSENCE_AFTER
@@ -177,7 +177,7 @@ def _deprovisioning(seen: RemovalSeen, now: datetime) -> Step:
     )
 
 
-def _why(seen: RemovalSeen) -> str:
+def _why(seen: RemovalObservation) -> str:
     """Return what is known of why the delete calls had no effect."""
     if seen.status.reason == DELETE_FAILED:
         return seen.status.message
@@ -186,7 +186,7 @@ def _why(seen: RemovalSeen) -> str:
     return f"its provider took them and {told}"
 
 
-def _without_server(seen: RemovalSeen) -> Step:
+def _without_server(seen: RemovalObservation) -> Step:
     is_its_node = seen.node is not None and not seen.node.foreign
     if is_its_node and seen.server is ServerSeen.ABSENT:
         return Act(effect=RemovalEffect.DELETE_NODE, reason="ServerGone", message="Delete the Node object")
@@ -198,13 +198,13 @@ def _without_server(seen: RemovalSeen) -> Step:
     return Act(effect=effect, reason=reason, message=message)
 
 
-def _is_tainted(seen: RemovalSeen) -> bool:
+def _is_tainted(seen: RemovalObservation) -> bool:
     """Return whether the Node carries this removal's taint; a foreign one may carry another's."""
     node = seen.node
     return node is not None and node.scale_down and (not node.foreign or seen.status.tainted_at is not None)
 
 
-def _parked(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step:
+def _parked(seen: RemovalObservation, decision: Decision | None, now: datetime) -> Step:
     status = seen.status
     kind = None if decision is None else decision.kind
     if seen.server is ServerSeen.ABSENT or seen.server is ServerSeen.FOREIGN:
@@ -236,7 +236,7 @@ def _parked(seen: RemovalSeen, decision: Decision | None, now: datetime) -> Step
     )
 
 
-def _wait_of_parked(seen: RemovalSeen) -> timedelta:
+def _wait_of_parked(seen: RemovalObservation) -> timedelta:
     """Return how long to wait for a person: twice as long each time it parks without one, up to `LONGEST_PARKED`."""
     wait = seen.timings.parked_retry
     for _ in range(seen.status.times_parked):

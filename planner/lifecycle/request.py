@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from api.v1alpha1.node_request import RequestPhase
-from planner.lifecycle.seen import NodeSeen, RequestSeen, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RequestObservation, ServerSeen
 from planner.lifecycle.step import Act, Done, Step, Wait, shared, shortened
 
 BELIEVE_ABSENCE_AFTER: Final = timedelta(seconds=60)
@@ -69,7 +69,7 @@ class RequestEffect(StrEnum):
     FORGET = "forget_request"
 
 
-def next_step(seen: RequestSeen, now: datetime) -> Step:
+def next_step(seen: RequestObservation, now: datetime) -> Step:
     """Return what to do next for this request."""
     if not seen.exists:
         return Done(reason="Gone", message="The request no longer exists")
@@ -96,7 +96,7 @@ def next_step(seen: RequestSeen, now: datetime) -> Step:
             )
 
 
-def _pending(seen: RequestSeen, now: datetime) -> Step:
+def _pending(seen: RequestObservation, now: datetime) -> Step:
     status = seen.status
     asked = status.create_attempt_at is not None
     if seen.deleting:
@@ -117,7 +117,7 @@ def _pending(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
-def _left_out(seen: RequestSeen, now: datetime) -> Act | None:
+def _left_out(seen: RequestObservation, now: datetime) -> Act | None:
     """Return the end without a call of a request whose machine cannot be had now, as another request found out."""
     paused_until, until = seen.buying_paused_until, seen.offering_unavailable_until
     if paused_until is not None and now < paused_until:
@@ -137,7 +137,7 @@ def _left_out(seen: RequestSeen, now: datetime) -> Act | None:
     return None
 
 
-def _provisioning(seen: RequestSeen, now: datetime) -> Step:
+def _provisioning(seen: RequestObservation, now: datetime) -> Step:
     status = seen.status
     node = seen.node
     if seen.deleting:
@@ -176,7 +176,7 @@ def _provisioning(seen: RequestSeen, now: datetime) -> Step:
     return _await_node(seen, now)
 
 
-def _await_boot(seen: RequestSeen, now: datetime) -> Step:
+def _await_boot(seen: RequestObservation, now: datetime) -> Step:
     deadline = seen.status.provisioning_deadline
     message = "The server boots; if it does not run in time it is removed"
     if deadline is not None and now >= deadline and _may_progress(seen, deadline, now):
@@ -192,7 +192,7 @@ def _await_boot(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
-def _may_progress(seen: RequestSeen, deadline: datetime, now: datetime) -> bool:
+def _may_progress(seen: RequestObservation, deadline: datetime, now: datetime) -> bool:
     """Return whether the provider works on a server that is late, as far as is known.
 
     While the provider is silent, one that outlived its deadline by more than a look was seen to progress since:
@@ -203,7 +203,7 @@ def _may_progress(seen: RequestSeen, deadline: datetime, now: datetime) -> bool:
     return seen.server is ServerSeen.CREATING and seen.server_progresses
 
 
-def _await_node(seen: RequestSeen, now: datetime) -> Step:
+def _await_node(seen: RequestObservation, now: datetime) -> Step:
     status = seen.status
     deadline = status.join_deadline or now
     if now >= deadline:
@@ -228,7 +228,7 @@ def _await_node(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
-def _ready(seen: RequestSeen, now: datetime) -> Step:
+def _ready(seen: RequestObservation, now: datetime) -> Step:
     node = seen.node
     if node is None:
         return _without_node(seen, now)
@@ -256,7 +256,7 @@ def _ready(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
-def _without_node(seen: RequestSeen, now: datetime) -> Step:
+def _without_node(seen: RequestObservation, now: datetime) -> Step:
     if _is_gone(seen, now):
         return _finish("ServerGone", "Server and Node no longer exist")
     if seen.server in {ServerSeen.UNKNOWN, ServerSeen.ABSENT}:
@@ -270,7 +270,7 @@ def _without_node(seen: RequestSeen, now: datetime) -> Step:
     return _give_up("NodeGone", "The Node was deleted while its server exists")
 
 
-def _reserved(seen: RequestSeen, now: datetime) -> Step:
+def _reserved(seen: RequestObservation, now: datetime) -> Step:
     release_by = seen.status.release_by
     if seen.deleting:
         return _release(DELETED, "The request was deleted: the machine stays as plain capacity")
@@ -288,7 +288,7 @@ def _reserved(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
-def _settled(seen: RequestSeen, now: datetime) -> Step:
+def _settled(seen: RequestObservation, now: datetime) -> Step:
     """Return the step of a machine whose own pods are there.
 
     Opened now, it would take pods that were planned onto a machine still on its way, whose place
@@ -313,7 +313,7 @@ def _settled(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
-def _parked(seen: RequestSeen, now: datetime) -> Step:
+def _parked(seen: RequestObservation, now: datetime) -> Step:
     status = seen.status
     if seen.deleting:
         return _finish(DELETED, "The record was deleted; there is no server")
@@ -329,12 +329,12 @@ def _parked(seen: RequestSeen, now: datetime) -> Step:
     )
 
 
-def _look_every(since: datetime | None, seen: RequestSeen, now: datetime) -> timedelta:
+def _look_every(since: datetime | None, seen: RequestObservation, now: datetime) -> timedelta:
     waited = timedelta() if since is None else now - since
     return shared(min(LONGEST_LOOK, max(LOOK_EVERY, waited / PATIENCE)), seen.others)
 
 
-def _is_gone(seen: RequestSeen, now: datetime) -> bool:
+def _is_gone(seen: RequestObservation, now: datetime) -> bool:
     if seen.server is ServerSeen.FOREIGN:
         # Names are unique at the provider, so this request's server cannot exist beside it.
         return True
@@ -350,7 +350,7 @@ def _register(node: NodeSeen) -> Act:
     )
 
 
-def _tolerate(seen: RequestSeen) -> Act:
+def _tolerate(seen: RequestObservation) -> Act:
     return Act(
         effect=RequestEffect.TOLERATE_PODS,
         reason="Reserved",

@@ -46,7 +46,7 @@ class NodeSeen(Payload):
     """It is not the Node of the machine that a removal is about: it must stay as it is."""
 
 
-class LifecycleSeen(Payload):
+class LifecycleObservation(Payload):
     """What every kind of lifecycle sees of its object."""
 
     exists: bool = True
@@ -71,7 +71,7 @@ class RequestTimings(Payload):
     record_ttl: Duration = timedelta(minutes=10)
 
 
-class RequestSeen(LifecycleSeen):
+class RequestObservation(LifecycleObservation):
     """A NodeRequest and what belongs to it."""
 
     status: NodeRequestStatus = NodeRequestStatus()
@@ -159,7 +159,7 @@ class DrainSeen(Payload):
     """The removal says so already."""
 
 
-class RemovalSeen(LifecycleSeen):
+class RemovalObservation(LifecycleObservation):
     """A NodeRemovalRequest and what belongs to it."""
 
     immediate: bool = False

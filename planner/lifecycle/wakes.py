@@ -11,9 +11,9 @@ from typing import Any, Final
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE, TAINT_UNINITIALIZED
 from planner.lifecycle.kinds import REMOVAL, REQUEST
 from planner.lifecycle.known_objects import (
-    Change,
     KnownObjects,
     Object,
+    ObjectChange,
     Subject,
     is_binding,
     node_of,
@@ -57,7 +57,7 @@ class Wake:
 Message = Nudge | Wake
 
 
-def messages(change: Change, known: KnownObjects) -> list[Message]:
+def messages(change: ObjectChange, known: KnownObjects) -> list[Message]:
     """Return the messages that a change asks for, in their order, given what was known before it."""
     if change.kind == "Pod":
         return [*_of_pod(change.before, change.after), *_of_pod_on_node(change.before, change.after, known)]
@@ -103,7 +103,7 @@ def _of_pod_on_node(before: Object | None, after: Object | None, known: KnownObj
             yield Wake(request, "planned pods bound")
 
 
-def _of_node(change: Change, known: KnownObjects) -> Iterator[Message]:
+def _of_node(change: ObjectChange, known: KnownObjects) -> Iterator[Message]:
     before, after = change.before, change.after
     is_changed = before is not None and after is not None and _role(before) != _role(after)
     reason = "node gone" if after is None else "node changed"
@@ -119,14 +119,14 @@ def _of_claim(before: Object | None, after: Object | None) -> Iterator[Message]:
         yield Nudge("claim bound")
 
 
-def _of_class(change: Change) -> Iterator[Message]:
+def _of_class(change: ObjectChange) -> Iterator[Message]:
     if _is_edited(change):
         yield Nudge(f"{change.kind} edited")
     elif change.before is not None and _offer(change.before) != _offer(change.item):
         yield Nudge(f"{change.kind} offers something else")
 
 
-def _of_lifecycle(change: Change) -> Iterator[Message]:
+def _of_lifecycle(change: ObjectChange) -> Iterator[Message]:
     before, after = change.before, change.after
     if after is None:
         return
@@ -139,7 +139,7 @@ def _of_lifecycle(change: Change) -> Iterator[Message]:
         yield Wake(subject, "object changed")
 
 
-def _is_edited(change: Change) -> bool:
+def _is_edited(change: ObjectChange) -> bool:
     before, after = change.before, change.after
     return after is None or before is None or _generation(before) != _generation(after)
 

@@ -20,7 +20,7 @@ from activities.requests import node as requests_node
 from activities.round import fence
 from planner import plan as decisions
 from planner.lifecycle import removal, request, wakes
-from planner.lifecycle.seen import RemovalSeen
+from planner.lifecycle.seen import RemovalObservation
 from planner.supply import machines, unavailable
 from planner.supply import places as supply
 
@@ -66,7 +66,7 @@ def _absence_believed_at_once() -> list[Change]:
 def _emptiness_not_proved() -> list[Change]:
     real = removal.next_step
 
-    def next_step(seen: RemovalSeen, decision: Any, now: Any) -> Any:
+    def next_step(seen: RemovalObservation, decision: Any, now: Any) -> Any:
         return real(seen.model_copy(update={"occupant_count": 0, "occupants": ()}), decision, now)
 
     return [(removal, "next_step", next_step)]
@@ -182,7 +182,7 @@ def _cool_off_ignored() -> list[Change]:
     """Begin to delete as soon as the Node is tainted."""
     real = removal.next_step
 
-    def next_step(seen: RemovalSeen, decision: Any, now: Any) -> Any:
+    def next_step(seen: RemovalObservation, decision: Any, now: Any) -> Any:
         if seen.exists and seen.status.tainted_at is not None:
             past = seen.status.model_copy(update={"scale_down_at": seen.status.tainted_at})
             seen = seen.model_copy(update={"status": past})
@@ -215,7 +215,7 @@ def _unknown_taken_for_refusal() -> list[Change]:
         changes = self._parked(record, requests_create.RequestPhase.UNMET, error.reason, str(error), until)
         await self._settle(record, error.reason, str(error), lambda _: changes)
 
-    return [(requests_create.Outcome, "unknown", unknown)]
+    return [(requests_create.CreateOutcomes, "unknown", unknown)]
 
 
 def _planner_buys_without_bounds() -> list[Change]:
@@ -252,7 +252,7 @@ def _drain_cancelled_without_untainting() -> list[Change]:
     """End a removal that is taken back in the middle of its drain as if its Node had no taint."""
     real = removal._is_tainted  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
-    def is_tainted(seen: RemovalSeen) -> bool:
+    def is_tainted(seen: RemovalObservation) -> bool:
         is_back = seen.status.cancel is not None and seen.status.drain_started_at is not None
         return not is_back and real(seen)
 
@@ -263,7 +263,7 @@ def _drained_before_empty() -> list[Change]:
     """Take a pod that was asked to leave, or terminates, for gone."""
     real = removal.next_step
 
-    def next_step(seen: RemovalSeen, decision: Any, now: Any) -> Any:
+    def next_step(seen: RemovalObservation, decision: Any, now: Any) -> Any:
         if seen.exists and seen.status.evict_attempted_at is not None:
             seen = seen.model_copy(update={"occupant_count": 0, "occupants": ()})
         return real(seen, decision, now)

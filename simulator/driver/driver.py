@@ -20,7 +20,7 @@ from activities.ports.errors import GrowthError, NotFound, Unreachable
 from activities.ports.ports import Ports
 from activities.registry import LIFECYCLES, all_activities
 from planner.lifecycle.kinds import REMOVAL, LifecycleKind, ObjectId
-from planner.lifecycle.known_objects import Change, KnownObjects, Subject
+from planner.lifecycle.known_objects import KnownObjects, ObjectChange, Subject
 from planner.lifecycle.step import Decision
 from planner.lifecycle.wakes import (
     CALM_SECONDS,
@@ -177,7 +177,7 @@ class Driver:
 
     def _note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
         """Deliver what a change asks for, as `worker.runtime.watches` does with signals."""
-        change = Change(resource.kind, event.object, before, is_gone=event.type == "DELETED")
+        change = ObjectChange(resource.kind, event.object, before, is_gone=event.type == "DELETED")
         for message in messages(change, self._known):
             self._deliver(message)
         known, self._known = self._known, self._known.after(change)

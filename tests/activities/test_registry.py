@@ -5,7 +5,7 @@ from temporalio.activity import _Definition
 from activities.registry import all_activities
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RemovalSeen, RequestSeen
+from planner.lifecycle.seen import RemovalObservation, RequestObservation
 from planner.lifecycle.step import EffectInput
 from tests.activities.lives import Life
 
@@ -26,4 +26,4 @@ def test_effects_take_and_return_what_the_drivers_expect():
         found = _Definition.must_from_callable(each)
         if found.name in set(RequestEffect) | set(RemovalEffect):
             assert found.arg_types == [EffectInput]
-            assert found.ret_type is (RequestSeen if found.name in set(RequestEffect) else RemovalSeen)
+            assert found.ret_type is (RequestObservation if found.name in set(RequestEffect) else RemovalObservation)

@@ -28,12 +28,12 @@ _RETRY: Final = RetryPolicy(
     maximum_interval=timedelta(seconds=1),
     non_retryable_error_types=policies.NON_RETRYABLE,
 )
-_CALL: Final = policies.Policy(timedelta(seconds=20), _RETRY, ASK_AGAIN_AFTER)
+_CALL: Final = policies.ActivityPolicy(timedelta(seconds=20), _RETRY, ASK_AGAIN_AFTER)
 
 _SECONDS: Final = {
     "activities.round.fence": {"HELD_FOR": 4, "WRITES_WITHIN": 3, "_LOOK_EVERY": 0.2, "_WAIT_AT_MOST": 5},
     "activities.round.plan_round": {"_ENOUGH_TO_WRITE": 1.5},
-    "activities.round.starts": {"_START_TAKES": 1},
+    "activities.round.workflow_starts": {"_START_TAKES": 1},
     "planner.supply.machines": {"READY_GRACE": 2},
     "planner.supply.places": {"PLACED_AFTER_CANCEL": 4, "_LIFT_DELAY": 1},
     "planner.lifecycle.request": {
@@ -65,7 +65,7 @@ _OTHERS: Final[dict[str, dict[str, Any]]] = {
     "workflows.policies": {
         "HEARTBEAT": HEARTBEAT,
         "ASK_AGAIN_AFTER": ASK_AGAIN_AFTER,
-        "PLAN": policies.Policy(timedelta(seconds=15), RetryPolicy(maximum_attempts=1)),
+        "PLAN": policies.ActivityPolicy(timedelta(seconds=15), RetryPolicy(maximum_attempts=1)),
         "POLICIES": dict.fromkeys(policies.Calls, _CALL),
     },
     "planner.lifecycle.step": {"LOOKS_A_SECOND": 40},

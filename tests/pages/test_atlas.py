@@ -14,7 +14,7 @@ from hypothesis import given
 from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, lines_of
 from pages.exploration import NOW, explore
 from planner.lifecycle import decision, drain, removal, request
-from planner.lifecycle.seen import RemovalSeen
+from planner.lifecycle.seen import RemovalObservation
 from planner.lifecycle.step import Act, Wait
 from tests.planner.lifecycle import test_sweep
 from tests.searching import searching
@@ -214,7 +214,7 @@ def test_an_effect_without_an_outcome_is_an_error():
 
 def test_a_deadline_from_nowhere_is_an_error():
     def decide(world, now):
-        reason = "Odd" if world.imagine(RemovalSeen).exists else "Odder"
+        reason = "Odd" if world.imagine(RemovalObservation).exists else "Odder"
         return Wait(reason=reason, message="", until=now + timedelta(milliseconds=500))
 
     with pytest.raises(ValueError, match="comes from nothing that was shown"):

@@ -22,14 +22,14 @@ from planner.lifecycle.step import Step
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.bodies import definitions
 from tests.planner.scenes import Json, Scene
+from worker.commands.shared.cluster_view import ClusterView, cluster_view
 from worker.commands.shared.lifecycle_steps import next_steps
 from worker.commands.shared.read_once import ReadOnce
-from worker.commands.shared.snapshot import Sight, sight_of
 
 READ_ONLY = frozenset({"list", "get"})
 
 
-def sight(scene: Scene) -> Sight:
+def sight(scene: Scene) -> ClusterView:
     """Return the scene as a command sees it."""
     snapshot = scene.snapshot()
     recorded = Recorded(scene)
@@ -44,7 +44,7 @@ def sight(scene: Scene) -> Sight:
     with ThreadPoolExecutor(1) as pool:
         # A test may have a loop of its own.
         known = pool.submit(asyncio.run, steps()).result()
-    return sight_of(snapshot, {node["metadata"]["name"]: node for node in scene.nodes}, known)
+    return cluster_view(snapshot, {node["metadata"]["name"]: node for node in scene.nodes}, known)
 
 
 class Recorded:

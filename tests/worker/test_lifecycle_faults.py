@@ -14,8 +14,9 @@ from planner.lifecycle.seen import RemovalTimings, RequestTimings
 from tests.worker.conftest import free_port, serves, temporal_at
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
-from worker.commands.lifecycles import asking, commands
+from worker.commands.lifecycles import commands
 from worker.commands.lifecycles import running as under_way
+from worker.commands.lifecycles import send_decision as asking
 from worker.commands.lifecycles.running import UnderWay
 from worker.errors import CommandError
 

@@ -10,7 +10,7 @@ from api.v1alpha1.node_pool import PodBackoff
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
 from planner.lifecycle.kinds import ObjectId
-from planner.lifecycle.seen import DecisionSeen, DrainSeen, NodeSeen, RemovalSeen, RequestSeen
+from planner.lifecycle.seen import DecisionSeen, DrainSeen, NodeSeen, RemovalObservation, RequestObservation
 from planner.model.plan import PlannerMemory, PlanResult, PodBackoffState
 from planner.model.round import STARTS_PER_ROUND, RoundResult
 from planner.objects.offering import Offering
@@ -92,7 +92,7 @@ def busiest_round() -> RoundResult:
     )
 
 
-def request_seen() -> RequestSeen:
+def request_seen() -> RequestObservation:
     """Return the most that can be seen of a request."""
     status = NodeRequestStatus(
         reason="R" * 64,
@@ -103,10 +103,10 @@ def request_seen() -> RequestSeen:
         conditions=_conditions("Launched", "Registered", "Ready", "NodeAsPlanned"),
         **dict.fromkeys(_moments(NodeRequestStatus), NOW),
     )
-    return RequestSeen(pool=POOL, status=status, node=NodeSeen(name=NODE, ready=True))
+    return RequestObservation(pool=POOL, status=status, node=NodeSeen(name=NODE, ready=True))
 
 
-def removal_seen() -> RemovalSeen:
+def removal_seen() -> RemovalObservation:
     """Return the most that can be seen of a removal."""
     status = NodeRemovalRequestStatus(
         reason="R" * 64,
@@ -116,7 +116,7 @@ def removal_seen() -> RemovalSeen:
         conditions=_conditions("Tainted", "Drained", "Empty", "Removed"),
         **dict.fromkeys(_moments(NodeRemovalRequestStatus), NOW),
     )
-    return RemovalSeen(
+    return RemovalObservation(
         pool=POOL,
         status=status,
         server_problem="p" * 1024,

@@ -19,7 +19,7 @@ PAYLOAD_BYTES_WARNED = 256 * 1024
 PAYLOAD_BYTES_REFUSED = 2 * 1024 * 1024
 """limit.blobSize.error."""
 SHOWN_BYTES = 4_096
-"""Most that the current details of a workflow may take: `workflows.account`."""
+"""Most that the current details of a workflow may take: `workflows.ui_details`."""
 FOUND_BY_BYTES = 2_048
 """Most for one search attribute: limit.searchAttributesSizeOfValue."""
 

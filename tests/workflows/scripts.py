@@ -6,7 +6,7 @@ from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalSeen, RequestSeen, ServerSeen
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, RequestObservation, ServerSeen
 from tests.workflows.world import Script, clock
 
 NAME = "default-1a2b"
@@ -17,7 +17,7 @@ FREE = NodeSeen(name=NAME, ready=True)
 
 def machine() -> Script:
     """A provider that boots at once, and a Node that joins and turns Ready."""
-    script = Script(RequestSeen(pool="default"), RequestEffect)
+    script = Script(RequestObservation(pool="default"), RequestEffect)
 
     def create(asked):
         script.status(
@@ -79,7 +79,7 @@ def booting() -> Script:
 
 def leaving() -> Script:
     """An empty Node, and a provider that deletes at the first call."""
-    script = Script(RemovalSeen(pool="default", node=FREE, server=ServerSeen.RUNNING), RemovalEffect)
+    script = Script(RemovalObservation(pool="default", node=FREE, server=ServerSeen.RUNNING), RemovalEffect)
 
     def taint(asked):
         script.status(tainted_at=clock(), scale_down_at=asked.act.until)

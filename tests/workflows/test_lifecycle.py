@@ -10,7 +10,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 
 from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import DecisionSeen, RemovalSeen
+from planner.lifecycle.seen import DecisionSeen, RemovalObservation
 from planner.lifecycle.step import EffectInput
 from tests.workflows.scripts import DRAWN, NAME, leaving
 from tests.workflows.world import QUEUE, Script, clock, running
@@ -56,7 +56,7 @@ async def test_what_changes_during_a_look_is_looked_at_without_a_timer(skipping)
     looks: list[EffectInput] = []
 
     @activity.defn(name=RemovalEffect.LOOK)
-    async def look(asked: EffectInput) -> RemovalSeen:
+    async def look(asked: EffectInput) -> RemovalObservation:
         seen = script.seen
         looks.append(asked)
         if len(looks) == 1:

@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RequestSeen
+from planner.lifecycle.seen import RequestObservation
 from planner.model.plan import PlannerMemory, PlanResult
 from planner.model.round import RoundInput, RoundResult, StartNote, planner_workflow_id
 from tests.workflows.world import QUEUE, Script, clock, running
@@ -225,7 +225,7 @@ async def test_the_workflows_of_a_round_are_started_and_outlive_the_planner(skip
 
 async def test_a_workflow_that_runs_already_is_success_and_one_that_ended_is_started_again(skipping):
     subject = ObjectId(name="a", uid="1")
-    script = Script(RequestSeen(), RequestEffect)
+    script = Script(RequestObservation(), RequestEffect)
     script.see(status=script.seen.status.model_copy(update={"phase": "Unmet"}))
     ends = iter([True])
 

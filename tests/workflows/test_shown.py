@@ -14,7 +14,7 @@ from planner.lifecycle.seen import RemovalTimings
 from planner.lifecycle.step import DecisionKind
 from tests.workflows.scripts import NAME, leaving, machine
 from tests.workflows.world import QUEUE, clock, running
-from workflows.removal_account import description
+from workflows.removal_details import description
 
 SUBJECT = ObjectId(name=NAME, uid="u-1")
 REMOVAL_ID = REMOVAL.workflow_id("test", SUBJECT)

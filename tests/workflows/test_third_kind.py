@@ -29,7 +29,7 @@ from api.meta import ObjectMeta
 from api.model import Model, Payload
 from api.v1alpha1.lifecycle import LifecycleEvent
 from planner.lifecycle.kinds import LifecycleKind, ObjectId
-from planner.lifecycle.seen import LifecycleSeen
+from planner.lifecycle.seen import LifecycleObservation
 from planner.lifecycle.step import Act, Decision, Done, Step, Wait
 from planner.model.round import StartNote
 from simulator.apiserver.cluster import MemoryCluster
@@ -39,8 +39,8 @@ from simulator.simulation import simulate
 from simulator.world import World, definition
 from tests.activities.bodies import definitions
 from tests.workflows.world import QUEUE
-from workflows.account import Account
 from workflows.lifecycle import Lifecycle
+from workflows.ui_details import Account
 
 NODE_MARKS = Resource(GROUP, VERSION, "NodeMark", "nodemarks", namespaced=False, is_optional=True)
 WORD = "example.com/word"
@@ -80,7 +80,7 @@ class MarkEffect(StrEnum):
     FORGET = "forget_mark"
 
 
-class MarkSeen(LifecycleSeen):
+class MarkSeen(LifecycleObservation):
     status: NodeMarkStatus = NodeMarkStatus()
     generation: int = 1
     has_node: bool = False

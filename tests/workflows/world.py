@@ -17,7 +17,7 @@ from temporalio.worker import Worker
 
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RemovalSeen, RequestSeen
+from planner.lifecycle.seen import RemovalObservation, RequestObservation
 from planner.lifecycle.step import EffectInput
 from planner.model.round import planner_workflow_id
 from worker.temporal.sandbox import WORKFLOWS, workflow_runner
@@ -29,7 +29,9 @@ QUEUE = "growth-test"
 class Script:
     """Effects by name; each takes the input and returns what is seen afterwards."""
 
-    def __init__(self, seen: RequestSeen | RemovalSeen, effects: type[RequestEffect] | type[RemovalEffect]) -> None:
+    def __init__(
+        self, seen: RequestObservation | RemovalObservation, effects: type[RequestEffect] | type[RemovalEffect]
+    ) -> None:
         self.seen = seen
         self.calls: list[str] = []
         self.acts: list[EffectInput] = []

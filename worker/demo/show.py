@@ -8,12 +8,12 @@ from typing import Final
 from activities.kube.cache import Cache
 from simulator.world import CLUSTER_NAME, NAMESPACE, World
 from worker.demo.comparison import compare
-from worker.demo.encore import encore
-from worker.demo.forecast import first_choice, snapshot_of
-from worker.demo.performance import Performance, Programme
+from worker.demo.keep import encore
 from worker.demo.person import Person
+from worker.demo.preview import first_choice, snapshot_of
 from worker.demo.scene import objects, without, workloads
 from worker.demo.screen import Screen
+from worker.demo.stages import Performance, Programme
 from worker.demo.story import Story
 from worker.demo.watch import Watch
 from worker.ports import ports_on, utc_now, watched

@@ -26,13 +26,13 @@ from activities.round.offered_prices import listed_prices
 from planner.lifecycle.garbage import Guards
 from planner.lifecycle.kinds import LifecycleKind, ObjectId
 from planner.model.round import StartNote, planner_workflow_id
-from worker.repeated import Repeated
+from worker.log_once import LogOnce
 from worker.runtime.lifecycle_start import start_lifecycle
 from worker.settings import task_queue
 from worker.temporal.client import ensure_namespace, ensure_search_attributes
 from worker.temporal.trouble import call_trouble
 from workflows.messages import CLUSTER, PLANNER, WAKE, PlannerState
-from workflows.planner_account import ABOUT
+from workflows.planner_details import ABOUT
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -88,7 +88,7 @@ class Keeper:
         Args:
             waiting_for: is told why the last try failed.
         """
-        told = Repeated(log)
+        told = LogOnce(log)
         while True:
             try:
                 if await self.ensure():

@@ -7,7 +7,7 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RemovalSeen, RequestSeen
+from planner.lifecycle.seen import RemovalObservation, RequestObservation
 from planner.lifecycle.step import EffectInput
 from worker.metrics import REMOVALS, REQUESTS, counter
 
@@ -22,13 +22,13 @@ _DECIDED: Final = (RequestPhase.READY, RequestPhase.UNMET, RequestPhase.FAILED, 
 _ENDS: Final = (RemovalEffect.FINISH, RemovalEffect.ABANDON, RemovalEffect.SKIP)
 
 
-def outcome_of_request(effect: str, seen: RequestSeen) -> str | None:
+def outcome_of_request(effect: str, seen: RequestObservation) -> str | None:
     """Return the outcome that an effect has led a request to, None if it has led to none."""
     is_decided = effect in _DECIDES and seen.exists and seen.status.phase in _DECIDED
     return seen.status.phase.value if is_decided else None
 
 
-def outcome_of_removal(effect: str, reason: str, seen: RemovalSeen) -> str | None:
+def outcome_of_removal(effect: str, reason: str, seen: RemovalObservation) -> str | None:
     """Return the outcome that an effect, asked for with a reason, has led a removal to, None if to none."""
     if effect == RemovalEffect.PARK:
         is_parked = seen.exists and seen.status.phase is RemovalPhase.COULD_NOT_REMOVE
@@ -43,9 +43,9 @@ def outcome_counter() -> Callable[[str, Any, Any], None]:
     def note(effect: str, given: Any, seen: Any) -> None:
         if not isinstance(given, EffectInput) or given.act is None:
             return
-        if isinstance(seen, RequestSeen) and (outcome := outcome_of_request(effect, seen)):
+        if isinstance(seen, RequestObservation) and (outcome := outcome_of_request(effect, seen)):
             requests.add(1, {"outcome": outcome})
-        elif isinstance(seen, RemovalSeen) and (outcome := outcome_of_removal(effect, given.act.reason, seen)):
+        elif isinstance(seen, RemovalObservation) and (outcome := outcome_of_removal(effect, given.act.reason, seen)):
             removals.add(1, {"outcome": outcome})
 
     return note

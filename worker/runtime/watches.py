@@ -13,7 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.ports.cluster import Object, Resource, WatchEvent
 from planner.lifecycle.kinds import ObjectId
-from planner.lifecycle.known_objects import Change, KnownObjects, Subject
+from planner.lifecycle.known_objects import KnownObjects, ObjectChange, Subject
 from planner.lifecycle.wakes import CALM_SECONDS, ORPHAN_SECONDS, Message, Nudge, Pace, messages, orphan_nudge
 from planner.model.round import planner_workflow_id
 from worker.runtime.burst import Bursts
@@ -47,7 +47,7 @@ class Watches:
 
     def note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
         """Take one change that the cache saw, as a subscriber of it."""
-        change = Change(resource.kind, event.object, before, is_gone=event.type == "DELETED")
+        change = ObjectChange(resource.kind, event.object, before, is_gone=event.type == "DELETED")
         for message in messages(change, self._known):
             self._add(message)
         known, self._known = self._known, self._known.after(change)

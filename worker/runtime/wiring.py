@@ -18,7 +18,7 @@ from activities.ports.ports import Ports
 from activities.ports.provider import Provider
 from activities.registry import all_activities
 from api.keys import GROUP
-from worker.repeated import Repeated
+from worker.log_once import LogOnce
 from worker.runtime.keeper import PERIOD, Keeper
 from worker.runtime.lifecycle_outcomes import outcome_counter
 from worker.runtime.polling import polling
@@ -26,7 +26,7 @@ from worker.runtime.watches import Watches
 from worker.settings import task_queue
 from worker.temporal.interceptor import ActivityInterceptor
 from worker.temporal.sandbox import WORKFLOWS, workflow_runner
-from worker.trouble import trouble
+from worker.unreadable_cluster import trouble
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -122,7 +122,7 @@ async def at_work(
 
 async def _synced(ports: Ports, cache: Cache, waiting_for: Callable[[str], None]) -> None:
     """Wait until everything is listed, and tell why it is not: a worker may be there before kinds and rights are."""
-    told = Repeated(log)
+    told = LogOnce(log)
     while True:
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_SECONDS):
@@ -154,7 +154,7 @@ async def _are_kinds_going(ports: Ports, cache: Cache, failures: Mapping[Resourc
 
 async def _tend(provider: Provider) -> None:
     """Let a provider do what it does between calls, for ever; it is closed at the end."""
-    told, kind = Repeated(log), provider.node_classes.kind
+    told, kind = LogOnce(log), provider.node_classes.kind
     try:
         while True:
             pause = LONGEST_TEND_PERIOD

@@ -19,7 +19,7 @@ from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from worker.errors import USAGE_ERROR, CommandError
-from worker.repeated import Repeated
+from worker.log_once import LogOnce
 from worker.settings import Settings
 from worker.temporal.failures import DATA_CONVERTER
 from worker.temporal.trouble import TemporalUnreachable, connect_trouble
@@ -59,7 +59,7 @@ async def connect(
         CommandError: a certificate file cannot be read.
     """
     tls = await asyncio.to_thread(_tls, settings)
-    told = Repeated(log)
+    told = LogOnce(log)
     pause = 0.5
     made = 0
     while True:

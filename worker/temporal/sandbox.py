@@ -14,12 +14,12 @@ LOADED_ONCE: Final = (
     "api",
     "planner",
     "activities",
-    "workflows.account",
+    "workflows.ui_details",
     "workflows.messages",
-    "workflows.planner_account",
+    "workflows.planner_details",
     "workflows.policies",
-    "workflows.removal_account",
-    "workflows.request_account",
+    "workflows.removal_details",
+    "workflows.request_details",
 )
 """Modules without a clock and without state: models, constants, and text made of arguments.
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from simulator.hetzner.faults import About
 from simulator.hetzner.project.project import FakeProject
 from simulator.hetzner.project.resources import Network
-from simulator.hetzner.project.server import Action, FakeServer
+from simulator.hetzner.project.server import FakeServer, ServerAction
 from simulator.hetzner.project.state import State
 from simulator.hetzner.reply import ApiRefusal
 
@@ -30,19 +30,21 @@ class Step:
     resources: tuple[tuple[str, int], ...] = ()
 
 
-def start(state: State, project: FakeProject, server: FakeServer, about: About, steps: Sequence[Step]) -> list[Action]:
+def start(
+    state: State, project: FakeProject, server: FakeServer, about: About, steps: Sequence[Step]
+) -> list[ServerAction]:
     """Let the steps run one after the other, with the faults that the call meets, and return their actions.
 
     When one fails, those behind it fail with its error.
     """
     now = state.timeline.now
-    actions: list[Action] = []
-    faulty: list[tuple[Step, Action, tuple[str, str] | None]] = []
+    actions: list[ServerAction] = []
+    faulty: list[tuple[Step, ServerAction, tuple[str, str] | None]] = []
     for number, step in enumerate(steps):
         is_first = number == 0
         slow = state.faults.meet_action(about, step.command, is_first=is_first, kind="slow_action")
         bad = state.faults.meet_action(about, step.command, is_first=is_first, kind="action_error")
-        action = Action(
+        action = ServerAction(
             id=state.next_id(),
             command=step.command,
             server=server.id,
@@ -58,7 +60,7 @@ def start(state: State, project: FakeProject, server: FakeServer, about: About, 
     return actions
 
 
-def _run(state: State, steps: Sequence[tuple[Step, Action, tuple[str, str] | None]]) -> None:
+def _run(state: State, steps: Sequence[tuple[Step, ServerAction, tuple[str, str] | None]]) -> None:
     if not steps:
         return
     (step, action, error), rest = steps[0], steps[1:]

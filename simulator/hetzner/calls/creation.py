@@ -15,7 +15,7 @@ from simulator.hetzner.faults import About
 from simulator.hetzner.project.price_list import ListedLocation, ListedServerType
 from simulator.hetzner.project.project import FakeProject, find, is_called
 from simulator.hetzner.project.resources import Image, Network, PlacementGroup
-from simulator.hetzner.project.server import Action, FakeServer
+from simulator.hetzner.project.server import FakeServer, ServerAction
 from simulator.hetzner.project.state import State
 from simulator.hetzner.reply import ApiRefusal, Call, Reply, invalid, not_found, over_limit
 
@@ -197,8 +197,8 @@ def _steps(state: State, server: FakeServer, order: _Order) -> list[works.Step]:
     return steps
 
 
-def _answer(state: State, project: FakeProject, server: FakeServer, actions: list[Action]) -> dict[str, Any]:
-    show = partial(Action.to_json, now=state.timeline.now)
+def _answer(state: State, project: FakeProject, server: FakeServer, actions: list[ServerAction]) -> dict[str, Any]:
+    show = partial(ServerAction.to_json, now=state.timeline.now)
     digest = hashlib.sha256(f"{server.id} {server.name}".encode()).hexdigest()
     return {
         "server": server_json(state, project, server),

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from simulator.hetzner.project.resources import Firewall, Image, Network, PlacementGroup, SSHKey
-from simulator.hetzner.project.server import Action, FakeServer
+from simulator.hetzner.project.server import FakeServer, ServerAction
 
 CALLS: Final = 3600
 """Size of the bucket of calls. Source: Hetzner Cloud API, "Rate Limiting": 3600 an hour, refilled one a second."""
@@ -76,7 +76,7 @@ class FakeProject:
     server_limit: int | None = None
     """Most servers, those that are being deleted included; None: any number."""
     servers: dict[int, FakeServer] = field(default_factory=dict)
-    actions: dict[int, Action] = field(default_factory=dict)
+    actions: dict[int, ServerAction] = field(default_factory=dict)
     groups: dict[int, PlacementGroup] = field(default_factory=dict)
     images: dict[int, Image] = field(default_factory=dict)
     networks: dict[int, Network] = field(default_factory=dict)

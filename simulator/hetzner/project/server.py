@@ -13,7 +13,7 @@ _MAC: Final = "86:00:00"
 
 
 @dataclass(slots=True, eq=False)
-class Action:
+class ServerAction:
     """Something that happens to a server over time."""
 
     id: int
@@ -84,7 +84,7 @@ class FakeServer:
     """Lists do not show it before."""
     stuck: Fault | None = None
     """Its deletion has ended, but it stays while this fault is there."""
-    actions: list[Action] = field(default_factory=list)
+    actions: list[ServerAction] = field(default_factory=list)
 
     @property
     def is_locked(self) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.objects.effects import TRIES, act_of, carry_out
+from activities.objects.effects import TRIES, act_of, run_effect
 from activities.ports.errors import Conflict, NotFound, UnknownOutcome
 from planner.lifecycle.step import Act, EffectInput
 
@@ -30,7 +30,7 @@ class Effect:
 
 
 async def run(effect, look=None):
-    return await carry_out(look or effect.look, effect.is_due, effect)
+    return await run_effect(look or effect.look, effect.is_due, effect)
 
 
 async def test_what_is_seen_afterwards_is_returned():

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
-from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalSeen, RemovalTimings, ServerSeen
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, RemovalTimings, ServerSeen
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 TIMINGS = RemovalTimings(
@@ -24,7 +24,7 @@ def node(**flags):
 
 
 def seen(phase, status=None, **fields):
-    return RemovalSeen(status=NodeRemovalRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
+    return RemovalObservation(status=NodeRemovalRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
 
 
 def new(status=None, **fields):

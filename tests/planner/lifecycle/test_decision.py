@@ -5,7 +5,7 @@ import pytest
 from api.v1alpha1.node_removal_request import CancelRecord
 from planner.lifecycle.decision import annotated, answer, decision_on, refusal
 from planner.lifecycle.removal import next_step
-from planner.lifecycle.seen import DecisionSeen, RemovalSeen, ServerSeen
+from planner.lifecycle.seen import DecisionSeen, RemovalObservation, ServerSeen
 from planner.lifecycle.step import Decision, DecisionKind
 from tests.planner.lifecycle.removals import NOW, cooling, draining, leaving, new, over, parked
 
@@ -44,7 +44,7 @@ BEING_DELETED = (
             )
             for given in (new(immediate=True), leaving(immediate=True), parked(immediate=True))
         ),
-        (RemovalSeen(exists=False), "cancel", "cannot cancel: the removal has ended, nothing is left to decide"),
+        (RemovalObservation(exists=False), "cancel", "cannot cancel: the removal has ended, nothing is left to decide"),
         *((parked(), kind, None) for kind in ONLY_PARKED),
         *(
             (
@@ -77,7 +77,7 @@ BEING_DELETED = (
             for kind in ONLY_PARKED
         ),
         *(
-            (RemovalSeen(exists=False), kind, f"cannot {kind}: the removal has ended, nothing is left to decide")
+            (RemovalObservation(exists=False), kind, f"cannot {kind}: the removal has ended, nothing is left to decide")
             for kind in ONLY_PARKED
         ),
     ],
@@ -168,7 +168,7 @@ def test_what_stands_on_the_object_goes_before_a_message():
     message = Decision(kind=DecisionKind.RETRY, by="Ada")
     assert next_step(noted(parked(), "abandon"), message, NOW).effect == "abandon_server"
     assert next_step(noted(parked(), "rtry"), message, NOW).effect == "answer_decision"
-    assert next_step(noted(RemovalSeen(exists=False), "retry"), message, NOW).reason == "Gone"
+    assert next_step(noted(RemovalObservation(exists=False), "retry"), message, NOW).reason == "Gone"
 
 
 def test_an_annotation_is_a_decision_by_its_writer_with_its_reason():

@@ -6,7 +6,7 @@ import pytest
 
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.removal import RemovalEffect, next_step
-from planner.lifecycle.seen import DecisionSeen, RemovalSeen, RemovalTimings, ServerSeen
+from planner.lifecycle.seen import DecisionSeen, RemovalObservation, RemovalTimings, ServerSeen
 from planner.lifecycle.step import Act, Decision, Done, Wait
 from tests.planner.lifecycle.drains import DRAINS
 from tests.planner.lifecycle.removals import NOW, ago, ahead, cooling, leaving, new, node, over, parked
@@ -25,8 +25,8 @@ CANCEL, RETRY, SKIP, ABANDON = (asked(kind, by="Ada") for kind in ("cancel", "re
 
 ROWS = {
     # name: (seen, decision, effect or kind of step, reason, deadline, by)
-    "gone": (RemovalSeen(exists=False), None, Done, "Gone", None, None),
-    "gone, asked": (RemovalSeen(exists=False), CANCEL, Done, "Gone", None, None),
+    "gone": (RemovalObservation(exists=False), None, Done, "Gone", None, None),
+    "gone, asked": (RemovalObservation(exists=False), CANCEL, Done, "Gone", None, None),
     "definitions going": (
         leaving(deleting=True, crds_going=True),
         None,

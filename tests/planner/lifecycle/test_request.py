@@ -6,7 +6,7 @@ import pytest
 
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.request import RequestEffect, next_step
-from planner.lifecycle.seen import NodeSeen, RequestSeen, RequestTimings, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RequestObservation, RequestTimings, ServerSeen
 from planner.lifecycle.step import Done, Wait
 from tests.planner.lifecycle.steps import check_step
 
@@ -27,7 +27,7 @@ def node(*, ready=False, **flags):
 
 
 def seen(phase, status=None, **fields):
-    return RequestSeen(status=NodeRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
+    return RequestObservation(status=NodeRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
 
 
 def pending(status=None, **fields):
@@ -71,7 +71,7 @@ def released(status=None, **fields):
 
 ROWS = {
     # name: (seen, effect or kind of step, reason, deadline)
-    "gone": (RequestSeen(exists=False), Done, "Gone", None),
+    "gone": (RequestObservation(exists=False), Done, "Gone", None),
     "definitions going": (released(deleting=True, crds_going=True), "forget_request", "DefinitionRemoved", None),
     "definitions going before a server": (
         pending(deleting=True, crds_going=True),

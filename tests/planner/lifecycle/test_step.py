@@ -7,7 +7,7 @@ import pytest
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.removal import next_step as next_step_of_removal
 from planner.lifecycle.request import next_step
-from planner.lifecycle.seen import NodeSeen, RequestSeen, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RequestObservation, ServerSeen
 from planner.lifecycle.step import Wait
 from tests.planner.lifecycle.removals import cooling, leaving
 
@@ -19,13 +19,17 @@ ROWS = [(0, 5), (20, 5), (40, 10), (200, 50), (240, 60), (3000, 60)]
 
 def boots(waited):
     status = {"create_attempt_at": NOW - waited, "provisioning_deadline": LATER}
-    return RequestSeen(status=NodeRequestStatus(phase=RequestPhase.PROVISIONING, **status), server=ServerSeen.CREATING)
+    return RequestObservation(
+        status=NodeRequestStatus(phase=RequestPhase.PROVISIONING, **status), server=ServerSeen.CREATING
+    )
 
 
 def joins(waited):
     # Asked for long before: what counts is the wait for the Node.
     status = {"create_attempt_at": NOW - timedelta(hours=1), "running_at": NOW - waited, "join_deadline": LATER}
-    return RequestSeen(status=NodeRequestStatus(phase=RequestPhase.PROVISIONING, **status), server=ServerSeen.RUNNING)
+    return RequestObservation(
+        status=NodeRequestStatus(phase=RequestPhase.PROVISIONING, **status), server=ServerSeen.RUNNING
+    )
 
 
 @pytest.mark.parametrize("waiting", [boots, joins])
@@ -43,7 +47,7 @@ def test_a_boot_of_forty_minutes_takes_about_fifty_looks():
         status = NodeRequestStatus(
             phase=RequestPhase.PROVISIONING, create_attempt_at=asked, provisioning_deadline=LATER
         )
-        step = next_step(RequestSeen(status=status, server=ServerSeen.CREATING), now)
+        step = next_step(RequestObservation(status=status, server=ServerSeen.CREATING), now)
         assert isinstance(step, Wait)
         now = step.wake_at(now)
         looks += 1
@@ -55,7 +59,7 @@ def is_kept(**seen):
     status = {"release_by": LATER, "create_attempt_at": NOW} | seen.pop("status", {})
     node = NodeSeen(name="n", ready=True, reserved=True)
     status = NodeRequestStatus(phase=RequestPhase.READY, **status)
-    return RequestSeen(status=status, server=ServerSeen.RUNNING, node=node, seats=1, **seen)
+    return RequestObservation(status=status, server=ServerSeen.RUNNING, node=node, seats=1, **seen)
 
 
 WAITS = {

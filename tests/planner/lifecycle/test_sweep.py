@@ -19,9 +19,9 @@ from planner.lifecycle.seen import (
     DecisionSeen,
     DrainSeen,
     NodeSeen,
-    RemovalSeen,
+    RemovalObservation,
     RemovalTimings,
-    RequestSeen,
+    RequestObservation,
     ServerSeen,
 )
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Wait
@@ -163,7 +163,7 @@ def test_all_observations_of_a_request():
             )
             for awaited, untolerated, bound in ((0, 0, 0), (1, 0, 1), (1, 1, 0)):
                 check_request(
-                    RequestSeen.model_construct(
+                    RequestObservation.model_construct(
                         status=status,
                         deleting=deleting,
                         server=server,
@@ -194,7 +194,7 @@ def test_all_observations_of_a_drain():
                 evict_attempts=attempts,
                 evict_attempted_at=asked,
             )
-            seen = RemovalSeen.model_construct(
+            seen = RemovalObservation.model_construct(
                 status=status,
                 node=NODES[3].model_copy(update={"scale_down": True}),
                 occupant_count=occupants,
@@ -228,7 +228,7 @@ def test_all_observations_of_a_removal():
                 retry_at=moment,
                 removal_attempts=attempts,
             )
-            seen = RemovalSeen.model_construct(
+            seen = RemovalObservation.model_construct(
                 status=status,
                 deleting=deleting,
                 immediate=immediate,
@@ -257,7 +257,7 @@ nodes = st.none() | st.builds(
 )
 counts = st.integers(0, 1000)
 requests = st.builds(
-    RequestSeen,
+    RequestObservation,
     exists=st.booleans(),
     crds_going=st.booleans(),
     deleting=st.booleans(),
@@ -288,7 +288,7 @@ requests = st.builds(
     pause_message=texts,
 )
 removals = st.builds(
-    RemovalSeen,
+    RemovalObservation,
     exists=st.booleans(),
     crds_going=st.booleans(),
     deleting=st.booleans(),

@@ -5,7 +5,7 @@ from functools import reduce
 import pytest
 
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
-from planner.lifecycle.known_objects import Arrivals, Change, KnownObjects, Subject
+from planner.lifecycle.known_objects import Arrivals, KnownObjects, ObjectChange, Subject
 from planner.lifecycle.wakes import Message, Nudge, Pace, Wake, messages, orphan_nudge
 from tests.planner.lifecycle.watched import (
     COURSE,
@@ -30,12 +30,12 @@ LEAVER = Subject(REMOVAL, "m-1", "d-1")
 UNINITIALIZED = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule"}
 
 
-def change(kind: str, before: dict | None, after: dict | None) -> Change:
+def change(kind: str, before: dict | None, after: dict | None) -> ObjectChange:
     seen = event(before, after)
-    return Change(kind, seen.object, before, is_gone=seen.type == "DELETED")
+    return ObjectChange(kind, seen.object, before, is_gone=seen.type == "DELETED")
 
 
-def knowing(*changes: Change) -> KnownObjects:
+def knowing(*changes: ObjectChange) -> KnownObjects:
     return reduce(KnownObjects.after, changes, NOTHING_KNOWN)
 
 

@@ -7,21 +7,21 @@ from activities.ports.errors import Rejected, Unreachable
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
-from planner.lifecycle.seen import NodeSeen, RemovalSeen, RequestSeen, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RemovalObservation, RequestObservation, ServerSeen
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.clock import START, VirtualClock, run
 from simulator.driver.lifecycle import LifecycleDriver
 
 SUBJECT = ObjectId(name="m", uid="u")
-GONE = RequestSeen(exists=False)
-PENDING = RequestSeen()
-BOOTING = RequestSeen(
+GONE = RequestObservation(exists=False)
+PENDING = RequestObservation()
+BOOTING = RequestObservation(
     status=NodeRequestStatus(
         phase=RequestPhase.PROVISIONING, create_attempt_at=START, provisioning_deadline=START + timedelta(seconds=100)
     ),
     server=ServerSeen.CREATING,
 )
-COOLING = RemovalSeen(
+COOLING = RemovalObservation(
     status=NodeRemovalRequestStatus(scale_down_at=START + timedelta(hours=1), tainted_at=START),
     node=NodeSeen(name="m", ready=True, scale_down=True),
     server=ServerSeen.RUNNING,
@@ -129,7 +129,7 @@ def test_an_error_that_nobody_foresaw_is_not_swallowed():
 
 def test_a_persons_message_reaches_the_step_function_once():
     clock = VirtualClock()
-    gone = RemovalSeen(exists=False)
+    gone = RemovalObservation(exists=False)
     script = Script(clock, look_removal=[COOLING], cancel_removal=[gone])
 
     async def meanwhile(course):

@@ -6,7 +6,7 @@ from activities.ports.errors import InsufficientCapacity
 from activities.ports.provider import ServerOrder
 from planner.plan import plan
 from simulator.world import World
-from worker.demo.forecast import first_choice, snapshot_of
+from worker.demo.preview import first_choice, snapshot_of
 from worker.demo.scene import (
     RETURNING,
     RETURNING_PODS,

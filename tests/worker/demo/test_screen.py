@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from pages.pictures import Recorder
+from pages.pictures import PictureRecorder
 from simulator.view import View
 from worker.demo.scene import prices
 from worker.demo.screen import Screen
@@ -44,7 +44,7 @@ def test_other_peoples_words_are_no_markup():
 
 def test_a_recording_is_cut_in_two_pictures_that_load_nothing():
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True, highlight=False)
-    with Recorder(console) as screen:
+    with PictureRecorder(console) as screen:
         for number in range(1, 7):
             screen.stage(f"Stage{number}")
         screen.cut("the end")

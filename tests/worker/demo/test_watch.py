@@ -9,7 +9,7 @@ from rich.console import Console
 from simulator.scheduling.workloads import Workload
 from simulator.world import World
 from worker.demo import watch as watching
-from worker.demo.play import Growth
+from worker.demo.scale_up import Growth
 from worker.demo.scene import SoldOut, objects, prices
 from worker.demo.screen import Screen
 from worker.demo.watch import StageFailed, Watch, check

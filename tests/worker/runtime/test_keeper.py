@@ -20,7 +20,7 @@ from worker.runtime.keeper import Keeper
 from worker.settings import task_queue
 from worker.temporal.client import RETENTION
 from workflows.messages import CLUSTER, OFFERING, PHASE, POOL
-from workflows.planner_account import ABOUT
+from workflows.planner_details import ABOUT
 
 
 def ports_of(cluster: MemoryCluster, name: str) -> Ports:

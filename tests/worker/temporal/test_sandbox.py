@@ -11,7 +11,8 @@ from temporalio.worker import Replayer
 from tests.replay.record import path_of
 from worker.temporal.failures import DATA_CONVERTER
 from worker.temporal.sandbox import LOADED_ONCE, WORKFLOWS, workflow_runner
-from workflows import account, lifecycle
+from workflows import lifecycle
+from workflows import ui_details as account
 
 ROOT = Path(__file__).parents[3]
 ROOMS = {"api", "planner", "activities"}

@@ -28,7 +28,7 @@ from worker.errors import FAILED, USAGE_ERROR, CommandError
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CatalogueQuery:
     """What of the catalogues is shown; None is all of it."""
 
     node_class: str | None = None
@@ -72,7 +72,7 @@ def catalogue(
     files = (*file, *further)
     if files.count(STDIN) > 1:
         raise CommandError("standard input can be read only once", USAGE_ERROR)
-    wanted = Wanted(node_class, location, server_type)
+    wanted = CatalogueQuery(node_class, location, server_type)
     now = datetime.now(UTC)
     classes, pools = _of_files(files, now) if files else asyncio.run(_of_cluster(kubeconfig, context))
     if not classes:
@@ -91,7 +91,7 @@ def show(catalogues: Sequence[Catalogue], now: datetime, output: str) -> None:
 
 
 def chosen(
-    classes: Iterable[NodeClassModel], pools: Sequence[NodePool], wanted: Wanted, now: datetime
+    classes: Iterable[NodeClassModel], pools: Sequence[NodePool], wanted: CatalogueQuery, now: datetime
 ) -> list[Catalogue]:
     """Return the catalogues of the classes that are wanted, each with the rows that are.
 
@@ -113,12 +113,12 @@ def chosen(
     return kept
 
 
-def _is_wanted(row: CatalogueRow, wanted: Wanted) -> bool:
+def _is_wanted(row: CatalogueRow, wanted: CatalogueQuery) -> bool:
     is_here = wanted.location in (None, row.location)
     return is_here and (wanted.server_type is None or wanted.server_type.lower() == row.server_type.lower())
 
 
-def _nothing(whole: Iterable[Catalogue], wanted: Wanted) -> str:
+def _nothing(whole: Iterable[Catalogue], wanted: CatalogueQuery) -> str:
     """Return why no row is left, by what there is instead."""
     rows = [row for each in whole for row in each.rows]
     of_type = [row for row in rows if _is_wanted(row, replace(wanted, location=None))]

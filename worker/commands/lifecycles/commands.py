@@ -13,8 +13,8 @@ from temporalio.service import RPCError
 
 from planner.lifecycle.kinds import REMOVAL, REQUEST
 from planner.lifecycle.step import DecisionKind
-from worker.commands.lifecycles.asking import ask, limit_of, tell_of_waiting
 from worker.commands.lifecycles.running import CALL_LIMIT, ENDED_EARLY, Whereabouts, name_of, under_way
+from worker.commands.lifecycles.send_decision import ask, limit_of, tell_of_waiting
 from worker.errors import AtOnce, CommandError
 from workflows.messages import DEADLINE, PHASE, POOL, REASON
 

@@ -17,10 +17,17 @@ from activities.ports.errors import GrowthError, NotFound
 from activities.round.offered_prices import listed_prices
 from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.step import DecisionKind
-from worker.commands.lifecycles.asking import ANSWERED_WITHIN, DecisionRefused, Ended, ask, limit_of, tell_of_waiting
 from worker.commands.lifecycles.replay import Deed, ReplayFindings, deed, forecast, is_failure
 from worker.commands.lifecycles.replay_look import TOGETHER, Selection, look
 from worker.commands.lifecycles.running import UnderWay, Whereabouts, under_way
+from worker.commands.lifecycles.send_decision import (
+    ANSWERED_WITHIN,
+    DecisionRefused,
+    Ended,
+    ask,
+    limit_of,
+    tell_of_waiting,
+)
 from worker.commands.shared.live_cluster import LiveCluster, live_cluster
 from worker.commands.shared.tables import count, print_anywhere, table
 from worker.errors import USAGE_ERROR, CommandError

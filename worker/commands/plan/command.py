@@ -19,7 +19,7 @@ from worker.commands.plan.diff_table import print_diff
 from worker.commands.plan.document import Json, document, explanation
 from worker.commands.plan.files import STDIN, read_objects, snapshot_of, with_settings
 from worker.commands.plan.table import print_plan
-from worker.commands.shared.snapshot import sight_of
+from worker.commands.shared.cluster_view import cluster_view
 from worker.commands.why.pod import why_pod
 from worker.errors import USAGE_ERROR, CommandError
 from worker.solver.in_process import packer
@@ -127,7 +127,7 @@ def _explain(name: str, snapshot: Snapshot, output: str) -> None:
         unread = next((one for one in snapshot.problems if one.kind == "Pod" and one.name in known), None)
         told = "no file holds such a pod" if unread is None else f"it cannot be read: {unread.message}"
         raise CommandError(f"--explain: Pod {key}: {told}", USAGE_ERROR)
-    sight = sight_of(snapshot, {})
+    sight = cluster_view(snapshot, {})
     if output == "table":
         print(*why_pod(pod, sight, is_live=False), sep="\n")
     else:

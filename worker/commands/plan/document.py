@@ -41,7 +41,7 @@ from api.timestamp import format_timestamp
 from planner.model.plan import Alternative, Because, Placed, Plan, PlannedRequest, PoolReport, Reason, Unplaced
 from planner.model.stages import Stage
 from planner.objects.kinds import Pod
-from worker.commands.shared.snapshot import Sight
+from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.verdicts import verdicts
 
 Json = dict[str, Any]
@@ -73,7 +73,7 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
     } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
 
 
-def explanation(pod: Pod, sight: Sight) -> Json:
+def explanation(pod: Pod, sight: ClusterView) -> Json:
     """Return what is told of one pod, as JSON types."""
     plan = sight.plan
     placed = next((_place(placed) for placed in plan.placed if placed.pod == pod.key), {})

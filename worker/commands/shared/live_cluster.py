@@ -14,13 +14,13 @@ from activities.ports.errors import Forbidden, GrowthError, NotFound
 from activities.ports.ports import Ports
 from activities.round.observe import DefinitionsGoing, Observer
 from planner.model.plan import PlannerMemory
+from worker.commands.shared.cluster_view import ClusterView, ToldEvent, cluster_view
 from worker.commands.shared.lifecycle_steps import next_steps
 from worker.commands.shared.read_once import ReadOnce
-from worker.commands.shared.snapshot import Sight, ToldEvent, sight_of
 from worker.errors import CommandError
 from worker.ports import kube_cluster, ports_on, watched
 from worker.settings import load
-from worker.trouble import trouble
+from worker.unreadable_cluster import trouble
 
 _LIST_SECONDS: Final = 10.0
 """For each page of a list: a person waits for it."""
@@ -57,7 +57,7 @@ class LiveCluster:
         except (GrowthError, TimeoutError) as error:
             raise await self._told(error) from error
 
-    async def look(self) -> Sight:
+    async def look(self) -> ClusterView:
         """Return what is there now, and what a round would decide.
 
         Raises:
@@ -72,7 +72,7 @@ class LiveCluster:
         except (GrowthError, DefinitionsGoing, TimeoutError) as error:
             raise await self._told(error) from error
         steps = await next_steps(self._ports, read, seen.snapshot.requests, seen.snapshot.removals)
-        return await self._ports.compute(lambda: sight_of(seen.snapshot, seen.nodes, steps))
+        return await self._ports.compute(lambda: cluster_view(seen.snapshot, seen.nodes, steps))
 
     async def events_about(self, kind: str, name: str, namespace: str) -> list[ToldEvent]:
         """Return the events that Growth wrote about an object and that are still kept, the oldest first.

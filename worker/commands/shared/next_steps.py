@@ -9,7 +9,7 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.step import Act, DecisionKind, Done, Step, Wait
 from planner.supply.unavailable import pause_in_force
-from worker.commands.shared.snapshot import Sight
+from worker.commands.shared.cluster_view import ClusterView
 
 _OPEN: Final = frozenset({RequestPhase.PENDING, RequestPhase.PROVISIONING, RequestPhase.READY})
 
@@ -27,7 +27,7 @@ class Awaited:
     """With NAME for the name."""
 
 
-def step_of(subject: NodeRequest | NodeRemovalRequest, sight: Sight) -> Step:
+def step_of(subject: NodeRequest | NodeRemovalRequest, sight: ClusterView) -> Step:
     """Return the next step of a request or a removal."""
     return sight.steps[subject.metadata.uid]
 
@@ -68,7 +68,7 @@ def removal_commands(removal: NodeRemovalRequest) -> tuple[str, ...]:
     return tuple(f"growth removals {decision} NAME" for decision in removal_decisions(removal))
 
 
-def awaited(sight: Sight) -> Iterator[Awaited]:
+def awaited(sight: ClusterView) -> Iterator[Awaited]:
     """Yield everything that is awaited; records of machines that are there are not."""
     for request in sight.snapshot.requests:
         step = step_of(request, sight)

@@ -10,8 +10,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.live_cluster import LiveCluster, live_cluster
-from worker.commands.shared.snapshot import Sight
 from worker.commands.status.table import draw_status, print_status
 from worker.errors import CommandError
 
@@ -58,7 +58,7 @@ async def _run(*, watch: bool, kubeconfig: Path | None, context: str | None) -> 
             await _again(console, cluster, sight)
 
 
-async def _live(console: Console, cluster: LiveCluster, sight: Sight) -> None:
+async def _live(console: Console, cluster: LiveCluster, sight: ClusterView) -> None:
     """Redraw in place, for ever; an outage is told above what was seen last."""
     with Live(console=console, auto_refresh=False) as live:
         trouble = ""
@@ -71,7 +71,7 @@ async def _live(console: Console, cluster: LiveCluster, sight: Sight) -> None:
                 trouble = str(error)
 
 
-async def _again(console: Console, cluster: LiveCluster, sight: Sight) -> None:
+async def _again(console: Console, cluster: LiveCluster, sight: ClusterView) -> None:
     """Print one status after the other, for ever."""
     while True:
         print_status(sight, console)
@@ -81,7 +81,7 @@ async def _again(console: Console, cluster: LiveCluster, sight: Sight) -> None:
         sight = await cluster.look()
 
 
-def _drawn(console: Console, sight: Sight, trouble: str) -> RenderableType:
+def _drawn(console: Console, sight: ClusterView, trouble: str) -> RenderableType:
     # On a console of its own: what is printed on one with a live display moves that display.
     paper = Console(
         file=StringIO(),

@@ -12,9 +12,9 @@ from api.v1alpha1.node_pool import NodePool, NodePoolStatus
 from planner.model.plan import PoolReport
 from planner.supply.machines import Machine
 from worker.commands.plan.table import print_unplaced
+from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.machine_state import is_ours, own_pods, state
 from worker.commands.shared.next_steps import Awaited, awaited
-from worker.commands.shared.snapshot import Sight
 from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
 from worker.commands.shared.times import until
 
@@ -22,12 +22,12 @@ _FEW: Final = 3
 """So many alike have a line each; a burst of machines shall not fill the screen."""
 
 
-def print_status(sight: Sight, console: Console | None = None) -> None:
+def print_status(sight: ClusterView, console: Console | None = None) -> None:
     """Print the status to `console`; without one, to standard output."""
     print_anywhere(console or Console(highlight=False, markup=False), lambda out: draw_status(out, sight))
 
 
-def draw_status(out: Console, sight: Sight) -> None:
+def draw_status(out: Console, sight: ClusterView) -> None:
     """Print the status, for a console that is as wide as it shall be."""
     _headline(out, sight)
     _problems(out, sight)
@@ -37,7 +37,7 @@ def draw_status(out: Console, sight: Sight) -> None:
     _machines(out, sight)
 
 
-def _headline(out: Console, sight: Sight) -> None:
+def _headline(out: Console, sight: ClusterView) -> None:
     statuses = [report.status for report in sight.plan.pools]
     ready = sum(status.nodes.ready for status in statuses)
     coming = sum(status.nodes.in_flight for status in statuses)
@@ -61,7 +61,7 @@ def _cost(statuses: Iterable[NodePoolStatus]) -> str:
     return " + ".join(f"{money(price)} {currency}" for currency, price in sorted(by_currency.items()))
 
 
-def _problems(out: Console, sight: Sight) -> None:
+def _problems(out: Console, sight: ClusterView) -> None:
     if not sight.snapshot.problems:
         return
     rows = table("kind", "name", "what is wrong")
@@ -70,7 +70,7 @@ def _problems(out: Console, sight: Sight) -> None:
     print_section(out, "Left out, as it cannot be read", rows)
 
 
-def _pools(out: Console, sight: Sight) -> None:
+def _pools(out: Console, sight: ClusterView) -> None:
     if not sight.plan.pools:
         out.print()
         out.print("No pool: nothing is bought. `kubectl explain nodepools.growth.dev.spec` tells what one needs.")
@@ -111,7 +111,7 @@ def _not_fine(report: PoolReport) -> Iterable[str]:
             yield f"{condition.reason}: {condition.message}" if condition.message else condition.reason
 
 
-def _demand(out: Console, sight: Sight) -> None:
+def _demand(out: Console, sight: ClusterView) -> None:
     plan = sight.plan
     there = sum(placed.node is not None for placed in plan.placed)
     coming = len(plan.placed) - there
@@ -133,7 +133,7 @@ def _demand(out: Console, sight: Sight) -> None:
         print_unplaced(out, plan.unplaced)
 
 
-def _awaited(out: Console, sight: Sight) -> None:
+def _awaited(out: Console, sight: ClusterView) -> None:
     alike: dict[tuple[object, ...], list[Awaited]] = {}
     for one in awaited(sight):
         alike.setdefault((one.kind, one.what, one.commands), []).append(one)
@@ -161,7 +161,7 @@ def _told_apart(alike: list[Awaited]) -> list[list[Awaited]]:
     return [alike] if len(alike) > _FEW else [[one] for one in alike]
 
 
-def _machines(out: Console, sight: Sight) -> None:
+def _machines(out: Console, sight: ClusterView) -> None:
     shown = [m for m in sight.machines.values() if m.counts and (is_ours(m) or m.pool)]
     foreign = sum(m.node is not None for m in sight.machines.values()) - sum(m.node is not None for m in shown)
     if shown:
@@ -175,7 +175,7 @@ def _machines(out: Console, sight: Sight) -> None:
         out.print(f"{count(foreign, 'node')} that Growth did not buy and never removes", style="dim")
 
 
-def _row(machine: Machine, sight: Sight) -> tuple[str, ...]:
+def _row(machine: Machine, sight: ClusterView) -> tuple[str, ...]:
     price, today = sight.price(machine), sight.price_today(machine)
     cost = "?" if price is None else money(price[0])
     return (

@@ -14,8 +14,8 @@ from cyclopts import App
 from activities.objects.events import NAMESPACE_OF_CLUSTER_SCOPED
 from activities.ports.errors import GrowthError
 from planner.objects.kinds import Pod
+from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.live_cluster import LiveCluster, live_cluster
-from worker.commands.shared.snapshot import Sight, ToldEvent
 from worker.commands.why.lifecycle import why_removal, why_request
 from worker.commands.why.node import why_node
 from worker.commands.why.pod import why_pod
@@ -96,7 +96,7 @@ async def removal(name: str, /, *, kubeconfig: Path | None = None, context: str 
     return 0
 
 
-def node_lines(name: str, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+def node_lines(name: str, sight: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about the node of that name; `events` are those of its request.
 
     Raises:
@@ -109,7 +109,7 @@ def node_lines(name: str, sight: Sight, events: Sequence[ToldEvent] = ()) -> lis
     return why_node(found, sight, events)
 
 
-def request_lines(name: str, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+def request_lines(name: str, sight: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about the request of that name; `events` are those that Growth wrote about it.
 
     Raises:
@@ -122,7 +122,7 @@ def request_lines(name: str, sight: Sight, events: Sequence[ToldEvent] = ()) -> 
     return why_request(found, sight, events)
 
 
-def removal_lines(name: str, sight: Sight) -> list[str]:
+def removal_lines(name: str, sight: ClusterView) -> list[str]:
     """Return the sentences about the removal of that name.
 
     Raises:
@@ -135,7 +135,7 @@ def removal_lines(name: str, sight: Sight) -> list[str]:
     return why_removal(found, sight)
 
 
-async def _look(kubeconfig: Path | None, context: str | None) -> Sight:
+async def _look(kubeconfig: Path | None, context: str | None) -> ClusterView:
     async with live_cluster(kubeconfig, context) as cluster:
         return await cluster.look()
 
@@ -145,7 +145,7 @@ def _check_bare(kind: str, name: str) -> None:
         raise CommandError(f"{name!r}: a {kind} has no namespace, and is named without a slash", USAGE_ERROR)
 
 
-def _pod(sight: Sight, key: str, *, is_guess: bool) -> Pod:
+def _pod(sight: ClusterView, key: str, *, is_guess: bool) -> Pod:
     """Return the pod; `is_guess` when its namespace was not given."""
     found = next((pod for pod in sight.snapshot.pods if pod.key == key), None)
     if found is not None:
@@ -160,7 +160,7 @@ def _pod(sight: Sight, key: str, *, is_guess: bool) -> Pod:
     raise refusal
 
 
-async def _events_of_request(cluster: LiveCluster, name: str, sight: Sight) -> Sequence[ToldEvent]:
+async def _events_of_request(cluster: LiveCluster, name: str, sight: ClusterView) -> Sequence[ToldEvent]:
     machine = sight.machines.get(name)
     if machine is None or machine.request is None:
         return ()
@@ -175,7 +175,7 @@ async def _events(cluster: LiveCluster, kind: str, name: str, namespace: str) ->
         return ()
 
 
-def _unknown(kind: str, name: str, there: Sequence[str], sight: Sight) -> CommandError:
+def _unknown(kind: str, name: str, there: Sequence[str], sight: ClusterView) -> CommandError:
     """Return the line for a name that no object of the kind has: what has it, or what is named alike."""
     machine = sight.machines.get(name)
     others = {
@@ -198,7 +198,7 @@ def _unknown(kind: str, name: str, there: Sequence[str], sight: Sight) -> Comman
     return CommandError(f"no {kind} is named {name}: {told}")
 
 
-def _tell_of_unreadable(sight: Sight, kind: str, name: str) -> None:
+def _tell_of_unreadable(sight: ClusterView, kind: str, name: str) -> None:
     problem = next((one for one in sight.snapshot.problems if (one.kind, one.name) == (kind, name)), None)
     if problem is not None:
         raise CommandError(f"{kind} {name} cannot be read and is left out of all plans: {problem.message}")

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from activities.requests.as_planned import AS_PLANNED
-from activities.round.carry_out import REQUESTED
+from activities.round.apply_plan import REQUESTED
 from api.keys import ANNOTATION_DECISION
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.step import Step
 from planner.supply.machines import Machine
+from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import state
 from worker.commands.shared.next_steps import (
     deadline,
@@ -20,14 +21,13 @@ from worker.commands.shared.next_steps import (
     sentence,
     step_of,
 )
-from worker.commands.shared.snapshot import Sight, ToldEvent
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import ago, clock, until
 
 _EVENTS: Final = 5
 
 
-def why_request(request: NodeRequest, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+def why_request(request: NodeRequest, sight: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about a request; `events` are those that Growth wrote about it."""
     name, spec, status = request.metadata.name, request.spec, request.status
     machine = sight.machines[name]
@@ -57,7 +57,7 @@ def why_bought(events: Sequence[ToldEvent]) -> Iterator[str]:
         yield f"Why it was bought, told at {told.at}: {told.note}."
 
 
-def why_removal(removal: NodeRemovalRequest, sight: Sight) -> list[str]:
+def why_removal(removal: NodeRemovalRequest, sight: ClusterView) -> list[str]:
     """Return the sentences about a removal."""
     name, spec, status = removal.metadata.name, removal.spec, removal.status
     machine = sight.machines[spec.server_name]
@@ -78,7 +78,7 @@ def why_removal(removal: NodeRemovalRequest, sight: Sight) -> list[str]:
     return [*lines, *_workflow(status.workflow_id), *_events(status.events, sight)]
 
 
-def _what(machine: Machine, sight: Sight) -> str:
+def _what(machine: Machine, sight: ClusterView) -> str:
     price = sight.price(machine)
     cost = "at a price that its class does not tell" if price is None else f"at {money(price[0])} {price[1]} per hour"
     return f"a {machine.server_type} in {machine.location} {cost}"
@@ -89,7 +89,7 @@ def _pods(request: NodeRequest) -> str:
     return f"Kept for {count(len(seats), 'pod')}: {names(seats)}." if seats else "Kept for no pod."
 
 
-def _phase(owner: NodeRequest | NodeRemovalRequest, words: str, sight: Sight) -> str:
+def _phase(owner: NodeRequest | NodeRemovalRequest, words: str, sight: ClusterView) -> str:
     status = owner.status
     began = status.events[-1].at if status.events else owner.metadata.creation_timestamp
     moment = "" if began is None else f"; last step {ago(began, sight.snapshot.now)}"
@@ -97,7 +97,7 @@ def _phase(owner: NodeRequest | NodeRemovalRequest, words: str, sight: Sight) ->
     return f"Phase {status.phase}: {words}{moment}." + (f" {why}" if why else "")
 
 
-def _next(name: str, step: Step, commands: Sequence[str], sight: Sight) -> Iterator[str]:
+def _next(name: str, step: Step, commands: Sequence[str], sight: ClusterView) -> Iterator[str]:
     moment = deadline(step)
     yield (
         f"Next: {sentence(step)}."
@@ -124,7 +124,7 @@ def _workflow(workflow_id: str | None) -> Iterator[str]:
         yield f"Temporal workflow: {workflow_id}."
 
 
-def _events(events: Sequence[LifecycleEvent], sight: Sight) -> Iterator[str]:
+def _events(events: Sequence[LifecycleEvent], sight: ClusterView) -> Iterator[str]:
     if events:
         yield "What happened last:"
     for event in events[-_EVENTS:]:

@@ -10,15 +10,15 @@ from planner.policies.checks import refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
 from planner.policies.port import Candidate, MachineAction
 from planner.supply.machines import Machine
+from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, state
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
-from worker.commands.shared.snapshot import Sight, ToldEvent
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
 from worker.commands.why.lifecycle import why_bought
 
 
-def why_node(node: Node, sight: Sight, events: Sequence[ToldEvent] = ()) -> list[str]:
+def why_node(node: Node, sight: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about a node; `events` are those that Growth wrote about its request."""
     machine = sight.machines[node.name]
     lines = [_whose(machine, node, sight), *why_bought(events), f"State: {state(machine, sight.snapshot.now)}."]
@@ -39,7 +39,7 @@ def why_node(node: Node, sight: Sight, events: Sequence[ToldEvent] = ()) -> list
     return [*lines, *_leaving(machine, node, sight)]
 
 
-def _whose(machine: Machine, node: Node, sight: Sight) -> str:
+def _whose(machine: Machine, node: Node, sight: ClusterView) -> str:
     if not is_ours(machine):
         pool = f", though it is labelled {LABEL_POOL}={machine.pool}" if machine.pool else ""
         return f"Node {node.name}: not bought by Growth{pool}."
@@ -49,7 +49,7 @@ def _whose(machine: Machine, node: Node, sight: Sight) -> str:
     return f"Node {node.name}: bought by Growth for pool {machine.pool}{gone}; {kind}, {cost}."
 
 
-def _cost(machine: Machine, sight: Sight) -> str:
+def _cost(machine: Machine, sight: ClusterView) -> str:
     price, today = sight.price(machine), sight.price_today(machine)
     if price is None:
         return "price unknown: its class does not list it"
@@ -59,7 +59,7 @@ def _cost(machine: Machine, sight: Sight) -> str:
     return f"{told}, {money(today[0])}{'' if today[1] == price[1] else f' {today[1]}'} today"
 
 
-def _reservation(machine: Machine, sight: Sight) -> Iterator[str]:
+def _reservation(machine: Machine, sight: ClusterView) -> Iterator[str]:
     if machine.request is None or not machine.has_open_request:
         return
     step = step_of(machine.request, sight)
@@ -68,7 +68,7 @@ def _reservation(machine: Machine, sight: Sight) -> Iterator[str]:
     yield f"Its request is not done{when}: {sentence(step)}. `growth why request {machine.name}` tells more."
 
 
-def _leaving(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
+def _leaving(machine: Machine, node: Node, sight: ClusterView) -> Iterator[str]:
     removal = machine.removal
     if removal is not None:
         step = step_of(removal, sight)
@@ -91,7 +91,7 @@ def _leaving(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
     yield from _idle(machine, node, sight)
 
 
-def _keeping(machine: Machine, sight: Sight) -> Iterator[str]:
+def _keeping(machine: Machine, sight: ClusterView) -> Iterator[str]:
     """Yield everything that keeps the node: its pool, its pods, and the checks that every policy goes through."""
     pool = sight.pool(machine.pool)
     if pool is None:
@@ -110,7 +110,7 @@ def _keeping(machine: Machine, sight: Sight) -> Iterator[str]:
         yield from refusals(Candidate(machine, pool, MachineAction.REMOVE), checks)
 
 
-def _idle(machine: Machine, node: Node, sight: Sight) -> Iterator[str]:
+def _idle(machine: Machine, node: Node, sight: ClusterView) -> Iterator[str]:
     """Yield since when nothing keeps the node, and what happens when that has been so for long enough."""
     pool = sight.pool(machine.pool)
     if pool is None:

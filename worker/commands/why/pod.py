@@ -8,8 +8,8 @@ from planner.objects.amounts import shown
 from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
 from planner.supply.pod_group import GroupKeys, choose_pools
+from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import state
-from worker.commands.shared.snapshot import Sight, ToldEvent
 from worker.commands.shared.tables import count, money
 from worker.commands.shared.verdicts import verdicts
 
@@ -17,7 +17,7 @@ _EVENTS: Final = 3
 _BACK_OFF: Final = "BackOff"
 
 
-def why_pod(pod: Pod, sight: Sight, events: Sequence[ToldEvent] = (), *, is_live: bool = True) -> list[str]:
+def why_pod(pod: Pod, sight: ClusterView, events: Sequence[ToldEvent] = (), *, is_live: bool = True) -> list[str]:
     """Return the sentences about a pod; `events` are those that Growth wrote about it, the oldest first.
 
     They end with what stands in the way on each node and each offering, if the pod is on no node. Of a cluster that is
@@ -35,7 +35,7 @@ def why_pod(pod: Pod, sight: Sight, events: Sequence[ToldEvent] = (), *, is_live
     return [*lines, *verdicts(pod, sight.snapshot).lines()]
 
 
-def _class(pod: Pod, sight: Sight) -> str:
+def _class(pod: Pod, sight: ClusterView) -> str:
     keys = GroupKeys()
     key = keys.of(pod)
     alike = sum(keys.of(other) == key for other in sight.snapshot.pods if is_demand(other) and other.uid != pod.uid)
@@ -43,7 +43,7 @@ def _class(pod: Pod, sight: Sight) -> str:
     return f"class {key}{owner}, {count(alike, 'other waiting pod')} of it"
 
 
-def _no_demand(pod: Pod, sight: Sight, *, is_live: bool) -> str:
+def _no_demand(pod: Pod, sight: ClusterView, *, is_live: bool) -> str:
     why = "the scheduler has not said that it finds no place for it: it asks for no machine yet"
     if pod.is_finished:
         why = f"it has finished ({pod.phase})"
@@ -62,7 +62,7 @@ def _no_demand(pod: Pod, sight: Sight, *, is_live: bool) -> str:
     return f"It is no demand: {why}."
 
 
-def _nominated(pod: Pod, sight: Sight) -> str:
+def _nominated(pod: Pod, sight: ClusterView) -> str:
     node = pod.nominated_node
     others = sight.machines[node].residents
     if any(other.is_terminating and other.priority < pod.priority for other in others):
@@ -70,14 +70,14 @@ def _nominated(pod: Pod, sight: Sight) -> str:
     return f"it waits for node {node}, which the scheduler keeps for it"
 
 
-def _pools(pod: Pod, sight: Sight) -> str:
+def _pools(pod: Pod, sight: ClusterView) -> str:
     choice = choose_pools(pod, sight.snapshot.pools)
     if choice.obstacle is not None:
         return f"No pool: {choice.obstacle.message}."
     return f"Machines for it may come from pool {' or '.join(choice.pools)}."
 
 
-def _plan(pod: Pod, sight: Sight, *, is_live: bool) -> Iterator[str]:
+def _plan(pod: Pod, sight: ClusterView, *, is_live: bool) -> Iterator[str]:
     plan = sight.plan
     placed = next((placed for placed in plan.placed if placed.pod == pod.key), None)
     bought = next((r for r in plan.requests if any(seat.uid == pod.uid for seat in r.seats)), None)
@@ -90,7 +90,7 @@ def _plan(pod: Pod, sight: Sight, *, is_live: bool) -> Iterator[str]:
         yield from _unplaced(unplaced)
 
 
-def _placed(placed: Placed, sight: Sight, *, is_live: bool) -> str:
+def _placed(placed: Placed, sight: ClusterView, *, is_live: bool) -> str:
     name = placed.node or placed.request or ""
     kind = "node" if placed.node is not None else "request"
     machine = sight.machines[name]
@@ -110,7 +110,7 @@ def _hint(kind: str, name: str, *, is_live: bool) -> str:
     return f"; `growth why {kind} {name}` tells more" if is_live else ""
 
 
-def _bought(request: PlannedRequest, sight: Sight) -> str:
+def _bought(request: PlannedRequest, sight: ClusterView) -> str:
     others = len(request.seats) - 1
     beside = f" and {count(others, 'other pod')}" if others else ""
     price = f"{money(request.price_per_hour)} {sight.plan.currency} per hour"

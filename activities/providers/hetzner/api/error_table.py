@@ -17,7 +17,14 @@ from activities.ports.errors import (
     RateLimited,
     UnknownOutcome,
 )
-from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, Locked, NameInUse, Protected, SubnetFull
+from activities.providers.hetzner.api.refusals import (
+    CannotSpread,
+    GroupFull,
+    Locked,
+    NameInUse,
+    ServerProtected,
+    SubnetFull,
+)
 
 Verb = Literal["create", "delete", "read", "write"]
 """What was being done. `write` is every other change of something that exists."""
@@ -63,7 +70,7 @@ _TABLE: Final[dict[str, tuple[type[ProviderError], str]]] = {
     "forbidden": (AuthenticationFailed, _RIGHTS),
     "token_readonly": (AuthenticationFailed, _RIGHTS),
     "unauthorized": (AuthenticationFailed, _CREDENTIALS),
-    "protected": (Protected, _PROTECTED),
+    "protected": (ServerProtected, _PROTECTED),
     "invalid_input": (InvalidConfiguration, _CLASS),
     "networks_overlap": (InvalidConfiguration, "name networks in the class's spec.networks that do not overlap"),
     "incompatible_network_type": (InvalidConfiguration, "look at the class's spec.firewalls"),

@@ -16,7 +16,14 @@ from activities.ports.errors import (
     UnknownOutcome,
 )
 from activities.providers.hetzner.api.error_table import classify, of_action
-from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, Locked, NameInUse, Protected, SubnetFull
+from activities.providers.hetzner.api.refusals import (
+    CannotSpread,
+    GroupFull,
+    Locked,
+    NameInUse,
+    ServerProtected,
+    SubnetFull,
+)
 
 WHAT = "create server a-1 (cx23 in fsn1)"
 RIGHTS = "make a token that may read and write, and put it into the Secret that the class names in spec.tokenSecretRef"
@@ -59,7 +66,7 @@ ROWS = [
     (
         "protected",
         "server deletion is protected",
-        Protected,
+        ServerProtected,
         False,
         "a person has protected it: lift the protection in Hetzner's console if it may go",
     ),
@@ -180,6 +187,6 @@ def test_an_action_fails_for_the_same_reasons_as_a_call():
 
 
 def test_the_reason_of_each_refusal_is_its_own_name():
-    for kind in (NameInUse, GroupFull, CannotSpread, Locked, Protected):
+    for kind in (NameInUse, GroupFull, CannotSpread, Locked, ServerProtected):
         assert kind.reason == kind.__name__
         assert issubclass(kind, GrowthError)

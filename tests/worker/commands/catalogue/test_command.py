@@ -297,7 +297,7 @@ async def test_a_cluster_is_only_read(cluster):
     await cluster.fill(Scene(classes=[node_class()], pools=list(POOLS)), (HETZNER_NODE_CLASSES, BUSY))
     classes, pools = await catalogue_command._of_cluster(None, None)
     assert cluster.is_closed
-    found = catalogue_command.chosen(classes, pools, catalogue_command.Wanted("HetznerNodeClass/default"), NOW)
+    found = catalogue_command.chosen(classes, pools, catalogue_command.CatalogueQuery("HetznerNodeClass/default"), NOW)
     assert drawn(*found) == TABLE
 
 

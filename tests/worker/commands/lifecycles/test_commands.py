@@ -8,7 +8,8 @@ from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.seen import RemovalTimings, RequestTimings
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
-from worker.commands.lifecycles import asking, commands
+from worker.commands.lifecycles import commands
+from worker.commands.lifecycles import send_decision as asking
 from worker.errors import CommandError
 
 SUBJECT = ObjectId(name=NAME, uid="u-1")

@@ -14,7 +14,7 @@ from api.timestamp import format_timestamp
 from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, removal, request, seat
 from tests.worker.looking import LookedAt, sight
 from worker import cli
-from worker.commands.shared.snapshot import Sight, ToldEvent
+from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.why.command import node_lines, removal_lines, request_lines
 from worker.commands.why.pod import why_pod
 from worker.errors import CommandError
@@ -24,7 +24,7 @@ def scene(**parts) -> Scene:
     return Scene(**{"pools": [pool()], "classes": [node_class()]} | parts)
 
 
-def about(name: str, seen: Sight, events=()) -> str:
+def about(name: str, seen: ClusterView, events=()) -> str:
     (found,) = [pod for pod in seen.snapshot.pods if pod.key == f"default/{name}"]
     return "\n".join(why_pod(found, seen, events))
 

@@ -2,7 +2,7 @@
 
 from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal
 from tests.worker.looking import sight
-from worker.commands.shared.snapshot import Sight
+from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.why.command import node_lines, removal_lines
 from worker.commands.why.pod import why_pod
 
@@ -11,7 +11,7 @@ def scene(**parts) -> Scene:
     return Scene(**{"pools": [pool()], "classes": [node_class()]} | parts)
 
 
-def about(name: str, seen: Sight) -> str:
+def about(name: str, seen: ClusterView) -> str:
     (found,) = [pod for pod in seen.snapshot.pods if pod.key == f"default/{name}"]
     return "\n".join(why_pod(found, seen))
 

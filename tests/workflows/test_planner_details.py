@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
 from workflows.messages import PlannerReport
-from workflows.planner_account import ABOUT, round_details
+from workflows.planner_details import ABOUT, round_details
 
 AT = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 DONE = PlannerReport(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from activities.removals.occupants import occupant
+from activities.removals.drain_blockers import occupant
 from planner.lifecycle.seen import Blocker
 from tests.activities import bodies
 

@@ -10,7 +10,7 @@ PERIOD: Final = 60.0
 """Seconds between two lines about the same trouble: whoever looks later finds one near, and the log stays readable."""
 
 
-class Repeated:
+class LogOnce:
     """Warns of one trouble.
 
     Args:

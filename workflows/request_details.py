@@ -5,9 +5,9 @@ from typing import Final
 
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RequestSeen, ServerSeen
+from planner.lifecycle.seen import RequestObservation, ServerSeen
 from planner.lifecycle.step import Act, Done
-from workflows.account import Account, Choice, moment
+from workflows.ui_details import Account, Choice, moment
 
 CANCEL: Final = "Request Cancellation"
 """The button of the Temporal UI."""
@@ -22,7 +22,7 @@ _CANCELS: Final[Mapping[RequestPhase, str]] = {
 _WITH_SERVER: Final = frozenset({RequestPhase.PROVISIONING, RequestPhase.READY})
 
 
-def choices(seen: RequestSeen) -> list[Choice]:
+def choices(seen: RequestObservation) -> list[Choice]:
     """Return what a person can do now with an effect."""
     effect = _CANCELS.get(seen.status.phase)
     if effect is None or seen.deleting or seen.crds_going or not seen.exists:
@@ -37,7 +37,7 @@ def how(name: str, found: Sequence[Choice]) -> str:
     return f"Here: the button above. In a terminal: `growth requests cancel {name}`."
 
 
-def facts(seen: RequestSeen) -> Iterator[str]:
+def facts(seen: RequestObservation) -> Iterator[str]:
     """Yield what was seen, a line each."""
     status = seen.status
     if status.phase is RequestPhase.DEPROVISIONING:
@@ -54,7 +54,7 @@ def facts(seen: RequestSeen) -> Iterator[str]:
         yield f"Planned pods: {seen.seats}, of which {seen.awaited} not bound yet"
 
 
-def ending(name: str, act: Act, before: RequestSeen) -> Done | None:
+def ending(name: str, act: Act, before: RequestObservation) -> Done | None:
     """Return how the request ended, if `act` was its last."""
     status = before.status
     match act.effect:
@@ -83,7 +83,7 @@ _SERVER: Final[Mapping[ServerSeen, str]] = {
 }
 
 
-def _node(seen: RequestSeen) -> str:
+def _node(seen: RequestObservation) -> str:
     node = seen.node
     if node is None:
         return "has not joined" if seen.status.registered_at is None else "gone"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
-from planner.lifecycle.seen import LifecycleSeen
+from planner.lifecycle.seen import LifecycleObservation
 from planner.lifecycle.step import Act, Done
 from workflows.messages import LifecycleReport
 
@@ -19,7 +19,7 @@ _QUOTED_CHARACTERS: Final = 600
 """A message may have 1024 characters, which the object holds in full."""
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~#])")
 
-Seen = TypeVar("Seen", bound=LifecycleSeen)
+Seen = TypeVar("Seen", bound=LifecycleObservation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from worker.solver.in_process import packer
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ClusterView:
     """A cluster at one moment."""
 
     snapshot: Snapshot
@@ -45,11 +45,11 @@ class Sight:
         return None if pool is None else pool.spec.template.class_ref
 
 
-def sight_of(
+def cluster_view(
     snapshot: Snapshot, nodes: Mapping[str, Object], steps: Mapping[str, Step] = MappingProxyType({})
-) -> Sight:
+) -> ClusterView:
     """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name."""
-    return Sight(snapshot, plan(snapshot, packer()), machines_of(snapshot), nodes, price_list(snapshot), steps)
+    return ClusterView(snapshot, plan(snapshot, packer()), machines_of(snapshot), nodes, price_list(snapshot), steps)
 
 
 @dataclass(frozen=True, slots=True)

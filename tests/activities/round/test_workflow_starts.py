@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from activities.objects.kinds import REMOVALS, REQUESTS
-from activities.round.starts import Starts
+from activities.round.workflow_starts import Starts
 from planner.lifecycle.kinds import REQUEST
 from planner.model.round import STARTS_PER_ROUND
 

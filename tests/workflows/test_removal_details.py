@@ -5,9 +5,9 @@ import pytest
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import NodeSeen, RemovalSeen, RemovalTimings, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RemovalObservation, RemovalTimings, ServerSeen
 from planner.lifecycle.step import Act, DecisionKind, Done
-from workflows.removal_account import choices, description, ending, facts, how
+from workflows.removal_details import choices, description, ending, facts, how
 
 AT = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 CANCEL = CancelRecord(at=AT, by="night shift", reason="the sale starts")
@@ -15,7 +15,7 @@ NODE = NodeSeen(name="m-1", ready=True, scale_down=True)
 
 
 def seen(phase=RemovalPhase.PENDING, status=None, **fields):
-    return RemovalSeen(status=NodeRemovalRequestStatus(phase=phase, **(status or {})), **{"node": NODE} | fields)
+    return RemovalObservation(status=NodeRemovalRequestStatus(phase=phase, **(status or {})), **{"node": NODE} | fields)
 
 
 COOLS_OFF = seen()
@@ -24,7 +24,7 @@ IMMEDIATE = seen(immediate=True)
 DRAINING = seen(RemovalPhase.DRAINING, {"drain_started_at": AT}, occupants=("shop/a",), occupant_count=1)
 DELETING = seen(RemovalPhase.DEPROVISIONING)
 PARKED = seen(RemovalPhase.COULD_NOT_REMOVE)
-GONE = RemovalSeen(exists=False)
+GONE = RemovalObservation(exists=False)
 
 
 @pytest.mark.parametrize(

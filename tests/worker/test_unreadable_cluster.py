@@ -8,7 +8,7 @@ from activities.ports.cluster import (
 )
 from activities.ports.errors import Forbidden, NotFound, Unreachable
 from activities.providers.kinds import node_classes
-from worker.trouble import trouble
+from worker.unreadable_cluster import trouble
 
 OURS = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, *node_classes())
 INSTALL = "`growth crds | kubectl apply --server-side -f -`"

@@ -4,16 +4,16 @@ import pytest
 
 from api.v1alpha1.node_request import NodeRequestStatus
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import NodeSeen, RequestSeen, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RequestObservation, ServerSeen
 from planner.lifecycle.step import Act, Done
-from workflows.request_account import CANCEL, choices, ending, facts, how
+from workflows.request_details import CANCEL, choices, ending, facts, how
 
 AT = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 ASKED = {"create_attempt_at": AT, "attempts": 1}
 
 
 def seen(phase, status=None, **fields):
-    return RequestSeen(status=NodeRequestStatus(phase=phase, **(status or {})), **fields)
+    return RequestObservation(status=NodeRequestStatus(phase=phase, **(status or {})), **fields)
 
 
 @pytest.mark.parametrize(

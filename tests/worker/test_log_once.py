@@ -1,12 +1,12 @@
 from structlog.stdlib import get_logger
 from structlog.testing import capture_logs
 
-from worker.repeated import PERIOD, Repeated
+from worker.log_once import PERIOD, LogOnce
 
 
 def test_a_trouble_is_told_at_its_beginning_when_it_changes_and_seldom_while_it_lasts():
     times = iter((0.0, 1.0, PERIOD - 1, PERIOD - 1, 2 * PERIOD, 2 * PERIOD))
-    told = Repeated(get_logger(), clock=lambda: next(times))
+    told = LogOnce(get_logger(), clock=lambda: next(times))
     with capture_logs() as lines:
         for _ in range(3):
             told.warn("no answer", port=1)
@@ -20,7 +20,7 @@ def test_a_trouble_is_told_at_its_beginning_when_it_changes_and_seldom_while_it_
 
 
 def test_a_trouble_that_was_over_is_news_when_it_comes_back():
-    told = Repeated(get_logger(), clock=lambda: 0.0)
+    told = LogOnce(get_logger(), clock=lambda: 0.0)
     with capture_logs() as lines:
         told.warn("no answer")
         told.over()

@@ -7,9 +7,9 @@ from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.drain import hard_deadline
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import RemovalSeen, ServerSeen
+from planner.lifecycle.seen import RemovalObservation, ServerSeen
 from planner.lifecycle.step import Act, DecisionKind, Done
-from workflows.account import Account, Choice, moment
+from workflows.ui_details import Account, Choice, moment
 
 EFFECTS: Final[Mapping[DecisionKind, str]] = {
     DecisionKind.CANCEL: "keep the machine; its Node takes pods again, and if it stays empty it cools off again later",
@@ -35,14 +35,14 @@ def description(kind: DecisionKind) -> str:
     return f"{when}: {EFFECTS[kind]}."
 
 
-def choices(seen: RemovalSeen) -> list[Choice]:
+def choices(seen: RemovalObservation) -> list[Choice]:
     """Return what a person can decide now with an effect."""
     if seen.status.cancel is not None or seen.crds_going:
         return []
     return [Choice(kind, EFFECTS[kind]) for kind in DecisionKind if refusal(seen, kind) is None]
 
 
-def how(name: str, seen: RemovalSeen) -> str:
+def how(name: str, seen: RemovalObservation) -> str:
     """Return how to decide, in markdown, or why there is nothing to decide."""
     found = choices(seen)
     if not found:
@@ -55,7 +55,7 @@ def how(name: str, seen: RemovalSeen) -> str:
     )
 
 
-def facts(seen: RemovalSeen) -> Iterator[str]:
+def facts(seen: RemovalObservation) -> Iterator[str]:
     """Yield what was seen, a line each."""
     status = seen.status
     if status.phase is RemovalPhase.COULD_NOT_REMOVE:
@@ -76,7 +76,7 @@ def facts(seen: RemovalSeen) -> Iterator[str]:
         yield f"Pods on it or on their way to it: {_occupants(seen)}"
 
 
-def ending(act: Act, before: RemovalSeen) -> Done | None:
+def ending(act: Act, before: RemovalObservation) -> Done | None:
     """Return how the removal ended, if `act` was its last."""
     if act.effect not in _ENDS:
         return None
@@ -104,7 +104,7 @@ def _by(cancel: CancelRecord) -> str:
     return f"by {cancel.by}: {cancel.reason or 'without a reason'}"
 
 
-def _node(seen: RemovalSeen) -> str:
+def _node(seen: RemovalObservation) -> str:
     node = seen.node
     if node is None:
         return "there is none"
@@ -114,7 +114,7 @@ def _node(seen: RemovalSeen) -> str:
     return f"{node.name}, {'Ready' if node.ready else 'not Ready'}{closed}"
 
 
-def _occupants(seen: RemovalSeen) -> str:
+def _occupants(seen: RemovalObservation) -> str:
     if not seen.occupant_count:
         return "none"
     rest = seen.occupant_count - len(seen.occupants)

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Final
 
-from workflows.account import moment, quoted
 from workflows.messages import PlannerReport
+from workflows.ui_details import moment, quoted
 
 ABOUT: Final = """\
 Each round looks at pods, nodes and Growth's objects, decides, writes NodeRequests for machines that shall come and

@@ -7,10 +7,10 @@ from simulator.scheduling.workloads import Workload
 from simulator.world import World
 from worker.demo.comparison import LABEL, BoughtMachines, Comparison, comparison_table
 from worker.demo.person import Person
-from worker.demo.play import Growth
+from worker.demo.scale_down import Shrink
+from worker.demo.scale_up import Growth
 from worker.demo.scene import SoldOut, prices
 from worker.demo.screen import Screen
-from worker.demo.shrink import Shrink
 from worker.demo.tables import cost
 from worker.demo.watch import Watch
 

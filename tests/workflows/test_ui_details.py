@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
-from workflows.account import DETAILS_BYTES, Choice, details, quoted, waiting
 from workflows.messages import LifecycleReport
+from workflows.ui_details import DETAILS_BYTES, Choice, details, quoted, waiting
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 COOL_OFF = LifecycleReport(

@@ -52,7 +52,7 @@ class Carried:
     """What people may want to know of it."""
 
 
-async def carry_out(
+async def apply_plan(
     ports: Ports, writes: RoundWrites, observed: Observation, plan: Plan, round_input: RoundInput
 ) -> Carried:
     """Write what the plan says, as far as the fence's time goes, and return it."""
