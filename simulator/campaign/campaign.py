@@ -66,7 +66,7 @@ def catch(mutation: Mutation, first: int = 0) -> Catch:
     """Plant the fault and play histories until one goes wrong, or `mutation.within` are played."""
     with planted(mutation):
         for number in range(mutation.within):
-            verdict = judge(first + number, mutation.provider)
+            verdict = judge(first + mutation.first + number, mutation.provider)
             if verdict.wrong:
                 return Catch(mutation, number + 1, verdict.wrong[0])
     return Catch(mutation, mutation.within, "")

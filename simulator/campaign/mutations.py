@@ -21,7 +21,7 @@ from activities.round import fence
 from planner import plan as decisions
 from planner.lifecycle import removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
-from planner.supply import machines, unavailable
+from planner.supply import machines, seats, unavailable
 from planner.supply import places as supply
 
 Change = tuple[Any, str, Any]
@@ -36,6 +36,8 @@ class Mutation:
     changes: Callable[[], list[Change]]
     within: int = 10
     """Seeds among which at least one finds it."""
+    first: int = 0
+    """How many seeds are passed over before those: of what takes a rare history, near the one that finds it."""
     provider: str = "kwok"
     """That these histories are played with."""
 
@@ -278,6 +280,30 @@ def _misses_never_grow() -> list[Change]:
     ]
 
 
+def _cool_off_for_every_pool() -> list[Change]:
+    real = decisions.places
+
+    def places(*known: Any) -> Any:
+        return tuple(replace(p, only_pool=None) if p.rank is supply.Rank.COOL_OFF else p for p in real(*known))
+
+    return [(decisions, "places", places)]
+
+
+def _one_heir_for_many_seats() -> list[Change]:
+    """Leave a pod that takes over a seat among those that wait for one."""
+
+    class Heirs(list[Any]):
+        def remove(self, value: Any) -> None:
+            pass
+
+    real = seats._heirs  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+    def heirs(*known: Any) -> Any:
+        return {owner: Heirs(pods) for owner, pods in real(*known).items()}
+
+    return [(seats, "_heirs", heirs)]
+
+
 def _nobody_hears_of_nodes() -> list[Change]:
     return [(wakes, "_of_node", lambda _change, _known: ())]
 
@@ -311,6 +337,8 @@ MUTATIONS: Final = (
     Mutation("a drain ignores pods that must stay", _blockers_ignored),
     Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty),
+    Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=100, within=20),
+    Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
     Mutation("a pod without a place asks for no round", _nobody_hears_of_pods, within=40),
 )

@@ -9,7 +9,7 @@ from api.keys import LABEL_ABANDONED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UN
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
 from simulator.campaign.judging.pod_departures import Leaving, must_stay
 from simulator.campaign.judging.provider_side import Side
-from simulator.campaign.judging.recorder import Witness, is_ours, labels_of, phase_of
+from simulator.campaign.judging.recorder import Witness, is_ours, labels_of, phase_of, pool_asked_for
 from simulator.scheduling.fit import FitHost, misfit
 from simulator.scheduling.pod_request import occupies
 from simulator.simulation import Simulation
@@ -116,7 +116,7 @@ class End:
 
     def _can_buy(self, pod: Object, pools: Mapping[str, Object]) -> bool:
         """Return whether a machine for the pod may be bought: every pod of the workloads fits on any type."""
-        pool = (pod["spec"].get("nodeSelector") or {}).get("growth.dev/pool", "default")
+        pool = pool_asked_for(pod)
         if pool not in pools:
             return False
         machines = list(self._witness.machines_of(pool))

@@ -1,5 +1,6 @@
 """What must never happen, judged within the very write that would do it."""
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,6 +12,8 @@ from simulator.campaign.judging.provider_side import Side
 from simulator.campaign.judging.recorder import Witness, is_ours, is_record, labels_of, phase_of
 
 _OWN_GARBAGE: Final = ("StaleReservation", "StaleScaleDown", "StaleStartup", "OrphanNode")
+_POD: Final = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
+"""A pod in the reason of a cancel, as namespace/name."""
 _CLOCKS_DIFFER: Final = timedelta(seconds=1)
 _EDIT_SECONDS: Final = 45.0
 """A round may decide on what its pool said before an edit: as old as its cache, and as long as it may run."""
@@ -132,6 +135,9 @@ class Rules:
     def _seats(self, request: Object) -> None:
         """No pod is kept two places, or the second one was bought for nobody."""
         name, held = request["metadata"]["name"], _held(request)
+        seats = [seat["uid"] for seat in request["spec"].get("reservedFor") or ()]
+        if len(seats) > len(set(seats)):
+            self._wrong(f"{len(seats) - len(set(seats))} seats on {name} are of pods that have one there already")
         for other_name, other in self._witness.requests.items():
             # Of a machine that was taken back, the next round sees which place each of its pods has by then.
             if other_name != name and not self._witness.taken_back & {name, other_name}:
@@ -156,6 +162,7 @@ class Rules:
 
     def _removal_changed(self, before: Object, now: Object) -> None:
         """Cancel and point of no return exclude each other: whichever is on record first."""
+        self._taken_back(before, now)
         passes = phase_of(before) in ("Pending", "Draining") and phase_of(now) == "Deprovisioning"
         goes_on = phase_of(before) == "Pending" and phase_of(now) in ("Draining", "Deprovisioning")
         is_wanted_back = "cancel" in before.get("status", {}) or "deletionTimestamp" in before["metadata"]
@@ -165,6 +172,16 @@ class Rules:
             self._wrong(f"removal {name} is {phase_of(now)} before its cool-off has ended")
         if passes and is_wanted_back and not before["spec"].get("immediate"):
             self._wrong(f"removal {before['metadata']['name']} was cancelled and passes its point of no return")
+
+    def _taken_back(self, before: Object, now: Object) -> None:
+        """A round takes a machine back for pods of its own pool: the demand of another one does not keep it."""
+        cancel = now.get("status", {}).get("cancel")
+        if cancel is None or "cancel" in before.get("status", {}) or cancel["by"] != "Planner":
+            return
+        pool = now["spec"]["pool"]
+        others = [pod for pod in _POD.findall(cancel["reason"]) if self._witness.pool_of_pod.get(pod, pool) != pool]
+        if others:
+            self._wrong(f"{now['metadata']['name']} of pool {pool} is taken back for {others[0]} of another pool")
 
     def _removal_ended(self, removal: Object) -> None:
         """A removal past its point of no return ends with its server gone, unless a person decides otherwise."""

@@ -56,6 +56,8 @@ class Witness:
         self.taken_back: set[str] = set()
         """Requests whose machine came at the last moment, when its pods had perhaps got another place, or whose
         machine a person wants to go before its pods are on it: they get another place."""
+        self.pool_of_pod: dict[str, str] = {}
+        """The pool that a pod asks for, by namespace and name, also of those that are gone."""
         self.created: Counter[str] = Counter()
         """Servers that came to be, by uid of their request."""
         self.counts: Counter[str] = Counter()
@@ -125,6 +127,8 @@ class Witness:
         node, uid = pod["spec"].get("nodeName"), pod["metadata"]["uid"]
         if change.before is None:
             self.counts["pods created"] += 1
+            metadata = pod["metadata"]
+            self.pool_of_pod[f"{metadata['namespace']}/{metadata['name']}"] = pool_asked_for(pod)
         owners = pod["metadata"].get("ownerReferences") or ()
         if node and not any(owner["kind"] == "DaemonSet" for owner in owners):
             if change.kind == "DELETED" or not occupies(pod):
@@ -172,6 +176,11 @@ def phase_of(item: Object) -> str:
 def labels_of(item: Object) -> dict[str, str]:
     """Return the labels of an object."""
     return item["metadata"].get("labels") or {}
+
+
+def pool_asked_for(pod: Object) -> str:
+    """Return the pool of a pod of the workloads: the one that it selects, else the first."""
+    return (pod["spec"].get("nodeSelector") or {}).get(LABEL_POOL, "default")
 
 
 def is_ours(record: Object) -> bool:
