@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from activities.kube.lookup import find_object
-from activities.objects.nodes import is_ready, taints_of
+from activities.objects.nodes import taints_of
 from activities.objects.pods import occupants_of
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object
 from activities.ports.errors import GrowthError, NotFound
@@ -43,6 +43,7 @@ from planner.lifecycle.garbage import (
     ServerFact,
     suspects,
 )
+from planner.lifecycle.json_predicates import is_ready
 
 ASKED_AT_ONCE: Final = 20
 """Nodes of one sweep whose servers are asked for by name: a provider has few calls to give; the rest comes next."""

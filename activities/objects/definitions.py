@@ -8,6 +8,7 @@ from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import CRDS, NODE_POOLS, Object, Resource
 from activities.ports.errors import NotFound
 from activities.ports.ports import Ports
+from planner.lifecycle.json_predicates import is_terminating
 
 
 async def are_going(ports: Ports) -> bool:
@@ -62,4 +63,4 @@ async def _definition(ports: Ports, resource: Resource) -> Object | None:
 
 
 def _is_deleted(definition: Object | None) -> bool:
-    return definition is not None and "deletionTimestamp" in definition["metadata"]
+    return definition is not None and is_terminating(definition)

@@ -19,6 +19,7 @@ from api.keys import (
     TAINT_UNINITIALIZED,
     TAINT_UNREGISTERED,
 )
+from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.seen import NodeSeen
 
 Taint = dict[str, str]
@@ -46,12 +47,6 @@ def taints_of(node: Object) -> list[Taint]:
 def has_taint(node: Object, key: str, value: str | None = None) -> bool:
     """Return whether the Node carries a taint of this key, and of this value if one is given."""
     return any(taint["key"] == key and (value is None or taint.get("value", "") == value) for taint in taints_of(node))
-
-
-def is_ready(node: Object) -> bool:
-    """Return whether the Node's condition Ready is True."""
-    conditions = node.get("status", {}).get("conditions") or ()
-    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def see_node(node: Object, request: str) -> NodeSeen:

@@ -15,29 +15,13 @@ from activities.ports.errors import Conflict, NotFound, Rejected, Unreachable
 from activities.ports.ports import Reader
 from api.keys import TAINT_RESERVED
 from api.v1alpha1.node_request import Seat
+from planner.lifecycle.json_predicates import is_occupant, is_served, is_waiting, key_of
 
 _AT_ONCE: Final = 8
 """Concurrent calls for the pods of one machine."""
 _TRIES: Final = 4
 """The scheduler writes to a pending pod each time it is looked at."""
 _MIRROR: Final = "kubernetes.io/config.mirror"
-
-
-def is_finished(pod: Object) -> bool:
-    """Return whether it has run to its end and takes no room."""
-    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
-
-
-def is_occupant(pod: Object) -> bool:
-    """Return whether it keeps a node from being empty: a terminating pod does.
-
-    DaemonSet pods, mirror pods and finished ones do not. Source: docs/design.md#removal.
-    """
-    metadata = pod["metadata"]
-    owners = metadata.get("ownerReferences") or ()
-    is_daemon = any(owner.get("controller") and owner["kind"] == "DaemonSet" for owner in owners)
-    is_mirror = _MIRROR in (metadata.get("annotations") or {})
-    return not (is_daemon or is_mirror or is_finished(pod))
 
 
 async def pods_on(cluster: Cluster, node: str) -> list[Object]:
@@ -57,12 +41,7 @@ async def awaited_on(cluster: Cluster, node: str) -> list[str]:
     Whatever state the node is in: while the scheduler binds its volumes, a pod comes even to a node that has closed.
     """
     pods = await cluster.list(PODS, fields=f"status.nominatedNodeName={node}")
-    return [key_of(pod) for pod in pods.items if is_occupant(pod) and _is_waiting(pod)]
-
-
-def key_of(pod: Object) -> str:
-    """Return namespace/name."""
-    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+    return [key_of(pod) for pod in pods.items if is_occupant(pod) and is_waiting(pod)]
 
 
 def tolerates(pod: Object, request: str) -> bool:
@@ -111,8 +90,8 @@ async def see_seats(cluster: Cluster, reader: Reader, seats: Sequence[Seat], req
 
     pods = await asyncio.gather(*(pod_of(seat) for seat in seats))
     return Seated(
-        awaited=waiting + sum(1 for pod in pods if pod is None or not _is_served(pod)),
-        untolerated=tuple(pod for pod in pods if pod is not None and _is_waiting(pod) and not tolerates(pod, request)),
+        awaited=waiting + sum(1 for pod in pods if pod is None or not is_served(pod)),
+        untolerated=tuple(pod for pod in pods if pod is not None and is_waiting(pod) and not tolerates(pod, request)),
     )
 
 
@@ -125,15 +104,7 @@ async def _known_to_wait(reader: Reader, seats: Sequence[Seat], request: str) ->
     # Among thousands of pods few are its own, and only those are looked at closely.
     planned = {seat.uid for seat in seats}
     own = [pod for pod in pods if pod["metadata"]["uid"] in planned]
-    return {pod["metadata"]["uid"] for pod in own if _is_waiting(pod) and tolerates(pod, request)}
-
-
-def _is_served(pod: Object) -> bool:
-    return bool(pod["spec"].get("nodeName")) or is_finished(pod)
-
-
-def _is_waiting(pod: Object) -> bool:
-    return not _is_served(pod) and "deletionTimestamp" not in pod["metadata"]
+    return {pod["metadata"]["uid"] for pod in own if is_waiting(pod) and tolerates(pod, request)}
 
 
 async def tolerate(cluster: Cluster, pods: Sequence[Object], request: str) -> str:
@@ -163,7 +134,7 @@ async def _tolerate(cluster: Cluster, pod: Object, request: str) -> None:
     name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     toleration = {"key": TAINT_RESERVED, "operator": "Equal", "value": request, "effect": "NoSchedule"}
     tries = 0
-    while _is_waiting(pod) and not tolerates(pod, request):
+    while is_waiting(pod) and not tolerates(pod, request):
         tries += 1
         wanted = [*(pod["spec"].get("tolerations") or ()), toleration]
         try:

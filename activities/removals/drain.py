@@ -8,7 +8,6 @@ from itertools import groupby
 
 from activities.objects.effects import tell, tell_on
 from activities.objects.events import Recorder
-from activities.objects.pods import key_of
 from activities.objects.record import Record, conditions_with, write_status, write_step
 from activities.ports.cluster import NODES, Object
 from activities.ports.ports import Ports
@@ -18,6 +17,7 @@ from activities.removals.look import RemovalObjects
 from api.conditions import Condition
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.drain import HARD_GRACE, NAMED, Refusal, hard_deadline, in_turn
+from planner.lifecycle.json_predicates import key_of
 from planner.lifecycle.step import Act, shortened
 
 

@@ -6,10 +6,10 @@ Read as plain JSON, so that a pod which the planner cannot read is kept or moved
 from datetime import datetime
 from typing import Any, Final
 
-from activities.objects.pods import key_of
 from activities.ports.cluster import Object
 from api.keys import ANNOTATION_DO_NOT_REMOVE
 from planner.lifecycle.drain import STUCK_AFTER, SYSTEM_CRITICAL_FROM, Occupant
+from planner.lifecycle.json_predicates import is_terminating, key_of
 from planner.lifecycle.seen import Blocker
 
 _CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-critical"})
@@ -27,7 +27,7 @@ def occupant(pod: Object, now: datetime) -> Occupant:
     return Occupant(
         key=key_of(pod),
         is_critical=_is_critical(pod["spec"]),
-        is_terminating="deletionTimestamp" in pod["metadata"],
+        is_terminating=is_terminating(pod),
         blocker=blocker,
         why=why,
     )

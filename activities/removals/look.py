@@ -7,7 +7,7 @@ from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
 from activities.objects.nodes import get_node, is_of, request_of, see_node
 from activities.objects.peers import count_others
-from activities.objects.pods import awaited_on, key_of, pods_on
+from activities.objects.pods import awaited_on, pods_on
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, find_pool, removal_timings, see_server
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
@@ -19,6 +19,7 @@ from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain
+from planner.lifecycle.json_predicates import key_of
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen
 from planner.lifecycle.step import shortened
 from planner.policies.emptiness import FOUND_EMPTY

@@ -8,7 +8,7 @@ from typing import Final
 
 from activities.objects.effects import tell
 from activities.objects.events import Recorder
-from activities.objects.nodes import change_node, has_taint, is_ready, lift_taint, scale_down, taints_of
+from activities.objects.nodes import change_node, has_taint, lift_taint, scale_down, taints_of
 from activities.objects.pods import occupants_of
 from activities.objects.record import (
     Record,
@@ -28,6 +28,7 @@ from activities.requests.node import lift_reservation
 from activities.requests.removal_order import is_ordered, order_removal
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.request import BY_DELETION, TIMEOUTS, USELESS
 from planner.lifecycle.step import Act
 

@@ -17,6 +17,7 @@ from activities.ports.provider import Server
 from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.seen import RequestObservation, ServerSeen
 from planner.lifecycle.step import shortened
 from planner.supply.unavailable import pause_in_force, unavailable_until
@@ -140,7 +141,7 @@ def _awaits_pods(request: Object) -> bool:
     status = request.get("status") or {}
     return (
         bool(request["spec"].get("reservedFor"))
-        and "deletionTimestamp" not in request["metadata"]
+        and not is_terminating(request)
         and not status.get("settledAt")
         and _is_under_way(request)
     )

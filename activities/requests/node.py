@@ -13,7 +13,7 @@ from typing import Any
 from activities.objects.class_status import change_class_status
 from activities.objects.effects import tell
 from activities.objects.events import Recorder
-from activities.objects.nodes import change_node, is_ready, lift_taint, reserved, taints_of
+from activities.objects.nodes import change_node, lift_taint, reserved, taints_of
 from activities.objects.pods import tolerate
 from activities.objects.record import conditions_with, still_as_read, write_status, write_step
 from activities.objects.unavailable import note_success
@@ -35,6 +35,7 @@ from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAIN
 from api.money import format_price
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
+from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.step import Act, shortened
 from planner.parsing.json_part import FieldError, Part
 from planner.supply.learned_allocatable import learned

@@ -8,6 +8,7 @@ from activities.kube.json_patch import patch_if_same, set_field
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Cluster, Object, PatchOp
 from activities.ports.errors import Conflict
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.json_predicates import is_terminating
 
 _REASON_CHARACTERS: Final = 512
 
@@ -38,6 +39,6 @@ def can_cancel(removal: Object) -> bool:
     return (
         RemovalPhase(status.get("phase", RemovalPhase.PENDING)).is_reversible
         and "cancel" not in status
-        and "deletionTimestamp" not in removal["metadata"]
+        and not is_terminating(removal)
         and not removal.get("spec", {}).get("immediate", False)
     )

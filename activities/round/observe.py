@@ -37,6 +37,7 @@ from api.reading import read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
+from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import NodeClass, PlannerMemory, Problem, Snapshot
 from planner.objects.counted_pods import heeded
 from planner.objects.storage import Volumes
@@ -135,7 +136,7 @@ class Observer:
         around = len(SURROUNDINGS)
         surroundings, pools = lists[:around], lists[around]
         own = (*pools, *requests, *removals)
-        if any("deletionTimestamp" in item["metadata"] for item in own) and await are_going(self._ports):
+        if any(is_terminating(item) for item in own) and await are_going(self._ports):
             raise DefinitionsGoing({REQUESTS: requests, REMOVALS: removals, **others})
 
         own_parts = ((self._pools, pools), (self._requests, requests), (self._removals, removals))

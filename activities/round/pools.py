@@ -20,13 +20,14 @@ from api.keys import ANNOTATION_DELETE_MACHINES, FINALIZER, LABEL_REQUEST
 from api.reading import UnreadableError, read
 from api.v1alpha1.node_pool import ClassRef, NodePoolStatus
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import PlannedRemoval, Problem
 from planner.supply.machines import Machine
 
 
 def is_deleting(pool: Object) -> bool:
     """Return whether the pool has been deleted and only waits for its finalizers."""
-    return "deletionTimestamp" in pool["metadata"]
+    return is_terminating(pool)
 
 
 async def hold_pools(writes: RoundWrites, cluster: Cluster, pools: Mapping[str, Object]) -> dict[str, Object]:

@@ -10,6 +10,7 @@ from activities.kube.json_patch import patch_if_same, set_field
 from activities.ports.cluster import NODE_REQUESTS, Cluster, Object, PatchOp
 from activities.round.writes import RoundWrites
 from api.v1alpha1.node_request import RequestPhase, Seat
+from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import Plan
 
 
@@ -85,7 +86,7 @@ def _decided_on(request: Object) -> tuple[object, ...]:
     # Its workflow writes the status all the time; only these parts speak for or against a seat.
     status = request.get("status", {})
     return (
-        "deletionTimestamp" in request["metadata"],
+        is_terminating(request),
         _seats(request),
         status.get("phase", RequestPhase.PENDING),
         status.get("releasedAt"),

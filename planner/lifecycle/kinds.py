@@ -15,6 +15,7 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle import removal, request
 from planner.lifecycle.decision import refusal
+from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import LifecycleObservation, RemovalObservation, RequestObservation
@@ -118,7 +119,7 @@ def _is_open_request(item: Mapping[str, Any]) -> bool:
     status = item.get("status", {})
     phase = status.get("phase", RequestPhase.PENDING)
     is_awaiting = phase == RequestPhase.READY and "releasedAt" not in status
-    return phase in _UNREADY or is_awaiting or "deletionTimestamp" in item["metadata"]
+    return phase in _UNREADY or is_awaiting or is_terminating(item)
 
 
 def _is_open_removal(item: Mapping[str, Any]) -> bool:

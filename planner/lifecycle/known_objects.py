@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from planner.lifecycle.json_predicates import node_of
 from planner.lifecycle.kinds import KINDS, REQUEST, LifecycleKind
 
 Object = dict[str, Any]
@@ -133,11 +134,6 @@ def _with(known: Mapping[Key, Value], key: Key, value: Value | None) -> Mapping[
     else:
         changed[key] = value
     return changed
-
-
-def node_of(pod: Object) -> str:
-    """Return the name of the Node that the pod is bound to; empty while it is bound to none."""
-    return pod.get("spec", {}).get("nodeName") or ""
 
 
 def is_binding(before: Object | None, after: Object) -> bool:

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from api.keys import ANNOTATION_DECISION, ANNOTATION_DO_NOT_REMOVE, TAINT_UNINITIALIZED
-from planner.lifecycle.kinds import REMOVAL, REQUEST
-from planner.lifecycle.known_objects import (
-    KnownObjects,
-    Object,
-    ObjectChange,
-    Subject,
-    is_binding,
+from api.keys import ANNOTATION_DECISION, TAINT_UNINITIALIZED
+from planner.lifecycle.json_predicates import (
+    conditions,
+    generation,
+    is_claim_bound,
+    is_finished,
+    is_terminating,
+    is_unschedulable,
+    keep_reason,
     node_of,
+    nominated_node,
 )
+from planner.lifecycle.kinds import REMOVAL, REQUEST
+from planner.lifecycle.known_objects import KnownObjects, Object, ObjectChange, Subject, is_binding
 
 QUICK_SECONDS: Final = 0.2
 """A burst of changes is over when nothing more comes for this long."""
@@ -81,18 +85,18 @@ def orphan_nudge(subject: Subject, known: KnownObjects) -> Nudge | None:
 def _of_pod(before: Object | None, after: Object | None) -> Iterator[Message]:
     if before is not None and _ends(before, after):
         yield Nudge("pod ended", Pace.CALM)
-    if after is None or not _is_unschedulable(after):
+    if after is None or not is_unschedulable(after):
         return
-    if before is None or not _is_unschedulable(before):
+    if before is None or not is_unschedulable(before):
         yield Nudge("pod unschedulable")
-    elif _nominated_node(before) and not _nominated_node(after):
+    elif nominated_node(before) and not nominated_node(after):
         yield Nudge("nomination ended")
 
 
 def _of_pod_on_node(before: Object | None, after: Object | None, known: KnownObjects) -> Iterator[Message]:
     if before is not None:
         removal = known.subjects.get((REMOVAL.name, node_of(before)))
-        is_freed = after is not None and _kept(before) != _kept(after)
+        is_freed = after is not None and keep_reason(before) != keep_reason(after)
         if removal is not None and (_ends(before, after) or is_freed):
             yield Wake(removal, "pod ended, kept or freed")
     if after is not None and is_binding(before, after):
@@ -115,7 +119,7 @@ def _of_node(change: ObjectChange, known: KnownObjects) -> Iterator[Message]:
 
 def _of_claim(before: Object | None, after: Object | None) -> Iterator[Message]:
     # Its pod says nothing new by that: it was unschedulable before.
-    if before is not None and not _is_bound(before) and after is not None and _is_bound(after):
+    if before is not None and not is_claim_bound(before) and after is not None and is_claim_bound(after):
         yield Nudge("claim bound")
 
 
@@ -133,7 +137,7 @@ def _of_lifecycle(change: ObjectChange) -> Iterator[Message]:
     subject = Subject(change.kind, change.name, after["metadata"]["uid"])
     if before is None:
         # A worker that was away may have missed what these are about.
-        if _is_going(after) or _is_cancelled(after) or _is_decided(after):
+        if is_terminating(after) or _is_cancelled(after) or _is_decided(after):
             yield Wake(subject, "object going, cancelled or decided on")
     elif _wish(before) != _wish(after):
         yield Wake(subject, "object changed")
@@ -141,53 +145,26 @@ def _of_lifecycle(change: ObjectChange) -> Iterator[Message]:
 
 def _is_edited(change: ObjectChange) -> bool:
     before, after = change.before, change.after
-    return after is None or before is None or _generation(before) != _generation(after)
+    return after is None or before is None or generation(before) != generation(after)
 
 
 def _ends(before: Object, after: Object | None) -> bool:
     """Return whether the pod gives its room back by the change."""
-    return not _has_ended(before) and (after is None or _has_ended(after))
-
-
-def _is_unschedulable(pod: Object) -> bool:
-    """Return whether the scheduler has said that the pod fits nowhere."""
-    waits = any(
-        one.get("type") == "PodScheduled" and one.get("status") == "False" and one.get("reason") == "Unschedulable"
-        for one in _conditions(pod)
-    )
-    return waits and not node_of(pod) and not _is_going(pod)
-
-
-def _has_ended(pod: Object) -> bool:
-    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
-
-
-def _nominated_node(pod: Object) -> str:
-    return pod.get("status", {}).get("nominatedNodeName") or ""
-
-
-def _is_bound(claim: Object) -> bool:
-    """Return whether the scheduler takes the claim for bound."""
-    return _BIND_COMPLETED in (claim["metadata"].get("annotations") or {})
+    return not is_finished(before) and (after is None or is_finished(after))
 
 
 def _role(node: Object) -> tuple[bool, bool, bool, str]:
     """Return what pods and lifecycles ask of a Node: usable, cordoned, terminating, and why a person keeps it."""
     spec = node.get("spec", {})
-    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in _conditions(node))
+    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(node))
     # A cloud-controller-manager takes this taint off some time after the Node is Ready.
     waits = any(taint.get("key") == TAINT_UNINITIALIZED for taint in spec.get("taints") or ())
-    return ready and not waits, bool(spec.get("unschedulable")), _is_going(node), _kept(node)
-
-
-def _kept(item: Object) -> str:
-    """Return why a person wants this Node or pod to stay; empty if nobody does."""
-    return (item["metadata"].get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE, "")
+    return ready and not waits, bool(spec.get("unschedulable")), is_terminating(node), keep_reason(node)
 
 
 def _wish(item: Object) -> tuple[bool, bool, int, dict[str, str]]:
     """Return what others change on an object of a lifecycle; the rest of its status is the lifecycle's own."""
-    return _is_going(item), _is_cancelled(item), _generation(item), item["metadata"].get("annotations") or {}
+    return is_terminating(item), _is_cancelled(item), generation(item), item["metadata"].get("annotations") or {}
 
 
 def _offer(node_class: Object) -> tuple[Any, ...]:
@@ -195,14 +172,10 @@ def _offer(node_class: Object) -> tuple[Any, ...]:
     status = node_class.get("status", {})
     ready = [
         (one.get("status"), one.get("reason"), one.get("observedGeneration"))
-        for one in _conditions(node_class)
+        for one in conditions(node_class)
         if one.get("type") == "Ready"
     ]
     return ready, {part: value for part, value in status.items() if part not in _NOT_OFFERED}
-
-
-def _is_going(item: Object) -> bool:
-    return "deletionTimestamp" in item["metadata"]
 
 
 def _is_cancelled(item: Object) -> bool:
@@ -211,11 +184,3 @@ def _is_cancelled(item: Object) -> bool:
 
 def _is_decided(item: Object) -> bool:
     return ANNOTATION_DECISION in (item["metadata"].get("annotations") or {})
-
-
-def _generation(item: Object) -> int:
-    return item["metadata"].get("generation", 0)
-
-
-def _conditions(item: Object) -> list[dict[str, Any]]:
-    return item.get("status", {}).get("conditions") or []

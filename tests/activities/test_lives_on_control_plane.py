@@ -11,7 +11,6 @@ import pytest
 from activities.kube.client import KubeCluster
 from activities.objects.events import Recorder
 from activities.objects.kind_activities import activities_of
-from activities.objects.nodes import is_ready
 from activities.ports.cluster import NAMESPACES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import NotFound, UnknownOutcome
 from activities.ports.ports import Ports
@@ -21,6 +20,7 @@ from activities.removals.activities import REMOVAL_ACTIVITIES
 from activities.requests.activities import REQUEST_ACTIVITIES
 from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps
+from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.step import Act, Done, EffectInput
 from tests.activities import bodies
 from tests.activities.on_control_plane import clear_named

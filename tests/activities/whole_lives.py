@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from activities.kube.json_patch import set_field
 from activities.objects.events import Recorder
 from activities.objects.kind_activities import activities_of
-from activities.objects.nodes import is_ready
 from activities.objects.pods import tolerates
 from activities.ports.cluster import CONFIG_MAPS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import GrowthError
@@ -21,6 +20,7 @@ from activities.providers.kwok.provider import KwokProvider
 from activities.removals.activities import REMOVAL_ACTIVITIES
 from activities.requests.activities import REQUEST_ACTIVITIES
 from planner.lifecycle import removal, request
+from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.step import Act, EffectInput, Wait
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class

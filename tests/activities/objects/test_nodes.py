@@ -9,7 +9,6 @@ from activities.objects.nodes import (
     change_node,
     find_node,
     has_taint,
-    is_ready,
     lift_taint,
     reserved,
     scale_down,
@@ -17,6 +16,7 @@ from activities.objects.nodes import (
 )
 from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict, NotFound
+from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.seen import NodeSeen
 from simulator.apiserver.cluster import MemoryCluster
 

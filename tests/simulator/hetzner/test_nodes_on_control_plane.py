@@ -6,9 +6,10 @@ from contextlib import suppress
 import pytest
 
 from activities.kube.client import KubeCluster
-from activities.objects.nodes import has_taint, is_ready
+from activities.objects.nodes import has_taint
 from activities.ports.cluster import NODES
 from activities.ports.errors import NotFound
+from planner.lifecycle.json_predicates import is_ready
 from simulator.hetzner.nodes import HetznerNodes
 from tests.e2e.harness import borrowed_control_plane
 from tests.simulator.hetzner.desk import Desk

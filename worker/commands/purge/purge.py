@@ -17,6 +17,7 @@ from activities.ports.cluster import NODE_POOLS, NODES, Object, Resource
 from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
 from activities.ports.ports import Ports
 from activities.ports.provider import ServerState
+from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.kinds import KINDS
 from worker.commands.lifecycles.running import CALL_LIMIT, UnderWay
 from worker.commands.purge.look import ClusterContents, FoundNode, FoundServer, look, servers_of
@@ -113,7 +114,7 @@ async def _end(ports: Ports, resource: Resource, item: Object) -> None:
             live = await ports.cluster.get(resource, name)
             if live["metadata"]["uid"] != uid:
                 return
-            if "deletionTimestamp" not in live["metadata"]:
+            if not is_terminating(live):
                 await ports.cluster.delete(resource, name, uid=uid)
                 live = await ports.cluster.get(resource, name)
             await drop_finalizer(ports.cluster, resource, live)
