@@ -117,7 +117,7 @@ class ExploredWorld:
         if origin in (Union, UnionType):
             (kind,) = (part for part in parts if part is not NoneType)
             answers = self._answers(name, kind, default, place=place)
-            # In a life, things are mostly there and times not written yet: what is found comes in that order too.
+            # In a lifecycle, things are mostly there and times not written yet: what is found comes in that order too.
             return [None, *answers] if isinstance(answers[0], datetime) else [*answers, None]
         symbol = f"<{name.rpartition('.')[2].replace('_', ' ')}>"
         if origin is tuple:

@@ -83,7 +83,7 @@ class Simulation:
     def start(self, health: Health | None = None, *, memory: Memory | None = None) -> Incarnation:
         """Begin a new incarnation of the worker, beside those that live, and return it."""
         self._lives += 1
-        life = Incarnation(
+        incarnation = Incarnation(
             self._lives,
             self.world,
             seed=self._seed,
@@ -94,18 +94,18 @@ class Simulation:
             memory=memory,
             pod_ends=self.pod_ends,
         )
-        life.task = self._group.create_task(life.run())
-        self.alive.append(life)
+        incarnation.task = self._group.create_task(incarnation.run())
+        self.alive.append(incarnation)
         self.tell("worker", f"incarnation {self._lives} begins")
-        return life
+        return incarnation
 
-    async def crash(self, life: Incarnation | None = None) -> None:
+    async def crash(self, incarnation: Incarnation | None = None) -> None:
         """Kill a worker as SIGKILL does: nothing that it still does has an effect.
 
         Args:
-            life: which one; without it the oldest, and nothing when none lives.
+            incarnation: which one; without it the oldest, and nothing when there is none.
         """
-        victim = life or next(iter(self.alive), None)
+        victim = incarnation or next(iter(self.alive), None)
         if victim is None or victim not in self.alive:
             return
         self.alive.remove(victim)

@@ -41,7 +41,7 @@ def _version() -> str:
 
 app = App(
     name="growth",
-    help="The cheapest machines for unschedulable pods, and back. Each machine's life is a Temporal workflow.",
+    help="The cheapest machines for unschedulable pods, and back. Each machine's lifecycle is a Temporal workflow.",
     version=_version,
     result_action="return_value",
 )

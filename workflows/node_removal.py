@@ -1,4 +1,4 @@
-"""The life of a NodeRemovalRequest: a machine that shall go. The steps are `planner.lifecycle.removal`'s.
+"""The lifecycle of a NodeRemovalRequest: a machine that shall go. The steps are `planner.lifecycle.removal`'s.
 
 What a person asks comes as an update, which answers when it was carried out or says why not; as a
 signal of the same name, which is also taken while no worker is up; or as an annotation on the
@@ -67,7 +67,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalObservation]):
 
     @workflow.run
     async def run(self, _subject: ObjectId) -> str:
-        """Return how the life ended, as a word and a sentence."""
+        """Return how the lifecycle ended, as a word and a sentence."""
         return await self.drive()
 
     @workflow.signal(name="cancel", description=description(DecisionKind.CANCEL))

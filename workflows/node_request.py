@@ -1,4 +1,4 @@
-"""The life of a NodeRequest: a machine that shall come. The steps are `planner.lifecycle.request`'s."""
+"""The lifecycle of a NodeRequest: a machine that shall come. The steps are `planner.lifecycle.request`'s."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -29,7 +29,7 @@ class NodeRequestWorkflow(Lifecycle[RequestObservation]):
 
     @workflow.run
     async def run(self, _subject: ObjectId) -> str:
-        """Return how the life ended, as a word and a sentence."""
+        """Return how the lifecycle ended, as a word and a sentence."""
         return await self.drive()
 
     def decide(self, seen: RequestObservation) -> Step:

@@ -30,7 +30,7 @@ from workflows.policies import HEARTBEAT, PLAN, PLAN_ROUND
 ROUNDS_PER_RUN: Final = 200
 """About 2200 events without starts: well before Temporal asks for a new run at 4096, and quick to replay."""
 AHEAD: Final = Priority(priority_key=1)
-"""Rounds share the worker with the lives: behind hundreds of them, a pod would wait for its round."""
+"""Rounds share the worker with the lifecycles: behind hundreds of them, a pod would wait for its round."""
 FAILURES_TOLD: Final = 3
 """An API server that is restarted costs a round or two."""
 NUDGES_TOLD: Final = 5

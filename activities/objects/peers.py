@@ -1,4 +1,4 @@
-"""How many other lives are under way, so that hundreds together look no more often than a few."""
+"""How many other lifecycles are under way, so that hundreds together look no more often than a few."""
 
 from collections.abc import Callable
 

@@ -93,7 +93,7 @@ async def write_status(
     """Write `changes` to the status together with one more event in its list, and return the record as it is now.
 
     Args:
-        cluster: where the object lives.
+        cluster: where the object is stored.
         record: the object as it was read.
         now: the time of the event.
         event: name of the event, one CamelCase word; None for what is only repeated, which adds none.

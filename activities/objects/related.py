@@ -31,7 +31,7 @@ async def read_pool(ports: Ports, name: str) -> NodePool:
 
 
 async def find_pool(ports: Ports, name: str) -> NodePool | None:
-    """Return the pool, or None if it is gone or cannot be read: a life in course goes on with the defaults."""
+    """Return the pool, or None if it is gone or cannot be read: a lifecycle in course goes on with the defaults."""
     try:
         return await read_pool(ports, name)
     except NotFound:

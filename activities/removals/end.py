@@ -1,4 +1,4 @@
-"""The ways out of a removal's life: done, cancelled, skipped or abandoned by a person, or forgotten."""
+"""The ways out of a removal's lifecycle: done, cancelled, skipped or abandoned by a person, or forgotten."""
 
 import logging
 from contextlib import suppress

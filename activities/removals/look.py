@@ -40,7 +40,7 @@ class RemovalObjects:
 
 
 async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects | None:
-    """Return the removal with this uid and what belongs to it, or None when its life is over.
+    """Return the removal with this uid and what belongs to it, or None when its lifecycle is over.
 
     Only what the next step may depend on is asked for.
 

@@ -1,6 +1,6 @@
 """The end of a removal's server and Node: asked for until the provider says that it is gone, or parked.
 
-What the provider answers is written on the object and told; it never ends the life of a removal.
+What the provider answers is written on the object and told; it never ends the lifecycle of a removal.
 Source: docs/design.md#removal.
 """
 

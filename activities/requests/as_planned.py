@@ -85,7 +85,7 @@ def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[s
     if offering is None:
         return {}
     return {
-        # A provider may divide the price of a month: a status that is refused would stop the life.
+        # A provider may divide the price of a month: a status that is refused would stop the lifecycle.
         "price_per_hour": round(offering.price_per_hour, _DIGITS),
         "currency": offering.currency,
         "planned_allocatable": quantities(offering.allocatable),

@@ -1,4 +1,4 @@
-"""The ways out of a request's life: given up, handed over, finished, or forgotten with its definition.
+"""The ways out of a request's lifecycle: given up, handed over, finished, or forgotten with its definition.
 
 Every way out opens the Node first. Source: docs/design.md#request, and docs/design.md#deleting.
 """

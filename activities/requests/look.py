@@ -46,7 +46,7 @@ class RequestObjects:
 
 
 async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects | None:
-    """Return the request with this uid and what belongs to it, or None when its life is over.
+    """Return the request with this uid and what belongs to it, or None when its lifecycle is over.
 
     Only what the next step may depend on is asked for: a provider has few calls to give.
 

@@ -230,7 +230,7 @@ log = logging.getLogger(__name__)
 
 
 def _price_paid(status: NodeRequestStatus) -> dict[str, str]:
-    """Return the annotations that tell what the machine costs, for as long as its Node lives."""
+    """Return the annotations that tell what the machine costs, for as long as its Node exists."""
     if status.price_per_hour is None or status.currency is None:
         return {}
     return {ANNOTATION_PRICE: format_price(status.price_per_hour), ANNOTATION_CURRENCY: status.currency}

@@ -10,7 +10,7 @@ from api.model import Model
 from api.timestamp import Timestamp
 
 EVENTS_KEPT: Final = 20
-"""Older ones fall out, so that a long life does not grow its object without end."""
+"""Older ones fall out, so that a long lifecycle does not grow its object without end."""
 
 
 class LifecycleEvent(Model):

@@ -73,7 +73,7 @@ class NodeRequestSpec(Model):
 
 
 PlannedAmounts = Annotated[dict[str, Quantity], Field(max_length=40)]
-"""One more than a class may state, as pods are added, and some to spare: a status that is refused stops a life."""
+"""One more than a class may state, as pods are added, and some to spare: a status that is refused stops a lifecycle."""
 
 
 class NodeRequestStatus(Payload):

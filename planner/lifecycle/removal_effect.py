@@ -1,10 +1,10 @@
-"""What is done in a removal's life: the names of its activities."""
+"""What is done in a removal's lifecycle: the names of its activities."""
 
 from enum import StrEnum
 
 
 class RemovalEffect(StrEnum):
-    """The activities of a removal's life."""
+    """The activities of a removal's lifecycle."""
 
     LOOK = "look_removal"
     TAINT_NODE = "taint_node"

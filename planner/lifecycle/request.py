@@ -52,7 +52,7 @@ OF_THE_ACCOUNT: Final = frozenset({QUOTA_EXCEEDED, BUYING_PAUSED})
 
 
 class RequestEffect(StrEnum):
-    """The activities of a request's life."""
+    """The activities of a request's lifecycle."""
 
     LOOK = "look_request"
     CREATE_SERVER = "create_server"

@@ -93,8 +93,8 @@ class EffectInput(Payload):
 
 
 LOOKS_A_SECOND: Final = 4
-"""Of all lives of a kind together. Each look is ten events of a history and a call to the provider, and what matters
-for pods, a Node that changes or a pod that is bound, comes by a message."""
+"""Of all lifecycles of a kind together. Each look is ten events of a history and a call to the provider, and what
+matters for pods, a Node that changes or a pod that is bound, comes by a message."""
 
 
 def shared(every: timedelta, others: int) -> timedelta:

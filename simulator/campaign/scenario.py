@@ -61,7 +61,7 @@ class Scenario:
             self.cloud,
             tell=lambda what: sim.tell("rules", what),
             now=sim.now,
-            may_leap=lambda: any(life.ahead for life in sim.alive),
+            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
         )
         self._operators = Operators(sim, witness=self.witness, scenario=scenario, random=random)
         self._people = People(
@@ -79,12 +79,12 @@ class Scenario:
             self.witness,
             tell=lambda what: sim.tell("rules", what),
             now=sim.now,
-            may_leap=lambda: any(life.ahead for life in sim.alive),
+            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
             has_losses=bool(scenario.losses),
         )
         self.promptness = Promptness(
             sim.seconds,
-            lambda: frozenset(life.number for life in sim.alive),
+            lambda: frozenset(incarnation.number for incarnation in sim.alive),
             is_judged=not scenario.losses and not scenario.stalls,
         )
         self._drains = Drains(
@@ -195,8 +195,8 @@ class Scenario:
         await self._weather.calm()
         while not await self._operators.restore():  # noqa: ASYNC110 - a pool goes when a round lets it go, which tells nobody
             await asyncio.sleep(_LOOK_SECONDS)
-        for life in self._sim.alive:
-            self._sim.tell("story", f"incarnation {life.number} is alive")
+        for incarnation in self._sim.alive:
+            self._sim.tell("story", f"incarnation {incarnation.number} is alive")
 
     def _at_rest(self) -> list[str]:
         return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=False)]

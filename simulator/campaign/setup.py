@@ -21,7 +21,7 @@ _TIMINGS: Final = {
     "recordTTL": "40s",
     "podBackoff": {"base": "10s", "max": "40s"},
 }
-"""Short, so that a history holds many lives; a record outlives the longest stall of a watch, as in production."""
+"""Short, so that a history holds many lifecycles; a record outlives the longest stall of a watch, as in production."""
 _REMOVAL: Final = {"maxAttempts": 2, "retry": "5s", "parkedRetry": "30s"}
 _LONGEST_STALL_SECONDS: Final = 12.0
 _DRAINS: Final = 0.4

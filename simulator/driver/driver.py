@@ -107,7 +107,7 @@ class Driver:
         raise LookupError(f"no removal {removal} is driven")
 
     def driven(self) -> frozenset[str]:
-        """Return the uids of the objects whose life is driven."""
+        """Return the uids of the objects whose lifecycle is driven."""
         return frozenset(self._courses)
 
     async def _rounds(self, group: asyncio.TaskGroup) -> None:
@@ -137,7 +137,7 @@ class Driver:
                         await self._nudged.wait()
 
     async def _sweep(self, group: asyncio.TaskGroup) -> None:
-        """Heal garbage, start a life for every object that has none, and wake those whose object is gone."""
+        """Heal garbage, start a lifecycle for every object that has none, and wake those whose object is gone."""
         while True:
             # What gets no answer now is swept the next time.
             with suppress(GrowthError):

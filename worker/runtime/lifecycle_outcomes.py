@@ -17,7 +17,7 @@ _DECIDES: Final = (
     RequestEffect.MARK_READY,
     RequestEffect.GIVE_UP,
 )
-"""Effects that lead a request to one of these phases, each once in its life."""
+"""Effects that lead a request to one of these phases, each once in its lifecycle."""
 _DECIDED: Final = (RequestPhase.READY, RequestPhase.UNMET, RequestPhase.FAILED, RequestPhase.DEPROVISIONING)
 _ENDS: Final = (RemovalEffect.FINISH, RemovalEffect.ABANDON, RemovalEffect.SKIP)
 

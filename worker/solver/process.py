@@ -176,7 +176,7 @@ class SolverProcess:
             self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
 
     def _live(self) -> str:
-        """See one process through its life and return why it ended.
+        """Run one process from its start to its end and return why it ended.
 
         Raises:
             OSError: it could not be started.

@@ -24,7 +24,7 @@ LOADED_ONCE: Final = (
 """Modules without a clock and without state: models, constants, and text made of arguments.
 
 Everything else of ours is loaded anew for each workflow, at its start and whenever it comes back into the worker's
-memory. With the modules of `workflows` among them, that took half of the processor time of a short life.
+memory. With the modules of `workflows` among them, that took half of the processor time of a short lifecycle.
 """
 
 

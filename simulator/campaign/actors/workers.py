@@ -35,8 +35,8 @@ class Workers:
     def start(self, *, memory_of: Incarnation | None = None, dies_after: int | None = None) -> None:
         """Start a worker, which is started again whenever it dies by itself."""
         memory = None if memory_of is None else memory_of.driver.memory
-        life = self._sim.start(self._scenario.health(dies_after), memory=memory)
-        self._sim.spawn(self._watch_over(life))
+        incarnation = self._sim.start(self._scenario.health(dies_after), memory=memory)
+        self._sim.spawn(self._watch_over(incarnation))
 
     async def crash(self) -> None:
         """Kill a worker; with Temporal's database lost, the next one knows only the objects."""
@@ -81,10 +81,10 @@ class Workers:
     def _victim(self) -> Incarnation | None:
         return self._random.choice(self._sim.alive) if self._sim.alive else None
 
-    async def _watch_over(self, life: Incarnation) -> None:
-        await life.has_died.wait()
-        self._sim.tell("worker", f"incarnation {life.number} dies after a write")
-        await self._sim.crash(life)
+    async def _watch_over(self, incarnation: Incarnation) -> None:
+        await incarnation.has_died.wait()
+        self._sim.tell("worker", f"incarnation {incarnation.number} dies after a write")
+        await self._sim.crash(incarnation)
         if not self._is_calm:
             await asyncio.sleep(self._random.uniform(0, _LONGEST_ABSENCE_SECONDS))
-        self.start(memory_of=life)
+        self.start(memory_of=incarnation)

@@ -60,10 +60,10 @@ class End:
             for items in (witness.requests, witness.removals)
             for name, item in items.items()
         ]
-        for life in self._sim.alive:
+        for incarnation in self._sim.alive:
             objects = (*witness.requests.values(), *witness.removals.values())
-            if life.driver.driven() != frozenset(str(item["metadata"]["uid"]) for item in objects):
-                wrong.append(f"incarnation {life.number} drives other lives than there are objects")
+            if incarnation.driver.driven() != frozenset(str(item["metadata"]["uid"]) for item in objects):
+                wrong.append(f"incarnation {incarnation.number} drives other lifecycles than there are objects")
         ours = {name for name, record in witness.servers.items() if is_ours(record)}
         abandoned = {name for name, record in witness.servers.items() if LABEL_ABANDONED in labels_of(record)}
         wrong += [f"server {name} is an orphan" for name in self.orphans()]

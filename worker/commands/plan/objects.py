@@ -91,7 +91,7 @@ class Objects:
 
 
 def key(item: Json) -> str:
-    """Return namespace/name of a named object of a kind that lives in namespaces."""
+    """Return namespace/name of a named object of a namespaced kind."""
     metadata = item["metadata"]
     namespace = metadata.get("namespace")
     return f"{namespace if isinstance(namespace, str) and namespace else 'default'}/{metadata['name']}"
