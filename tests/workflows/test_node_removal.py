@@ -143,6 +143,23 @@ async def test_a_cancel_after_the_point_of_no_return_is_refused_and_the_machine_
     assert script.deeds[-2:] == ["delete_node", "finish_removal"]
 
 
+async def test_a_cancellation_that_came_too_late_is_answered_once(skipping):
+    """Taken again at each step, it would wake its own removal for ever."""
+    script = stubborn()
+    async with running(skipping.client, script.activities()):
+        handle = await start(skipping)
+        await skipping.sleep(90)
+        assert script.seen.status.phase is RemovalPhase.DEPROVISIONING
+        before = len(script.calls)
+        await handle.cancel()
+        await skipping.sleep(20)
+        calls = len(script.calls) - before
+        script.see(server=ServerSeen.ABSENT)
+        assert await handle.result() == "Removed: The server no longer exists"
+    # The look that it asks for, one about each 5 s, and a delete call.
+    assert 1 <= calls <= 12
+
+
 @pytest.mark.parametrize("update", ["retry", "skip", "abandon"])
 async def test_what_is_for_parked_removals_is_refused_before(skipping, update):
     script = leaving()

@@ -123,6 +123,18 @@ async def test_a_look_says_who_asked_for_it(skipping):
     assert looks == ["Look: the start", "Look: node changed", "Look: cancel by Person"]
 
 
+async def test_of_several_wakes_before_a_look_the_first_is_told(skipping):
+    """It is what the look is for: the others came while it was awaited."""
+    handle = await start(skipping, "NodeRemoval", REMOVAL_ID)
+    for reason in ("node changed", "pod gone"):
+        await handle.signal("wake", reason)
+    async with running(skipping.client, leaving().activities()):
+        await handle.result()
+        events = (await handle.fetch_history()).events
+    looks = summaries(events, "activity_task_scheduled_event_attributes")
+    assert looks[0] == "Look: node changed"
+
+
 async def test_after_the_end_it_is_told_how_it_ended_and_nothing_that_was_seen_before(skipping):
     async with running(skipping.client, leaving().activities()):
         handle = await start(skipping, "NodeRemoval", REMOVAL_ID)
