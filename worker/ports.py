@@ -10,7 +10,7 @@ from activities.ports.cluster import NODE_POOLS, Cluster, Resource
 from activities.ports.errors import Rejected
 from activities.ports.ports import Ports, Reader
 from activities.ports.provider_kind import Surroundings
-from activities.providers.kinds import node_classes, provider_kinds
+from activities.providers.kinds import connected, node_classes, provider_kinds
 from activities.round.observe import SURROUNDINGS
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer
@@ -68,10 +68,9 @@ def ports_on(
         packer: puts pods on machines.
     """
     known = endpoints or {}
-    providers = {
-        kind.kind: kind.connect(Surroundings(cluster, cluster_name, namespace, now, known.get(kind.kind)))
-        for kind in provider_kinds()
-    }
+    providers = connected(
+        provider_kinds(), lambda kind: Surroundings(cluster, cluster_name, namespace, now, known.get(kind))
+    )
     return Ports(
         cluster=cluster,
         reader=reader,

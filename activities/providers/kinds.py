@@ -1,13 +1,14 @@
 """The kinds of node class that this installation serves, each registered by an entry point."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from activities.ports.cluster import Resource
-from activities.ports.provider_kind import ProviderKind
+from activities.ports.provider import Provider
+from activities.ports.provider_kind import ProviderKind, Surroundings
 from activities.providers.built_in import BUILT_IN, ENTRY_POINTS
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,24 @@ def served(entries: Iterable[EntryPoint]) -> tuple[ProviderKind[Any], ...]:
         else:
             kinds[kind.kind] = kind
     return tuple(kinds.values())
+
+
+def connected(kinds: Iterable[ProviderKind[Any]], surroundings: Callable[[str], Surroundings]) -> dict[str, Provider]:
+    """Return the providers by kind of node class; `surroundings` returns what the provider of a kind may reach.
+
+    Another package's provider that cannot be connected is logged and left out: pools of its kind are told that no
+    provider serves it, and all others go on.
+    """
+    providers: dict[str, Provider] = {}
+    built_in = {entry.value.partition(":")[0] for entry in BUILT_IN}
+    for kind in kinds:
+        try:
+            providers[kind.kind] = kind.connect(surroundings(kind.kind))
+        except Exception as error:
+            if kind.connect.__module__ in built_in:
+                raise
+            log.warning("the provider of %s cannot be connected and is left out: %s", kind.kind, error)
+    return providers
 
 
 def node_classes() -> tuple[Resource, ...]:

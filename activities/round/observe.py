@@ -4,6 +4,7 @@ An object that cannot be read becomes a problem with its name and field; nothing
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -53,6 +54,8 @@ from planner.parsing.objects import (
 )
 from planner.parsing.volumes import with_drivers
 from planner.supply.class_problems import refusals, unserved
+
+log = logging.getLogger(__name__)
 
 SURROUNDINGS: Final = (
     PODS,
@@ -218,6 +221,11 @@ class Observer:
                     classes.append(_node_class(provider, item, pools))
                 except (ValueError, Unreadable) as error:
                     problems.append(problem_of(provider.node_classes, item, error))
+                except Exception as error:
+                    # A fault in one provider's own code must not stop the rounds of all others.
+                    log.debug("offerings of %s cannot be read", item["metadata"]["name"], exc_info=True)
+                    fault = RuntimeError(f"its provider failed: {type(error).__name__}: {error}")
+                    problems.append(problem_of(provider.node_classes, item, fault))
         return (*classes, *unserved(pools, self._ports.providers)), problems
 
     def _protected(self, pods: Sequence[Object]) -> frozenset[str]:

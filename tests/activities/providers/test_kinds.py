@@ -1,14 +1,18 @@
 """Kinds of node class are what entry points register: each once, and a package that is broken stops no other."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 import yaml
 
-from activities.ports.provider_kind import rights_on
+from activities.ports.provider_kind import Surroundings, rights_on
 from activities.providers.built_in import BUILT_IN, ENTRY_POINTS
-from activities.providers.kinds import declared, node_classes, provider_kinds, served
+from activities.providers.kinds import connected, declared, node_classes, provider_kinds, served
 from tests.project.deploy_base import one, rendered_base
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def entry(name, value):
@@ -52,6 +56,36 @@ def test_a_built_in_provider_that_does_not_load_is_a_fault_and_no_missing_kind(m
     monkeypatch.setattr("activities.providers.kinds.BUILT_IN", (lost,))
     with pytest.raises(ModuleNotFoundError):
         served([lost])
+
+
+def surroundings(_kind):
+    return Surroundings(cluster=None, cluster_name="here", namespace="growth-system", now=lambda: NOW)
+
+
+def test_a_package_whose_provider_cannot_be_connected_is_told_of_and_stops_no_other(caplog):
+    def refuse(_surroundings):
+        raise KeyError("TOKEN")
+
+    kwok = provider_kinds()[0]
+
+    class MistNodeClass(kwok.model):
+        pass
+
+    further = replace(kwok, definition=replace(kwok.definition, model=MistNodeClass), connect=refuse)
+    assert further.kind == "MistNodeClass"
+    providers = connected([further, *provider_kinds()], surroundings)
+    assert {"KwokNodeClass", "HetznerNodeClass"} <= set(providers)
+    assert "MistNodeClass" not in providers
+    assert "the provider of MistNodeClass cannot be connected and is left out: 'TOKEN'" in caplog.text
+
+
+def test_a_built_in_provider_that_cannot_be_connected_is_a_fault():
+    def refuse(_surroundings):
+        raise KeyError("TOKEN")
+
+    refuse.__module__ = "activities.providers.kwok.registration"
+    with pytest.raises(KeyError, match="TOKEN"):
+        connected([replace(provider_kinds()[0], connect=refuse)], surroundings)
 
 
 def test_the_base_gives_the_rights_that_built_in_kinds_need():

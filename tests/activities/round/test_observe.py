@@ -238,6 +238,18 @@ async def test_a_class_whose_status_is_broken_is_told_in_one_line(world):
     assert "\n" not in problem.message
 
 
+async def test_a_fault_in_the_code_of_a_provider_is_a_problem_of_its_class_alone(world, monkeypatch):
+    def fail(_provider, _node_class):
+        raise KeyError("cx22")
+
+    monkeypatch.setattr(type(world.ports.providers["KwokNodeClass"]), "offerings", fail)
+    snapshot = (await see(world)).snapshot
+    (problem,) = snapshot.problems
+    assert (problem.kind, problem.name) == ("KwokNodeClass", "default")
+    assert problem.message == "its provider failed: KeyError: 'cx22'"
+    assert [one.metadata.name for one in snapshot.pools] == ["default"]
+
+
 async def test_a_class_of_a_kind_that_no_provider_serves_has_a_problem_that_names_the_kinds(world):
     await world.cluster.create(NODE_POOLS, pool("odd", template={"classRef": {"kind": "OvercastNodeClass"}}))
     snapshot = (await see(world)).snapshot
