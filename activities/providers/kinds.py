@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -14,7 +14,7 @@ from activities.providers.built_in import BUILT_IN, ENTRY_POINTS
 log = logging.getLogger(__name__)
 
 
-@cache
+@lru_cache(maxsize=1)
 def provider_kinds() -> tuple[ProviderKind[Any], ...]:
     """Return the kinds that can be served: the built-in ones, then those of other packages by their entry point's name.
 

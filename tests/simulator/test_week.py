@@ -33,8 +33,8 @@ PAYLOADS = {
     "RoundInput": 1 * KIB,
     "PlannerMemory": 4 * KIB,
     "RoundResult": 8 * KIB,
-    "RequestSeen": 4 * KIB,
-    "RemovalSeen": 4 * KIB,
+    "RequestObservation": 4 * KIB,
+    "RemovalObservation": 4 * KIB,
     "Act": 2 * KIB,
 }
 """With 200 rounds a run and four payloads a step, histories stay far below Temporal's 10 MB with these."""

@@ -9,7 +9,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, ApplicationEr
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.ports.errors import Conflict, GrowthError, RateLimited, Rejected, Unreachable
-from activities.providers.hetzner.api.refusals import Locked, ServerProtected
+from activities.providers.hetzner.api.refusals import Locked, Protected
 from worker.temporal.interceptor import ActivityInterceptor, _as_application_error
 from workflows.policies import NON_RETRYABLE
 
@@ -96,7 +96,7 @@ def kinds(root: type[GrowthError] = GrowthError) -> list[type[GrowthError]]:
 
 
 def test_an_error_of_one_provider_says_of_itself_whether_it_may_pass():
-    assert _as_application_error(ServerProtected("delete protection")).non_retryable
+    assert _as_application_error(Protected("delete protection")).non_retryable
     assert not _as_application_error(Locked("busy")).non_retryable
 
 

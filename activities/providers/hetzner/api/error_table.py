@@ -22,7 +22,7 @@ from activities.providers.hetzner.api.refusals import (
     GroupFull,
     Locked,
     NameInUse,
-    ServerProtected,
+    Protected,
     SubnetFull,
 )
 
@@ -70,7 +70,7 @@ _TABLE: Final[dict[str, tuple[type[ProviderError], str]]] = {
     "forbidden": (AuthenticationFailed, _RIGHTS),
     "token_readonly": (AuthenticationFailed, _RIGHTS),
     "unauthorized": (AuthenticationFailed, _CREDENTIALS),
-    "protected": (ServerProtected, _PROTECTED),
+    "protected": (Protected, _PROTECTED),
     "invalid_input": (InvalidConfiguration, _CLASS),
     "networks_overlap": (InvalidConfiguration, "name networks in the class's spec.networks that do not overlap"),
     "incompatible_network_type": (InvalidConfiguration, "look at the class's spec.firewalls"),

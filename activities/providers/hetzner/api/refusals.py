@@ -54,7 +54,7 @@ class Locked(UnknownOutcome):
     reason: ClassVar[str] = "Locked"
 
 
-class ServerProtected(InvalidConfiguration):
+class Protected(InvalidConfiguration):
     """A person has set delete protection: it is not Growth's to take away."""
 
     reason: ClassVar[str] = "Protected"

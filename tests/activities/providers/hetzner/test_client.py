@@ -16,7 +16,7 @@ from activities.ports.errors import (
 )
 from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
-from activities.providers.hetzner.api.refusals import GroupFull, Locked, NameInUse, ServerProtected
+from activities.providers.hetzner.api.refusals import GroupFull, Locked, NameInUse, Protected
 from simulator.hetzner.faults import Fault
 from simulator.hetzner.http import serve
 from tests.activities.providers.hetzner.clients import TOKEN, World
@@ -195,7 +195,7 @@ async def test_a_protected_server_is_not_deleted_and_says_so(world):
     found = await world.client.server("a-1")
     assert found is not None
     assert found.is_protected
-    with pytest.raises(ServerProtected, match="a person has protected it"):
+    with pytest.raises(Protected, match="a person has protected it"):
         await world.client.delete_server(made)
 
 

@@ -21,7 +21,7 @@ from activities.providers.hetzner.api.refusals import (
     GroupFull,
     Locked,
     NameInUse,
-    ServerProtected,
+    Protected,
     SubnetFull,
 )
 
@@ -66,7 +66,7 @@ ROWS = [
     (
         "protected",
         "server deletion is protected",
-        ServerProtected,
+        Protected,
         False,
         "a person has protected it: lift the protection in Hetzner's console if it may go",
     ),
@@ -187,6 +187,6 @@ def test_an_action_fails_for_the_same_reasons_as_a_call():
 
 
 def test_the_reason_of_each_refusal_is_its_own_name():
-    for kind in (NameInUse, GroupFull, CannotSpread, Locked, ServerProtected):
+    for kind in (NameInUse, GroupFull, CannotSpread, Locked, Protected):
         assert kind.reason == kind.__name__
         assert issubclass(kind, GrowthError)
