@@ -11,6 +11,7 @@ from typing import Final
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, DrawnLifecycle, Line, lines_of
+from pages.generated import write_or_check
 from pages.lifecycle_dictionary import dictionary, is_general
 from planner.lifecycle.outcome import GONE, STAYS
 
@@ -112,15 +113,7 @@ def _rows(words: Iterable[str], row: int = _WORDS_A_ROW) -> str:
 
 def main(arguments: Sequence[str], file: Path = FILE) -> int:
     """Write the page, or with --check compare it; return the exit code."""
-    wanted = drawing()
-    is_fresh = file.is_file() and file.read_text() == wanted
-    if "--check" in arguments:
-        if not is_fresh:
-            sys.stderr.write(f"{file} is not what the step functions say: run make drawings\n")
-        return 0 if is_fresh else 1
-    if not is_fresh:
-        file.write_text(wanted)
-    return 0
+    return write_or_check(arguments, file, drawing(), source="the step functions say")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from pages.generated import write_or_check
 from worker.metrics import METRICS, Metric
 
 FILE: Final = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
@@ -75,15 +76,7 @@ def _told(metric: Metric) -> str:
 
 def main(arguments: Sequence[str], file: Path = FILE) -> int:
     """Write the page, or with --check compare it; return the exit code."""
-    wanted = page()
-    is_fresh = file.is_file() and file.read_text() == wanted
-    if "--check" in arguments:
-        if not is_fresh:
-            sys.stderr.write(f"{file} is not what the table of metrics says: run make drawings\n")
-        return 0 if is_fresh else 1
-    if not is_fresh:
-        file.write_text(wanted)
-    return 0
+    return write_or_check(arguments, file, page(), source="the table of metrics says")
 
 
 if __name__ == "__main__":
