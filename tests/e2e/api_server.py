@@ -155,8 +155,9 @@ class ApiServer:
         deadline = time.monotonic() + seconds
         for kind in kinds:
             while left := self.items(kind, namespace, labels=labels):
-                names = ", ".join(item["metadata"]["name"] for item in left)
-                assert time.monotonic() < deadline, f"{kind} are still there after {seconds:g} s: {names}"
+                if time.monotonic() > deadline:
+                    shown = "\n".join(f"{item['metadata']['name']}: {item.get('status')}" for item in left)
+                    raise AssertionError(f"{kind} are still there after {seconds:g} s:\n{shown}")
                 time.sleep(_POLL_SECONDS)
 
 

@@ -61,7 +61,17 @@ def scene(
             growth.kill()
             if temporal is not None:
                 temporal.kill()
+        _let_go(plane)
         clear_rest(plane)
+
+
+def _let_go(plane: ControlPlane) -> None:
+    """Delete what a sweep ordered in the moment before the worker was killed: nobody else takes its finalizer off."""
+    for kind in LIFECYCLES:
+        for item in plane.api.items(kind):
+            name = item["metadata"]["name"]
+            plane.kubectl("patch", kind, name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+            plane.kubectl("delete", kind, name, "--ignore-not-found")
 
 
 def clear_workloads(plane: ControlPlane) -> None:
@@ -80,9 +90,15 @@ def clear_with_worker(plane: ControlPlane) -> None:
     clear_workloads(plane)
     plane.api.delete_all("nodepools")
     plane.api.wait_gone("nodepools")
-    for kind in LIFECYCLES:
+    plane.wait_for(lambda: _deleted_lifecycles(plane), "no request and no removal is left")
+
+
+def _deleted_lifecycles(plane: ControlPlane) -> bool:
+    """Delete requests and removals; return whether none was left, as a sweep may order further ones meanwhile."""
+    left = [item for kind in LIFECYCLES for item in plane.api.items(kind)]
+    for kind in LIFECYCLES if left else ():
         plane.api.delete_all(kind)
-    plane.api.wait_gone(*LIFECYCLES)
+    return not left
 
 
 def clear_rest(plane: ControlPlane) -> None:

@@ -83,6 +83,7 @@ def test_rights_that_are_missing_are_told_all_at_once(control_plane: ControlPlan
         worker.launch()
         control_plane.wait_for(lambda: lacking in worker.waits_for(), "the worker tells which rights it lacks")
     finally:
+        print(worker.waits_for(), worker.tail(), sep="\n")
         worker.kill()
 
 
