@@ -5,17 +5,20 @@ The provider is not asked, as these commands only read the cluster: its answer c
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
-from activities.removals.look import look_at_removal
-from activities.requests.look import look_at_request
+from activities.removals.look import RemovalObjects, look_at_removal
+from activities.requests.look import RequestObjects, look_at_request
+from api.meta import ObjectMeta
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
-from planner.lifecycle import removal, request
+from planner.lifecycle.kinds import REMOVAL, REQUEST, LifecycleKind
 from planner.lifecycle.step import Step, Wait, shortened
 from worker.commands.shared.read_once import ReadOnce
+
+Look = Callable[[Ports, str, str], Awaitable[RequestObjects | RemovalObjects | None]]
 
 _GONE: Final = "Gone"
 
@@ -35,25 +38,21 @@ async def next_steps(
         removals: likewise.
     """
     read = replace(ports, cluster=cluster, reader=cluster, providers={})
-
-    async def of_request(name: str, uid: str) -> Step | None:
-        looked = await look_at_request(read, name, uid)
-        return None if looked is None else request.next_step(looked.seen, read.now())
-
-    async def of_removal(name: str, uid: str) -> Step | None:
-        looked = await look_at_removal(read, name, uid)
-        return None if looked is None else removal.next_step(looked.seen, None, read.now())
-
-    steps = {one.metadata.uid: await _step(of_request, one) for one in requests}
-    return steps | {one.metadata.uid: await _step(of_removal, one) for one in removals}
+    # The rows of `activities.registry` have the looks, too, but load the client of Temporal.
+    kinds = ((REQUEST, look_at_request, requests), (REMOVAL, look_at_removal, removals))
+    return {
+        one.metadata.uid: await _step(read, kind, look, one.metadata)
+        for kind, look, of_kind in kinds
+        for one in of_kind
+    }
 
 
-async def _step(
-    step_of: Callable[[str, str], Awaitable[Step | None]], subject: NodeRequest | NodeRemovalRequest
-) -> Step:
+async def _step(ports: Ports, kind: LifecycleKind[Any], look: Look, subject: ObjectMeta) -> Step:
     try:
-        step = await step_of(subject.metadata.name, subject.metadata.uid)
+        looked = await look(ports, subject.name, subject.uid)
     except GrowthError as error:
         return Wait(reason=error.reason, message=shortened(str(error)), until=None)
-    # Only an object that is held by other owners' finalizers is listed and yet has no lifecycle any more.
-    return step or Wait(reason=_GONE, message="its lifecycle is over, others' finalizers hold the object", until=None)
+    if looked is None:
+        # Only an object that is held by other owners' finalizers is listed and yet has no lifecycle any more.
+        return Wait(reason=_GONE, message="its lifecycle is over, others' finalizers hold the object", until=None)
+    return kind.next_step(looked.seen, None, ports.now())
