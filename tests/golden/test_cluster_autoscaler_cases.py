@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from planner.model.plan import PlanResult
+from tests.builders import after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
 from tests.golden.outcome import codes, landed, planned, together, types
 from tests.planner.reading import Json
-from tests.planner.scenes import Scene, after, before, node, node_class, pod, pool, request, server_type
+from tests.planner.scenes import Scene
 from tests.planner.wishes import HOST, ZONE, on_port, spread
 
 MACHINES = {
@@ -36,8 +37,8 @@ def machine(name: str, **changes: Any) -> Json:
 
 def scene(*pods: Json, types: tuple[str, ...] = ("cx23", "cx33", "cx43"), limits: Any = None, **parts: Any) -> Scene:
     usual = {
-        "classes": [node_class(*map(machine, types))],
-        "pools": [pool(types=types, limits=limits or {"max": 100})],
+        "classes": [kwok_node_class(*map(machine, types))],
+        "pools": [node_pool(types=types, limits=limits or {"max": 100})],
     }
     return Scene(pods=list(pods), **usual | parts)
 
@@ -81,8 +82,8 @@ def test_w7_both_architectures_in_one_plan():
 
 def test_hazard_four_created_and_one_failed_are_four_that_come():
     # The call for five fails as a whole there, and the four that boot are invisible. Ours counts requests.
-    coming = [request(f"r{k}", "cx23", phase="Provisioning", createAttemptAt=before(seconds=9)) for k in range(4)]
-    failed = request("r4", "cx23", phase="Unmet", expiresAt=after(seconds=60))
+    coming = [node_request(f"r{k}", "cx23", phase="Provisioning", createAttemptAt=before(seconds=9)) for k in range(4)]
+    failed = node_request("r4", "cx23", phase="Unmet", expiresAt=after(seconds=60))
     made = planned(scene(*many(5, "2", "4Gi"), requests=[*coming, failed]))
     assert {p.request for p in made.placed} == {"r0", "r1", "r2", "r3"}
     assert types(made) == ["cx33"]
@@ -94,17 +95,17 @@ def test_hazard_four_created_and_one_failed_are_four_that_come():
 def test_issue_18_machines_that_nobody_asked_for_are_not_counted():
     # Target 3, two nodes, no open request, one pending pod: buys one.
     nodes = [node(f"n{k}", taints=FULL) for k in range(2)]
-    gone = request("gone", "cx23", phase="Unmet", expiresAt=before(seconds=1))
+    gone = node_request("gone", "cx23", phase="Unmet", expiresAt=before(seconds=1))
     assert types(planned(scene(*many(1, "1"), nodes=nodes, requests=[gone]))) == ["cx23"]
 
 
 def test_issue_22_a_zone_without_a_pool_ends_a_spread_with_a_cause():
     # Three zones, maxSkew 1, one zone without pools: nothing is bought, and the pod says why.
-    nodes = [node(f"n{z}", of_pool=None, labels={ZONE: z}, taints=FULL) for z in ("fsn1", "nbg1", "hel1")]
+    nodes = [node(f"n{z}", pool=None, labels={ZONE: z}, taints=FULL) for z in ("fsn1", "nbg1", "hel1")]
     runs = [pod(f"runs-{z}", "10m", "16Mi", node=f"n{z}", labels=WEB) for z in ("fsn1", "nbg1")]
     zones = machine("cx23", locations=("fsn1", "nbg1"))
     waiting = many(1, "1", topologySpreadConstraints=[spread(app="web")])
-    given = scene(*runs, *waiting, nodes=nodes, types=("cx23",), classes=[node_class(zones)])
+    given = scene(*runs, *waiting, nodes=nodes, types=("cx23",), classes=[kwok_node_class(zones)])
     made = planned(given)
     assert made.requests == ()
     assert codes(made) == {"p-0": "SpreadUnsatisfiable"}
@@ -136,8 +137,8 @@ def test_estimator_numbers_of_machines(pods: list[Json], slots: int, machines: i
     # The last row is 3 there, three pods on each. Ours gives each machine to come no more than maxSkew pods, as
     # Karpenter does: machines join one by one, and with more on one of them the rest would wait for the slowest.
     kind = machine("one", capacity={"cpu": "1", "memory": "8Gi", "pods": str(slots)})
-    full = [node("full", of_pool=None, taints=FULL)] if "maxSkew': 2" in str(pods) else []
-    made = planned(scene(*pods, types=("one",), classes=[node_class(kind)], nodes=full))
+    full = [node("full", pool=None, taints=FULL)] if "maxSkew': 2" in str(pods) else []
+    made = planned(scene(*pods, types=("one",), classes=[kwok_node_class(kind)], nodes=full))
     assert made.result is PlanResult.ALL_PLACED
     assert len(made.requests) == machines
 
@@ -165,7 +166,7 @@ def test_estimator_large_and_small_pods():
 
 def test_estimator_a_foreign_zone_that_is_empty():
     # Zone maxSkew 2, one foreign zone with none, 8 pods: one machine with two pods.
-    far = node("far", of_pool=None, labels={ZONE: "far"}, taints=FULL)
+    far = node("far", pool=None, labels={ZONE: "far"}, taints=FULL)
     given = scene(*many(8, "10m", topologySpreadConstraints=[spread(ZONE, 2, "web")]), types=("one",), nodes=[far])
     made = planned(given)
     assert together(made) == [2]

@@ -13,8 +13,18 @@ import pytest
 
 from planner.model.plan import PlanResult
 from planner.parsing.objects import parse_pod
+from tests.builders import (
+    before,
+    kwok_node_class,
+    node,
+    node_pool,
+    node_removal_request,
+    node_request,
+    pod,
+    server_type,
+)
 from tests.golden.outcome import codes, planned, together, types
-from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal, request, server_type
+from tests.planner.scenes import Scene
 from tests.planner.wishes import ZONE, affinity, term
 
 CATALOGUE = {
@@ -43,8 +53,8 @@ def kind(name):
 
 def scene(*pods, types=ALL, limits=None, **parts):
     names = [t if isinstance(t, str) else t["name"] for t in types]
-    made = pool(types=types, limits=limits or {"max": 1000})
-    return Scene(classes=[node_class(*map(kind, names))], pools=[made], pods=list(pods), **parts)
+    made = node_pool(types=types, limits=limits or {"max": 1000})
+    return Scene(classes=[kwok_node_class(*map(kind, names))], pools=[made], pods=list(pods), **parts)
 
 
 def many(number, cpu, mebibytes, name="p"):
@@ -54,7 +64,7 @@ def many(number, cpu, mebibytes, name="p"):
 def test_row_1_no_demands_and_no_offerings():
     # Source: test.
     assert planned(scene()).result is PlanResult.NO_DEMANDS
-    made = planned(Scene(pools=[pool()], pods=many(1, 1, 512)))
+    made = planned(Scene(pools=[node_pool()], pods=many(1, 1, 512)))
     assert made.result is PlanResult.INCOMPLETE_PLACEMENT
     assert len(made.unplaced) == 1
 
@@ -90,7 +100,7 @@ def on_gpu(model, name="p"):
 
 def with_gpus(*models, **parts):
     kinds = [gpu(model) for model in models]
-    return Scene(classes=[node_class(*kinds)], pools=[pool(types=[k["name"] for k in kinds])], **parts)
+    return Scene(classes=[kwok_node_class(*kinds)], pools=[node_pool(types=[k["name"] for k in kinds])], **parts)
 
 
 def test_row_4_graphics_cards_are_told_apart():
@@ -104,7 +114,7 @@ def zoned(*zones, **spec):
     """Return three pods that fill a cpx22 each, which is to be had in these zones."""
     kinds = [server_type("cpx22", locations=zones, capacity={"cpu": "2", "memory": "4096Mi"}, pricePerHour="0.0066")]
     pods = [pod(f"p-{k}", "2", "1Gi", labels={"app": "web"}, owner="rs", **spec) for k in range(3)]
-    return Scene(classes=[node_class(*kinds)], pools=[pool(types=["cpx22"])], pods=pods)
+    return Scene(classes=[kwok_node_class(*kinds)], pools=[node_pool(types=["cpx22"])], pods=pods)
 
 
 def test_row_6_pods_that_want_one_zone_get_one():
@@ -177,13 +187,13 @@ def test_row_14_one_small_pod():
 def test_row_15_a_type_has_one_max_over_all_zones():
     # Source: test.
     given = zoned("zone-a", "zone-b", "zone-c")
-    given.pools = [pool(types=[{"name": "cpx22", "max": 2}])]
+    given.pools = [node_pool(types=[{"name": "cpx22", "max": 2}])]
     made = planned(given)
     assert len(made.requests) == 2
     assert list(codes(made).values()) == ["LimitReached"]
 
 
-COMING = request("coming", "cpx22", createAttemptAt=before(seconds=5))
+COMING = node_request("coming", "cpx22", createAttemptAt=before(seconds=5))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +219,7 @@ def test_row_18_a_coming_machine_without_disk_for_a_third_pod():
     # Source: test: 20 GiB of storage, 3 pods of 10 GiB: 1 new.
     kinds = [server_type("cpx22", capacity={"cpu": "2", "memory": "4Gi", "ephemeral-storage": "20Gi"})]
     pods = [pod(f"p-{k}", "100m", "64Mi", requests={"ephemeral-storage": "10Gi"}) for k in range(3)]
-    given = Scene(classes=[node_class(*kinds)], pools=[pool(types=["cpx22"])], pods=pods, requests=[COMING])
+    given = Scene(classes=[kwok_node_class(*kinds)], pools=[node_pool(types=["cpx22"])], pods=pods, requests=[COMING])
     made = planned(given)
     assert types(made) == ["cpx22"]
     assert [p.request for p in made.placed] == ["coming", "coming"]
@@ -220,7 +230,7 @@ def test_row_18_a_coming_machine_without_that_graphics_card(coming):
     # Source: test: no card or another model: 1 new.
     given = with_gpus("a100", "t4", pods=[on_gpu("a100")])
     given.classes[0]["spec"]["serverTypes"].append(server_type("plain"))
-    given.requests = [request("coming", coming, phase="Provisioning", createAttemptAt=before(seconds=5))]
+    given.requests = [node_request("coming", coming, phase="Provisioning", createAttemptAt=before(seconds=5))]
     made = planned(given)
     assert types(made) == ["with-a100"]
     assert made.placed == ()
@@ -233,7 +243,7 @@ def test_row_20_after_a_crash_only_what_is_missing_is_bought(created):
     first = planned(given)
     assert types(first) == ["cpx22"] * 30
     given.requests = [
-        request(f"r-{bought.ordinal}", "cpx22", seats=[seat.to_json() for seat in bought.seats])
+        node_request(f"r-{bought.ordinal}", "cpx22", seats=[seat.to_json() for seat in bought.seats])
         for bought in first.requests[:created]
     ]
     second = planned(given)
@@ -273,13 +283,13 @@ OLD = {"growth.dev/idle-since": before(hours=1)}
         ([], {}, True),
         ([pod("web", node="n")], {}, False),
         ([pod("agent", node="n", owner=("DaemonSet", "ds"))], {}, True),
-        ([], {"removals": [removal("n", "cpx22")]}, False),
-        ([], {"of_pool": None}, False),
+        ([], {"removals": [node_removal_request("n", "cpx22")]}, False),
+        ([], {"pool": None}, False),
     ],
 )
 def test_row_22_which_nodes_are_idle(residents, parts, goes):
     # Source: test: no pods / workload / only DaemonSet / has a removal already / not ours.
-    spare = node("n", of_pool=parts.pop("of_pool", "default"), annotations=OLD)
+    spare = node("n", pool=parts.pop("pool", "default"), annotations=OLD)
     made = planned(scene(*residents, types=("cpx22",), nodes=[spare], **parts))
     assert [r.node for r in made.removals] == (["n"] if goes else [])
 
@@ -288,9 +298,9 @@ def test_row_24_a_parked_removal_is_the_one_that_goes():
     # Source: test: 2 nodes, min 1, one CouldNotRemove: 1 removal. The parked removal is that one: its
     # machine does not count towards min, so the other node is the minimum, and no second removal begins.
     nodes = [node("parked", annotations=OLD), node("kept", annotations=OLD)]
-    parked = removal("parked", phase="CouldNotRemove")
+    parked = node_removal_request("parked", phase="CouldNotRemove")
     for bounds in ({"types": ({"name": "cx22", "min": 1},)}, {"types": ("cx22",), "limits": {"max": 9, "min": 1}}):
-        given = Scene(classes=[node_class()], pods=[], nodes=nodes, removals=[parked], pools=[pool(**bounds)])
+        given = Scene(classes=[kwok_node_class()], pods=[], nodes=nodes, removals=[parked], pools=[node_pool(**bounds)])
         assert planned(given).removals == ()
-    without = Scene(classes=[node_class()], nodes=nodes, removals=[parked], pools=[pool(types=["cx22"])])
+    without = Scene(classes=[kwok_node_class()], nodes=nodes, removals=[parked], pools=[node_pool(types=["cx22"])])
     assert [r.node for r in planned(without).removals] == ["kept"]

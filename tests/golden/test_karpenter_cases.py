@@ -12,11 +12,21 @@ from typing import Any
 import pytest
 
 from planner.model.plan import PlanResult
+from tests.builders import (
+    claim,
+    kwok_node_class,
+    node,
+    node_pool,
+    node_request,
+    pod,
+    server_type,
+    storage_class,
+    volume,
+)
 from tests.golden.outcome import codes, landed, planned, together, types
-from tests.planner.disks import claim, storage_class, using, volume
 from tests.planner.reading import Json
-from tests.planner.scenes import Scene, node, node_class, pod, pool, request, server_type
-from tests.planner.wishes import HOST, ZONE, affinity, spread, term
+from tests.planner.scenes import Scene
+from tests.planner.wishes import HOST, ZONE, affinity, spread, term, using
 
 ZONES = ("z1", "z2", "z3")
 KINDS = {"small": ("2", "2Gi", "0.5"), "default": ("4", "4Gi", "0.8"), "arm": ("16", "128Gi", "15")}
@@ -32,7 +42,7 @@ def kind(of: str, zones: Sequence[str] = ZONES, **more: Any) -> Json:
 
 def scene(*pods: Json, kinds: Sequence[Json] | None = None, **parts: Any) -> Scene:
     offered = [kind(name) for name in KINDS] if kinds is None else list(kinds)
-    usual = {"classes": [node_class(*offered)], "pools": [pool(types=[k["name"] for k in offered])]}
+    usual = {"classes": [kwok_node_class(*offered)], "pools": [node_pool(types=[k["name"] for k in offered])]}
     return Scene(pods=list(pods), **usual | parts)
 
 
@@ -42,7 +52,7 @@ def many(number: int, cpu: str = "10m", memory: str = "10M", name: str = "p", **
 
 def there(name: str, zone: str = "z1", **more: Any) -> Json:
     """Return a node of another maker in a zone."""
-    return node(name, of_pool=None, labels={ZONE: zone}, **more)
+    return node(name, pool=None, labels={ZONE: zone}, **more)
 
 
 AMD = {"nodeSelector": {"kubernetes.io/arch": "amd64"}}
@@ -83,7 +93,9 @@ def test_suite_1763_the_cheapest_type_though_it_is_the_largest():
 
 
 def test_suite_1830_a_machine_that_is_coming_is_used():
-    coming = request("coming", "default", location="z1", phase="Provisioning", createAttemptAt="2026-03-01T11:59:00Z")
+    coming = node_request(
+        "coming", "default", location="z1", phase="Provisioning", createAttemptAt="2026-03-01T11:59:00Z"
+    )
     made = planned(scene(*many(4, "1", "1G", **AMD), requests=[coming]))
     assert made.requests == ()
     assert {p.request for p in made.placed} == {"coming"}

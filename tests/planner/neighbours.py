@@ -4,9 +4,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.planner.disks import claim, own_disk, storage_class, using, volume
+from tests.builders import claim, storage_class, volume
 from tests.planner.reading import Json
-from tests.planner.wishes import HOST, ZONE, affinity, named, on_port, spread, term
+from tests.planner.wishes import HOST, ZONE, affinity, named, on_port, own_disk, spread, term, using
 
 APPS = ("web", "db", "queue")
 ZONES = ("fsn1", "nbg1")

@@ -4,26 +4,24 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.planner.disks import csi_node
-from tests.planner.neighbours import add_ports, add_volumes, storage_for, tie_to_driver, wishes
-from tests.planner.scenes import (
+from tests.builders import (
     KINDS,
     Json,
-    Scene,
     after,
-    apart,
     before,
+    csi_node,
     daemon_set,
-    needs,
+    kwok_node_class,
     node,
-    node_class,
+    node_pool,
+    node_removal_request,
+    node_request,
     pod,
-    pool,
-    removal,
-    request,
-    seat,
     server_type,
 )
+from tests.planner.neighbours import add_ports, add_volumes, storage_for, tie_to_driver, wishes
+from tests.planner.scenes import Scene, seat
+from tests.planner.wishes import apart, needs
 
 CPU = ("50m", "250m", "500m", "0.9", "1", "1500m", "2", "3", "7", "12")
 MEMORY = ("64Mi", "256Mi", "1Gi", "1500M", "3Gi", "6Gi", "20Gi")
@@ -124,7 +122,7 @@ def pools(draw: st.DrawFn, name: str) -> Json:
         spec["matchUnselectedPods"] = draw(st.booleans())
     if draw(st.booleans()):
         spec["scaleDown"] = {"idleAfter": "0s"}
-    return pool(name, types, **spec)
+    return node_pool(name, types, **spec)
 
 
 @st.composite
@@ -150,7 +148,7 @@ def classes(draw: st.DrawFn) -> Json:
                 "until": until,
             }
         )
-    return node_class(*types, unavailable=unavailable)
+    return kwok_node_class(*types, unavailable=unavailable)
 
 
 @st.composite
@@ -168,7 +166,7 @@ def node_and_friends(draw: st.DrawFn, name: str, *, are_sociable: bool = True) -
         name,
         kind,
         labels={"topology.kubernetes.io/zone": where, "topology.kubernetes.io/region": where},
-        of_pool=draw(st.sampled_from(["default", "default", "batch", None])),
+        pool=draw(st.sampled_from(["default", "default", "batch", None])),
         ready=draw(st.integers(0, 7)) > 0,
         annotations=notes,
         taints=taints,
@@ -212,7 +210,7 @@ def node_and_friends(draw: st.DrawFn, name: str, *, are_sociable: bool = True) -
             )
         )
         made["spec"]["taints"].append({"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"})
-        removals.append(removal(name, kind, of_pool=owner_pool, **status))
+        removals.append(node_removal_request(name, kind, pool=owner_pool, **status))
     return made, pods, removals
 
 
@@ -240,9 +238,9 @@ def keep_for(draw: st.DrawFn, scene: Scene, names: list[str]) -> None:
         held = [p for p in held if "nodeName" not in p["spec"]]
     else:
         labels = template.get("labels", {})
-        scene.nodes.append(node("kept", kind, of_pool=of_pool, labels=labels, taints=list(template.get("taints", []))))
+        scene.nodes.append(node("kept", kind, pool=of_pool, labels=labels, taints=list(template.get("taints", []))))
     gone = [pod("seat-gone", "50m", "64Mi", owner="rs-seat", tolerations=[{"key": "team", "operator": "Exists"}])]
-    scene.requests.append(request("kept", kind, of_pool=of_pool, seats=[seat(p) for p in (*held, *gone)], **status))
+    scene.requests.append(node_request("kept", kind, pool=of_pool, seats=[seat(p) for p in (*held, *gone)], **status))
     scene.pods += held
 
 
@@ -282,7 +280,9 @@ def scenes(draw: st.DrawFn, *, are_sociable: bool = True) -> Scene:
             )
         )
         scene.requests.append(
-            request(f"coming-{k}", draw(st.sampled_from(sorted(KINDS))), of_pool=draw(st.sampled_from(names)), **status)
+            node_request(
+                f"coming-{k}", draw(st.sampled_from(sorted(KINDS))), pool=draw(st.sampled_from(names)), **status
+            )
         )
     for kind, objects in storage_for(draw, scene.pods).items():
         setattr(scene, kind, objects)
@@ -298,13 +298,13 @@ ZONED = ("fsn1", "nbg1", "hel1")
 def crowds(draw: st.DrawFn) -> Scene:
     """Draw a scene in which only other pods, ports and volumes are in the way: three zones, enough machines."""
     kinds = [server_type(kind, locations=ZONED[: draw(st.integers(1, 3))]) for kind in ("cx22", "cx42")]
-    scene = Scene(classes=[node_class(*kinds)], pools=[pool(types=["cx22", "cx42"], limits={"max": 40})])
+    scene = Scene(classes=[kwok_node_class(*kinds)], pools=[node_pool(types=["cx22", "cx42"], limits={"max": 40})])
     scene.namespaces = {"other": {"team": "blue"}}
     for k in range(draw(st.integers(0, 4))):
         taints, zone = draw(st.sampled_from([[], [], [TAINT]])), draw(st.sampled_from(ZONED))
         labels = {"topology.kubernetes.io/zone": zone} | draw(st.sampled_from([{}, {"disk": "ssd"}, {"disk": "hdd"}]))
         scene.nodes.append(
-            node(f"node-{k}", "cx22", of_pool=draw(st.sampled_from([None, "default"])), labels=labels, taints=taints)
+            node(f"node-{k}", "cx22", pool=draw(st.sampled_from([None, "default"])), labels=labels, taints=taints)
         )
         for j in range(draw(st.integers(0, 3))):
             app = draw(st.sampled_from(APPS))

@@ -9,34 +9,33 @@ import pytest
 
 from planner.model.plan import Placed, Plan, PlannedRemoval, PlanResult, Reason, RemovalCancel, Unplaced
 from planner.plan import plan
-from tests.planner.checker import violations
-from tests.planner.disks import claim, storage_class
-from tests.planner.scenes import (
+from tests.builders import (
     NOW,
-    Scene,
-    apart,
     before,
+    claim,
     daemon_set,
-    needs,
+    kwok_node_class,
     node,
-    node_class,
+    node_pool,
+    node_removal_request,
+    node_request,
     pod,
-    pool,
-    removal,
-    request,
+    storage_class,
 )
-from tests.planner.wishes import ZONE, affinity, named, spread, term
+from tests.planner.checker import violations
+from tests.planner.scenes import Scene
+from tests.planner.wishes import ZONE, affinity, apart, named, needs, spread, term
 
 
 def good() -> tuple[Scene, Plan]:
     """A scene with a bit of everything, and a plan for it without a fault."""
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22", {"name": "cx32", "max": 1}])])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22", {"name": "cx32", "max": 1}])])
     scene.pods = [pod("a", "1500m"), pod("b", "1500m"), pod("c", "1200m", labels={"app": "c"}, affinity=apart(app="c"))]
     scene.pods += [pod("d", "1900m"), pod("e", "1900m")]
     scene.pods += [pod("runs", node="old", labels={"app": "c"}), pod("large", "64")]
     scene.nodes = [node("old"), node("cooling")]
-    scene.removals = [removal("cooling")]
-    scene.requests = [request("coming")]
+    scene.removals = [node_removal_request("cooling")]
+    scene.requests = [node_request("coming")]
     made = plan(scene.snapshot())
     assert violations(scene, made) == []
     assert made.requests
@@ -71,7 +70,9 @@ def test_a_wrong_result():
 
 
 def test_an_overfilled_machine():
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m"), pod("b", "1500m")])
+    scene = Scene(
+        classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a", "1500m"), pod("b", "1500m")]
+    )
     made = plan(scene.snapshot())
     first, second = made.requests
     squeezed = replace(first, seats=(*first.seats, *second.seats))
@@ -94,7 +95,7 @@ def test_a_pod_beside_one_it_keeps_away_from():
 
 
 def test_more_machines_than_allowed():
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "2"), pod("b", "2")])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a", "2"), pod("b", "2")])
     made = plan(scene.snapshot())
     scene.pools[0]["spec"]["limits"]["max"] = 1
     assert "2 machines of all types are bought for pool default, room was for 1" in told(scene, made)
@@ -112,7 +113,7 @@ def test_a_cost_that_is_not_the_sum():
 
 
 def test_a_pod_left_out_though_a_machine_may_be_bought():
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a")])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a")])
     lazy = Plan(
         result=PlanResult.INCOMPLETE_PLACEMENT,
         unplaced=(Unplaced("default/a", "uid-a", (Reason("LimitReached", "no"),)),),
@@ -124,14 +125,14 @@ def test_a_pod_left_out_though_a_machine_may_be_bought():
 def test_an_offering_that_is_not_to_be_had():
     scene, made = good()
     scene.requests.append(
-        request("missed", made.requests[0].server_type, phase="Unmet", expiresAt="2026-03-01T12:01:00Z")
+        node_request("missed", made.requests[0].server_type, phase="Unmet", expiresAt="2026-03-01T12:01:00Z")
     )
     assert "is bought though it is not to be had" in told(scene, made)
 
 
 def test_a_pool_whose_last_request_failed():
     scene, made = good()
-    scene.requests.append(request("failed", phase="Failed", expiresAt="2026-03-01T12:01:00Z"))
+    scene.requests.append(node_request("failed", phase="Failed", expiresAt="2026-03-01T12:01:00Z"))
     assert "a machine is bought for pool default, whose last request failed" in told(scene, made)
 
 
@@ -196,7 +197,7 @@ def test_a_pod_not_judged_though_there_is_nothing_to_it():
     ],
 )
 def test_a_pod_that_asks_for_more_than_its_containers_say(hungry: dict[str, Any]):
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m")])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a", "1500m")])
     made = plan(scene.snapshot())
     assert violations(scene, made) == []
     scene.pods[0]["spec"] |= hungry
@@ -204,7 +205,7 @@ def test_a_pod_that_asks_for_more_than_its_containers_say(hungry: dict[str, Any]
 
 
 def test_a_pod_as_a_whole_may_ask_for_less_than_its_containers():
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m")])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a", "1500m")])
     made = plan(scene.snapshot())
     scene.pods[0]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2500m"
     assert "is overfilled" in told(scene, made)
@@ -219,7 +220,7 @@ def test_a_gated_pod_is_no_demand():
 
 
 def test_a_new_daemon_set_that_no_longer_fits_beside():
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1950m")])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a", "1950m")])
     made = plan(scene.snapshot())
     scene.daemon_sets = [daemon_set("agent", "100m", nodeSelector={"disk": "ssd"})]
     assert violations(scene, made) == []
@@ -241,7 +242,7 @@ def test_a_new_daemon_set_that_no_longer_fits_beside():
     ],
 )
 def test_a_machine_that_the_pod_does_not_want(wish: dict[str, Any]):
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m")])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a", "1500m")])
     made = plan(scene.snapshot())
     scene.pods[0]["spec"]["affinity"] = wish
     assert "default/a does not want new cx22" in told(scene, made)
@@ -259,7 +260,7 @@ def test_a_machine_that_the_pod_does_not_want(wish: dict[str, Any]):
 )
 def test_a_machine_that_the_pod_does_not_tolerate(toleration: dict[str, str] | None, is_refused: object):
     tainted = {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]}
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", "1500m")])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a", "1500m")])
     made = plan(scene.snapshot())
     scene.pools[0]["spec"]["template"] = tainted
     scene.pods[0]["spec"]["tolerations"] = [toleration] if toleration else []
@@ -276,7 +277,9 @@ def test_a_machine_that_the_pod_does_not_tolerate(toleration: dict[str, str] | N
     ],
 )
 def test_a_pod_left_out_although_its_wish_can_be_met(wish: dict[str, Any], claims: list[dict[str, Any]]):
-    scene = Scene(classes=[node_class()], pools=[pool(types=["cx22"])], pods=[pod("a", labels={"app": "a"}, **wish)])
+    scene = Scene(
+        classes=[kwok_node_class()], pools=[node_pool(types=["cx22"])], pods=[pod("a", labels={"app": "a"}, **wish)]
+    )
     scene.pods.append(pod("runs", "2", node="full", labels={"app": "runs"}))
     scene.nodes, scene.claims, scene.storage_classes = [node("full")], claims, [storage_class()]
     reasons = (Reason("SpreadUnsatisfiable", "no"),)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from planner.model.plan import Placed, Plan, PlanResult
+from tests.builders import Json, daemon_set, kwok_node_class, node, node_pool, pod
 from tests.planner.checker import violations
-from tests.planner.scenes import Json, Scene, apart, daemon_set, node, node_class, pod, pool
-from tests.planner.wishes import HOST, ZONE, affinity, named, on_port, spread, term
+from tests.planner.scenes import Scene
+from tests.planner.wishes import HOST, ZONE, affinity, apart, named, on_port, spread, term
 
 ZONES = {"a1": "a", "a2": "a", "b1": "b", "c1": "c"}
 """Zone of each node."""
@@ -36,7 +37,7 @@ def told(scene: Scene, **places: str) -> str:
 
 def scene(*pods: Json, zones: Mapping[str, str] = ZONES, **parts: Any) -> Scene:
     nodes = [node(name, labels={ZONE: zone}) for name, zone in zones.items()]
-    return Scene(classes=[node_class()], pools=[pool()], pods=list(pods), **{"nodes": nodes} | parts)
+    return Scene(classes=[kwok_node_class()], pools=[node_pool()], pods=list(pods), **{"nodes": nodes} | parts)
 
 
 def resident(name: str, where: str, labels: dict[str, str] = DB, **spec: Any) -> Json:

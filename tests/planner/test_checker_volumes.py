@@ -6,10 +6,10 @@ import pytest
 
 from planner.model.plan import Placed, Plan, PlannedRequest, PlanResult
 from planner.plan import plan
+from tests.builders import DRIVER, Json, claim, csi_node, kwok_node_class, node, node_pool, pod, storage_class, volume
 from tests.planner.checker import violations
-from tests.planner.disks import DRIVER, claim, csi_node, own_disk, storage_class, using, volume
-from tests.planner.scenes import Json, Scene, node, node_class, pod, pool
-from tests.planner.wishes import ZONE
+from tests.planner.scenes import Scene
+from tests.planner.wishes import ZONE, own_disk, using
 
 
 def told(scene: Scene, *names: str, where: str = "n", requests: tuple[PlannedRequest, ...] = ()) -> str:
@@ -20,8 +20,12 @@ def told(scene: Scene, *names: str, where: str = "n", requests: tuple[PlannedReq
 
 def scene(*pods: Json, **parts: Any) -> Scene:
     """Return pods and a node in zone a; class `waits` makes volumes where the pod is."""
-    usual = {"storage_classes": [storage_class()], "nodes": [node("n", "cx42", labels={ZONE: "a"})], "pools": [pool()]}
-    return Scene(classes=[node_class()], pods=list(pods), **usual | parts)
+    usual = {
+        "storage_classes": [storage_class()],
+        "nodes": [node("n", "cx42", labels={ZONE: "a"})],
+        "pools": [node_pool()],
+    }
+    return Scene(classes=[kwok_node_class()], pods=list(pods), **usual | parts)
 
 
 def small(name: str, **spec: Any) -> Json:
@@ -130,7 +134,7 @@ def test_the_same_volume_is_attached_once_and_those_of_residents_count():
 
 def test_a_new_machine_attaches_as_many_as_its_type_is_seen_to():
     pods = [small(f"p{k}") for k in range(2)]
-    given = scene(*pods, nodes=[], pools=[pool(types=["cx22"])])
+    given = scene(*pods, nodes=[], pools=[node_pool(types=["cx22"])])
     made = plan(given.snapshot())
     for k, p in enumerate(pods):
         using(p, f"d{k}")

@@ -8,8 +8,10 @@ from planner.lifecycle.request import next_step
 from planner.lifecycle.step import Act
 from planner.plan import plan
 from planner.supply.machine_kind import kinds_of_pools
+from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_request, pod
 from tests.planner.lifecycle import test_request as steps
-from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, request
+from tests.planner.scenes import Scene
+from tests.planner.wishes import apart
 
 
 def pause(until):
@@ -18,13 +20,13 @@ def pause(until):
 
 
 def paused_class(until, name="default", **parts):
-    found = node_class(name=name, **parts)
+    found = kwok_node_class(name=name, **parts)
     found["status"]["pause"] = pause(until)
     return found
 
 
 def scene(*pods, until, types=("cx22", "cx32"), **parts):
-    return Scene(classes=[paused_class(until)], pools=[pool(types=types)], pods=list(pods), **parts)
+    return Scene(classes=[paused_class(until)], pools=[node_pool(types=types)], pods=list(pods), **parts)
 
 
 def bought(given):
@@ -65,8 +67,8 @@ def test_the_plan_is_made_again_at_the_end_of_the_pause():
 
 def test_a_pool_of_another_class_buys_on():
     given = scene(pod("a"), until=after(minutes=5))
-    given.classes.append(node_class(name="other"))
-    other = pool("other", types=("cx32",), template={"classRef": {"kind": "KwokNodeClass", "name": "other"}})
+    given.classes.append(kwok_node_class(name="other"))
+    other = node_pool("other", types=("cx32",), template={"classRef": {"kind": "KwokNodeClass", "name": "other"}})
     given.pools.append(other)
     given.pods = [pod("b", nodeSelector={"growth.dev/pool": "other"})]
     assert bought(given) == [("cx32", "fsn1")]
@@ -75,10 +77,10 @@ def test_a_pool_of_another_class_buys_on():
 @pytest.mark.parametrize("reason", ["QuotaExceeded", "BuyingPaused"])
 def test_an_unmet_request_of_the_account_does_not_leave_its_offering_out(reason):
     """Once the class has been mended, as by a new project, the offering can be had."""
-    unmet = request("m", "cx22", phase="Unmet", reason=reason, expiresAt=after(seconds=60))
+    unmet = node_request("m", "cx22", phase="Unmet", reason=reason, expiresAt=after(seconds=60))
     given = scene(pod("a"), until=before(seconds=1), requests=[unmet])
     assert bought(given) == [("cx22", "fsn1")]
-    given.classes = [node_class()]
+    given.classes = [kwok_node_class()]
     assert bought(given) == [("cx22", "fsn1")]
     unmet["status"]["reason"] = "InsufficientCapacity"
     assert bought(given) == [("cx32", "fsn1")]
@@ -92,12 +94,12 @@ def probed(given):
 def test_after_the_pause_the_class_is_probed_until_it_has_a_server_that_was_asked_for_since():
     given = scene(until=before(seconds=10))
     assert probed(given) == {True}
-    given.requests = [request("m", "cx32", phase="Provisioning", createAttemptAt=before(seconds=11))]
+    given.requests = [node_request("m", "cx32", phase="Provisioning", createAttemptAt=before(seconds=11))]
     assert probed(given) == {True}, "asked for within the pause"
-    given.requests = [request("m", "cx32", phase="Pending", createAttemptAt=before(seconds=9))]
+    given.requests = [node_request("m", "cx32", phase="Pending", createAttemptAt=before(seconds=9))]
     assert probed(given) == {True}, "not answered yet"
     for phase in ("Provisioning", "Ready"):
-        given.requests = [request("m", "cx32", phase=phase, createAttemptAt=before(seconds=9))]
+        given.requests = [node_request("m", "cx32", phase=phase, createAttemptAt=before(seconds=9))]
         assert probed(given) == {False}
     given.requests[0]["spec"]["classRef"]["name"] = "other"
     assert probed(given) == {True}
@@ -106,19 +108,19 @@ def test_after_the_pause_the_class_is_probed_until_it_has_a_server_that_was_aske
 def test_without_a_pause_and_within_it_nothing_is_probed():
     given = scene(until=after(seconds=1))
     assert probed(given) == {False}
-    given.classes = [node_class()]
+    given.classes = [kwok_node_class()]
     assert probed(given) == {False}
 
 
 def test_after_the_pause_one_machine_of_the_class_is_tried_and_then_the_rest():
     pods = [pod(str(k), "2") for k in range(3)]
     given = scene(*pods, until=before(seconds=1))
-    given.pools = [pool(types=("cx22",)), pool("big", types=("cx32",), serverTypes=[{"name": "cx32"}])]
+    given.pools = [node_pool(types=("cx22",)), node_pool("big", types=("cx32",), serverTypes=[{"name": "cx32"}])]
     given.pods.append(pod("b", "2", nodeSelector={"growth.dev/pool": "big"}))
     assert len(bought(given)) == 1
-    given.requests = [request("probe", "cx22", seats=[])]
+    given.requests = [node_request("probe", "cx22", seats=[])]
     assert bought(given) == [], "it has not been answered yet"
-    given.requests = [request("probe", "cx22", phase="Provisioning", createAttemptAt=before(seconds=0))]
+    given.requests = [node_request("probe", "cx22", phase="Provisioning", createAttemptAt=before(seconds=0))]
     assert bought(given) == [("cx22", "fsn1"), ("cx22", "fsn1"), ("cx32", "fsn1")]
 
 

@@ -8,12 +8,14 @@ import pytest
 from planner.model.plan import Plan, PlanResult
 from planner.packing.problem import Packing, PackingProblem
 from planner.plan import plan
+from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
 from tests.planner.checker import violations
-from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, request, server_type
+from tests.planner.scenes import Scene
+from tests.planner.wishes import apart
 
 
 def scene(*pods, types=("cx22", "cx32", "cx42"), **spec):
-    return Scene(classes=[node_class()], pools=[pool(types=types, **spec)], pods=list(pods))
+    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=types, **spec)], pods=list(pods))
 
 
 def planned(given: Scene) -> Plan:
@@ -77,7 +79,7 @@ def test_pods_that_keep_apart_get_machines_of_their_own():
 def test_two_pools_are_planned_together():
     template = {"taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]}
     given = scene(pod("a"), pod("g", nodeSelector={"growth.dev/pool": "gpu"}, tolerations=[{"operator": "Exists"}]))
-    given.pools.append(pool("gpu", ["cx42"], template=template))
+    given.pools.append(node_pool("gpu", ["cx42"], template=template))
     made = planned(given)
     assert sorted((r.pool, r.server_type, r.seats[0].name) for r in made.requests) == [
         ("default", "cx22", "a"),
@@ -96,23 +98,23 @@ def test_a_pod_that_may_use_either_pool_gets_the_cheaper_one():
         }
     }
     given = scene(pod("a", affinity=affinity))
-    given.pools.append(pool("arm", ["cax11"]))
+    given.pools.append(node_pool("arm", ["cax11"]))
     assert [(r.pool, r.server_type) for r in planned(given).requests] == [("arm", "cax11")]
 
 
 def test_the_location_that_a_pod_asks_for():
     kinds = [server_type("cx22", locations=("fsn1", "hel1"))]
     given = scene(pod("a", nodeSelector={"topology.kubernetes.io/zone": "hel1"}))
-    given.classes = [node_class(*kinds)]
+    given.classes = [kwok_node_class(*kinds)]
     assert [r.location for r in planned(given).requests] == ["hel1"]
 
 
 def test_the_next_moment_that_matters():
     given = scene()
     assert plan(given.snapshot()).wake_at is None
-    given.requests = [request("m", phase="Unmet", expiresAt=after(seconds=90))]
+    given.requests = [node_request("m", phase="Unmet", expiresAt=after(seconds=90))]
     assert plan(given.snapshot()).wake_at == NOW + timedelta(seconds=90)
-    given.requests.append(request("r", phase="Ready", readyAt=before(seconds=4)))
+    given.requests.append(node_request("r", phase="Ready", readyAt=before(seconds=4)))
     assert plan(given.snapshot()).wake_at == NOW + timedelta(seconds=6)
     given.nodes = [node("n", annotations={"growth.dev/idle-since": before(minutes=9, seconds=58)})]
     assert plan(given.snapshot()).wake_at == NOW + timedelta(seconds=2)
@@ -120,7 +122,7 @@ def test_the_next_moment_that_matters():
 
 def test_machines_that_cost_nothing_are_bought_as_needed():
     given = scene(*(pod(str(k), "2") for k in range(3)), types=("cx22", "cx32"))
-    given.classes = [node_class(server_type("cx22", pricePerHour="0"), server_type("cx32"))]
+    given.classes = [kwok_node_class(server_type("cx22", pricePerHour="0"), server_type("cx32"))]
     made = planned(given)
     assert [r.server_type for r in made.requests] == ["cx22"] * 3
     assert made.optimal
@@ -141,9 +143,9 @@ def test_another_packer_can_take_the_seat():
 
 def test_a_pool_of_another_currency_is_named():
     given = scene(pod("a"))
-    given.classes.append(node_class(name="us"))
+    given.classes.append(kwok_node_class(name="us"))
     given.classes[1]["spec"]["currency"] = "USD"
-    given.pools.append(pool("us", template={"classRef": {"name": "us"}}))
+    given.pools.append(node_pool("us", template={"classRef": {"name": "us"}}))
     assert plan(given.snapshot()).currency == "EUR+USD"
 
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from api.timestamp import format_timestamp
 from planner.model.plan import Plan
 from planner.plan import plan
+from tests.builders import kwok_node_class, node_pool, node_request, pod
 from tests.planner.brute_force import cheapest
 from tests.planner.checker import violations
 from tests.planner.flaws import unknown_violations
-from tests.planner.scenes import Scene, node_class, pod, pool, request
+from tests.planner.scenes import Scene
 from tests.planner.selecting import asks_of_others
 from tests.planner.strategies import crowds, scenes, workloads
 from tests.searching import searching
@@ -34,7 +35,7 @@ def test_no_plan_breaks_a_rule(scene: Scene):
     )
 )
 def test_few_pods_cost_the_optimum_and_the_bound_is_not_above_it(groups: tuple[list[dict], ...]):
-    scene = Scene(pods=[p for pods in groups for p in pods], classes=[node_class()], pools=[pool()])
+    scene = Scene(pods=[p for pods in groups for p in pods], classes=[kwok_node_class()], pools=[node_pool()])
     made = plan(scene.snapshot())
     optimum = cheapest(scene, [s.uid for r in made.requests for s in r.seats])
     assert made.lower_bound_per_hour <= optimum == made.cost_per_hour
@@ -99,7 +100,7 @@ def carry_out(scene: Scene, made: Plan) -> None:
         seats = [seat.to_json() for seat in bought.seats]
         name = f"{bought.pool}-{bought.ordinal}"
         kind, where = bought.server_type, bought.location
-        scene.requests.append(request(name, kind, of_pool=bought.pool, location=where, seats=seats))
+        scene.requests.append(node_request(name, kind, pool=bought.pool, location=where, seats=seats))
     for cancel in made.removal_cancels:
         for removal in scene.removals:
             if removal["metadata"]["name"] == cancel.removal:
@@ -108,7 +109,7 @@ def carry_out(scene: Scene, made: Plan) -> None:
 
 def test_the_brute_force_knows_a_better_sharing():
     # Two pods of 1.5 cores fit a cx32 (0.0106) but no cx22 together: two of those would cost 0.0132.
-    scene = Scene(classes=[node_class()], pools=[pool()])
+    scene = Scene(classes=[kwok_node_class()], pools=[node_pool()])
     scene.pods = [pod("a", "1500m", "1Gi"), pod("b", "1500m", "1Gi")]
     assert cheapest(scene, ["uid-a", "uid-b"]) == Decimal("0.0106")
     assert plan(scene.snapshot()).cost_per_hour == Decimal("0.0106")

@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.plan import plan
+from tests.builders import kwok_node_class, node_pool, pod, server_type
 from tests.planner.brute_force import cheapest_among_others
 from tests.planner.checker import violations
 from tests.planner.neighbours import storage_for
 from tests.planner.reading import Json
-from tests.planner.scenes import Scene, node_class, pod, pool, server_type
+from tests.planner.scenes import Scene
 from tests.planner.strategies import sociable
 from tests.planner.wishes import ZONE, spread
 from tests.searching import searching
@@ -20,7 +21,7 @@ KINDS = [server_type(name, locations=("fsn1", "nbg1")) for name in ("cx22", "cx4
 
 
 def scene_of(*pods: Json) -> Scene:
-    return Scene(pods=list(pods), classes=[node_class(*KINDS)], pools=[pool(types=["cx22", "cx42"])])
+    return Scene(pods=list(pods), classes=[kwok_node_class(*KINDS)], pools=[node_pool(types=["cx22", "cx42"])])
 
 
 @st.composite

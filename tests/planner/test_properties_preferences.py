@@ -15,9 +15,10 @@ from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.preferences import preferred
 from planner.packing.problem import Packing
 from planner.plan import plan
+from tests.builders import KINDS, kwok_node_class, node_pool, server_type
 from tests.planner.checker import violations
 from tests.planner.reading import Json
-from tests.planner.scenes import KINDS, Scene, node_class, pool, server_type
+from tests.planner.scenes import Scene
 from tests.planner.strategies import APPS, ZONED, crowds, scenes, sociable
 from tests.planner.wishes import HOST, PREFERRED, ZONE, in_zones, preference, soft_spread, term
 from tests.searching import searching
@@ -66,7 +67,7 @@ def purchases(draw: st.DrawFn) -> Scene:
     pods = [p for name in draw(st.sampled_from(["a", "ab", "abc"])) for p in draw(sociable(f"app{name}", largest=8))]
     kinds = [server_type(kind, locations=ZONED, pricePerHour="0.0066") for kind in ("cx22", "cax11")]
     types = ["cx22", draw(st.sampled_from(["cax11", {"name": "cax11", "max": 1}]))]
-    return Scene(pods=pods, classes=[node_class(*kinds)], pools=[pool(types=types)])
+    return Scene(pods=pods, classes=[kwok_node_class(*kinds)], pools=[node_pool(types=types)])
 
 
 @st.composite
@@ -74,7 +75,7 @@ def fond(draw: st.DrawFn) -> Scene:
     """Draw a scene in which owners' pods prefer something, often with machines of one price to choose from."""
     made = without_preferences(draw(st.one_of(purchases(), purchases(), scenes(), crowds())))
     if draw(st.booleans()):
-        made.classes = [node_class(*ONE_PRICE)]
+        made.classes = [kwok_node_class(*ONE_PRICE)]
     wishes: dict[str, tuple[Json, list[Json]]] = {}
     for p in made.pods:
         owner = p["metadata"]["name"].rsplit("-", 1)[0]

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from api.v1alpha1.node_pool import ClassRef
 from planner.model.plan import Alternative, Plan, PlannedRequest
 from planner.plan import plan
+from tests.builders import kwok_node_class, node_pool
 from tests.planner import checker_topology, checker_volumes
 from tests.planner.checker import Checker, violations
-from tests.planner.scenes import Scene, node_class, pool
+from tests.planner.scenes import Scene
 from tests.planner.selecting import asks_of_others
 from tests.planner.strategies import crowds, scenes, workloads
 from tests.searching import searching
@@ -61,7 +62,7 @@ def for_pods(made: Plan) -> Iterator[tuple[int, PlannedRequest]]:
 def simple(draw: st.DrawFn) -> Scene:
     """Draw pods that ask nothing of each other."""
     pods = [p for name in "abcd" for p in draw(workloads(name, largest=4))]
-    return Scene(classes=[node_class()], pools=[pool()], pods=pods)
+    return Scene(classes=[kwok_node_class()], pools=[node_pool()], pods=pods)
 
 
 @RANDOM

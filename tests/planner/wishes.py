@@ -68,3 +68,28 @@ def on_port(pod: Json, number: int = 8080, **more: Any) -> Json:
     container = pod["spec"]["containers"][0]
     container.setdefault("ports", []).append({"containerPort": number, "hostPort": number} | more)
     return pod
+
+
+def apart(**labels: str) -> Json:
+    """Return the affinity that keeps a pod off nodes with pods of these labels."""
+    return affinity(away=term(HOST, labels))
+
+
+def needs(*terms: list[Json]) -> Json:
+    """Return the affinity that asks for one of these lists of expressions."""
+    listed = [{"matchExpressions": each} for each in terms]
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": listed}}}
+
+
+def using(pod: Json, *claims: str) -> Json:
+    """Give the pod volumes of these claims, and return it."""
+    pod["spec"]["volumes"] = [
+        {"name": f"v{k}", "persistentVolumeClaim": {"claimName": c}} for k, c in enumerate(claims)
+    ]
+    return pod
+
+
+def own_disk(pod: Json, name: str = "scratch") -> Json:
+    """Give the pod a volume whose claim is made for it, named after pod and volume, and return it."""
+    pod["spec"]["volumes"] = [{"name": name, "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    return pod

@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from tests.planner.scenes import GROUP, after, before, pool
+from api.keys import API_VERSION
+from tests.builders import after, before, node_pool
 
 Json = dict[str, Any]
 IPV4 = ("0.0008", "0.50")
@@ -64,7 +65,7 @@ def hetzner_class(name: str = "default", *, spec: Json | None = None, **status: 
         "conditions": [READY],
     } | status
     return {
-        "apiVersion": GROUP,
+        "apiVersion": API_VERSION,
         "kind": "HetznerNodeClass",
         "metadata": {"name": name, "generation": 1},
         "spec": {
@@ -79,7 +80,7 @@ def hetzner_class(name: str = "default", *, spec: Json | None = None, **status: 
 
 
 def hetzner_pool(name: str = "default", types: Any = ("cx23", "cx33", "cax11", "ccx13"), **spec: Any) -> Json:
-    return pool(name, types, template={"classRef": {"kind": "HetznerNodeClass", "name": "default"}}, **spec)
+    return node_pool(name, types, template={"classRef": {"kind": "HetznerNodeClass", "name": "default"}}, **spec)
 
 
 def dump(*objects: Json) -> str:

@@ -21,7 +21,8 @@ from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle.step import Step
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.bodies import definitions
-from tests.planner.scenes import Json, Scene
+from tests.builders import Json
+from tests.planner.scenes import Scene
 from worker.commands.shared.cluster_view import ClusterView, cluster_view
 from worker.commands.shared.lifecycle_steps import next_steps
 from worker.commands.shared.read_once import ReadOnce

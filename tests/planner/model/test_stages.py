@@ -4,7 +4,8 @@ from contextlib import contextmanager
 
 from planner.model.stages import STAGES
 from planner.plan import plan
-from tests.planner.scenes import Scene, node_class, pod, pool
+from tests.builders import kwok_node_class, node_pool, pod
+from tests.planner.scenes import Scene
 
 
 def test_each_stage_is_told_with_what_runs_within_it():
@@ -16,7 +17,7 @@ def test_each_stage_is_told_with_what_runs_within_it():
         yield
         told.append(("ends", stage))
 
-    given = Scene(classes=[node_class()], pools=[pool()], pods=[pod("a")])
+    given = Scene(classes=[kwok_node_class()], pools=[node_pool()], pods=[pod("a")])
     made = plan(given.snapshot(), stages=watched)
     assert made == plan(given.snapshot())
     assert [stage for what, stage in told if what == "begins"] == [

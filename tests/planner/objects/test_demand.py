@@ -4,7 +4,7 @@ import pytest
 
 from planner.objects.counted_pods import is_demand, may_be_placed
 from planner.parsing.objects import parse_pod
-from tests.planner.scenes import pod
+from tests.builders import pod
 
 
 def made(**changes):

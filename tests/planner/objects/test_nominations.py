@@ -6,8 +6,10 @@ Source: Kubernetes docs, "Pod Priority and Preemption: User exposed information"
 import pytest
 
 from planner.plan import plan
+from tests.builders import before, kwok_node_class, node, node_pool, node_request, pod
 from tests.planner.checker import violations
-from tests.planner.scenes import Scene, apart, before, node, node_class, pod, pool, request, seat
+from tests.planner.scenes import Scene, seat
+from tests.planner.wishes import apart
 
 ZONE = "topology.kubernetes.io/zone"
 IDLE = {"growth.dev/idle-since": before(minutes=11)}
@@ -22,7 +24,7 @@ def kept(name, on, cpu="500m", **fields):
 
 
 def scene(*pods, **parts):
-    return Scene(classes=[node_class()], pools=[pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
+    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
 
 
 def planned(given):
@@ -127,13 +129,13 @@ def test_its_share_counts_only_once_it_is_there():
 def test_a_seat_on_the_machine_that_it_goes_to_stays_its_own():
     """While the scheduler binds the volumes of a pod, it names the node in the same field."""
     high, heir = kept("web-1", "m", owner="rs"), pod("web-2", owner="rs", cpu="1800m")
-    made = planned(scene(high, heir, nodes=[node("m")], requests=[request("m", seats=[seat(high)], **READY)]))
+    made = planned(scene(high, heir, nodes=[node("m")], requests=[node_request("m", seats=[seat(high)], **READY)]))
     assert made.reservations == {}
     assert bought_for(made) == ["web-2"]
 
 
 def test_a_seat_elsewhere_is_given_back():
     high = kept("web-1", "n", owner="rs")
-    coming = request("m", seats=[seat(high)], createAttemptAt=before(seconds=2))
+    coming = node_request("m", seats=[seat(high)], createAttemptAt=before(seconds=2))
     assert planned(scene(high, nodes=[node("n")], requests=[coming])).reservations == {"m": ()}
     assert planned(scene(high, nodes=[node("n", ready=False)], requests=[coming])).reservations == {}

@@ -5,7 +5,8 @@ import pytest
 from planner.objects.kinds import Requirement, Taint, Toleration
 from planner.objects.predicates import NEW_HOST, holds, untolerated, wants_node
 from planner.parsing.objects import parse_pod
-from tests.planner.scenes import needs, pod
+from tests.builders import pod
+from tests.planner.wishes import needs
 
 LABELS = {"arch": "arm64", "cores": "8", "empty": ""}
 

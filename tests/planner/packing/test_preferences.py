@@ -12,9 +12,10 @@ import pytest
 from planner.model.plan import Plan, PlanResult
 from planner.packing.problem import PackedNode, Packing, PackingProblem
 from planner.plan import plan
+from tests.builders import kwok_node_class, node, node_pool, pod, server_type
 from tests.planner.checker import violations
 from tests.planner.reading import Json
-from tests.planner.scenes import Scene, node, node_class, pod, pool, server_type
+from tests.planner.scenes import Scene
 from tests.planner.wishes import HOST, ZONE, affinity, in_zones, on_port, preference, soft_spread, spread, term
 
 ZONES = ("fsn1", "nbg1", "hel1")
@@ -26,7 +27,7 @@ CX22, CAX11 = server_type("cx22"), server_type("cax11", pricePerHour="0.0066")
 
 
 def scene(*pods: Json, kinds: list[Json] = KINDS, types: Any = ("cx22", "cx42"), **spec: Any) -> Scene:
-    return Scene(pods=list(pods), classes=[node_class(*kinds)], pools=[pool(types=types, **spec)])
+    return Scene(pods=list(pods), classes=[kwok_node_class(*kinds)], pools=[node_pool(types=types, **spec)])
 
 
 def webs(number: int, cpu: str = "2", **spec: Any) -> list[Json]:
@@ -246,9 +247,9 @@ def test_a_plan_that_is_made_anew_is_the_one_without_preferences():
 def test_a_minimum_is_not_bought_twice(minimum: Json):
     # Machines of pool first count towards its minimum, those of pool second do not.
     wish = preference(nodes={100: in_zones("second", key="growth.dev/pool")})
-    given = Scene(pods=webs(1, affinity=wish, nodeSelector={ZONE: "nbg1"}), classes=[node_class(*KINDS)])
+    given = Scene(pods=webs(1, affinity=wish, nodeSelector={ZONE: "nbg1"}), classes=[kwok_node_class(*KINDS)])
     types = [{"name": "cx22", "max": 9}]
-    given.pools = [pool(name, types, limits={}, matchUnselectedPods=True) for name in ("first", "second")]
+    given.pools = [node_pool(name, types, limits={}, matchUnselectedPods=True) for name in ("first", "second")]
     given.pools[0]["spec"] |= minimum
     assert [r.pool for r in planned(given).requests] == ["first" if minimum else "second"]
 
@@ -256,10 +257,10 @@ def test_a_minimum_is_not_bought_twice(minimum: Json):
 def test_a_machine_without_the_label_is_the_worst_to_spread_over():
     # Of pools of one price, only the second has racks.
     racks = webs(1, topologySpreadConstraints=[soft_spread("rack", app="web")])
-    given = Scene(pods=racks, classes=[node_class(CX22)])
+    given = Scene(pods=racks, classes=[kwok_node_class(CX22)])
     given.pools = [
-        pool("first", ["cx22"], matchUnselectedPods=True),
-        pool("second", ["cx22"], matchUnselectedPods=True, template={"labels": {"rack": "r1"}}),
+        node_pool("first", ["cx22"], matchUnselectedPods=True),
+        node_pool("second", ["cx22"], matchUnselectedPods=True, template={"labels": {"rack": "r1"}}),
     ]
     assert [r.pool for r in planned(given).requests] == ["second"]
 

@@ -7,7 +7,7 @@ import pytest
 from planner.parsing.effective_request import effective_request
 from planner.parsing.json_part import Part
 from planner.parsing.objects import parse_pod
-from tests.planner.scenes import pod
+from tests.builders import pod
 
 
 def container(cpu: str, memory: str = "0", **more: Any) -> dict[str, Any]:

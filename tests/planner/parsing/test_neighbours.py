@@ -7,7 +7,7 @@ import pytest
 from planner.objects.kinds import PodTerm, Preferences, PreferredNodes, PreferredPods, Requirement, Spread
 from planner.objects.predicates import FIELD_NAME, NEVER
 from planner.parsing.objects import UnreadableObject, parse_pod
-from tests.planner.scenes import pod
+from tests.builders import pod
 from tests.planner.wishes import HOST, PREFERRED, ZONE, in_zones, preference
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -6,7 +6,8 @@ import pytest
 
 from planner.objects.kinds import PodTerm, Requirement, Taint, Toleration
 from planner.parsing.objects import UnreadableObject, parse_daemon_set, parse_node, parse_objects, parse_pod
-from tests.planner.scenes import apart, daemon_set, needs, node, pod
+from tests.builders import daemon_set, node, pod
+from tests.planner.wishes import apart, needs
 
 HOST = "kubernetes.io/hostname"
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from planner.parsing.objects import Parsed, parse_objects
 from planner.scheduling.volume_places import resolve
 from planner.supply.pod_group import GroupKeys, pod_groups
-from tests.planner.disks import claim, csi_node, storage_class, volume
+from tests.builders import claim, csi_node, daemon_set, node, pod, storage_class, volume
 from tests.planner.reading import REQUIRED
-from tests.planner.scenes import daemon_set, node, pod
 from tests.planner.wishes import PREFERRED, ZONE, soft_spread, spread, term
 from tests.searching import searching
 

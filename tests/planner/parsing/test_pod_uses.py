@@ -6,7 +6,7 @@ import pytest
 
 from planner.objects.kinds import HostPort
 from planner.parsing.objects import parse_pod
-from tests.planner.scenes import pod
+from tests.builders import pod
 
 
 def container(*ports: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -6,13 +6,14 @@ import pytest
 
 from planner.parsing.objects import UnreadableObject, parse_node, parse_pod
 from planner.plan import plan
-from tests.planner.scenes import Json, Scene, node, node_class, pod, pool
+from tests.builders import Json, kwok_node_class, node, node_pool, pod
+from tests.planner.scenes import Scene
 
 GRACE = {"scaleDown": {"idleAfter": "1m"}}
 
 
 def scene(*pods: Json, **parts: object) -> Scene:
-    return Scene(classes=[node_class()], pools=[pool(types=["cx22"], **GRACE)], pods=list(pods), **parts)
+    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"], **GRACE)], pods=list(pods), **parts)
 
 
 def broken_pod(**changes: object) -> Json:

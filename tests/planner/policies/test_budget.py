@@ -5,12 +5,13 @@ import pytest
 from planner.policies.budget import Budget
 from planner.policies.departures import candidates
 from planner.supply.machines import machines_of
-from tests.planner.scenes import Scene, node, node_class, pool, request
+from tests.builders import kwok_node_class, node, node_pool, node_request
+from tests.planner.scenes import Scene
 
 
 def budgeted(nodes, *, requests=(), types=("cx22", "cx32"), least=1):
-    made = pool(types=types, limits={"max": 10, "min": least})
-    snapshot = Scene(classes=[node_class()], pools=[made], nodes=nodes, requests=list(requests)).snapshot()
+    made = node_pool(types=types, limits={"max": 10, "min": least})
+    snapshot = Scene(classes=[kwok_node_class()], pools=[made], nodes=nodes, requests=list(requests)).snapshot()
     there = machines_of(snapshot)
     return Budget(there.values()), {c.machine.name: c for c in candidates(snapshot.pools, there.values())}
 
@@ -34,7 +35,7 @@ def test_a_type_has_a_minimum_of_its_own():
     [
         ({"nodes": [node("a", ready=True)]}, ("ready", "sick", "coming")),
         ({"nodes": [node("a", ready=False)]}, ("sick", "coming")),
-        ({"nodes": [], "requests": [request("a")]}, ("coming",)),
+        ({"nodes": [], "requests": [node_request("a")]}, ("coming",)),
         ({"nodes": [node("a", deleting=True)]}, ()),
     ],
     ids=["ready", "not ready", "coming", "terminating"],
@@ -43,7 +44,7 @@ def test_a_minimum_is_kept_by_machines_that_are_as_far(other, goes):
     subjects = {
         "ready": {"nodes": [node("x")]},
         "sick": {"nodes": [node("x", ready=False)]},
-        "coming": {"requests": [request("x")]},
+        "coming": {"requests": [node_request("x")]},
     }
     for name, subject in subjects.items():
         parts = {kind: [*other.get(kind, []), *subject.get(kind, [])] for kind in ("nodes", "requests")}

@@ -10,7 +10,8 @@ from planner.policies.checks import refusals, safety_checks
 from planner.policies.departures import candidates
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
 from planner.supply.machines import machines_of
-from tests.planner.scenes import NOW, Scene, before, node, node_class, pod, pool, removal, request
+from tests.builders import NOW, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
+from tests.planner.scenes import Scene
 
 IDLE = {"growth.dev/idle-since": before(minutes=11)}
 
@@ -30,8 +31,8 @@ class Renewal:
 
 
 def scene(*nodes, pods=(), limits=None, **parts):
-    made = pool(limits={"max": 10} | (limits or {}), scaleDown=parts.pop("scaleDown", {}))
-    return Scene(classes=[node_class()], pools=[made], nodes=list(nodes), pods=list(pods), **parts)
+    made = node_pool(limits={"max": 10} | (limits or {}), scaleDown=parts.pop("scaleDown", {}))
+    return Scene(classes=[kwok_node_class()], pools=[made], nodes=list(nodes), pods=list(pods), **parts)
 
 
 def planned(given, *policies):
@@ -58,7 +59,7 @@ def test_a_new_policy_is_an_entry_of_the_tuple():
 
 
 def test_without_policies_nothing_goes():
-    made = planned(scene(node("n", annotations=IDLE), requests=[request("r")]))
+    made = planned(scene(node("n", annotations=IDLE), requests=[node_request("r")]))
     assert (made.removals, made.cancelled, made.idle_since) == ((), (), {})
 
 
@@ -70,13 +71,13 @@ def test_without_policies_nothing_goes():
         scene(node("n", spec={"unschedulable": True})),
         scene(node("n", deleting=True)),
         scene(node("n", labels={"growth.dev/request": "another"})),
-        scene(node("n"), requests=[request("n", phase="Ready", readyAt=before(minutes=1))]),
-        scene(node("n"), removals=[removal("n")]),
-        scene(node("n"), removals=[removal("n", cancel={"at": before(seconds=1), "by": "Person"})]),
+        scene(node("n"), requests=[node_request("n", phase="Ready", readyAt=before(minutes=1))]),
+        scene(node("n"), removals=[node_removal_request("n")]),
+        scene(node("n"), removals=[node_removal_request("n", cancel={"at": before(seconds=1), "by": "Person"})]),
         scene(node("n"), pods=[pod("waits")]),
         scene(node("n"), limits={"min": 1}),
         scene(node("n"), scaleDown={"mode": "none"}),
-        scene(requests=[request("n", phase="Provisioning", createAttemptAt=before(seconds=9))]),
+        scene(requests=[node_request("n", phase="Provisioning", createAttemptAt=before(seconds=9))]),
     ],
     ids=[
         "annotated",
@@ -107,7 +108,7 @@ def test_two_policies_share_a_minimum():
 
 
 def test_two_policies_that_cancel_share_a_minimum():
-    given = scene(requests=[request("dear", "cx42"), request("cheap")], limits={"min": 1})
+    given = scene(requests=[node_request("dear", "cx42"), node_request("cheap")], limits={"min": 1})
     first = Renewal(("cheap",), MachineAction.CANCEL)
     assert planned(given, *POLICIES).cancelled == ("dear",)
     assert planned(given, first).cancelled == ("cheap",)
@@ -115,7 +116,7 @@ def test_two_policies_that_cancel_share_a_minimum():
 
 
 def test_a_removal_takes_nothing_from_requests_that_a_minimum_of_nodes_allows():
-    given = scene(node("a"), node("b"), requests=[request("r")], limits={"min": 1})
+    given = scene(node("a"), node("b"), requests=[node_request("r")], limits={"min": 1})
     made = planned(given, Renewal(("a", "b")), *POLICIES)
     assert ([r.node for r in made.removals], made.cancelled) == (["a"], ("r",))
 
@@ -143,13 +144,15 @@ def test_a_proposal_that_a_check_refuses_wakes_nobody():
     ("name", "action"), [("n", MachineAction.CANCEL), ("r", MachineAction.REMOVE), ("unknown", MachineAction.REMOVE)]
 )
 def test_a_machine_goes_in_the_way_that_is_open_to_it(name, action):
-    made = planned(scene(node("n"), requests=[request("r")]), Renewal((name,), action))
+    made = planned(scene(node("n"), requests=[node_request("r")]), Renewal((name,), action))
     assert (made.removals, made.cancelled) == ((), ())
 
 
 def test_a_refusal_names_its_reason_and_the_first_check_comes_first():
     kept = node("n", annotations={"growth.dev/do-not-remove": "mine"}, spec={"unschedulable": True}, deleting=True)
-    given = scene(kept, removals=[removal("n", cancel={"at": before(seconds=1), "by": "Person"})]).snapshot()
+    given = scene(
+        kept, removals=[node_removal_request("n", cancel={"at": before(seconds=1), "by": "Person"})]
+    ).snapshot()
     (candidate,) = candidates(given.pools, machines_of(given).values())
     assert list(refusals(candidate, safety_checks({"n"}, {"n"}))) == [
         "waiting pods are planned onto it",
@@ -165,9 +168,9 @@ def test_a_refusal_names_its_reason_and_the_first_check_comes_first():
     ("given", "reason"),
     [
         (scene(node("n", labels={"growth.dev/request": "another"})), "it bears no request of Growth's"),
-        (scene(node("n"), requests=[request("n", phase="Provisioning")]), "its request is not done with it"),
-        (scene(requests=[request("n", by_hand=True)]), "a person asked for it"),
-        (scene(requests=[request("n")]), None),
+        (scene(node("n"), requests=[node_request("n", phase="Provisioning")]), "its request is not done with it"),
+        (scene(requests=[node_request("n", by_hand=True)]), "a person asked for it"),
+        (scene(requests=[node_request("n")]), None),
         (scene(node("n")), None),
     ],
 )

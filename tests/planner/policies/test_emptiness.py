@@ -8,15 +8,16 @@ from datetime import timedelta
 import pytest
 
 from planner.plan import plan
+from tests.builders import NOW, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
 from tests.planner.checker import violations
-from tests.planner.scenes import NOW, Scene, before, node, node_class, pod, pool, removal, request, seat
+from tests.planner.scenes import Scene, seat
 
 IDLE = {"growth.dev/idle-since": before(minutes=11)}
 
 
 def scene(*nodes, pods=(), types=("cx22", "cx32", "cx42"), limits=None, **parts):
-    made = pool(types=types, limits=limits or {"max": 10}, scaleDown=parts.pop("scaleDown", {}))
-    return Scene(classes=[node_class()], pools=[made], nodes=list(nodes), pods=list(pods), **parts)
+    made = node_pool(types=types, limits=limits or {"max": 10}, scaleDown=parts.pop("scaleDown", {}))
+    return Scene(classes=[kwok_node_class()], pools=[made], nodes=list(nodes), pods=list(pods), **parts)
 
 
 def planned(given):
@@ -85,8 +86,8 @@ def test_mirror_pods_do_not_keep_a_node_and_terminating_ones_do():
         {"annotations": IDLE | {"growth.dev/do-not-remove": "until friday"}},
         {"annotations": IDLE, "spec": {"unschedulable": True}},
         {"annotations": IDLE, "labels": {"growth.dev/request": "another"}},
-        {"annotations": IDLE, "of_pool": None},
-        {"annotations": IDLE, "of_pool": "unknown"},
+        {"annotations": IDLE, "pool": None},
+        {"annotations": IDLE, "pool": "unknown"},
     ],
 )
 def test_nodes_that_are_never_candidates(changes):
@@ -110,21 +111,21 @@ def test_nodes_that_carry_growth_itself_stay():
     ],
 )
 def test_a_machine_whose_request_is_at_work_is_not_idle(status):
-    assert leaving(scene(node("n", annotations=IDLE), requests=[request("n", **status)])) == []
+    assert leaving(scene(node("n", annotations=IDLE), requests=[node_request("n", **status)])) == []
 
 
 def test_a_released_machine_may_go():
     status = {"phase": "Ready", "readyAt": before(minutes=20), "releasedAt": before(minutes=19)}
-    assert leaving(scene(node("n", annotations=IDLE), requests=[request("n", **status)])) == ["n"]
+    assert leaving(scene(node("n", annotations=IDLE), requests=[node_request("n", **status)])) == ["n"]
 
 
 def test_a_node_with_a_removal_gets_no_second_one():
-    made = planned(scene(node("n", annotations=IDLE), removals=[removal("n")]))
+    made = planned(scene(node("n", annotations=IDLE), removals=[node_removal_request("n")]))
     assert (made.removals, made.idle_since) == ((), {})
 
 
 def test_after_a_cancel_the_idle_time_begins_anew():
-    cancelled = removal("n", phase="Pending", cancel={"at": before(seconds=1), "by": "Person"})
+    cancelled = node_removal_request("n", phase="Pending", cancel={"at": before(seconds=1), "by": "Person"})
     made = planned(scene(node("n", annotations=IDLE), removals=[cancelled]))
     assert made.removals == ()
     assert made.idle_since == {"n": None}
@@ -176,7 +177,7 @@ def test_a_terminating_node_keeps_no_minimum(types):
 
 def test_a_machine_that_is_coming_keeps_no_minimum():
     given = scene(
-        node("n", annotations=IDLE), requests=[request("r", phase="Provisioning")], limits={"max": 9, "min": 1}
+        node("n", annotations=IDLE), requests=[node_request("r", phase="Provisioning")], limits={"max": 9, "min": 1}
     )
     assert leaving(given) == []
 
@@ -185,7 +186,9 @@ def test_a_machine_that_is_kept_for_pods_does_not_go_before_its_node_shows_ready
     waits = pod("waits")
     ready = {"phase": "Ready", "readyAt": before(seconds=3), "releasedAt": before(seconds=2)}
     given = scene(
-        node("n", ready=False, annotations=IDLE), pods=[waits], requests=[request("n", seats=[seat(waits)], **ready)]
+        node("n", ready=False, annotations=IDLE),
+        pods=[waits],
+        requests=[node_request("n", seats=[seat(waits)], **ready)],
     )
     made = planned(given)
     assert [placed.request for placed in made.placed] == ["n"]

@@ -5,13 +5,14 @@ import json
 import pytest
 
 from planner.plan import plan
+from tests.builders import kwok_node_class, node, node_pool, node_removal_request, node_request, pod, server_type
 from tests.planner.checker import violations
-from tests.planner.scenes import Scene, node, node_class, pod, pool, removal, request, server_type
+from tests.planner.scenes import Scene
 
 
 def scene(*pods, types=("cx22", "cx32"), limits=None, **parts):
-    made = pool(types=types, limits=limits or {"max": 10})
-    return Scene(classes=[node_class()], pools=[made], pods=list(pods), **parts)
+    made = node_pool(types=types, limits=limits or {"max": 10})
+    return Scene(classes=[kwok_node_class()], pools=[made], pods=list(pods), **parts)
 
 
 def planned(given):
@@ -50,12 +51,12 @@ def test_what_pods_need_counts_towards_the_pools_minimum():
         ({"nodes": [node("n")]}, 0),
         ({"nodes": [node("n", ready=False)]}, 0),
         ({"nodes": [node("n", deleting=True)]}, 1),
-        ({"requests": [request("r")]}, 0),
-        ({"requests": [request("r", phase="Unmet", expiresAt="2026-03-01T11:00:00Z")]}, 1),
-        ({"requests": [request("r", deleting=True)]}, 1),
-        ({"nodes": [node("n")], "removals": [removal("n")]}, 1),
-        ({"nodes": [node("n")], "removals": [removal("n", phase="CouldNotRemove")]}, 1),
-        ({"nodes": [node("n", of_pool="other")]}, 1),
+        ({"requests": [node_request("r")]}, 0),
+        ({"requests": [node_request("r", phase="Unmet", expiresAt="2026-03-01T11:00:00Z")]}, 1),
+        ({"requests": [node_request("r", deleting=True)]}, 1),
+        ({"nodes": [node("n")], "removals": [node_removal_request("n")]}, 1),
+        ({"nodes": [node("n")], "removals": [node_removal_request("n", phase="CouldNotRemove")]}, 1),
+        ({"nodes": [node("n", pool="other")]}, 1),
     ],
 )
 def test_what_counts_towards_a_minimum(parts, missing):
@@ -64,7 +65,9 @@ def test_what_counts_towards_a_minimum(parts, missing):
 
 
 def test_a_minimum_obeys_the_max():
-    given = scene(types=({"name": "cx22", "min": 2},), limits={"max": 2}, nodes=[node("n")], removals=[removal("n")])
+    given = scene(
+        types=({"name": "cx22", "min": 2},), limits={"max": 2}, nodes=[node("n")], removals=[node_removal_request("n")]
+    )
     assert len(planned(given).requests) == 1
 
 
@@ -73,12 +76,12 @@ def test_a_minimum_obeys_the_max():
     [
         ({}, 2),
         ({"nodes": [node("n", "cx32")]}, 1),
-        ({"requests": [request("r", "cx32", phase="Deprovisioning")]}, 1),
-        ({"requests": [request("r", "cx32", phase="Failed", expiresAt="2026-03-01T11:00:00Z")]}, 2),
-        ({"removals": [removal("gone", "cx32", phase="Deprovisioning")]}, 1),
-        ({"nodes": [node("n", "cx32")], "removals": [removal("n", "cx32", phase="Deprovisioning")]}, 1),
-        ({"nodes": [node("n", "cx32")], "requests": [request("n", "cx32", phase="Ready")]}, 1),
-        ({"nodes": [node("n", "cx32", of_pool="other")]}, 2),
+        ({"requests": [node_request("r", "cx32", phase="Deprovisioning")]}, 1),
+        ({"requests": [node_request("r", "cx32", phase="Failed", expiresAt="2026-03-01T11:00:00Z")]}, 2),
+        ({"removals": [node_removal_request("gone", "cx32", phase="Deprovisioning")]}, 1),
+        ({"nodes": [node("n", "cx32")], "removals": [node_removal_request("n", "cx32", phase="Deprovisioning")]}, 1),
+        ({"nodes": [node("n", "cx32")], "requests": [node_request("n", "cx32", phase="Ready")]}, 1),
+        ({"nodes": [node("n", "cx32", pool="other")]}, 2),
     ],
 )
 @pytest.mark.parametrize("limit", ["pool", "type"])
@@ -120,7 +123,7 @@ def test_a_machine_that_a_pod_needs_elsewhere_meets_the_minimum_of_its_type():
         pod("a", "1", nodeSelector={"topology.kubernetes.io/zone": "nbg1"}),
         types=({"name": "cx22", "min": 1},),
     )
-    given.classes = [node_class(server_type("cx22", locations=("fsn1", "nbg1")))]
+    given.classes = [kwok_node_class(server_type("cx22", locations=("fsn1", "nbg1")))]
     made = planned(given)
     assert [(r.server_type, r.location, len(r.seats)) for r in made.requests] == [("cx22", "nbg1", 1)]
     assert made.optimal  # one machine is what the minimum costs alone

@@ -9,12 +9,15 @@ from api.v1alpha1.node_pool import PodBackoff
 from planner.model.plan import PlannerMemory, PodBackoffState
 from planner.plan import plan
 from planner.policies.pod_backoff import Miss, remember, waiting
-from tests.planner.scenes import NOW, Scene, node, node_class, pod, pool, server_type
+from tests.builders import NOW, kwok_node_class, node, node_pool, pod, server_type
+from tests.planner.scenes import Scene
 
 
 def scene():
     policy = {"podBackoff": {"afterRounds": 3, "base": "30s", "max": "2m"}}
-    return Scene(classes=[node_class()], pools=[pool(types=["cx22"], scaleUp=policy)], pods=[pod("large", "64")])
+    return Scene(
+        classes=[kwok_node_class()], pools=[node_pool(types=["cx22"], scaleUp=policy)], pods=[pod("large", "64")]
+    )
 
 
 def rounds(given, number, memory=None):
@@ -71,7 +74,9 @@ def test_each_further_miss_doubles_the_wait_up_to_the_ceiling_which_is_told_once
 def test_any_change_of_supply_admits_the_pod_again():
     given = scene()
     memory = rounds(given, 3).memory
-    given.classes = [node_class(server_type("cx22"), server_type("cx42", capacity={"cpu": "64", "memory": "64Gi"}))]
+    given.classes = [
+        kwok_node_class(server_type("cx22"), server_type("cx42", capacity={"cpu": "64", "memory": "64Gi"}))
+    ]
     given.pools[0]["spec"]["serverTypes"].append({"name": "cx42"})
     made = plan(given.snapshot(memory))
     assert made.result == "AllPlaced"

@@ -1,7 +1,8 @@
 """Events of a round: few, stable and on the right object. Source: docs/design.md#events."""
 
 from planner.plan import plan
-from tests.planner.scenes import Scene, after, node_class, pod, pool, request
+from tests.builders import after, kwok_node_class, node_pool, node_request, pod
+from tests.planner.scenes import Scene
 
 
 def told(given):
@@ -9,7 +10,7 @@ def told(given):
 
 
 def scene(*pods, types=("cx22",), **spec):
-    return Scene(classes=[node_class()], pools=[pool(types=types, **spec)], pods=list(pods))
+    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=types, **spec)], pods=list(pods))
 
 
 def test_each_pod_without_a_place_is_told_why():
@@ -45,7 +46,9 @@ def test_a_pool_with_an_unknown_server_type_is_told_and_goes_on():
 def test_a_blocked_pool_is_told_by_the_reason_of_the_failure():
     given = scene()
     given.requests = [
-        request("m", phase="Failed", reason="AuthenticationFailed", message="bad token", expiresAt=after(minutes=5))
+        node_request(
+            "m", phase="Failed", reason="AuthenticationFailed", message="bad token", expiresAt=after(minutes=5)
+        )
     ]
     assert told(given) == [("NodePool", "default", None, "AuthenticationFailed")]
 

@@ -9,8 +9,9 @@ import pytest
 
 from planner.model.plan import Because
 from planner.plan import plan
-from tests.planner.scenes import Scene, after, before, needs, node, node_class, pod, pool, request, server_type
-from tests.planner.wishes import spread
+from tests.builders import after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
+from tests.planner.scenes import Scene
+from tests.planner.wishes import needs, spread
 
 ALL = ("cx22", "cx32", "cx42")
 
@@ -18,8 +19,8 @@ ALL = ("cx22", "cx32", "cx42")
 def bought(*pods, types=ALL, kinds=None, pools=(), unavailable=None, **parts):
     """Return the machines that are bought."""
     listed = [server_type(k) if isinstance(k, str) else k for k in kinds or ("cx22", "cx32", "cx42", "cax11")]
-    given = Scene(classes=[node_class(*listed, unavailable=unavailable)], pods=list(pods), **parts)
-    given.pools = [pool(types=types), *pools]
+    given = Scene(classes=[kwok_node_class(*listed, unavailable=unavailable)], pods=list(pods), **parts)
+    given.pools = [node_pool(types=types), *pools]
     return plan(given.snapshot()).requests
 
 
@@ -132,7 +133,7 @@ def test_two_obstacles_are_one_too_many():
 
 def test_a_limit_that_the_machine_itself_takes_up_is_no_obstacle():
     # The pool may have one machine: a cx42 could be it instead of the cx32.
-    given = Scene(classes=[node_class()], pools=[pool(limits={"max": 1})], pods=[pod("a", "3", "1Gi")])
+    given = Scene(classes=[kwok_node_class()], pools=[node_pool(limits={"max": 1})], pods=[pod("a", "3", "1Gi")])
     (one,) = plan(given.snapshot()).requests
     assert told(one) == "next: cx42 for 0.017"
 
@@ -158,16 +159,16 @@ def test_another_place_comes_after_another_type():
 
 def test_another_pool_is_named():
     either = needs([{"key": "growth.dev/pool", "operator": "In", "values": ["default", "batch"]}])
-    (one,) = bought(pod("a", "1", "1Gi", affinity=either), types=("cx22",), pools=[pool("batch", ("cx32",))])
+    (one,) = bought(pod("a", "1", "1Gi", affinity=either), types=("cx22",), pools=[node_pool("batch", ("cx32",))])
     assert one.pool == "default"
     assert told(one) == "next: cx32 of pool batch for 0.0106"
 
 
 def test_a_pool_that_buys_nothing_is_told_in_few_words():
     either = needs([{"key": "growth.dev/pool", "operator": "In", "values": ["default", "batch"]}])
-    failed = request("batch-1", "cx22", of_pool="batch", phase="Failed", reason="Refused", message="x" * 1000)
+    failed = node_request("batch-1", "cx22", pool="batch", phase="Failed", reason="Refused", message="x" * 1000)
     (one,) = bought(
-        pod("a", "1", "1Gi", affinity=either), types=("cx32",), pools=[pool("batch", ("cx22",))], requests=[failed]
+        pod("a", "1", "1Gi", affinity=either), types=("cx32",), pools=[node_pool("batch", ("cx22",))], requests=[failed]
     )
     assert one.because.cheaper.obstacle.code == "PoolBlocked"
     assert told(one).startswith("cx22 in fsn1 would be 0.004 cheaper, but pool batch buys nothing: request batch-1 ")

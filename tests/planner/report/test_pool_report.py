@@ -4,7 +4,8 @@ from datetime import timedelta
 from decimal import Decimal
 
 from planner.plan import plan
-from tests.planner.scenes import NOW, Scene, after, before, node, node_class, pod, pool, removal, request
+from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
+from tests.planner.scenes import Scene
 
 
 def report(given):
@@ -17,17 +18,17 @@ def conditions(given):
 
 
 def scene(*pods, types=("cx22", "cx42"), **spec):
-    return Scene(classes=[node_class()], pools=[pool(types=types, **spec)], pods=list(pods))
+    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=types, **spec)], pods=list(pods))
 
 
 def test_counts_price_and_delta():
     given = scene(pod("a", "1", node="full"), pod("b", "8"))
-    given.nodes = [node("full"), node("going"), node("sick", ready=False), node("foreign", of_pool=None)]
+    given.nodes = [node("full"), node("going"), node("sick", ready=False), node("foreign", pool=None)]
     given.requests = [
-        request("coming", "cx42", createAttemptAt=before(seconds=1)),
-        request("missed", phase="Unmet", expiresAt=before(seconds=1)),
+        node_request("coming", "cx42", createAttemptAt=before(seconds=1)),
+        node_request("missed", phase="Unmet", expiresAt=before(seconds=1)),
     ]
-    given.removals = [removal("going", phase="Deprovisioning")]
+    given.removals = [node_removal_request("going", phase="Deprovisioning")]
     made = report(given)
     assert made.status.nodes.to_json() == {"ready": 1, "inFlight": 1, "removing": 1, "total": 4}
     assert made.status.price_per_hour == Decimal("0.0066") * 3 + Decimal("0.0170")
@@ -68,7 +69,7 @@ def test_a_pool_without_class_or_known_type():
 
 def test_a_blocked_pool_is_ready_and_blocked():
     given = scene()
-    given.requests = [request("m", phase="Failed", reason="AuthenticationFailed", expiresAt=after(minutes=1))]
+    given.requests = [node_request("m", phase="Failed", reason="AuthenticationFailed", expiresAt=after(minutes=1))]
     assert conditions(given)["Ready"][0] == "True"
     assert conditions(given)["Blocked"] == ("True", "AuthenticationFailed")
 

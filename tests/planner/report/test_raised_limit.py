@@ -1,14 +1,16 @@
 """What raising a limit by one brings: tried by hand, and by planning anew under the higher limit."""
 
 from planner.plan import plan
-from tests.planner.scenes import Scene, apart, before, node, node_class, pod, pool, server_type
+from tests.builders import before, kwok_node_class, node, node_pool, pod, server_type
+from tests.planner.scenes import Scene
+from tests.planner.wishes import apart
 
 INSTANCE = "node.kubernetes.io/instance-type"
 
 
 def scene(*pods, types=("cx22",), kinds=(), **spec):
     listed = [server_type(k) if isinstance(k, str) else k for k in kinds]
-    return Scene(classes=[node_class(*listed)], pools=[pool(types=types, **spec)], pods=list(pods))
+    return Scene(classes=[kwok_node_class(*listed)], pools=[node_pool(types=types, **spec)], pods=list(pods))
 
 
 def limits(given):
@@ -101,7 +103,7 @@ def test_a_probe_is_no_limit_that_a_person_set():
         "failures": 1,
     }
     given = scene(*many(4))
-    given.classes = [node_class(server_type("cx22"), unavailable=[entry])]
+    given.classes = [kwok_node_class(server_type("cx22"), unavailable=[entry])]
     (reason,) = plan(given.snapshot()).unplaced[0].reasons
     assert reason.message == "cx22 in fsn1 had no capacity: one machine is tried first"
 

@@ -5,9 +5,10 @@ import pytest
 from api.keys import LABEL_HOSTNAME
 from planner.objects.amounts import shown
 from planner.plan import plan
+from tests.builders import DRIVER, claim, kwok_node_class, node_pool, pod, server_type, storage_class
 from tests.planner.differing import differing
-from tests.planner.disks import DRIVER, claim, storage_class, using
-from tests.planner.scenes import Scene, needs, node_class, pod, pool, server_type
+from tests.planner.scenes import Scene
+from tests.planner.wishes import needs, using
 
 NAMED = {
     "nodeAffinity": {
@@ -19,7 +20,7 @@ NAMED = {
 
 
 def reasons(raw, types=("cx22", "cx42"), kinds=(), **spec):
-    given = Scene(classes=[node_class(*kinds)], pools=[pool(types=types, **spec)], pods=[raw])
+    given = Scene(classes=[kwok_node_class(*kinds)], pools=[node_pool(types=types, **spec)], pods=[raw])
     (unplaced,) = plan(given.snapshot()).unplaced
     return [(r.code, r.message, r.server_type) for r in unplaced.reasons]
 
@@ -119,7 +120,7 @@ def test_a_taint_of_the_pool_that_the_pod_does_not_tolerate():
     ],
 )
 def test_a_claim_that_no_machine_can_have(annotations, provisioner, words):
-    given = Scene(classes=[node_class()], pools=[pool()], pods=[using(pod("a"), "data")])
+    given = Scene(classes=[kwok_node_class()], pools=[node_pool()], pods=[using(pod("a"), "data")])
     given.claims = [differing(claim("data"), {"metadata": {"annotations": annotations}})]
     given.storage_classes = [storage_class(provisioner=provisioner)]
     (unplaced,) = plan(given.snapshot()).unplaced
@@ -129,13 +130,13 @@ def test_a_claim_that_no_machine_can_have(annotations, provisioner, words):
 
 
 def test_a_max_that_is_reached_is_named_with_what_raising_it_brings():
-    given = Scene(classes=[node_class()], pods=[pod("a", "2"), pod("b", "2")])
-    given.pools = [pool(types=["cx22"], limits={"max": 1})]
+    given = Scene(classes=[kwok_node_class()], pods=[pod("a", "2"), pod("b", "2")])
+    given.pools = [node_pool(types=["cx22"], limits={"max": 1})]
     (unplaced,) = plan(given.snapshot()).unplaced
     assert [(r.code, r.message) for r in unplaced.reasons] == [
         ("LimitReached", "pool default is at its max of 1 machines; raising it by 1 places 1 pod, on a cx22")
     ]
-    given.pools = [pool(types=[{"name": "cx22", "max": 1}])]
+    given.pools = [node_pool(types=[{"name": "cx22", "max": 1}])]
     (unplaced,) = plan(given.snapshot()).unplaced
     assert [(r.code, r.message, r.server_type) for r in unplaced.reasons] == [
         ("LimitReached", "pool default is at its max of 1 machines of type cx22; raising it by 1 places 1 pod", "cx22")
@@ -144,8 +145,8 @@ def test_a_max_that_is_reached_is_named_with_what_raising_it_brings():
 
 def test_limits_and_missing_capacity_are_both_told():
     kinds = [server_type("cx22"), server_type("cx42", sold_out=True)]
-    given = Scene(classes=[node_class(*kinds)], pods=[pod("a", "2"), pod("b", "2")])
-    given.pools = [pool(types=[{"name": "cx22", "max": 1}, "cx42"])]
+    given = Scene(classes=[kwok_node_class(*kinds)], pods=[pod("a", "2"), pod("b", "2")])
+    given.pools = [node_pool(types=[{"name": "cx22", "max": 1}, "cx42"])]
     (unplaced,) = plan(given.snapshot()).unplaced
     assert [r.code for r in unplaced.reasons] == ["OfferingUnavailable", "LimitReached"]
 

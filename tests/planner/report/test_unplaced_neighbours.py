@@ -3,7 +3,8 @@
 import pytest
 
 from planner.plan import plan
-from tests.planner.scenes import Scene, after, before, node, node_class, pod, pool, request, server_type
+from tests.builders import after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
+from tests.planner.scenes import Scene
 from tests.planner.wishes import HOST, ZONE, affinity, spread, term
 
 BOTH = ("fsn1", "hel1")
@@ -31,8 +32,8 @@ def scene(kind, wish, *, left_out=(), pods=(), nodes=(), **spec):
     miss = {"serverType": "cx22", "lastFailureAt": before(minutes=1), "failures": 1, "until": after(minutes=5)}
     unavailable = [miss | {"location": location} for location in left_out]
     return Scene(
-        classes=[node_class(kind, unavailable=unavailable)],
-        pools=[pool(types=("cx22",), **spec)],
+        classes=[kwok_node_class(kind, unavailable=unavailable)],
+        pools=[node_pool(types=("cx22",), **spec)],
         pods=[pod("a", **wish), pod("b", node="n", **wish), *pods],
         nodes=[node("n"), *nodes],
     )
@@ -50,7 +51,9 @@ def test_offerings_that_had_no_capacity_come_first():
     given = scene(CX22, away(HOST), left_out=BOTH)
     assert codes(given) == ["OfferingUnavailable", "OfferingUnavailable", "AntiAffinity"]
     given = scene(server_type("cx22"), away(HOST))
-    given.requests = [request("m", "cx22", phase="Unmet", reason="InsufficientCapacity", expiresAt=after(seconds=60))]
+    given.requests = [
+        node_request("m", "cx22", phase="Unmet", reason="InsufficientCapacity", expiresAt=after(seconds=60))
+    ]
     assert codes(given) == ["OfferingUnavailable", "AntiAffinity"]
 
 

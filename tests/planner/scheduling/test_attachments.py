@@ -4,9 +4,10 @@ import pytest
 
 from planner.scheduling.attachments import Slots, asked, attachable, shared_volumes
 from planner.scheduling.volume_places import resolve
-from tests.planner.disks import DRIVER, claim, csi_node, storage_class, using, volume
+from tests.builders import DRIVER, claim, csi_node, node, pod, storage_class, volume
 from tests.planner.packing.domains.rows import at, places, planned, scene
-from tests.planner.scenes import Scene, node, pod
+from tests.planner.scenes import Scene
+from tests.planner.wishes import using
 
 SLOTS = f"attachable volumes of {DRIVER}"
 

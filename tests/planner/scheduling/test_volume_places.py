@@ -8,10 +8,9 @@ from planner.objects.kinds import Pod
 from planner.objects.predicates import selects
 from planner.parsing.objects import parse_objects, parse_pod
 from planner.scheduling.volume_places import resolve
+from tests.builders import DRIVER, before, claim, pod, storage_class, volume
 from tests.planner.differing import differing
-from tests.planner.disks import DRIVER, claim, own_disk, storage_class, using, volume
-from tests.planner.scenes import before, pod
-from tests.planner.wishes import ZONE
+from tests.planner.wishes import ZONE, own_disk, using
 
 Json = dict[str, Any]
 REGION = "topology.kubernetes.io/region"

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 from planner.plan import plan
 from planner.supply.machine_kind import kinds_of_pools
-from tests.planner.scenes import Scene, before, node_class, pod, pool, request, server_type
+from tests.builders import before, kwok_node_class, node_pool, node_request, pod, server_type
+from tests.planner.scenes import Scene
 
 
 def snapshot(*pods, kinds=("cx22",), requests=(), unavailable=None, **told):
     """A snapshot whose cx22 offerings are as `told`."""
     made = Scene(
-        classes=[node_class(*(server_type(kind) for kind in kinds), unavailable=unavailable)],
-        pools=[pool(types=kinds)],
+        classes=[kwok_node_class(*(server_type(kind) for kind in kinds), unavailable=unavailable)],
+        pools=[node_pool(types=kinds)],
         pods=list(pods),
         requests=list(requests),
     ).snapshot()
@@ -29,7 +30,9 @@ def large(count):
 
 
 def had(phase="Provisioning", **ago):
-    return request("m-1", phase=phase, createAttemptAt=before(**ago), readyAt=before(**ago), releasedAt=before(**ago))
+    return node_request(
+        "m-1", phase=phase, createAttemptAt=before(**ago), readyAt=before(**ago), releasedAt=before(**ago)
+    )
 
 
 def test_one_machine_of_a_doubtful_offering_is_tried_first():
@@ -42,7 +45,7 @@ def test_the_pods_beyond_the_trial_get_dearer_machines_meanwhile():
 
 
 def test_no_second_machine_is_tried_while_the_first_was_not_answered():
-    pending = request("m-1", createAttemptAt=before(seconds=1))
+    pending = node_request("m-1", createAttemptAt=before(seconds=1))
     assert bought(snapshot(*large(3), requests=[pending], is_doubtful=True)) == []
 
 

@@ -15,11 +15,12 @@ from planner.plan import plan
 from planner.supply.learned_labels import with_learned_labels
 from planner.supply.machine_kind import kinds_of_pools
 from planner.supply.node_template import deviations
+from tests.builders import Json, before, claim, csi_node, node, node_request, pod, storage_class, volume
 from tests.planner import checker_learned
 from tests.planner.checker import violations
-from tests.planner.disks import claim, csi_node, storage_class, using, volume
 from tests.planner.packing.domains.rows import ZONE, at, by_zone, codes, places, planned, scene
-from tests.planner.scenes import Json, Scene, before, node, pod, request
+from tests.planner.scenes import Scene
+from tests.planner.wishes import using
 from tests.searching import searching
 
 REGION = "topology.kubernetes.io/region"
@@ -147,11 +148,11 @@ def test_a_volume_is_made_where_its_class_allows_by_the_drivers_label():
 
 def test_a_coming_machine_will_have_the_label_too():
     given = tied("fsn1")
-    given.requests = [request("coming", createAttemptAt=before(seconds=2))]
+    given.requests = [node_request("coming", createAttemptAt=before(seconds=2))]
     assert places(planned(given)) == {"a": "coming"}
     # Its Node is there, and the driver has not registered on it yet.
     given.nodes.append(at("coming", "fsn1", ready=False))
-    given.requests = [request("coming", phase="Provisioning")]
+    given.requests = [node_request("coming", phase="Provisioning")]
     made = planned(given)
     assert (places(made), made.requests) == ({"a": "coming"}, ())
 
@@ -159,12 +160,12 @@ def test_a_coming_machine_will_have_the_label_too():
 def test_a_machine_that_is_ready_a_moment_ago_gets_the_label_soon():
     given = tied("fsn1")
     given.nodes.append(node("new"))
-    given.requests = [request("new", phase="Ready", readyAt=before(seconds=9), releasedAt=before(seconds=9))]
+    given.requests = [node_request("new", phase="Ready", readyAt=before(seconds=9), releasedAt=before(seconds=9))]
     # The scheduler at this very moment would not bind it yet: only the checker judges.
     made = plan(given.snapshot())
     assert violations(given, made) == []
     assert (places(made), made.requests) == ({"a": "new"}, ())
-    given.requests = [request("new", phase="Ready", readyAt=before(seconds=11), releasedAt=before(seconds=9))]
+    given.requests = [node_request("new", phase="Ready", readyAt=before(seconds=11), releasedAt=before(seconds=9))]
     assert by_zone(planned(given)) == {"fsn1": 1}
 
 
@@ -182,7 +183,7 @@ def nodes_and_drivers(draw: st.DrawFn) -> tuple[list[Json], list[Json]]:
     nodes: list[Json] = []
     csi_nodes: list[Json] = []
     for k in range(draw(st.integers(0, 5))):
-        made = node(f"n{k}", draw(st.sampled_from(["cx22", "cx42"])), of_pool=draw(st.sampled_from([None, "default"])))
+        made = node(f"n{k}", draw(st.sampled_from(["cx22", "cx42"])), pool=draw(st.sampled_from([None, "default"])))
         labels = made["metadata"]["labels"]
         for label in (REGION, ZONE):
             labels[label] = draw(st.sampled_from(["fsn1", "fsn1", "fsn1", "hel1", ""]))

@@ -4,12 +4,13 @@ import pytest
 
 from planner.plan import plan
 from planner.supply.machine_kind import kinds_of_pools
-from tests.planner.scenes import Scene, after, before, daemon_set, node_class, pod, pool, request, server_type
+from tests.builders import after, before, daemon_set, kwok_node_class, node_pool, node_request, pod, server_type
+from tests.planner.scenes import Scene
 
 
 def scene(*pods, types=("cx22", "cx32"), kinds=(), unavailable=None, **parts):
-    classes = [node_class(*kinds, unavailable=unavailable)]
-    return Scene(classes=classes, pools=[pool(types=types)], pods=list(pods), **parts)
+    classes = [kwok_node_class(*kinds, unavailable=unavailable)]
+    return Scene(classes=classes, pools=[node_pool(types=types)], pods=list(pods), **parts)
 
 
 def bought(given):
@@ -70,11 +71,11 @@ def test_only_the_location_without_capacity_is_left_out():
 
 
 def test_an_unmet_request_leaves_its_offering_out_until_it_expires():
-    unmet = request("m", "cx22", phase="Unmet", expiresAt=after(seconds=60))
+    unmet = node_request("m", "cx22", phase="Unmet", expiresAt=after(seconds=60))
     assert bought(scene(pod("a"), requests=[unmet])) == [("cx32", "fsn1")]
-    expired = request("m", "cx22", phase="Unmet", expiresAt=before(seconds=0))
+    expired = node_request("m", "cx22", phase="Unmet", expiresAt=before(seconds=0))
     assert bought(scene(pod("a"), requests=[expired])) == [("cx22", "fsn1")]
-    other_class = request("m", "cx22", phase="Unmet", expiresAt=after(seconds=60))
+    other_class = node_request("m", "cx22", phase="Unmet", expiresAt=after(seconds=60))
     other_class["spec"]["classRef"]["name"] = "other"
     assert bought(scene(pod("a"), requests=[other_class])) == [("cx22", "fsn1")]
 
@@ -83,17 +84,17 @@ def test_after_a_miss_one_machine_is_tried_first():
     pods = [pod(str(k), "2") for k in range(3)]
     given = scene(*pods, types=("cx22",), unavailable=unavailable(before(seconds=1)))
     assert len(bought(given)) == 1
-    given.requests = [request("probe", "cx22", seats=[])]
+    given.requests = [node_request("probe", "cx22", seats=[])]
     given.pods = pods[1:]
     assert [p.request for p in plan(given.snapshot()).placed] == ["probe"]
-    given.requests = [request("probe", "cx22", phase="Provisioning", createAttemptAt=before(seconds=0))]
+    given.requests = [node_request("probe", "cx22", phase="Provisioning", createAttemptAt=before(seconds=0))]
     assert len(bought(given)) == 1  # one pod joins the probe, for the other one a machine is bought
     given.requests[0]["status"]["createAttemptAt"] = before(minutes=9)
     assert len(bought(given)) == 1
 
 
 def test_a_failed_request_blocks_its_pool_and_class_until_it_expires():
-    failed = request(
+    failed = node_request(
         "m", phase="Failed", reason="AuthenticationFailed", message="bad token", expiresAt=after(minutes=5)
     )
     given = scene(pod("a"), requests=[failed])
@@ -107,16 +108,16 @@ def test_a_failed_request_blocks_its_pool_and_class_until_it_expires():
 @pytest.mark.parametrize("edited", ["pool", "class"])
 def test_an_edit_of_pool_or_class_ends_the_pause_of_a_failed_request(edited):
     made_with = {"poolGeneration": 1, "classGeneration": 1}
-    given = scene(pod("a"), requests=[request("m", phase="Failed", expiresAt=after(minutes=5), **made_with)])
+    given = scene(pod("a"), requests=[node_request("m", phase="Failed", expiresAt=after(minutes=5), **made_with)])
     given.pools[0]["metadata"]["generation"] = given.classes[0]["metadata"]["generation"] = 1
     assert code(given)[0] == ["PoolBlocked"]
     (given.pools if edited == "pool" else given.classes)[0]["metadata"]["generation"] = 2
     assert len(bought(given)) == 1
 
 
-@pytest.mark.parametrize("other", [{"of_pool": "batch"}, {"deleting": True}])
+@pytest.mark.parametrize("other", [{"pool": "batch"}, {"deleting": True}])
 def test_a_failed_request_of_another_pool_or_on_its_way_out_blocks_nothing(other):
-    failed = request("m", phase="Failed", expiresAt=after(minutes=5), **other)
+    failed = node_request("m", phase="Failed", expiresAt=after(minutes=5), **other)
     assert len(bought(scene(pod("a"), requests=[failed]))) == 1
 
 

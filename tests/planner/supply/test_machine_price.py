@@ -6,7 +6,17 @@ import pytest
 
 from planner.plan import plan
 from planner.supply.machines import machine_price, machines_of, price_list, price_paid, price_today
-from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal, request, server_type
+from tests.builders import (
+    before,
+    kwok_node_class,
+    node,
+    node_pool,
+    node_removal_request,
+    node_request,
+    pod,
+    server_type,
+)
+from tests.planner.scenes import Scene
 
 PAID = {"growth.dev/price-per-hour": "0.0104", "growth.dev/currency": "EUR"}
 RISEN = server_type("cx22", pricePerHour="0.0168")
@@ -14,7 +24,7 @@ RISEN = server_type("cx22", pricePerHour="0.0168")
 
 
 def scene(*nodes, **parts):
-    return Scene(classes=[node_class(RISEN)], pools=[pool(types=("cx22",))], nodes=list(nodes), **parts)
+    return Scene(classes=[kwok_node_class(RISEN)], pools=[node_pool(types=("cx22",))], nodes=list(nodes), **parts)
 
 
 def prices_of(given, name="m-1"):
@@ -43,7 +53,7 @@ def test_a_price_on_a_node_that_cannot_be_read_is_none(changes):
 
 
 def test_a_machine_on_its_way_costs_what_its_request_was_bought_for():
-    coming = request("m-1", createAttemptAt=before(seconds=5), pricePerHour="0.0104", currency="EUR")
+    coming = node_request("m-1", createAttemptAt=before(seconds=5), pricePerHour="0.0104", currency="EUR")
     assert prices_of(scene(requests=[coming]))[2] == (Decimal("0.0104"), "EUR")
     joined = scene(node("m-1"), requests=[coming])
     assert prices_of(joined)[2] == (Decimal("0.0104"), "EUR")
@@ -59,7 +69,7 @@ def test_a_rise_does_not_change_what_a_pool_costs():
     given = scene(node("m-1", annotations=PAID), node("m-2", annotations=PAID), node("m-3"))
     status = plan(given.snapshot()).pools[0].status
     assert status.price_per_hour == 2 * Decimal("0.0104") + Decimal("0.0168")
-    given.classes = [node_class(server_type("cx22", pricePerHour="0.0301"))]
+    given.classes = [kwok_node_class(server_type("cx22", pricePerHour="0.0301"))]
     assert plan(given.snapshot()).pools[0].status.price_per_hour == 2 * Decimal("0.0104") + Decimal("0.0301")
 
 
@@ -69,7 +79,7 @@ def test_of_empty_machines_the_one_goes_that_was_bought_dearer():
         node("a-cheap", annotations=PAID | idle),
         node("b-dear", annotations=PAID | {"growth.dev/price-per-hour": "0.0168"} | idle),
     )
-    given.pools = [pool(types=("cx22",), limits={"min": 1, "max": 9})]
+    given.pools = [node_pool(types=("cx22",), limits={"min": 1, "max": 9})]
     assert [each.node for each in plan(given.snapshot()).removals] == ["b-dear"]
 
 
@@ -77,7 +87,7 @@ def test_of_machines_in_their_cool_off_the_one_is_taken_back_that_was_bought_che
     given = scene(
         node("a-dear", annotations=PAID | {"growth.dev/price-per-hour": "0.0168"}),
         node("b-cheap", annotations=PAID),
-        removals=[removal("a-dear"), removal("b-cheap")],
+        removals=[node_removal_request("a-dear"), node_removal_request("b-cheap")],
         pods=[pod("web")],
     )
     assert [each.removal for each in plan(given.snapshot()).removal_cancels] == ["b-cheap"]

@@ -3,7 +3,8 @@
 import pytest
 
 from planner.supply.machines import machines_of
-from tests.planner.scenes import NOW, Scene, after, before, node, node_class, pod, pool, removal, request
+from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
+from tests.planner.scenes import Scene
 
 READY_LONG_AGO = {"phase": "Ready", "readyAt": before(seconds=30)}
 READY_NOW = {"phase": "Ready", "readyAt": before(seconds=2)}
@@ -16,8 +17,8 @@ def machine(scene: Scene, name: str = "m"):
 def of(*, nodes=(), requests=(), removals=(), pods=()):
     return machine(
         Scene(
-            classes=[node_class()],
-            pools=[pool()],
+            classes=[kwok_node_class()],
+            pools=[node_pool()],
             nodes=list(nodes),
             requests=list(requests),
             removals=list(removals),
@@ -40,13 +41,15 @@ def of(*, nodes=(), requests=(), removals=(), pods=()):
     ],
 )
 def test_in_flight(status, in_flight):
-    assert of(requests=[request("m", **status)]).is_in_flight(NOW) is in_flight
-    assert not of(requests=[request("m", deleting=True, **status)]).is_in_flight(NOW)
-    assert not of(requests=[request("m", **status)], removals=[removal("m", immediate=True)]).is_in_flight(NOW)
+    assert of(requests=[node_request("m", **status)]).is_in_flight(NOW) is in_flight
+    assert not of(requests=[node_request("m", deleting=True, **status)]).is_in_flight(NOW)
+    assert not of(
+        requests=[node_request("m", **status)], removals=[node_removal_request("m", immediate=True)]
+    ).is_in_flight(NOW)
 
 
 def test_a_ready_request_whose_node_is_ready_counts_through_it():
-    assert not of(requests=[request("m", **READY_NOW)], nodes=[node("m")]).is_in_flight(NOW)
+    assert not of(requests=[node_request("m", **READY_NOW)], nodes=[node("m")]).is_in_flight(NOW)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +64,16 @@ def test_a_ready_request_whose_node_is_ready_counts_through_it():
     ],
 )
 def test_which_requests_count_towards_max(status, counts):
-    assert of(requests=[request("m", **status)]).counts is counts
+    assert of(requests=[node_request("m", **status)]).counts is counts
 
 
 def test_a_server_counts_once_under_its_name():
-    scene = Scene(nodes=[node("m")], requests=[request("m", phase="Ready")], removals=[removal("m")], pools=[pool()])
+    scene = Scene(
+        nodes=[node("m")],
+        requests=[node_request("m", phase="Ready")],
+        removals=[node_removal_request("m")],
+        pools=[node_pool()],
+    )
     assert len(machines_of(scene.snapshot())) == 1
     assert machine(scene).counts
 
@@ -83,14 +91,14 @@ def test_a_server_counts_once_under_its_name():
     ],
 )
 def test_removals(status, leaving, cooling):
-    made = of(nodes=[node("m")], removals=[removal("m", **status)])
+    made = of(nodes=[node("m")], removals=[node_removal_request("m", **status)])
     assert (made.is_leaving, made.is_cooling_off, made.stays) == (leaving, cooling, not leaving)
 
 
 def test_a_deleted_removal_is_cancelled_while_it_can_be():
-    assert not of(nodes=[node("m")], removals=[removal("m", deleting=True)]).is_leaving
-    assert not of(nodes=[node("m")], removals=[removal("m", deleting=True, phase="Draining")]).is_leaving
-    assert of(nodes=[node("m")], removals=[removal("m", deleting=True, phase="Deprovisioning")]).is_leaving
+    assert not of(nodes=[node("m")], removals=[node_removal_request("m", deleting=True)]).is_leaving
+    assert not of(nodes=[node("m")], removals=[node_removal_request("m", deleting=True, phase="Draining")]).is_leaving
+    assert of(nodes=[node("m")], removals=[node_removal_request("m", deleting=True, phase="Deprovisioning")]).is_leaving
 
 
 def test_finished_pods_take_no_room_and_terminating_ones_do():

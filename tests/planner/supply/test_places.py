@@ -6,26 +6,25 @@ Source: docs/design.md#supply.
 import pytest
 
 from planner.plan import plan
-from tests.planner.checker import violations
-from tests.planner.scenes import (
+from tests.builders import (
     NOW,
-    Scene,
-    apart,
     before,
     daemon_set,
+    kwok_node_class,
     node,
-    node_class,
+    node_pool,
+    node_removal_request,
+    node_request,
     pod,
-    pool,
-    removal,
-    request,
-    seat,
     server_type,
 )
+from tests.planner.checker import violations
+from tests.planner.scenes import Scene, seat
+from tests.planner.wishes import apart
 
 
 def scene(*pods, **parts):
-    return Scene(classes=[node_class()], pools=[pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
+    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
 
 
 def places(made):
@@ -94,7 +93,7 @@ def test_anti_affinity_of_pods_that_run_holds_too():
 
 
 def test_a_coming_machine_is_used_before_another_is_bought():
-    given = scene(pod("a", "1"), pod("b", "1"), requests=[request("coming", createAttemptAt=before(seconds=2))])
+    given = scene(pod("a", "1"), pod("b", "1"), requests=[node_request("coming", createAttemptAt=before(seconds=2))])
     made = planned(given)
     assert places(made) == {"default/a": "coming", "default/b": "coming"}
     assert made.requests == ()
@@ -102,13 +101,13 @@ def test_a_coming_machine_is_used_before_another_is_bought():
 
 
 def test_a_coming_machine_of_another_pool_is_not_used():
-    given = scene(pod("a"), requests=[request("coming", of_pool="batch", createAttemptAt=before(seconds=2))])
-    given.pools.append(pool("batch"))
+    given = scene(pod("a"), requests=[node_request("coming", pool="batch", createAttemptAt=before(seconds=2))])
+    given.pools.append(node_pool("batch"))
     assert len(planned(given).requests) == 1
 
 
 def test_without_reservation_pods_join_and_no_seats_are_written():
-    given = scene(pod("a"), requests=[request("coming")])
+    given = scene(pod("a"), requests=[node_request("coming")])
     given.pools[0]["spec"]["scaleUp"] = {"reserve": False}
     made = planned(given)
     assert places(made) == {"default/a": "coming"}
@@ -117,14 +116,14 @@ def test_without_reservation_pods_join_and_no_seats_are_written():
 
 def test_returning_demand_ends_a_cool_off_with_the_names_of_its_pods():
     cooling = node("n", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
-    made = planned(scene(pod("a"), pod("b"), nodes=[cooling], removals=[removal("n")]))
+    made = planned(scene(pod("a"), pod("b"), nodes=[cooling], removals=[node_removal_request("n")]))
     assert places(made) == {"default/a": "n", "default/b": "n"}
     assert [(c.removal, c.pods) for c in made.removal_cancels] == [("n", ("default/a", "default/b"))]
     assert made.requests == ()
 
 
 def test_room_elsewhere_lets_a_cool_off_go_on():
-    made = planned(scene(pod("a"), nodes=[node("n"), node("cooling")], removals=[removal("cooling")]))
+    made = planned(scene(pod("a"), nodes=[node("n"), node("cooling")], removals=[node_removal_request("cooling")]))
     assert places(made) == {"default/a": "n"}
     assert made.removal_cancels == ()
 
@@ -132,7 +131,7 @@ def test_room_elsewhere_lets_a_cool_off_go_on():
 def test_of_machines_in_cool_off_the_cheapest_is_taken_back():
     # Prices of cx22 and cx32 in the scene's class: the dearer one saves more by going.
     cooling = [node("a-dear", "cx32"), node("b-cheap", "cx22")]
-    leaving = [removal("a-dear", "cx32"), removal("b-cheap", "cx22")]
+    leaving = [node_removal_request("a-dear", "cx32"), node_removal_request("b-cheap", "cx22")]
     made = planned(scene(pod("a"), nodes=cooling, removals=leaving))
     assert places(made) == {"default/a": "b-cheap"}
     assert [cancel.removal for cancel in made.removal_cancels] == ["b-cheap"]
@@ -140,8 +139,8 @@ def test_of_machines_in_cool_off_the_cheapest_is_taken_back():
 
 def test_a_machine_in_its_cool_off_takes_no_pods_of_other_pools():
     """Else demand of one pool would keep the machines of another, which nothing but their own pool's demand shall."""
-    given = scene(pod("a"), nodes=[node("n", of_pool="batch")], removals=[removal("n", of_pool="batch")])
-    given.pools.append(pool("batch"))
+    given = scene(pod("a"), nodes=[node("n", pool="batch")], removals=[node_removal_request("n", pool="batch")])
+    given.pools.append(node_pool("batch"))
     made = planned(given)
     assert (places(made), made.removal_cancels) == ({}, ())
     assert [r.pool for r in made.requests] == ["default"]
@@ -149,7 +148,7 @@ def test_a_machine_in_its_cool_off_takes_no_pods_of_other_pools():
 
 @pytest.mark.parametrize("status", [{"phase": "Deprovisioning"}, {"phase": "CouldNotRemove"}, {"immediate": True}])
 def test_a_machine_past_its_point_of_no_return_is_none(status):
-    made = planned(scene(pod("a"), nodes=[node("n")], removals=[removal("n", **status)]))
+    made = planned(scene(pod("a"), nodes=[node("n")], removals=[node_removal_request("n", **status)]))
     assert places(made) == {}
     assert len(made.requests) == 1
 
@@ -168,7 +167,7 @@ def test_after_a_cancel_pods_count_as_placed_until_the_taint_is_seen_to_be_lifte
 
 
 def test_a_cancelled_removal_leaves_an_ordinary_node():
-    cancelled = removal("n", phase="Pending", cancel={"at": before(seconds=1), "by": "Planner"})
+    cancelled = node_removal_request("n", phase="Pending", cancel={"at": before(seconds=1), "by": "Planner"})
     made = planned(scene(pod("a"), nodes=[node("n", taints=scale_down(40))], removals=[cancelled]))
     assert places(made) == {"default/a": "n"}
     assert made.removal_cancels == ()
@@ -177,17 +176,17 @@ def test_a_cancelled_removal_leaves_an_ordinary_node():
 def test_a_machine_that_has_joined_is_as_large_as_it_says():
     joined = node("coming", "cx22", ready=False)
     joined["status"]["allocatable"]["cpu"] = "900m"
-    given = scene(pod("a", "1"), nodes=[joined], requests=[request("coming", phase="Provisioning")])
+    given = scene(pod("a", "1"), nodes=[joined], requests=[node_request("coming", phase="Provisioning")])
     assert places(planned(given)) == {}
 
 
 def test_foreign_nodes_have_room_too():
-    assert places(planned(scene(pod("a"), nodes=[node("n", of_pool=None)]))) == {"default/a": "n"}
+    assert places(planned(scene(pod("a"), nodes=[node("n", pool=None)]))) == {"default/a": "n"}
 
 
 def test_an_offering_that_its_class_no_longer_has_takes_no_further_pods():
-    given = scene(pod("a"), requests=[request("coming", "cx42", createAttemptAt=before(seconds=2))])
-    given.classes = [node_class(server_type("cx22"))]
+    given = scene(pod("a"), requests=[node_request("coming", "cx42", createAttemptAt=before(seconds=2))])
+    given.classes = [kwok_node_class(server_type("cx22"))]
     assert [r.server_type for r in plan(given.snapshot()).requests] == ["cx22"]
 
 
@@ -201,7 +200,7 @@ STARTS = pytest.mark.parametrize("taint", [UNINITIALIZED, NO_NETWORK, NOT_READY]
 def test_a_taint_of_its_start_hides_no_machine_that_has_joined(taint):
     unregistered = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
     joined = node("coming", ready=False, taints=[taint, unregistered])
-    made = planned(scene(pod("a"), nodes=[joined], requests=[request("coming", phase="Provisioning")]))
+    made = planned(scene(pod("a"), nodes=[joined], requests=[node_request("coming", phase="Provisioning")]))
     assert (places(made), made.requests) == ({"default/a": "coming"}, ())
 
 
@@ -209,7 +208,9 @@ def test_a_taint_of_its_start_hides_no_machine_that_has_joined(taint):
 @pytest.mark.parametrize("status", [{}, {"releasedAt": before(seconds=9)}], ids=["kept for its pods", "released"])
 def test_a_taint_of_its_start_counts_once_the_node_has_been_ready_for_a_while(taint, status):
     def ready_for(seconds: int):
-        ready = request("n", phase="Ready", readyAt=before(seconds=seconds), seats=[seat(pod("s", "100m"))], **status)
+        ready = node_request(
+            "n", phase="Ready", readyAt=before(seconds=seconds), seats=[seat(pod("s", "100m"))], **status
+        )
         return scene(pod("a"), pod("s", "100m"), nodes=[node("n", taints=[taint])], requests=[ready])
 
     soon = planned(ready_for(9))
@@ -225,7 +226,7 @@ def test_a_machine_that_starts_has_the_taints_of_its_pool():
         pod("a"),
         # Its own taint is not on it yet.
         nodes=[node("coming", ready=False, taints=[UNINITIALIZED])],
-        requests=[request("coming", phase="Provisioning")],
+        requests=[node_request("coming", phase="Provisioning")],
     )
     given.pools[0]["spec"]["template"] = {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]}
     assert places(planned(given)) == {}

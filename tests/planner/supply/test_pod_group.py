@@ -5,10 +5,9 @@ import pytest
 from planner.parsing.objects import parse_objects, parse_pod
 from planner.scheduling.volume_places import resolve
 from planner.supply.pod_group import GroupKeys, pod_groups, seat_of
-from tests.planner.disks import claim, storage_class, using, volume
+from tests.builders import before, claim, pod, storage_class, volume
 from tests.planner.reading import Json
-from tests.planner.scenes import apart, before, pod
-from tests.planner.wishes import HOST, ZONE, affinity, in_zones, preference, soft_spread, spread, term
+from tests.planner.wishes import HOST, ZONE, affinity, apart, in_zones, preference, soft_spread, spread, term, using
 
 
 def ports(host: int, **more: str) -> list[Json]:

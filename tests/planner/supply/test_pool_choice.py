@@ -5,7 +5,8 @@ import pytest
 from api.v1alpha1.node_pool import NodePool
 from planner.parsing.objects import parse_pod
 from planner.supply.pod_group import choose_pools
-from tests.planner.scenes import needs, pod, pool
+from tests.builders import node_pool, pod
+from tests.planner.wishes import needs
 
 KEY = "growth.dev/pool"
 
@@ -18,8 +19,8 @@ def one_of(operator: str, *values: str) -> dict:
     return {"affinity": needs([{"key": KEY, "operator": operator} | ({"values": list(values)} if values else {})])}
 
 
-DEFAULT, GPU, BATCH = pool(), pool("gpu"), pool("batch", matchUnselectedPods=True)
-RESERVED_DEFAULT = pool(matchUnselectedPods=False)
+DEFAULT, GPU, BATCH = node_pool(), node_pool("gpu"), node_pool("batch", matchUnselectedPods=True)
+RESERVED_DEFAULT = node_pool(matchUnselectedPods=False)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from dataclasses import replace
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.plan import plan
 from planner.supply.class_problems import refusals, with_refusals
-from tests.planner.scenes import Scene, node_class, pod, pool, server_type
+from tests.builders import kwok_node_class, node_pool, pod, server_type
+from tests.planner.scenes import Scene
 
 GEX44 = "GEX44 is a dedicated server of Hetzner Robot (with a GPU): it is ordered by hand"
 
@@ -15,7 +16,9 @@ def refusal(name):
 
 
 def planned(*types, pods=()):
-    given = Scene(classes=[node_class(server_type("cx22"))], pools=[pool(types=types)], pods=list(pods)).snapshot()
+    given = Scene(
+        classes=[kwok_node_class(server_type("cx22"))], pools=[node_pool(types=types)], pods=list(pods)
+    ).snapshot()
     (only,) = given.classes
     told = refusals(only.ref, only.offerings, given.pools, refusal)
     return plan(replace(given, classes=(replace(only, refusals=told),)))
@@ -33,8 +36,8 @@ def test_only_types_of_the_class_s_own_pools_that_it_lacks_are_asked_about():
         asked.append(name)
         return refusal(name)
 
-    offered = Scene(classes=[node_class(server_type("cx22"))]).snapshot().classes[0].offerings
-    own, other = pool(types=("CX22", "GEX44", "cx99")), pool("other", types=("ax42",))
+    offered = Scene(classes=[kwok_node_class(server_type("cx22"))]).snapshot().classes[0].offerings
+    own, other = node_pool(types=("CX22", "GEX44", "cx99")), node_pool("other", types=("ax42",))
     other["spec"]["template"] = {"classRef": {"kind": "HetznerNodeClass", "name": "default"}}
     pools = [NodePool.model_validate(each) for each in (own, other)]
     assert refusals(ClassRef(), offered, pools, ask) == {"gex44": GEX44}

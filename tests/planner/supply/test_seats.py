@@ -4,12 +4,13 @@ Source: docs/design.md#round, docs/design.md#lifecycles.
 """
 
 from planner.plan import plan
+from tests.builders import before, kwok_node_class, node, node_pool, node_request, pod
 from tests.planner.checker import violations
-from tests.planner.scenes import Scene, before, node, node_class, pod, pool, request, seat
+from tests.planner.scenes import Scene, seat
 
 
 def scene(*pods, **parts):
-    return Scene(classes=[node_class()], pools=[pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
+    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
 
 
 def planned(given):
@@ -20,7 +21,7 @@ def planned(given):
 
 def test_a_pod_with_a_seat_counts_as_placed_and_nothing_is_written():
     a = pod("a")
-    made = planned(scene(a, requests=[request("m", seats=[seat(a)])]))
+    made = planned(scene(a, requests=[node_request("m", seats=[seat(a)])]))
     assert [(p.pod, p.request) for p in made.placed] == [("default/a", "m")]
     assert made.reservations == {}
     assert made.requests == ()
@@ -28,7 +29,7 @@ def test_a_pod_with_a_seat_counts_as_placed_and_nothing_is_written():
 
 def test_a_seat_goes_to_the_successor_of_a_pod_that_is_gone():
     gone, successor = pod("web-1", owner="rs"), pod("web-2", owner="rs")
-    made = planned(scene(successor, requests=[request("m", seats=[seat(gone)])]))
+    made = planned(scene(successor, requests=[node_request("m", seats=[seat(gone)])]))
     assert [s.name for s in made.reservations["m"]] == ["web-2"]
     assert [(p.pod, p.request) for p in made.placed] == [("default/web-2", "m")]
 
@@ -36,7 +37,7 @@ def test_a_seat_goes_to_the_successor_of_a_pod_that_is_gone():
 def test_a_successor_may_inherit_before_the_scheduler_has_judged_it():
     gone, successor = pod("web-1", owner="rs"), pod("web-2", owner="rs")
     successor["status"] = {"phase": "Pending"}
-    made = plan(scene(successor, requests=[request("m", seats=[seat(gone)])]).snapshot())
+    made = plan(scene(successor, requests=[node_request("m", seats=[seat(gone)])]).snapshot())
     assert [s.name for s in made.reservations["m"]] == ["web-2"]
     assert made.result == "NoDemands"
 
@@ -44,7 +45,7 @@ def test_a_successor_may_inherit_before_the_scheduler_has_judged_it():
 def test_no_heir_without_the_same_owner_and_class():
     gone = pod("web-1", owner="rs")
     other_owner, other_class = pod("x", owner="other"), pod("y", "600m", owner="rs")
-    given = scene(requests=[request("m", seats=[seat(gone)], createAttemptAt=before(seconds=2))])
+    given = scene(requests=[node_request("m", seats=[seat(gone)], createAttemptAt=before(seconds=2))])
     assert planned(given).reservations == {"m": ()}
     given.pods = [other_owner, other_class]
     # They do not inherit: as many as fit join like anybody else.
@@ -55,7 +56,7 @@ def test_no_heir_without_the_same_owner_and_class():
 def test_a_larger_pod_of_the_same_owner_inherits_no_seat():
     """The machine, of 2 CPUs, was bought for pods as large as the one that is gone."""
     gone, larger = pod("web-1", owner="rs"), pod("web-2", "3", owner="rs")
-    made = planned(scene(larger, requests=[request("m", seats=[seat(gone)], createAttemptAt=before(seconds=2))]))
+    made = planned(scene(larger, requests=[node_request("m", seats=[seat(gone)], createAttemptAt=before(seconds=2))]))
     assert made.reservations == {"m": ()}
     assert [s.name for s in made.requests[0].seats] == ["web-2"]
 
@@ -63,7 +64,7 @@ def test_a_larger_pod_of_the_same_owner_inherits_no_seat():
 def test_a_successor_inherits_one_seat_only():
     seats = [seat(pod(name, "1", owner="rs")) for name in ("web-1", "web-2")]
     only, other = pod("web-3", "1", owner="rs"), pod("x", "1", owner="other")
-    made = planned(scene(only, other, requests=[request("m", seats=seats)]))
+    made = planned(scene(only, other, requests=[node_request("m", seats=seats)]))
     # The second seat is free, so that whoever fits there, beside the heir, joins.
     assert [s.name for s in made.reservations["m"]] == ["web-3", "x"]
     assert made.requests == ()
@@ -71,21 +72,23 @@ def test_a_successor_inherits_one_seat_only():
 
 def test_a_successor_inherits_the_seat_of_one_machine_only():
     seats = {name: [seat(pod(f"gone-{name}", owner="rs"))] for name in ("m", "n")}
-    requests = [request(name, seats=held, createAttemptAt=before(seconds=2)) for name, held in seats.items()]
+    requests = [node_request(name, seats=held, createAttemptAt=before(seconds=2)) for name, held in seats.items()]
     made = planned(scene(pod("web-3", owner="rs"), requests=requests))
     assert {name: [s.name for s in held] for name, held in made.reservations.items()} == {"m": ["web-3"], "n": []}
 
 
 def test_a_pod_bound_elsewhere_gives_its_seat_back():
     a = pod("a", node="n")
-    given = scene(a, nodes=[node("n")], requests=[request("m", seats=[seat(a)], createAttemptAt=before(seconds=2))])
+    given = scene(
+        a, nodes=[node("n")], requests=[node_request("m", seats=[seat(a)], createAttemptAt=before(seconds=2))]
+    )
     assert planned(given).reservations == {"m": ()}
 
 
 def test_a_pod_bound_to_its_machine_keeps_its_seat_so_that_nothing_is_written():
     a = pod("a", node="m")
     given = scene(
-        a, nodes=[node("m")], requests=[request("m", seats=[seat(a)], phase="Ready", readyAt=before(minutes=1))]
+        a, nodes=[node("m")], requests=[node_request("m", seats=[seat(a)], phase="Ready", readyAt=before(minutes=1))]
     )
     assert planned(given).reservations == {}
 
@@ -93,7 +96,7 @@ def test_a_pod_bound_to_its_machine_keeps_its_seat_so_that_nothing_is_written():
 def test_a_ready_machine_takes_only_pods_with_a_seat_until_it_is_released():
     a, b, c = pod("a"), pod("b"), pod("c", "1800m")
     status = {"phase": "Ready", "readyAt": before(seconds=20)}
-    held = scene(a, b, c, nodes=[node("m")], requests=[request("m", seats=[seat(a)], **status)])
+    held = scene(a, b, c, nodes=[node("m")], requests=[node_request("m", seats=[seat(a)], **status)])
     made = planned(held)
     assert [(p.pod, p.node) for p in made.placed] == [("default/a", "m"), ("default/b", "m")]
     assert [s.name for s in made.reservations["m"]] == ["a", "b"]
@@ -101,7 +104,7 @@ def test_a_ready_machine_takes_only_pods_with_a_seat_until_it_is_released():
     held.pools[0]["spec"]["scaleUp"] = {"reserve": False}
     assert [(p.pod, p.node) for p in plan(held.snapshot()).placed] == [("default/a", "m")]
     released = scene(
-        a, b, nodes=[node("m")], requests=[request("m", seats=[seat(a)], releasedAt=before(seconds=1), **status)]
+        a, b, nodes=[node("m")], requests=[node_request("m", seats=[seat(a)], releasedAt=before(seconds=1), **status)]
     )
     assert {(p.pod, p.node) for p in planned(released).placed} == {("default/a", "m"), ("default/b", "m")}
 
@@ -109,13 +112,17 @@ def test_a_ready_machine_takes_only_pods_with_a_seat_until_it_is_released():
 def test_a_ready_machine_without_a_node_holds_no_seat():
     a = pod("a")
     status = {"phase": "Ready", "readyAt": before(seconds=20)}
-    assert len(planned(scene(a, requests=[request("m", seats=[seat(a)], **status)])).requests) == 1
+    assert len(planned(scene(a, requests=[node_request("m", seats=[seat(a)], **status)])).requests) == 1
 
 
 def test_a_pod_holds_one_seat_only():
     a = pod("a")
     given = scene(
-        a, requests=[request("m", seats=[seat(a)]), request("n", seats=[seat(a)], createAttemptAt=before(seconds=1))]
+        a,
+        requests=[
+            node_request("m", seats=[seat(a)]),
+            node_request("n", seats=[seat(a)], createAttemptAt=before(seconds=1)),
+        ],
     )
     made = plan(given.snapshot())
     assert made.reservations == {"n": ()}
@@ -125,11 +132,11 @@ def test_a_pod_holds_one_seat_only():
 def test_a_machine_whose_reservation_ended_before_it_was_ready_is_not_waited_for():
     a = pod("a")
     status = {"phase": "Provisioning", "registeredAt": before(minutes=2), "releasedAt": before(seconds=9)}
-    assert len(planned(scene(a, requests=[request("m", seats=[seat(a)], **status)])).requests) == 1
+    assert len(planned(scene(a, requests=[node_request("m", seats=[seat(a)], **status)])).requests) == 1
 
 
 def test_new_pods_join_only_where_they_fit_beside_the_seats():
     a, b, c = pod("a", "1500m"), pod("b", "400m"), pod("c", "400m")
-    made = planned(scene(a, b, c, requests=[request("m", seats=[seat(a)])]))
+    made = planned(scene(a, b, c, requests=[node_request("m", seats=[seat(a)])]))
     assert [s.name for s in made.reservations["m"]] == ["a", "b"]
     assert [s.name for s in made.requests[0].seats] == ["c"]

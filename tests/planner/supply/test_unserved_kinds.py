@@ -4,15 +4,20 @@ from dataclasses import replace
 
 from planner.plan import plan
 from planner.supply.class_problems import unserved
-from tests.planner.scenes import Scene, node_class, pod, pool
+from tests.builders import kwok_node_class, node_pool, pod
+from tests.planner.scenes import Scene
 
 SERVED = ("KwokNodeClass", "HetznerNodeClass")
 
 
 def planned(*pods):
     overcast = {"kind": "OvercastNodeClass", "name": "grey"}
-    pools = [pool("odd", template={"classRef": overcast}), pool("odder", template={"classRef": overcast}), pool()]
-    given = Scene(classes=[node_class()], pools=pools, pods=list(pods)).snapshot()
+    pools = [
+        node_pool("odd", template={"classRef": overcast}),
+        node_pool("odder", template={"classRef": overcast}),
+        node_pool(),
+    ]
+    given = Scene(classes=[kwok_node_class()], pools=pools, pods=list(pods)).snapshot()
     classes = unserved(given.pools, SERVED)
     assert [str(one.ref) for one in classes] == ["OvercastNodeClass/grey"]
     return plan(replace(given, classes=(*given.classes, *classes)))
@@ -34,5 +39,5 @@ def test_other_pools_buy_as_if_it_were_not_there():
 
 
 def test_without_any_provider_none_is_named():
-    (only,) = unserved(Scene(pools=[pool()]).snapshot().pools, ())
+    (only,) = unserved(Scene(pools=[node_pool()]).snapshot().pools, ())
     assert only.problem == "no provider serves the kind KwokNodeClass; known: none"

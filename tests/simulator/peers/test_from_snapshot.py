@@ -12,26 +12,16 @@ from simulator.peers.from_snapshot import problem_of
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import Purchase
 from tests.benchmarks.problems import on_machines
-from tests.planner.scenes import (
-    Scene,
-    after,
-    apart,
-    daemon_set,
-    node,
-    node_class,
-    pod,
-    pool,
-    request,
-    seat,
-    server_type,
-)
+from tests.builders import after, daemon_set, kwok_node_class, node, node_pool, node_request, pod, server_type
+from tests.planner.scenes import Scene, seat
 from tests.planner.strategies import scenes
+from tests.planner.wishes import apart
 from tests.searching import searching
 
 
 def scene(*pods, kinds=(), types=("cx22", "cx32"), unavailable=None, **parts):
-    classes = [node_class(*kinds, unavailable=unavailable)]
-    return Scene(classes=classes, pools=[pool(types=types)], pods=list(pods), **parts)
+    classes = [kwok_node_class(*kinds, unavailable=unavailable)]
+    return Scene(classes=classes, pools=[node_pool(types=types)], pods=list(pods), **parts)
 
 
 def read(given):
@@ -73,7 +63,7 @@ def test_pods_that_are_no_demand_or_have_a_seat_or_are_not_judged_are_left_out()
     given = scene(
         *(gated, seated, gpu, elsewhere, pod("runs", node="there"), pod("waits")),
         nodes=[node("there")],
-        requests=[request("coming", seats=[seat(seated)])],
+        requests=[node_request("coming", seats=[seat(seated)])],
     )
     assert read(given).pods == 1
 

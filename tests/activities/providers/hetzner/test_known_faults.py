@@ -9,7 +9,7 @@ import pytest
 from activities.ports.errors import InsufficientCapacity
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.yard import ORDER, Yard, hetzner_class
-from tests.planner.scenes import node, pod
+from tests.builders import node, pod
 from tests.worker.hetzner_dump import CATALOGUE, dump, hetzner_pool, place, server_type
 from tests.worker.hetzner_dump import hetzner_class as class_of_dump
 from worker.commands.plan.command import plan
@@ -46,9 +46,9 @@ def test_the_cheapest_type_that_fits_is_bought_and_not_the_first_of_the_list(pla
 
 def test_a_node_of_a_dedicated_server_takes_pods_and_is_never_removed(planned):
     # kubernetes/autoscaler#6716: such a node, or one whose server is gone, stopped everything.
-    robot = node("robot", "cx42", of_pool=None, spec={"providerID": "hrobot://321"})
-    lost = node("lost", "cx42", of_pool=None, ready=False, spec={"providerID": "hcloud://999"})
-    unreadable = node("odd", "cx42", of_pool=None, ready=False, spec={"providerID": "hcloud://bm-7"})
+    robot = node("robot", "cx42", pool=None, spec={"providerID": "hrobot://321"})
+    lost = node("lost", "cx42", pool=None, ready=False, spec={"providerID": "hcloud://999"})
+    unreadable = node("odd", "cx42", pool=None, ready=False, spec={"providerID": "hcloud://bm-7"})
     surroundings = (class_of_dump(), hetzner_pool(), robot, lost, unreadable)
     made = planned(*surroundings, pod("large", "7", "2Gi"))
     assert [(one["pod"], one["node"]) for one in made["placed"]] == [("default/large", "robot")]

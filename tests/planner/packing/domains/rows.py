@@ -4,9 +4,10 @@ from typing import Any
 
 from planner.model.plan import Plan
 from planner.plan import plan
+from tests.builders import Json, kwok_node_class, node, node_pool, pod, server_type
 from tests.planner.checker import violations
 from tests.planner.packing.domains.landing import not_landed
-from tests.planner.scenes import Json, Scene, node, node_class, pod, pool, server_type
+from tests.planner.scenes import Scene
 
 ZONE = "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
@@ -17,8 +18,8 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 def scene(
     *pods: Json, types: tuple[str, ...] = ("cx22", "cx32"), zones: tuple[str, ...] = ZONES, **parts: Any
 ) -> Scene:
-    offered = node_class(*(server_type(kind, locations=zones) for kind in types))
-    return Scene(classes=[offered], pools=[pool(types=types)], pods=list(pods), **parts)
+    offered = kwok_node_class(*(server_type(kind, locations=zones) for kind in types))
+    return Scene(classes=[offered], pools=[node_pool(types=types)], pods=list(pods), **parts)
 
 
 def at(name: str, zone: str, kind: str = "cx22", **changes: Any) -> Json:

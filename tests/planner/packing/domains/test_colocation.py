@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from planner.model.plan import Plan
+from tests.builders import Json, pod
 from tests.planner.packing.domains.rows import (
     HOST,
     ZONE,
@@ -23,7 +24,6 @@ from tests.planner.packing.domains.rows import (
     spread,
     term,
 )
-from tests.planner.scenes import Json, pod
 
 
 def machines(made: Plan) -> list[tuple[str, dict[str, int]]]:

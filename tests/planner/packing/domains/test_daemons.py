@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders import Json, daemon_set, pod
 from tests.planner.packing.domains.rows import (
     HOST,
     ZONE,
@@ -21,7 +22,6 @@ from tests.planner.packing.domains.rows import (
     spread,
     term,
 )
-from tests.planner.scenes import Json, daemon_set, pod
 
 BESIDE_AGENT = term(HOST, "agent", namespaces=["kube-system"])
 

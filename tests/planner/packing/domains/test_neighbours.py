@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.builders import pod
 from tests.planner.packing.domains.rows import (
     HOST,
     ZONE,
@@ -16,7 +17,6 @@ from tests.planner.packing.domains.rows import (
     several,
     term,
 )
-from tests.planner.scenes import pod
 
 
 def test_one_of_a_kind_in_each_zone():

@@ -1,7 +1,7 @@
 """Host ports, volumes and matchFields. Source: kube-scheduler's plugins NodePorts, NodeVolumeLimits, VolumeBinding."""
 
+from tests.builders import daemon_set, pod
 from tests.planner.packing.domains.rows import REQUIRED, ZONE, at, by_zone, codes, places, planned, scene, several
-from tests.planner.scenes import daemon_set, pod
 
 DRIVER = "csi.example.com"
 

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from planner.packing import arrange
 from planner.plan import plan
+from tests.builders import Json, pod
 from tests.planner.packing.domains.landing import not_landed
 from tests.planner.packing.domains.rows import HOST, ZONE, ZONES, at, away, near, scene, spread, term
-from tests.planner.scenes import Json, Scene, pod
+from tests.planner.scenes import Scene
 
 RANDOM = settings(
     max_examples=60,

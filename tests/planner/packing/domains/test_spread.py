@@ -5,9 +5,10 @@ import time
 import pytest
 
 from planner.plan import plan
+from tests.builders import node_pool, pod, server_type
 from tests.planner.checker import violations
 from tests.planner.packing.domains.rows import HOST, ZONE, at, by_zone, codes, places, planned, scene, several, spread
-from tests.planner.scenes import needs, pod, pool, server_type
+from tests.planner.wishes import needs
 
 
 def test_nine_pods_go_three_by_three():
@@ -39,7 +40,7 @@ def test_a_zone_that_nothing_can_be_bought_in_holds_the_others_back():
 @pytest.mark.xfail(reason="minimums are filled after pods are spread, so the round that buys for both is a round late")
 def test_a_machine_of_a_minimum_is_a_domain():
     # Found by a random scene. The second pool takes none of these pods, and its Node counts for their spread.
-    arm = pool("arm", types=("cax11",), limits={"min": 1, "max": 1}, matchUnselectedPods=False)
+    arm = node_pool("arm", types=("cax11",), limits={"min": 1, "max": 1}, matchUnselectedPods=False)
     given = scene(*several(2, topologySpreadConstraints=[spread("kubernetes.io/arch")]), types=("cx22",))
     given.pools.append(arm)
     given.classes[0]["spec"]["serverTypes"].append(server_type("cax11"))

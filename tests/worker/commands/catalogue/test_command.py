@@ -17,7 +17,8 @@ from api.reading import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
-from tests.planner.scenes import NOW, Scene, after, before, node_class, server_type
+from tests.builders import NOW, after, before, kwok_node_class, server_type
+from tests.planner.scenes import Scene
 from tests.worker.hetzner_dump import KEYS, READY, dump, hetzner_class, hetzner_pool
 from tests.worker.looking import LookedAt
 from worker import cli
@@ -163,7 +164,7 @@ def test_prices_that_nobody_has_read_are_told_as_such():
 
 def test_a_simulated_class_is_told_alike():
     disk = {"capacity": {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "40G"}, "overhead": {"memory": "512Mi"}}
-    item = node_class(server_type("cx42"), server_type("cx22", **disk), server_type("cx32", sold_out=True))
+    item = kwok_node_class(server_type("cx42"), server_type("cx22", **disk), server_type("cx32", sold_out=True))
     text = drawn(listed(item, pools=()))
     assert text == (
         "KwokNodeClass/default  EUR\n\n"
@@ -226,7 +227,7 @@ def test_json_is_json(capsys, files):
 
 
 def test_one_class_of_several(capsys, files):
-    given = files(hetzner_class(), node_class(), hetzner_class("other"))
+    given = files(hetzner_class(), kwok_node_class(), hetzner_class("other"))
     for wanted, kinds in (
         ("default", ["KwokNodeClass/default", "HetznerNodeClass/default"]),
         ("HetznerNodeClass/default", ["HetznerNodeClass/default"]),
@@ -261,7 +262,7 @@ def test_one_class_of_several(capsys, files):
 )
 def test_what_is_not_there_is_one_line(files, options, told):
     with pytest.raises(CommandError) as refused:
-        catalogue(file=files(hetzner_class(), node_class()), **options)
+        catalogue(file=files(hetzner_class(), kwok_node_class()), **options)
     assert (refused.value.code, str(refused.value)) == (USAGE_ERROR, told)
 
 
@@ -294,7 +295,7 @@ def cluster(monkeypatch):
 
 
 async def test_a_cluster_is_only_read(cluster):
-    await cluster.fill(Scene(classes=[node_class()], pools=list(POOLS)), (HETZNER_NODE_CLASSES, BUSY))
+    await cluster.fill(Scene(classes=[kwok_node_class()], pools=list(POOLS)), (HETZNER_NODE_CLASSES, BUSY))
     classes, pools = await catalogue_command._of_cluster(None, None)
     assert cluster.is_closed
     found = catalogue_command.chosen(classes, pools, catalogue_command.CatalogueQuery("HetznerNodeClass/default"), NOW)
@@ -303,7 +304,7 @@ async def test_a_cluster_is_only_read(cluster):
 
 async def test_a_class_that_cannot_be_read_does_not_hide_the_others(cluster, capsys):
     broken = hetzner_class("broken", spec={"image": {}})
-    await cluster.fill(Scene(classes=[node_class()]), (HETZNER_NODE_CLASSES, broken))
+    await cluster.fill(Scene(classes=[kwok_node_class()]), (HETZNER_NODE_CLASSES, broken))
     classes, _ = await catalogue_command._of_cluster(None, None)
     assert [one.metadata.name for one in classes] == ["default"]
     assert capsys.readouterr().err.startswith("growth: left out: HetznerNodeClass broken: spec.image: ")

@@ -6,7 +6,7 @@ import pytest
 
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
-from tests.planner.scenes import node_class, pool, server_type
+from tests.builders import kwok_node_class, node_pool, server_type
 from worker.commands.plan.assignments import changed, check_objects, notes, read_changed, setting
 from worker.commands.plan.command import plan
 from worker.commands.plan.objects import Objects
@@ -23,7 +23,7 @@ def types(spec):
     return {entry["name"]: entry.get("max") for entry in spec["serverTypes"]}
 
 
-POOL = pool(types=[{"name": "CX22", "max": 5}, "cax21"])
+POOL = node_pool(types=[{"name": "CX22", "max": 5}, "cax21"])
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_kinds_and_their_short_names():
 
 
 def test_fields_that_are_not_there_are_made():
-    bare = pool(limits={"max": 3})
+    bare = node_pool(limits={"max": 3})
     assert "scaleDown" not in bare["spec"]
     assert after(bare, "pool/default.scaleDown.removal.retry=1m")["scaleDown"] == {"removal": {"retry": "1m"}}
     taint = {"key": "a", "effect": "NoSchedule"}
@@ -89,7 +89,7 @@ def test_fields_that_are_not_there_are_made():
 
 
 def test_what_holds_a_dot_stands_in_brackets():
-    item = node_class(server_type("m5.large"))
+    item = kwok_node_class(server_type("m5.large"))
     spec = after(item, "class/default.serverTypes[m5.large].labels[example.com/team]=a")
     assert spec["serverTypes"][0]["labels"] == {"example.com/team": "a"}
 
@@ -100,7 +100,7 @@ def test_settings_follow_one_another():
 
 
 def test_all_locations_of_all_types_that_have_them():
-    item = node_class(server_type("a", locations=("fsn1", "nbg1")), server_type("b", locations=("nbg1",)))
+    item = kwok_node_class(server_type("a", locations=("fsn1", "nbg1")), server_type("b", locations=("nbg1",)))
     spec = after(item, "class/default.serverTypes.*.locations.fsn1.available=false")
     available = [[place["available"] for place in kind["locations"]] for kind in spec["serverTypes"]]
     assert available == [[False, True], [True]]
@@ -123,7 +123,7 @@ TAINTS = [{"key": "a", "effect": effect} for effect in ("NoSchedule", "NoExecute
 
 
 def test_a_name_of_several_entries_means_all_of_them_and_is_told():
-    item = pool(template={"taints": TAINTS})
+    item = node_pool(template={"taints": TAINTS})
     one = setting("pool/default.template.taints.a.value=v")
     assert [taint.get("value") for taint in changed(item, [one])["spec"]["template"]["taints"]] == ["v", "v", None]
     assert notes(item, [one]) == [
@@ -204,7 +204,7 @@ def test_an_object_that_is_not_there():
     one = setting("pool/gpu.limits.max=3")
     refused("pool/gpu.limits.max: there is no NodePool gpu: no file holds any", lambda: check_objects([one], objects))
     for name in ("default", "arm"):
-        objects.add("f", "f", "NodePool", pool(name))
+        objects.add("f", "f", "NodePool", node_pool(name))
     refused(
         "pool/gpu.limits.max: there is no NodePool gpu: there are default, arm", lambda: check_objects([one], objects)
     )
@@ -248,7 +248,9 @@ def test_settings_may_be_right_only_together():
 
 
 def test_a_price_needs_no_quotes():
-    read = read_changed(KwokNodeClass, node_class(), [setting("class/default.serverTypes.cx22.pricePerHour=0.0400")])
+    read = read_changed(
+        KwokNodeClass, kwok_node_class(), [setting("class/default.serverTypes.cx22.pricePerHour=0.0400")]
+    )
     assert str(read.spec.server_types[0].price_per_hour) == "0.0400"
 
 

@@ -5,14 +5,15 @@ from decimal import Decimal
 
 from planner.model.plan import Placed, Plan, PlanResult, Reason, RemovalCancel, Unplaced
 from planner.plan import plan as decide
-from tests.planner.scenes import Scene, before, node, node_class, pod, pool, request, server_type
+from tests.builders import before, kwok_node_class, node, node_pool, node_request, pod, server_type
+from tests.planner.scenes import Scene
 from worker.commands.plan.diff import MachineChange, PlanChange, compare, counts
 
 FULL = Reason("LimitReached", "pool default is at its max")
 
 
 def decided(**parts):
-    return decide(Scene(classes=[node_class()], **parts).snapshot())
+    return decide(Scene(classes=[kwok_node_class()], **parts).snapshot())
 
 
 def kinds(diff):
@@ -25,8 +26,8 @@ ONE_TYPE = {"types": [{"name": "cx22"}]}
 
 
 def test_more_machines_and_the_pods_that_they_are_for():
-    old = decided(pods=FOUR, pools=[pool(**ONE_TYPE, limits={"max": 3})])
-    new = decided(pods=FOUR, pools=[pool(**ONE_TYPE, limits={"max": 9})])
+    old = decided(pods=FOUR, pools=[node_pool(**ONE_TYPE, limits={"max": 3})])
+    new = decided(pods=FOUR, pools=[node_pool(**ONE_TYPE, limits={"max": 9})])
     diff = compare(old, new)
     assert diff.machines == (MachineChange("default", "cx22", "fsn1", Decimal("0.0066"), before=3, after=4),)
     assert diff.cost_difference == Decimal("0.0066")
@@ -40,24 +41,26 @@ def test_more_machines_and_the_pods_that_they_are_for():
 
 
 def test_the_other_way_round():
-    old = decided(pods=FOUR, pools=[pool(**ONE_TYPE, limits={"max": 9})])
-    new = decided(pods=FOUR, pools=[pool(**ONE_TYPE, limits={"max": 3})])
+    old = decided(pods=FOUR, pools=[node_pool(**ONE_TYPE, limits={"max": 9})])
+    new = decided(pods=FOUR, pools=[node_pool(**ONE_TYPE, limits={"max": 3})])
     diff = compare(old, new)
     assert (diff.placed, diff.unplaced) == ((), new.unplaced)
     assert diff.cost_difference == Decimal("-0.0066")
 
 
 def test_other_types():
-    diff = compare(decided(pods=FOUR, pools=[pool(**ONE_TYPE)]), decided(pods=FOUR, pools=[pool(types=["cx32"])]))
+    diff = compare(
+        decided(pods=FOUR, pools=[node_pool(**ONE_TYPE)]), decided(pods=FOUR, pools=[node_pool(types=["cx32"])])
+    )
     assert kinds(diff) == [("cx22", "fsn1", 4, 0), ("cx32", "fsn1", 0, 2)]
     assert diff.cost_difference == Decimal("-0.0052")
     assert (diff.placed, diff.unplaced) == ((), ())
 
 
 def test_a_machine_at_another_price_is_another_one():
-    dear = node_class(server_type("cx22", pricePerHour="0.01"))
-    new = decide(Scene(classes=[dear], pods=FOUR, pools=[pool(**ONE_TYPE)]).snapshot())
-    diff = compare(decided(pods=FOUR, pools=[pool(**ONE_TYPE)]), new)
+    dear = kwok_node_class(server_type("cx22", pricePerHour="0.01"))
+    new = decide(Scene(classes=[dear], pods=FOUR, pools=[node_pool(**ONE_TYPE)]).snapshot())
+    diff = compare(decided(pods=FOUR, pools=[node_pool(**ONE_TYPE)]), new)
     assert [(one.price_per_hour, one.before, one.after) for one in diff.machines] == [
         (Decimal("0.0066"), 4, 0),
         (Decimal("0.01"), 0, 4),
@@ -66,7 +69,7 @@ def test_a_machine_at_another_price_is_another_one():
 
 
 def test_a_plan_and_itself():
-    made = decided(pods=FOUR, pools=[pool(**ONE_TYPE)])
+    made = decided(pods=FOUR, pools=[node_pool(**ONE_TYPE)])
     diff = compare(made, made)
     assert diff.is_empty
     assert kinds(diff) == [("cx22", "fsn1", 4, 4)]
@@ -75,14 +78,14 @@ def test_a_plan_and_itself():
 
 def test_what_leaves():
     idle = [node("idle", annotations={"growth.dev/idle-since": before(minutes=5)})]
-    parts = {"nodes": idle, "requests": [request("r")]}
-    old = decided(**parts, pools=[pool(scaleDown={"idleAfter": "1m"})])
-    new = decided(**parts, pools=[pool(scaleDown={"idleAfter": "1h"})])
+    parts = {"nodes": idle, "requests": [node_request("r")]}
+    old = decided(**parts, pools=[node_pool(scaleDown={"idleAfter": "1m"})])
+    new = decided(**parts, pools=[node_pool(scaleDown={"idleAfter": "1h"})])
     diff = compare(old, new)
     assert ([removal.node for removal in diff.removals.dropped], diff.removals.added) == (["idle"], ())
     assert not diff.is_empty
     # At another moment it is another removal.
-    later = decided(**parts, pools=[pool(scaleDown={"idleAfter": "1m", "softGrace": "1h"})])
+    later = decided(**parts, pools=[node_pool(scaleDown={"idleAfter": "1m", "softGrace": "1h"})])
     assert [len(found) for found in (compare(old, later).removals.dropped, compare(old, later).removals.added)] == [
         1,
         1,
@@ -110,7 +113,7 @@ def test_pods_on_machines_that_are_there_have_a_place_too():
 
 
 def test_two_currencies_have_no_difference():
-    old = decided(pods=FOUR, pools=[pool(**ONE_TYPE)])
+    old = decided(pods=FOUR, pools=[node_pool(**ONE_TYPE)])
     diff = compare(old, replace(old, currency="USD"))
     assert (diff.cost_difference, diff.is_empty) == (None, False)
     nothing = Plan(PlanResult.NO_DEMANDS)

@@ -11,7 +11,7 @@ from rich.console import Console
 from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_request import Seat
 from planner.model.plan import Placed, Plan, PlannedRemoval, PlannedRequest, PlanResult, Reason, RemovalCancel, Unplaced
-from tests.planner.scenes import NOW
+from tests.builders import NOW
 from worker.commands.plan.diff import compare
 from worker.commands.plan.diff_document import diff_document
 from worker.commands.plan.diff_table import print_diff

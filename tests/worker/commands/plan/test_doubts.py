@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.planner.scenes import Scene, daemon_set, node, pod
+from tests.builders import daemon_set, node, pod
+from tests.planner.scenes import Scene
 from worker.commands.plan.doubts import doubts
 
 TEAM = {"matchLabels": {"team": "a"}}

@@ -7,7 +7,8 @@ import pytest
 
 from activities.kube.client import KubeCluster
 from activities.providers.built_in import HETZNER_NODE_CLASSES
-from tests.planner.scenes import NOW, Scene, after, before, node_class, pod
+from tests.builders import NOW, after, before, kwok_node_class, pod
+from tests.planner.scenes import Scene
 from tests.worker.hetzner_dump import READY, dump, hetzner_class, hetzner_pool
 from tests.worker.looking import LookedAt
 from worker import cli
@@ -99,7 +100,7 @@ def test_a_class_as_if_it_said_something_else(planned, word, change, expected):
 
 def test_a_name_that_two_kinds_have_must_be_told_apart(planned):
     with pytest.raises(CommandError) as refused:
-        planned(hetzner_class(), node_class(), WEB, settings=("class/default.enableIPv4=false",))
+        planned(hetzner_class(), kwok_node_class(), WEB, settings=("class/default.enableIPv4=false",))
     assert refused.value.code == USAGE_ERROR
     assert str(refused.value) == (
         "--set class/default.enableIPv4: more than one kind of class has this name: write kwoknodeclass/default or "

@@ -8,8 +8,8 @@ import sys
 import pytest
 import yaml
 
+from tests.builders import kwok_node_class, node_pool, pod
 from tests.e2e.printed import differences
-from tests.planner.scenes import node_class, pod, pool
 from tests.project.documents import ROOT, commands
 from worker import cli
 from worker.commands.plan.assignments import setting
@@ -23,7 +23,7 @@ ONE_TYPE = {"types": [{"name": "cx22"}]}
 def objects(tmp_path):
     """Return a file of four pods that fill a cx22 each, and of a pool of at most three of these."""
     path = tmp_path / "objects.yaml"
-    path.write_text(yaml.safe_dump_all([pool(**ONE_TYPE, limits={"max": 3}), node_class(), *FOUR]))
+    path.write_text(yaml.safe_dump_all([node_pool(**ONE_TYPE, limits={"max": 3}), kwok_node_class(), *FOUR]))
     return str(path)
 
 
@@ -71,7 +71,7 @@ def test_one_pod_explained_as_if(monkeypatch, capsys, objects):
 
 def test_two_sets_of_files(monkeypatch, capsys, objects, tmp_path):
     new = tmp_path / "new.yaml"
-    new.write_text(yaml.safe_dump_all([pool(**ONE_TYPE), node_class(), *FOUR, pod("p-4", "2", "1Gi")]))
+    new.write_text(yaml.safe_dump_all([node_pool(**ONE_TYPE), kwok_node_class(), *FOUR, pod("p-4", "2", "1Gi")]))
     words = ("-f", str(new), "--against", objects, "--diff", "-o", "json")
     code, out, _ = growth(monkeypatch, capsys, *words)
     diff = json.loads(out)["diff"]

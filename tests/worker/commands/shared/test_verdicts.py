@@ -1,12 +1,13 @@
 """Where a pod could go and where not: every node and offering, in groups of the same reason."""
 
-from tests.planner.scenes import Scene, before, node, node_class, pod, pool, server_type
+from tests.builders import before, kwok_node_class, node, node_pool, pod, server_type
+from tests.planner.scenes import Scene
 from tests.worker.looking import sight
 from worker.commands.shared.verdicts import FITS, VerdictGroup, verdicts
 
 
 def judged(name, **parts):
-    seen = sight(Scene(**{"pools": [pool()], "classes": [node_class()]} | parts))
+    seen = sight(Scene(**{"pools": [node_pool()], "classes": [kwok_node_class()]} | parts))
     (found,) = [one for one in seen.snapshot.pods if one.name == name]
     return verdicts(found, seen.snapshot)
 
@@ -48,11 +49,11 @@ def test_the_pod_itself_takes_no_room_where_it_is():
 def test_offerings_by_reason_the_cheapest_first():
     types = (server_type("cx22"), server_type("cx32"), server_type("cx42", sold_out=True), server_type("cax11"))
     pools = [
-        pool(types=({"name": "cx22"}, {"name": "cx32", "max": 1}, {"name": "cx42"}, {"name": "cax11"})),
-        pool("gpu", types=("cx22",)),
+        node_pool(types=({"name": "cx22"}, {"name": "cx32", "max": 1}, {"name": "cx42"}, {"name": "cax11"})),
+        node_pool("gpu", types=("cx22",)),
     ]
     wants = pod("web", "1", nodeSelector={"kubernetes.io/arch": "amd64"})
-    found = judged("web", pods=[wants], pools=pools, nodes=[node("m-1", "cx32")], classes=[node_class(*types)])
+    found = judged("web", pods=[wants], pools=pools, nodes=[node("m-1", "cx32")], classes=[kwok_node_class(*types)])
     # Source of the price: KINDS of tests.planner.scenes.
     assert found.offerings[0] == VerdictGroup(FITS, "0.0066 EUR per hour", ("cx22 in fsn1 of default",))
     assert {group.reason: group.members for group in found.offerings[1:]} == {

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from activities.kube.client import KubeCluster
 from activities.ports.errors import Unreachable
-from tests.planner.scenes import Scene, after, before, node, node_class, pod, pool, removal, request, seat
+from tests.builders import after, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
+from tests.planner.scenes import Scene, seat
 from tests.worker.looking import LookedAt, sight
 from worker import cli
 from worker.commands.shared.live_cluster import live_cluster
@@ -31,11 +32,11 @@ def busy() -> Scene:
             node("idle", annotations={"growth.dev/idle-since": before(minutes=3)}),
             node("cooling", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}]),
             node("parked"),
-            node("by-hand", of_pool=None, taints=[{"key": "own", "effect": "NoSchedule"}]),
+            node("by-hand", pool=None, taints=[{"key": "own", "effect": "NoSchedule"}]),
         ],
-        pools=[pool(limits={"max": 9}), pool("typeless", types=("cx99",))],
+        pools=[node_pool(limits={"max": 9}), node_pool("typeless", types=("cx99",))],
         classes=[
-            node_class(
+            kwok_node_class(
                 unavailable=[
                     {
                         "serverType": "cx32",
@@ -48,7 +49,7 @@ def busy() -> Scene:
             )
         ],
         requests=[
-            request(
+            node_request(
                 COMING,
                 seats=[seat(waits)],
                 phase="Provisioning",
@@ -58,8 +59,8 @@ def busy() -> Scene:
             )
         ],
         removals=[
-            removal("cooling", scaleDownAt=after(seconds=40), taintedAt=before(seconds=20)),
-            removal(
+            node_removal_request("cooling", scaleDownAt=after(seconds=40), taintedAt=before(seconds=20)),
+            node_removal_request(
                 "parked",
                 phase="CouldNotRemove",
                 retryAt=after(hours=4),
@@ -129,9 +130,9 @@ def test_what_is_awaited_is_told_with_its_deadline_and_what_a_person_may_do():
 
 def test_many_alike_are_told_as_one():
     coming = [
-        request(f"default-{i}", phase="Provisioning", provisioningDeadline=after(minutes=i)) for i in (5, 4, 3, 2)
+        node_request(f"default-{i}", phase="Provisioning", provisioningDeadline=after(minutes=i)) for i in (5, 4, 3, 2)
     ]
-    text = drawn(Scene(pools=[pool()], classes=[node_class()], requests=coming))
+    text = drawn(Scene(pools=[node_pool()], classes=[kwok_node_class()], requests=coming))
     line = row(text, "request")
     assert " ".join(line[1:9]) == "default-5, default-4, default-3 and 1 more 12:02:00 (in 2m)".replace(
         "(in 2m)", "(in"
@@ -140,27 +141,33 @@ def test_many_alike_are_told_as_one():
 
 
 def test_few_alike_are_told_each_with_its_name():
-    cooling = [removal(name, scaleDownAt=after(seconds=9), taintedAt=before(seconds=20)) for name in ("a", "b")]
+    cooling = [
+        node_removal_request(name, scaleDownAt=after(seconds=9), taintedAt=before(seconds=20)) for name in ("a", "b")
+    ]
     taints = [{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}]
     nodes = [node(name, taints=taints) for name in ("a", "b")]
-    text = drawn(Scene(pools=[pool()], classes=[node_class()], nodes=nodes, removals=cooling))
+    text = drawn(Scene(pools=[node_pool()], classes=[kwok_node_class()], nodes=nodes, removals=cooling))
     assert "growth removals cancel a\n" in text
     assert "growth removals cancel b\n" in text
 
 
 def test_a_record_of_a_machine_that_is_there_is_not_awaited():
-    ready = request(
+    ready = node_request(
         "m", phase="Ready", releasedAt=before(minutes=1), readyAt=before(minutes=2), expiresAt=after(minutes=9)
     )
-    text = drawn(Scene(pools=[pool()], classes=[node_class()], nodes=[node("m")], requests=[ready]))
+    text = drawn(Scene(pools=[node_pool()], classes=[kwok_node_class()], nodes=[node("m")], requests=[ready]))
     assert "Awaited" not in text
     assert row(text, "m")[4] == "Ready"
 
 
 def test_a_machine_that_is_kept_for_its_pods_is_counted_as_such():
     waits = pod("web")
-    ready = request("m", seats=[seat(waits)], phase="Ready", readyAt=before(seconds=5), releaseBy=after(seconds=55))
-    text = drawn(Scene(pods=[waits], pools=[pool()], classes=[node_class()], nodes=[node("m")], requests=[ready]))
+    ready = node_request(
+        "m", seats=[seat(waits)], phase="Ready", readyAt=before(seconds=5), releaseBy=after(seconds=55)
+    )
+    text = drawn(
+        Scene(pods=[waits], pools=[node_pool()], classes=[kwok_node_class()], nodes=[node("m")], requests=[ready])
+    )
     assert text.startswith("1 machine: 0 ready, 0 coming, 0 going, 1 kept for their pods or not Ready  0.0066 EUR")
     assert " ".join(row(text, "m")[4:9]) == "Ready, kept for 1 pod"
 
@@ -174,7 +181,7 @@ def test_nothing_at_all():
 
 def test_what_cannot_be_read_is_told():
     broken = pod("broken", "6 cores")
-    text = drawn(Scene(pods=[broken], pools=[pool()], classes=[node_class()]))
+    text = drawn(Scene(pods=[broken], pools=[node_pool()], classes=[kwok_node_class()]))
     assert "Left out, as it cannot be read" in text
     assert "spec.containers[0].resources.requests.cpu: '6 cores' is not a quantity" in text
 

@@ -11,7 +11,9 @@ from activities.kube.kubeconfig import Access
 from activities.ports.cluster import EVENTS
 from activities.ports.errors import Rejected
 from api.timestamp import format_timestamp
-from tests.planner.scenes import NOW, Scene, after, apart, before, node, node_class, pod, pool, removal, request, seat
+from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
+from tests.planner.scenes import Scene, seat
+from tests.planner.wishes import apart
 from tests.worker.looking import LookedAt, sight
 from worker import cli
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
@@ -21,7 +23,7 @@ from worker.errors import CommandError
 
 
 def scene(**parts) -> Scene:
-    return Scene(**{"pools": [pool()], "classes": [node_class()]} | parts)
+    return Scene(**{"pools": [node_pool()], "classes": [kwok_node_class()]} | parts)
 
 
 def about(name: str, seen: ClusterView, events=()) -> str:
@@ -42,14 +44,14 @@ def test_a_pod_that_a_machine_is_bought_for():
 
 def test_a_pod_with_a_seat_on_a_coming_machine():
     waits = pod("web")
-    coming = request("m-1", seats=[seat(waits)], phase="Provisioning", provisioningDeadline=after(minutes=5))
+    coming = node_request("m-1", seats=[seat(waits)], phase="Provisioning", provisioningDeadline=after(minutes=5))
     text = about("web", sight(scene(pods=[waits], requests=[coming])))
     assert "It goes onto request m-1, which is kept for it (cx22 in fsn1: boots, due by 12:05:00)" in text
     assert "`growth why request m-1` tells more" in text
 
 
 def test_a_pod_that_wants_a_machine_in_its_cool_off():
-    cooling = removal("m-1", scaleDownAt=after(seconds=30), taintedAt=before(seconds=30))
+    cooling = node_removal_request("m-1", scaleDownAt=after(seconds=30), taintedAt=before(seconds=30))
     tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
     seen = sight(scene(pods=[pod("web")], nodes=[tainted], removals=[cooling]))
     assert "It goes onto node m-1 (cx22 in fsn1: cools off until 12:00:30, then goes)" in about("web", seen)
@@ -114,7 +116,7 @@ def test_a_node_at_work():
 
 
 def test_a_node_that_growth_did_not_buy():
-    text = lines("n", scene(nodes=[node("n", of_pool=None)]))
+    text = lines("n", scene(nodes=[node("n", pool=None)]))
     assert text.startswith("Node n: not bought by Growth.\n")
     assert text.endswith("Growth never removes it: it bears no request of Growth's.")
 
@@ -122,7 +124,7 @@ def test_a_node_that_growth_did_not_buy():
 def test_an_idle_node_before_and_after_its_time():
     def idle(minutes, **spec):
         since = {"growth.dev/idle-since": before(minutes=minutes)}
-        return scene(nodes=[node("m-1", annotations=since)], pools=[pool(**spec)])
+        return scene(nodes=[node("m-1", annotations=since)], pools=[node_pool(**spec)])
 
     assert "Idle since 11:57:00 (for 3m); its cool-off begins at 12:07:00 (in 7m) if it stays so." in lines(
         "m-1", idle(3)
@@ -136,9 +138,9 @@ def test_an_idle_node_before_and_after_its_time():
 @pytest.mark.parametrize(
     ("changes", "pools", "why"),
     [
-        ({"annotations": {"growth.dev/do-not-remove": "yes"}}, [pool()], "a person annotated it"),
-        ({"spec": {"unschedulable": True}}, [pool()], "it is cordoned"),
-        ({}, [pool(scaleDown={"mode": "none"})], "pool default says scaleDown.mode: none"),
+        ({"annotations": {"growth.dev/do-not-remove": "yes"}}, [node_pool()], "a person annotated it"),
+        ({"spec": {"unschedulable": True}}, [node_pool()], "it is cordoned"),
+        ({}, [node_pool(scaleDown={"mode": "none"})], "pool default says scaleDown.mode: none"),
         ({}, [], "pool default is gone or cannot be read"),
     ],
     ids=["annotated", "cordoned", "mode none", "pool gone"],
@@ -159,7 +161,9 @@ def test_a_node_of_the_worker_is_protected():
 
 def test_a_reserved_node():
     waits = pod("web", tolerations=[{"key": "growth.dev/reserved", "value": "m-1", "effect": "NoSchedule"}])
-    ready = request("m-1", seats=[seat(waits)], phase="Ready", readyAt=before(seconds=5), releaseBy=after(seconds=55))
+    ready = node_request(
+        "m-1", seats=[seat(waits)], phase="Ready", readyAt=before(seconds=5), releaseBy=after(seconds=55)
+    )
     taint = {"key": "growth.dev/reserved", "value": "m-1", "effect": "NoSchedule"}
     text = lines("m-1", scene(nodes=[node("m-1", taints=[taint])], requests=[ready], pods=[waits]))
     assert "State: Ready, kept for 1 pod." in text
@@ -168,7 +172,7 @@ def test_a_reserved_node():
 
 def test_a_request_that_boots():
     events = [{"at": before(seconds=9 - i), "name": f"Step{i}", "reason": f"because {i}"} for i in range(7)]
-    coming = request(
+    coming = node_request(
         "m-1",
         phase="Provisioning",
         reason="Launched",
@@ -197,14 +201,14 @@ def test_a_request_that_boots():
 
 
 def test_a_request_without_a_workflow_that_nobody_needs():
-    told = request_lines("m-1", sight(scene(requests=[request("m-1")])))
+    told = request_lines("m-1", sight(scene(requests=[node_request("m-1")])))
     assert "Next: Due now: Ask the provider for the server." in told
     assert "The next round cancels it: no pod needs it any more, and no server was asked for." in told
     assert "No workflow drives it yet: is the worker (`growth run`) up?" in told
 
 
 def test_an_unmet_request():
-    unmet = request(
+    unmet = node_request(
         "m-1", phase="Unmet", reason="InsufficientCapacity", message="none left", expiresAt=after(minutes=2)
     )
     told = "\n".join(request_lines("m-1", sight(scene(requests=[unmet]))))
@@ -217,8 +221,8 @@ def test_a_request_whose_machines_settle_together():
     bound = pod("web", node="m-1")
     other = pod("api", affinity=apart(app="api"))
     status = {"phase": "Ready", "readyAt": before(seconds=5), "releaseBy": after(seconds=55)}
-    first = request("m-1", seats=[seat(bound)], settledAt=before(seconds=1), **status)
-    second = request("m-2", seats=[seat(other)], phase="Provisioning", provisioningDeadline=after(minutes=5))
+    first = node_request("m-1", seats=[seat(bound)], settledAt=before(seconds=1), **status)
+    second = node_request("m-2", seats=[seat(other)], phase="Provisioning", provisioningDeadline=after(minutes=5))
     taint = {"key": "growth.dev/reserved", "value": "m-1", "effect": "NoSchedule"}
     made = scene(nodes=[node("m-1", taints=[taint])], requests=[first, second], pods=[bound, other])
     told = "\n".join(request_lines("m-1", sight(made)))
@@ -226,7 +230,7 @@ def test_a_request_whose_machines_settle_together():
 
 
 def test_a_parked_removal():
-    parked = removal(
+    parked = node_removal_request(
         "m-1", phase="CouldNotRemove", retryAt=after(hours=4), removalAttempts=5, reason="RemovalFailed", message="no"
     )
     told = removal_lines("m-1", sight(scene(nodes=[node("m-1")], removals=[parked])))
@@ -241,7 +245,7 @@ def test_a_parked_removal():
 
 
 def test_a_decision_that_stands_on_a_removal_is_what_comes_next():
-    cooling = removal("m-1", scaleDownAt=after(seconds=40), taintedAt=before(seconds=20))
+    cooling = node_removal_request("m-1", scaleDownAt=after(seconds=40), taintedAt=before(seconds=20))
     cooling["metadata"]["annotations"] = {"growth.dev/decision": "cancel"}
     told = removal_lines("m-1", sight(scene(nodes=[node("m-1")], removals=[cooling])))
     assert "Next: Due now: Cancelled by annotation." in told
@@ -249,14 +253,14 @@ def test_a_decision_that_stands_on_a_removal_is_what_comes_next():
 
 
 def test_a_cancelled_removal():
-    cancelled = removal("m-1", cancel={"at": before(seconds=2), "by": "Planner", "reason": "pods want it"})
+    cancelled = node_removal_request("m-1", cancel={"at": before(seconds=2), "by": "Planner", "reason": "pods want it"})
     told = removal_lines("m-1", sight(scene(nodes=[node("m-1")], removals=[cancelled])))
     assert "Cancelled by Planner at 11:59:58: pods want it." in told
     assert not any(line.startswith("You may") for line in told)
 
 
 def test_a_removal_of_a_node_that_is_another_machines_removes_nothing():
-    made = scene(nodes=[node("m-1", of_pool=None)], removals=[removal("m-1")])
+    made = scene(nodes=[node("m-1", pool=None)], removals=[node_removal_request("m-1")])
     assert any("is not the machine that this removal names" in line for line in removal_lines("m-1", sight(made)))
 
 
@@ -271,7 +275,7 @@ def test_a_removal_of_a_node_that_is_another_machines_removes_nothing():
     ],
 )
 def test_unknown_names(ask, name, line):
-    seen = sight(scene(nodes=[node("m-1")], requests=[request("coming")]))
+    seen = sight(scene(nodes=[node("m-1")], requests=[node_request("coming")]))
     with pytest.raises(CommandError) as refused:
         ask(name, seen)
     assert str(refused.value).startswith(line)
@@ -354,9 +358,11 @@ def test_events_that_may_not_be_read_stop_nothing(cluster, monkeypatch, capsys):
 
 
 def test_nodes_requests_and_removals_of_a_cluster(cluster, monkeypatch, capsys):
-    requests = [request("m-1", phase="Ready"), request("m-2", phase="Unmet")]
+    requests = [node_request("m-1", phase="Ready"), node_request("m-2", phase="Unmet")]
     told = event("m-1", "Requested", "cx22 in fsn1; next: cx32", kind="NodeRequest")
-    asyncio.run(cluster.fill(scene(nodes=[node("m-1")], requests=requests, removals=[removal("m-1")]), told))
+    asyncio.run(
+        cluster.fill(scene(nodes=[node("m-1")], requests=requests, removals=[node_removal_request("m-1")]), told)
+    )
     for kind, name, beginning in (
         ("node", "m-1", "Node m-1: bought by Growth"),
         ("request", "m-1", "NodeRequest m-1: "),

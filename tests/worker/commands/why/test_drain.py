@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal
+from tests.builders import before, kwok_node_class, node, node_pool, node_removal_request, pod
+from tests.planner.scenes import Scene
 from tests.worker.looking import sight
 from worker.commands.why.command import node_lines, removal_lines
 
@@ -41,11 +42,11 @@ BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods 
 )
 def test_a_node_that_is_drained(owner, status, awaited):
     times = {"scaleDownAt": before(minutes=1), "taintedAt": before(minutes=2), "drainStartedAt": before(minutes=1)}
-    drained = removal("m-1", phase="Draining", **times, **status)
+    drained = node_removal_request("m-1", phase="Draining", **times, **status)
     tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
-    pools = [pool(scaleDown={"mode": "drain", "hardGrace": "30m"})]
+    pools = [node_pool(scaleDown={"mode": "drain", "hardGrace": "30m"})]
     pods = [pod("web", node="m-1", owner=owner)]
-    seen = sight(Scene(pools=pools, classes=[node_class()], nodes=[tainted], removals=[drained], pods=pods))
+    seen = sight(Scene(pools=pools, classes=[kwok_node_class()], nodes=[tainted], removals=[drained], pods=pods))
     told = removal_lines("m-1", seen)
     assert any(
         line.startswith(f"Phase Draining: is drained ({status['reason']}), then goes") and status["message"] in line

@@ -1,6 +1,7 @@
 """What `growth why` tells of pods that the scheduler keeps a node for, and of that node."""
 
-from tests.planner.scenes import Scene, before, node, node_class, pod, pool, removal
+from tests.builders import before, kwok_node_class, node, node_pool, node_removal_request, pod
+from tests.planner.scenes import Scene
 from tests.worker.looking import sight
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.why.command import node_lines, removal_lines
@@ -8,7 +9,7 @@ from worker.commands.why.pod import why_pod
 
 
 def scene(**parts) -> Scene:
-    return Scene(**{"pools": [pool()], "classes": [node_class()]} | parts)
+    return Scene(**{"pools": [node_pool()], "classes": [kwok_node_class()]} | parts)
 
 
 def about(name: str, seen: ClusterView) -> str:
@@ -41,6 +42,6 @@ def test_a_cool_off_that_ends_with_a_pod_on_its_way():
     high = pod("high")
     high["status"]["nominatedNodeName"] = "m-1"
     tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
-    over = removal("m-1", scaleDownAt=before(seconds=30), taintedAt=before(seconds=90))
+    over = node_removal_request("m-1", scaleDownAt=before(seconds=30), taintedAt=before(seconds=90))
     text = "\n".join(removal_lines("m-1", sight(scene(nodes=[tainted], removals=[over], pods=[high]))))
     assert "1 pods are on the node or on their way to it: default/high" in text

@@ -1,6 +1,7 @@
 """What `growth why node` says that a machine costs: what was paid, and beside it the price of today if that differs."""
 
-from tests.planner.scenes import Scene, node, node_class, pool
+from tests.builders import kwok_node_class, node, node_pool
+from tests.planner.scenes import Scene
 from tests.worker.looking import sight
 from worker.commands.why.command import node_lines
 
@@ -8,7 +9,7 @@ from worker.commands.why.command import node_lines
 def told(*prices):
     """The first line about a cx22, of 0.0066 EUR today, whose Node bears these: price and currency."""
     annotations = dict(zip(("growth.dev/price-per-hour", "growth.dev/currency"), prices, strict=False))
-    made = Scene(classes=[node_class()], pools=[pool()], nodes=[node("m-1", annotations=annotations)])
+    made = Scene(classes=[kwok_node_class()], pools=[node_pool()], nodes=[node("m-1", annotations=annotations)])
     return "\n".join(node_lines("m-1", sight(made))).splitlines()[0]
 
 
