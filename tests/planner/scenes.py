@@ -1,7 +1,9 @@
 """Scenes of raw objects, as the API server would hold them, that turn into snapshots."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import Any
 
 from activities.providers.kwok.catalogue import offerings
 from api.v1alpha1.kwok_node_class import KwokNodeClass
@@ -11,7 +13,7 @@ from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, PlannerMemory, Snapshot
 from planner.parsing.objects import parse_objects, parse_pod
 from planner.supply.pod_group import GroupKeys, seat_of
-from tests.builders import NOW, Json, namespace
+from tests.builders import NOW, Json, kwok_node_class, namespace, node_pool
 
 
 @dataclass
@@ -69,6 +71,34 @@ class Scene:
             memory=memory or PlannerMemory(),
             problems=parsed.problems,
         )
+
+
+_PARTS = {part.name for part in fields(Scene)}
+
+
+def scene(
+    *pods: Json,
+    types: Iterable[str | Json] = ("cx22", "cx32", "cx42"),
+    kinds: Iterable[Json] = (),
+    unavailable: list[Json] | None = None,
+    **parts: Any,
+) -> Scene:
+    """Return pods in a cluster with one class and one pool.
+
+    Args:
+        pods: of the scene, unless it has some by keyword.
+        types: server types of the pool.
+        kinds: server types of the class, or all that are known.
+        unavailable: offerings that the class has no capacity of.
+        parts: fields of the scene, and of the pool's spec.
+    """
+    spec = {name: value for name, value in parts.items() if name not in _PARTS}
+    usual = {
+        "pools": [node_pool(types=types, **spec)],
+        "classes": [kwok_node_class(*kinds, unavailable=unavailable)],
+        "pods": list(pods),
+    }
+    return Scene(**usual | {name: value for name, value in parts.items() if name in _PARTS})
 
 
 def seat(raw: Json) -> Json:

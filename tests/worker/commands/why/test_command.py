@@ -11,8 +11,8 @@ from activities.kube.kubeconfig import Access
 from activities.ports.cluster import EVENTS
 from activities.ports.errors import Rejected
 from api.timestamp import format_timestamp
-from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
-from tests.planner.scenes import Scene, seat
+from tests.builders import NOW, after, before, node, node_pool, node_removal_request, node_request, pod
+from tests.planner.scenes import Scene, scene, seat
 from tests.planner.wishes import apart
 from tests.worker.looking import LookedAt, sight
 from worker import cli
@@ -20,10 +20,6 @@ from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.why.command import node_lines, removal_lines, request_lines
 from worker.commands.why.pod import why_pod
 from worker.errors import CommandError
-
-
-def scene(**parts) -> Scene:
-    return Scene(**{"pools": [node_pool()], "classes": [kwok_node_class()]} | parts)
 
 
 def about(name: str, seen: ClusterView, events=()) -> str:

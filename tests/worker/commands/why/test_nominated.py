@@ -1,15 +1,11 @@
 """What `growth why` tells of pods that the scheduler keeps a node for, and of that node."""
 
-from tests.builders import before, kwok_node_class, node, node_pool, node_removal_request, pod
-from tests.planner.scenes import Scene
+from tests.builders import before, node, node_removal_request, pod
+from tests.planner.scenes import scene
 from tests.worker.looking import sight
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.why.command import node_lines, removal_lines
 from worker.commands.why.pod import why_pod
-
-
-def scene(**parts) -> Scene:
-    return Scene(**{"pools": [node_pool()], "classes": [kwok_node_class()]} | parts)
 
 
 def about(name: str, seen: ClusterView) -> str:
