@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
+import pytest
+
 from activities.kube.json_patch import set_field
 from activities.objects.events import Recorder
 from activities.objects.kind_activities import activities_of
@@ -24,13 +26,15 @@ from planner.lifecycle.step import Act, EffectInput
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 from tests.activities import bodies
-from tests.activities.rounds import FlakyCluster
+from tests.activities.rounds import Crash, FlakyCluster
 
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)
 NAME = "default-a1"
 """Of the request, the server, the Node and the removal."""
 UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
 RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
+FOREIGN = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
+SCALE_DOWN = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
 REGISTERED = {
     "phase": "Provisioning",
     "attempts": 1,
@@ -43,6 +47,12 @@ REGISTERED = {
     "nodeName": NAME,
 }
 """Status of a request whose Node registered 5 s ago."""
+
+
+def at_each_write(last):
+    """Run a test with `when` and `write` for a death before and after each write up to the last."""
+    when = pytest.mark.parametrize("when", ["crash_at", "crash_after"])
+    return lambda test: when(pytest.mark.parametrize("write", range(1, last + 1))(test))
 
 
 class Cloud:
@@ -204,6 +214,25 @@ class Life:
         body["status"]["conditions"] = [{"type": "Ready", "status": "True" if ready else "False"}]
         return await MemoryCluster.create(self.cluster, NODES, body)
 
+    async def add_machine(
+        self, status=None, *taints, pods=0, bound=False, server=ServerState.RUNNING, node=True, ready=False, **metadata
+    ):
+        """A request with so many planned pods, its server in this state, and its Node."""
+        seats = [await self.add_pod(f"web-{number + 1}", bound=bound) for number in range(pods)]
+        await self.add_request(status, seats=seats, **metadata)
+        if server is not None:
+            self.add_server(server)
+        if node:
+            await self.add_node(*taints, ready=ready)
+
+    async def add_leaving(self, status=None, *taints, server=True, node=True, ready=True, **spec):
+        """A removal, the server that it removes, and its Node."""
+        await self.add_removal(status, **{"nodeName": NAME, "providerID": f"kwok://test/{NAME}"} | spec)
+        if server:
+            self.add_server()
+        if node:
+            await self.add_node(*taints, ready=ready)
+
     async def set_ready(self, *, ready=True):
         node = await self.node()
         conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
@@ -261,12 +290,30 @@ class Life:
     async def tolerations(self, name="web-1"):
         return (await self.find(PODS, name, "shop"))["spec"].get("tolerations", [])
 
-    async def told(self):
+    async def conditions(self):
+        """Status and reason of each condition of the request or removal, by type."""
+        item = await self.removal() or await self.request()
+        return {c["type"]: (c["status"], c["reason"]) for c in item["status"]["conditions"]}
+
+    async def event_reasons(self):
         """Reasons of the Kubernetes Events so far, with the kinds they are about."""
         return {(event["regarding"]["kind"], event["reason"]) for event in await self.events()}
 
     async def events(self):
         return (await MemoryCluster.list(self.cluster, EVENTS)).items
+
+    async def look_request(self):
+        return await self.requests.look_request(EffectInput(name=NAME, uid=self.uid))
+
+    async def look_removal(self):
+        return await self.removals.look_removal(EffectInput(name=NAME, uid=self.uid))
+
+    async def die_during(self, activity, act, when, write):
+        """Run an activity in a process that dies before or after its write of this number, and start another."""
+        setattr(self.cluster, when, len(self.cluster.writes) + write)
+        with pytest.raises(Crash):
+            await self.do(activity, act)
+        self.restart()
 
     async def do(self, activity, act=None, **words):
         """Run an activity, by default for the step that its step function gives now."""

@@ -1,9 +1,11 @@
 """A small world for rounds: a cluster in memory whose writes can fail, a clock, and the objects of a story."""
 
 import asyncio
+from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import count
 
 from activities.objects.events import Recorder
 from activities.ports.cluster import LEASES, NODE_POOLS, NODES, PODS
@@ -70,6 +72,56 @@ class FlakyCluster(MemoryCluster):
         self._before("evict", PODS, name)
         await super().evict(name, namespace=namespace, uid=uid)
         self._after()
+
+    def refuse_writes(self, error, verb=None, resource=None, *, name=None, times=None):
+        """Fail writes of this verb to this resource, or of any where none is named, so many times or always."""
+        left = count(1)
+
+        def refuse(*write):
+            matches = all(
+                asked is None or asked == given for asked, given in zip((verb, resource, name), write, strict=True)
+            )
+            if matches and (times is None or next(left) <= times):
+                raise error
+
+        self.refuse = refuse
+
+    def overtake(self, verb, resource, edit, *, number=1):
+        """Let another writer `edit` the stored object between an activity's look and its write of this number."""
+        writes = count(1)
+
+        def change_first(given_verb, given_resource, name):
+            if (given_verb, given_resource) == (verb, resource) and next(writes) == number:
+                self.refuse = None
+                changed = deepcopy(self._store.find(resource, ("", name)))
+                edit(changed)
+                self._store.put(resource, ("", name), changed)
+
+        self.refuse = change_first
+
+    def call_before(self, verb, resource, change):
+        """Await `change` before the next call of this verb ("get", "list", "create", "delete") for this resource."""
+        call = getattr(self, verb)
+
+        async def change_first(given_resource, *args, **options):
+            if given_resource == resource:
+                setattr(self, verb, call)
+                await change()
+            return await call(given_resource, *args, **options)
+
+        setattr(self, verb, change_first)
+
+    async def put(self, resource, name, path, value):
+        """Set a field as another writer does, uncounted and never refused; without a value, remove it."""
+        operation = {"op": "remove", "path": path} if value is None else {"op": "add", "path": path, "value": value}
+        namespace = "shop" if resource.namespaced else None
+        part = "status" if path.startswith("/status") else None
+        return await MemoryCluster.patch(self, resource, name, [operation], namespace=namespace, subresource=part)
+
+    async def end(self, resource, name):
+        """Delete an object, whoever holds it."""
+        await self.put(resource, name, "/metadata/finalizers", None)
+        await MemoryCluster.delete(self, resource, name)
 
     def _before(self, verb, resource, name):
         self.writes.append(f"{verb} {resource.plural}/{name}")

@@ -14,17 +14,10 @@ from activities.requests.node import register_node
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
-from tests.activities.lives import NAME, REGISTERED, START, UNREGISTERED, Life
+from tests.activities.lives import NAME, REGISTERED, START, UNREGISTERED
 
 CANCEL = {"at": "2026-11-01T12:00:00Z", "by": "Ada", "reason": "Wanted again"}
 GIVEN_UP = REGISTERED | {"phase": "Deprovisioning", "reason": "JoinTimeout"}
-
-
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
 
 
 async def test_a_node_is_not_tainted_for_a_removal_that_was_cancelled_meanwhile(life):
@@ -72,10 +65,7 @@ async def test_a_skip_ends_no_later_request_of_its_machines_name(life, monkeypat
     async def get(resource, name, **more):
         found = await real(resource, name, **more)
         if resource == NODE_REQUESTS and found["metadata"]["uid"] == of_request:
-            await MemoryCluster.patch(
-                life.cluster, NODE_REQUESTS, NAME, [{"op": "remove", "path": "/metadata/finalizers"}]
-            )
-            await MemoryCluster.delete(life.cluster, NODE_REQUESTS, NAME)
+            await life.cluster.end(NODE_REQUESTS, NAME)
             await MemoryCluster.create(life.cluster, NODE_REQUESTS, bodies.request(NAME))
         return found
 

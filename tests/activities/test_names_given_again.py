@@ -32,8 +32,7 @@ async def test_a_round_says_whose_machine_shall_go(world):
 async def test_so_does_the_end_of_a_pool_with_its_machines(world):
     await add_machine(world, "default-a", **{LABEL_REQUEST_UID: "u-1"})
     await world.carry_out(nothing())
-    note = [{"op": "add", "path": "/metadata/annotations", "value": {ANNOTATION_DELETE_MACHINES: "true"}}]
-    await world.cluster.patch(NODE_POOLS, "default", note)
+    await world.cluster.put(NODE_POOLS, "default", "/metadata/annotations", {ANNOTATION_DELETE_MACHINES: "true"})
     await world.cluster.delete(NODE_POOLS, "default")
     await world.carry_out(nothing())
     [removal] = await world.items(NODE_REMOVAL_REQUESTS)

@@ -8,20 +8,12 @@ from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import QuotaExceeded, RateLimited, UnknownOutcome
 from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Act
-from simulator.apiserver.cluster import MemoryCluster
-from tests.activities.lives import NAME, START, Life
+from tests.activities.lives import NAME, START
 
 LIMITED = RateLimited("3600 calls an hour", 40)
 CREATE = Act(effect="create_server", reason="CreateServer", until=START + timedelta(minutes=10))
 DELETE = Act(effect="delete_server", reason="DeleteServer")
 LEAVING = {"phase": "Deprovisioning", "reason": "Empty"}
-
-
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
 
 
 @pytest.fixture
@@ -90,8 +82,7 @@ async def test_a_later_create_call_is_not_taken_back_for_an_earlier_one(new):
 
 async def test_a_change_during_a_create_call_does_not_keep_its_attempt(new):
     async def seats():
-        change = [{"op": "add", "path": "/spec/reservedFor", "value": [{"namespace": "a", "name": "b", "uid": "c"}]}]
-        await MemoryCluster.patch(new.cluster, NODE_REQUESTS, NAME, change)
+        await new.cluster.put(NODE_REQUESTS, NAME, "/spec/reservedFor", [{"namespace": "a", "name": "b", "uid": "c"}])
 
     new.cloud.during["create"] = seats
     status = await rate_limited(new)
@@ -149,8 +140,7 @@ async def test_a_change_during_a_delete_call_does_not_keep_its_attempt(life):
     await with_server(life)
 
     async def note():
-        change = [{"op": "add", "path": "/metadata/annotations", "value": {"example.com/note": "x"}}]
-        await MemoryCluster.patch(life.cluster, NODE_REMOVAL_REQUESTS, NAME, change)
+        await life.cluster.put(NODE_REMOVAL_REQUESTS, NAME, "/metadata/annotations", {"example.com/note": "x"})
 
     life.cloud.during["delete"] = note
     life.cloud.fail["delete"] = LIMITED

@@ -35,7 +35,7 @@ class Listed(KwokProvider):
 
     async def list(self, cluster):
         self._begin("list")
-        return [one for one in await super().list(cluster) if one.name not in self.hides]
+        return [server for server in await super().list(cluster) if server.name not in self.hides]
 
     async def get(self, name, class_name=None):
         self._begin("get")
@@ -88,7 +88,7 @@ class Yard:
         healer = healer or self.healer
         first = await healer.heal()
         self.pass_time(30)
-        return [one.kind for one in (*first, *await healer.heal())]
+        return [healed.kind for healed in (*first, *await healer.heal())]
 
     async def server(self, name=NAME, *, age=HOUR, cluster=None, uid="u-1", **labels):
         marks = {
@@ -115,7 +115,7 @@ class Yard:
         body["metadata"]["labels"] |= {"growth.dev/request-uid": uid} if labels is None else labels
         if labels == {}:
             body["metadata"]["labels"] = {}
-        body["spec"] = {"providerID": f"kwok://{self.name}/{name}", "taints": [dict(one) for one in taints]}
+        body["spec"] = {"providerID": f"kwok://{self.name}/{name}", "taints": [dict(taint) for taint in taints]}
         body["status"]["conditions"] = [{"type": "Ready", "status": "True" if ready else "False"}]
         now, self._now = self._now, self._now - age
         await MemoryCluster.create(self.cluster, NODES, body)
@@ -148,13 +148,13 @@ class Yard:
             return None
 
     async def removals(self):
-        found = (await MemoryCluster.list(self.cluster, NODE_REMOVAL_REQUESTS)).items
-        return {item["metadata"]["name"]: item for item in found}
+        items = (await MemoryCluster.list(self.cluster, NODE_REMOVAL_REQUESTS)).items
+        return {item["metadata"]["name"]: item for item in items}
 
     async def taints(self, name=NAME):
         return [taint["key"] for taint in (await self.find(NODES, name))["spec"].get("taints", [])]
 
-    async def told(self):
+    async def event_reasons(self):
         """The Kubernetes Events so far: kind, name and reason of each."""
         events = (await MemoryCluster.list(self.cluster, EVENTS)).items
-        return [(one["regarding"]["kind"], one["regarding"]["name"], one["reason"]) for one in events]
+        return [(event["regarding"]["kind"], event["regarding"]["name"], event["reason"]) for event in events]

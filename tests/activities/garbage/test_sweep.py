@@ -43,7 +43,7 @@ async def test_an_orphan_gets_a_removal_that_knows_all_of_it(yard):
     }
     assert removal.metadata.labels["growth.dev/request-uid"] == "u-1"
     assert removal.metadata.finalizers == ("growth.dev/lifecycle",)
-    assert ("NodeRemovalRequest", NAME, "Orphan") in await yard.told()
+    assert ("NodeRemovalRequest", NAME, "Orphan") in await yard.event_reasons()
     # The removal deletes it; a sweep calls nothing but list and get.
     assert set(yard.provider.calls) == {"list", "get"}
     assert await yard.sweep() == []
@@ -111,7 +111,7 @@ async def test_a_failed_list_heals_nothing_and_breaks_the_row_of_sightings(yard,
         if call == "list":
             broken.setitem(yard.provider.fail, "list", UnknownOutcome("time-out"))
             assert await yard.healer.heal() == ()
-            assert ("Namespace", SPACE, "ServersUnknown") in await yard.told()
+            assert ("Namespace", SPACE, "ServersUnknown") in await yard.event_reasons()
         else:
             real = yard.cluster.list
 
@@ -146,7 +146,7 @@ async def test_orphans_that_are_too_many_stay_and_their_pool_is_told(yard, caplo
         await yard.server(name)
     assert await yard.sweep() == []
     assert await yard.removals() == {}
-    assert await yard.told() == [("NodePool", "default", "OrphansKept")]
+    assert await yard.event_reasons() == [("NodePool", "default", "OrphansKept")]
     assert caplog.text.count("3 of 3 servers of cluster test belong to no request, removal or Node") == 1
     assert "default-a1, default-a2, default-a3" in caplog.text
 
@@ -155,7 +155,7 @@ async def test_orphans_of_pools_that_are_gone_are_told_on_the_namespace(yard):
     for name in ("gone-a1", "gone-a2"):
         await yard.server(name, **{"growth.dev/pool": "gone"})
     assert await yard.sweep() == []
-    assert await yard.told() == [("Namespace", SPACE, "OrphansKept")]
+    assert await yard.event_reasons() == [("Namespace", SPACE, "OrphansKept")]
 
 
 async def test_too_many_orphans_do_not_keep_taints_from_being_lifted(yard):
@@ -270,4 +270,4 @@ async def test_a_provider_that_does_not_list_its_servers_keeps_no_other_from_bei
     yard.healer = yard.another()
     await yard.server()
     assert await yard.sweep() == [Garbage.ORPHAN]
-    assert ("Namespace", SPACE, "ServersUnknown") in await yard.told()
+    assert ("Namespace", SPACE, "ServersUnknown") in await yard.event_reasons()

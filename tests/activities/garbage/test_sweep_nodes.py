@@ -29,7 +29,7 @@ async def test_a_node_whose_server_is_gone_gets_a_removal_that_ends_with_its_nod
     assert (removal.spec.reason, removal.spec.immediate, removal.spec.node_name) == ("ServerGone", True, NAME)
     assert removal.spec.provider_id == f"kwok://test/{NAME}"
     assert removal.metadata.labels["growth.dev/request-uid"] == "u-1"
-    assert {("Node", NAME, "ServerGone"), ("NodeRemovalRequest", NAME, "ServerGone")} <= set(await yard.told())
+    assert {("Node", NAME, "ServerGone"), ("NodeRemovalRequest", NAME, "ServerGone")} <= set(await yard.event_reasons())
 
 
 async def test_a_node_that_turns_ready_again_stays(yard):
@@ -63,7 +63,7 @@ async def test_a_node_that_joined_too_late_goes_with_a_cool_off(yard):
     assert await yard.sweep() == [Garbage.STRAY]
     spec = read(NodeRemovalRequest, (await yard.removals())[NAME]).spec
     assert (spec.reason, spec.immediate, spec.node_name) == ("Orphan", False, NAME)
-    assert ("Node", NAME, "OrphanNode") in await yard.told()
+    assert ("Node", NAME, "OrphanNode") in await yard.event_reasons()
 
 
 async def test_a_node_that_joined_too_late_stays_while_a_pod_is_bound(yard):
@@ -85,7 +85,7 @@ async def test_stale_taints_are_lifted_and_others_stay(yard):
     await yard.node(NAME, OTHER, RESERVED, SCALE_DOWN, {**RESERVED, "value": "gone"})
     assert sorted(await yard.sweep()) == [Garbage.RESERVED, Garbage.RESERVED, Garbage.SCALE_DOWN]
     assert await yard.taints() == ["other.example/taint"]
-    assert set(await yard.told()) == {("Node", NAME, "StaleReservation"), ("Node", NAME, "StaleScaleDown")}
+    assert set(await yard.event_reasons()) == {("Node", NAME, "StaleReservation"), ("Node", NAME, "StaleScaleDown")}
     # As after a cancelled cool-off, the node has to be idle for its whole time before the next one.
     node = await yard.find(NODES)
     assert node["metadata"]["annotations"]["growth.dev/idle-since"] == "2026-11-01T12:00:30Z"

@@ -12,8 +12,7 @@ from tests.activities.lives import NAME, START, Life
 
 async def put(life, resource, body, status):
     made = await life.cluster.create(resource, body)
-    change = [{"op": "add", "path": "/status", "value": status}]
-    await life.cluster.patch(resource, made["metadata"]["name"], change, subresource="status")
+    await life.cluster.put(resource, made["metadata"]["name"], "/status", status)
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,11 @@ from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Act, EffectInput
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
-from tests.activities.lives import NAME, UNREGISTERED, Life
+from tests.activities.lives import NAME, UNREGISTERED
 
 STRANGER = "bare-metal-1"
 OTHER = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
 _STEPS = 20
-
-
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
 
 
 async def add_stranger(life, *taints, **labels):
@@ -120,7 +113,7 @@ async def test_a_deletion_that_comes_too_late_is_answered(life, status, immediat
     await life.add_removal(status, nodeName=NAME, immediate=immediate)
     life.add_server()
     await life.add_node(ready=True)
-    assert ("NodeRemovalRequest", "NotCancelled") not in await life.told()
+    assert ("NodeRemovalRequest", "NotCancelled") not in await life.event_reasons()
     await life.cluster.delete(NODE_REMOVAL_REQUESTS, NAME)
     for _ in range(TRIES):
         seen = await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
@@ -135,7 +128,7 @@ async def test_a_deletion_in_time_is_not_answered_with_a_refusal(life):
     await life.add_node(ready=True)
     await life.cluster.delete(NODE_REMOVAL_REQUESTS, NAME)
     await live(life)
-    assert ("NodeRemovalRequest", "NotCancelled") not in await life.told()
+    assert ("NodeRemovalRequest", "NotCancelled") not in await life.event_reasons()
 
 
 async def test_nobody_is_told_that_an_immediate_removals_node_was_empty(life):

@@ -11,7 +11,7 @@ from api.keys import FINALIZER
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
-from tests.activities.lives import NAME, START, Life
+from tests.activities.lives import NAME, START
 from tests.activities.rounds import Crash
 
 OTHER = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
@@ -26,13 +26,6 @@ CANCELLED = {"cancel": {"at": "2026-11-01T12:00:00Z", "by": "Ada", "reason": "Wa
 def tainted(seconds=0):
     at = int(START.timestamp()) + seconds
     return {"key": "growth.dev/scale-down", "value": str(at), "effect": "NoSchedule"}
-
-
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
 
 
 async def with_node(life, status=None, *taints, **spec):
@@ -56,7 +49,7 @@ async def test_the_cool_off_is_written_then_begun_then_dated(life):
     assert seen.status.tainted_at == life.now()
     (condition,) = (await life.removal())["status"]["conditions"]
     assert (condition["type"], condition["status"]) == ("Tainted", "True")
-    assert {("NodeRemovalRequest", "CoolOff"), ("Node", "CoolOff")} <= await life.told()
+    assert {("NodeRemovalRequest", "CoolOff"), ("Node", "CoolOff")} <= await life.event_reasons()
 
 
 async def test_tainted_twice_nothing_more_changes(life):
@@ -103,9 +96,7 @@ async def test_killed_while_tainting_again_the_old_date_is_gone(life):
 
 async def test_a_removal_made_by_hand_is_held(life):
     await with_node(life)
-    await MemoryCluster.patch(
-        life.cluster, NODE_REMOVAL_REQUESTS, NAME, [{"op": "remove", "path": "/metadata/finalizers"}]
-    )
+    await life.cluster.put(NODE_REMOVAL_REQUESTS, NAME, "/metadata/finalizers", None)
     await life.do("taint_node")
     assert (await life.removal())["metadata"]["finalizers"] == [FINALIZER]
 
@@ -131,7 +122,7 @@ async def test_a_cancel_is_recorded_and_the_taint_lifted(life):
     assert not (await life.do("finish_removal")).exists
     assert await life.removal() is None
     assert await life.node() is not None
-    assert ("NodeRemovalRequest", "Cancelled") in await life.told()
+    assert ("NodeRemovalRequest", "Cancelled") in await life.event_reasons()
     assert life.cloud.calls == []
 
 
@@ -196,16 +187,13 @@ async def test_the_pods_are_listed_at_the_commit(life, who, stays):
     await with_node(life, OVER, tainted(-60))
     await life.add_pod("web-1", bound=who != "one on its way")
     if who == "one on its way":
-        kept = [{"op": "add", "path": "/status/nominatedNodeName", "value": NAME}]
-        await MemoryCluster.patch(life.cluster, PODS, "web-1", kept, namespace="shop", subresource="status")
+        await life.cluster.put(PODS, "web-1", "/status/nominatedNodeName", NAME)
     if who == "a terminating pod":
         await MemoryCluster.delete(life.cluster, PODS, "web-1", namespace="shop")
     if who == "a DaemonSet's":
-        owner = [{"op": "replace", "path": "/metadata/ownerReferences/0/kind", "value": "DaemonSet"}]
-        await MemoryCluster.patch(life.cluster, PODS, "web-1", owner, namespace="shop")
+        await life.cluster.put(PODS, "web-1", "/metadata/ownerReferences/0/kind", "DaemonSet")
     if who == "a finished one":
-        done = [{"op": "add", "path": "/status", "value": {"phase": "Succeeded"}}]
-        await MemoryCluster.patch(life.cluster, PODS, "web-1", done, namespace="shop", subresource="status")
+        await life.cluster.put(PODS, "web-1", "/status", {"phase": "Succeeded"})
     seen = await life.do("commit_removal", COMMIT)
     assert seen.status.phase == ("Pending" if stays else "Deprovisioning")
     if stays:
@@ -222,8 +210,7 @@ async def test_a_pod_that_is_bound_during_the_look_is_seen(life, monkeypatch):
     """It is awaited before the first list of pods and on the Node after it: in another order none would show it."""
     await with_node(life, OVER, tainted(-60))
     await life.add_pod("web-1")
-    kept = [{"op": "add", "path": "/status/nominatedNodeName", "value": NAME}]
-    await MemoryCluster.patch(life.cluster, PODS, "web-1", kept, namespace="shop", subresource="status")
+    await life.cluster.put(PODS, "web-1", "/status/nominatedNodeName", NAME)
     real, bound = life.cluster.list, []
 
     async def list_(resource, **selectors):
@@ -269,10 +256,9 @@ async def test_the_planners_cancel_comes_too_late_after_the_commit(life):
 async def test_what_the_driver_saw_is_seen_again_at_the_commit(life, trouble):
     await with_node(life, OVER if trouble != "too early" else COOLING, tainted(-60))
     if trouble == "kept":
-        note = [{"op": "add", "path": "/metadata/annotations", "value": {"growth.dev/do-not-remove": "yes"}}]
-        await MemoryCluster.patch(life.cluster, NODES, NAME, note)
+        await life.cluster.put(NODES, NAME, "/metadata/annotations", {"growth.dev/do-not-remove": "yes"})
     if trouble == "untainted":
-        await MemoryCluster.patch(life.cluster, NODES, NAME, [{"op": "remove", "path": "/spec/taints"}])
+        await life.cluster.put(NODES, NAME, "/spec/taints", None)
     if trouble == "deleted":
         await MemoryCluster.delete(life.cluster, NODE_REMOVAL_REQUESTS, NAME)
     assert (await life.do("commit_removal", COMMIT)).status.phase == "Pending"

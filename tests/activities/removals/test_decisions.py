@@ -9,8 +9,7 @@ from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import Conflict
 from planner.lifecycle.removal import next_step
 from planner.lifecycle.step import Act, EffectInput
-from simulator.apiserver.cluster import MemoryCluster
-from tests.activities.lives import NAME, START, Life
+from tests.activities.lives import NAME, START
 from tests.activities.rounds import Crash
 
 DECISION, REASON = "growth.dev/decision", "growth.dev/decision-reason"
@@ -25,13 +24,6 @@ COMMIT = Act(effect="commit_removal", reason="Empty", message="Empty")
 ANSWER = Act(effect="answer_decision", reason="DecisionUnknown")
 
 
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
-
-
 async def with_removal(life, status, word=None, **more):
     await life.add_removal(status, nodeName=NAME, **more)
     life.add_server()
@@ -43,8 +35,7 @@ async def with_removal(life, status, word=None, **more):
 
 async def annotate(life, word, reason=None, resource=NODE_REMOVAL_REQUESTS):
     wanted = OTHERS | {DECISION: word} | ({REASON: reason} if reason else {})
-    change = [{"op": "add", "path": "/metadata/annotations", "value": wanted}]
-    await MemoryCluster.patch(life.cluster, resource, NAME, change)
+    await life.cluster.put(resource, NAME, "/metadata/annotations", wanted)
 
 
 async def annotations(life):
@@ -73,14 +64,13 @@ async def test_a_cancel_is_carried_out_with_writer_and_reason(life):
         {"manager": "growth", "subresource": "status", "fieldsV1": {"f:status": {}}},
         {"manager": "kubectl-annotate", "fieldsV1": {"f:metadata": {"f:annotations": {".": {}, f"f:{DECISION}": {}}}}},
     ]
-    fields = [{"op": "add", "path": "/metadata/managedFields", "value": owned}]
-    await MemoryCluster.patch(life.cluster, NODE_REMOVAL_REQUESTS, NAME, fields)
+    await life.cluster.put(NODE_REMOVAL_REQUESTS, NAME, "/metadata/managedFields", owned)
     seen = await life.do("cancel_removal")
     assert (seen.status.cancel.by, seen.status.cancel.reason) == ("kubectl-annotate", "the shop needs it")
     await life.do("untaint_node")
     assert not (await life.do("finish_removal")).exists
     assert (list(life.cloud.servers), await life.taints()) == ([NAME], [])
-    assert ("NodeRemovalRequest", "DecisionRefused") not in await life.told()
+    assert ("NodeRemovalRequest", "DecisionRefused") not in await life.event_reasons()
 
 
 @pytest.mark.parametrize("word", ["cancel", "rtry"])
@@ -94,8 +84,7 @@ async def test_an_annotation_before_the_commit_wins(life, word):
 async def test_an_annotation_between_the_look_and_the_commit_wins(life, finalizers):
     """The commit is conditional on the version that showed none."""
     await with_removal(life, OVER)
-    held = [{"op": "add", "path": "/metadata/finalizers", "value": finalizers}]
-    await MemoryCluster.patch(life.cluster, NODE_REMOVAL_REQUESTS, NAME, held)
+    await life.cluster.put(NODE_REMOVAL_REQUESTS, NAME, "/metadata/finalizers", finalizers)
     put_before_next_write(life, "cancel")
     assert (await life.do("commit_removal", COMMIT)).status.phase == "Pending"
     assert (await life.do("cancel_removal")).status.cancel.by == "Annotation"
@@ -122,7 +111,7 @@ async def test_a_retry_acts_once_and_is_taken_off_without_a_word(life):
     assert (await due(life)).reason == "DecisionTaken"
     assert (await life.do("answer_decision")).decision is None
     assert await annotations(life) == OTHERS
-    assert (await life.told()) == {("NodeRemovalRequest", "Retry")}
+    assert (await life.event_reasons()) == {("NodeRemovalRequest", "Retry")}
     assert (await due(life)).effect == "delete_server"
 
 

@@ -93,7 +93,7 @@ async def test_a_node_with_pods_is_drained_and_goes():
     conditions = {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]}
     assert conditions == {"Drained": ("True", "Drained"), "Empty": ("True", "Drained")}
     assert {("NodeRemovalRequest", "Draining"), ("Node", "Draining"), ("NodeRemovalRequest", "Evicting")} <= (
-        await life.told()
+        await life.event_reasons()
     )
 
 
@@ -136,8 +136,7 @@ async def test_pods_that_belong_to_the_node_stay_until_it_goes(owner):
     life = await world()
     await life.run_pod(annotations={"kubernetes.io/config.mirror": "x"} if owner == "mirror" else None)
     if owner == "DaemonSet":
-        change = [{"op": "add", "path": "/metadata/ownerReferences/0/kind", "value": "DaemonSet"}]
-        await MemoryCluster.patch(life.cluster, PODS, "web-1", change, namespace="shop")
+        await life.cluster.put(PODS, "web-1", "/metadata/ownerReferences/0/kind", "DaemonSet")
     assert await go_on(life) == ["commit_removal"]
     assert list(await pods(life)) == ["web-1"]
 
@@ -157,7 +156,9 @@ async def test_each_kind_of_blocker_is_told_by_its_own_event_and_nothing_is_evic
     (condition,) = status["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == ("Drained", "False", "BlockedByAnnotation")
     kinds = {"BlockedByAnnotation", "BlockedByBarePod", "BlockedByLocalStorage"}
-    assert {("NodeRemovalRequest", kind) for kind in kinds} | {("Node", "BlockedByAnnotation")} <= await life.told()
+    assert {("NodeRemovalRequest", kind) for kind in kinds} | {
+        ("Node", "BlockedByAnnotation")
+    } <= await life.event_reasons()
 
 
 async def test_a_drain_goes_on_when_a_person_frees_what_blocked_it():
@@ -221,7 +222,7 @@ async def test_after_hard_grace_pods_are_deleted_whatever_keeps_them(what):
     assert (await pods(life))["web-1"]["deletionGracePeriodSeconds"] == 30
     (event,) = [e for e in (await status_of(life))["events"] if e["name"] == "HardGrace"]
     assert event["reason"] == "hardGrace is over: delete 1 pods, whatever keeps them: shop/web-1"
-    assert ("NodeRemovalRequest", "HardGrace") in await life.told()
+    assert ("NodeRemovalRequest", "HardGrace") in await life.event_reasons()
     assert (await go_on(life))[-1] == "commit_removal"
 
 
@@ -229,8 +230,7 @@ async def test_a_deadline_can_be_given_to_a_drain_that_is_blocked_already():
     life = await world()
     await life.run_pod(owner=None)
     await go_on(life, seconds=30)
-    change = [{"op": "add", "path": "/spec/scaleDown/hardGrace", "value": "1m"}]
-    await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+    await life.cluster.put(NODE_POOLS, "default", "/spec/scaleDown/hardGrace", "1m")
     given = await step(life)
     assert isinstance(given, Wait)
     assert given.until == START + timedelta(minutes=1)
@@ -326,8 +326,7 @@ async def test_a_node_that_carries_the_worker_is_not_drained():
 async def test_a_pool_that_drains_no_more_keeps_the_node():
     life = await world()
     await life.run_pod()
-    change = [{"op": "replace", "path": "/spec/scaleDown/mode", "value": "empty"}]
-    await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+    await life.cluster.put(NODE_POOLS, "default", "/spec/scaleDown/mode", "empty")
     assert (await life.do("cancel_removal")).status.cancel.by == "NotEmpty"
 
 

@@ -18,8 +18,7 @@ from activities.ports.errors import (
 from activities.ports.provider import ServerState
 from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Act, EffectInput
-from simulator.apiserver.cluster import MemoryCluster
-from tests.activities.lives import NAME, START, Life
+from tests.activities.lives import NAME, START
 from tests.activities.rounds import Crash
 
 OTHER = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
@@ -37,13 +36,6 @@ ERRORS = [
     AuthenticationFailed("?"),
     Unreachable("?"),
 ]
-
-
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
 
 
 async def with_server(life, status=LEAVING, *, node=True, labels=None, **spec):
@@ -106,7 +98,7 @@ async def test_what_the_provider_answers_is_written_down_and_told(life, call, er
     assert (seen.status.phase, seen.status.reason) == ("Deprovisioning", "DeleteFailed")
     assert seen.status.message == f"Delete call 1: {error.reason}: ?"
     assert seen.status.removal_attempts == 1
-    assert ("NodeRemovalRequest", "DeleteFailed") in await life.told()
+    assert ("NodeRemovalRequest", "DeleteFailed") in await life.event_reasons()
 
 
 async def test_a_lost_reply_of_the_delete_call_is_seen_by_the_look(life):
@@ -199,7 +191,7 @@ async def test_used_up_attempts_park_the_removal_and_tell_it(life):
     assert (seen.status.phase, seen.status.reason) == ("CouldNotRemove", "RemovalFailed")
     assert seen.status.message == "The server still exists after 5 delete calls: locked"
     assert seen.status.retry_at == START + timedelta(hours=4)
-    assert {("NodeRemovalRequest", "RemovalFailed"), ("Node", "RemovalFailed")} <= await life.told()
+    assert {("NodeRemovalRequest", "RemovalFailed"), ("Node", "RemovalFailed")} <= await life.event_reasons()
     again = await life.do("park_removal", Act(effect="park_removal", reason="RemovalFailed"))
     assert again == seen
     note = (
@@ -279,7 +271,7 @@ async def test_a_refusal_to_mark_the_server_does_not_hold_its_people_up(life):
     await with_server(life, PARKED)
     life.cloud.fail["label"] = AuthenticationFailed("token")
     assert not (await life.do("abandon_server", ABANDON)).exists
-    assert ("NodeRemovalRequest", "NotLabelled") in await life.told()
+    assert ("NodeRemovalRequest", "NotLabelled") in await life.event_reasons()
 
 
 @pytest.mark.parametrize("gone", ["server", "node", "both"])
@@ -325,7 +317,7 @@ async def test_the_record_of_a_skipped_machine_goes_before_its_node(life):
     record = await life.cluster.get(NODE_REQUESTS, NAME)
     assert record["metadata"]["deletionTimestamp"]
     assert await life.node() is not None
-    await MemoryCluster.patch(life.cluster, NODE_REQUESTS, NAME, [{"op": "remove", "path": "/metadata/finalizers"}])
+    await life.cluster.put(NODE_REQUESTS, NAME, "/metadata/finalizers", None)
     assert not (await life.do("skip_server", act)).exists
     assert (await life.node(), await life.removal()) == (None, None)
 
@@ -348,8 +340,7 @@ async def test_decisions_about_a_removal_that_is_not_parked_do_nothing(life, eff
 
 async def test_its_pools_patience_is_obeyed_and_without_a_pool_the_defaults_hold(life):
     removal = {"maxAttempts": 2, "retry": "7s", "parkedRetry": "1h"}
-    change = [{"op": "add", "path": "/spec/scaleDown", "value": {"softGrace": "9s", "removal": removal}}]
-    await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+    await life.cluster.put(NODE_POOLS, "default", "/spec/scaleDown", {"softGrace": "9s", "removal": removal})
     await with_server(life)
     timings = (await life.do("park_removal", Act(effect="park_removal", reason="Any"))).timings
     assert (timings.soft_grace, timings.max_attempts) == (timedelta(seconds=9), 2)

@@ -124,16 +124,14 @@ async def test_without_pool_or_class_nobody_knows(gone, told):
 
 async def test_a_type_that_the_class_no_longer_has():
     life = await ready_node()
-    change = [{"op": "add", "path": "/spec/serverTypes/0/name", "value": "cx99"}]
-    await MemoryCluster.patch(life.cluster, KWOK_NODE_CLASSES, "default", change)
+    await life.cluster.put(KWOK_NODE_CLASSES, "default", "/spec/serverTypes/0/name", "cx99")
     await life.do("mark_ready")
     assert await condition(life) == ("Unknown", "PlanGone", "KwokNodeClass/default has no cx32 in fsn1")
 
 
 async def test_a_class_that_was_broken():
     life = await ready_node()
-    change = [{"op": "add", "path": "/spec/serverTypes", "value": []}]
-    await MemoryCluster.patch(life.cluster, KWOK_NODE_CLASSES, "default", change)
+    await life.cluster.put(KWOK_NODE_CLASSES, "default", "/spec/serverTypes", [])
     await life.do("mark_ready")
     assert (await condition(life))[:2] == ("Unknown", "Unreadable")
     assert "spec.serverTypes: must have at least 1 entry" in (await condition(life))[2]

@@ -4,13 +4,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import (
     AuthenticationFailed,
     Conflict,
     InsufficientCapacity,
     InvalidConfiguration,
     QuotaExceeded,
+    Rejected,
     UnknownOutcome,
     Unreachable,
 )
@@ -19,18 +20,28 @@ from api.keys import FINALIZER
 from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
-from tests.activities.lives import NAME, START, UNREGISTERED, Life
-from tests.activities.rounds import Crash
+from tests.activities import bodies
+from tests.activities.lives import NAME, START, UNREGISTERED, Life, at_each_write
+from tests.tables import rows
 
 CREATE = Act(effect="create_server", reason="CreateServer", until=START + timedelta(minutes=10))
+ASKED = {"phase": "Pending", "attempts": 1, "createAttemptAt": START}
+ANOTHERS = {"growth.dev/request-uid": "another"}
+DEDICATED = {"key": "dedicated", "value": "shop", "effect": "NoSchedule"}
+SOLD_OUT = InsufficientCapacity("sold out")
+NOT_SOLD = InsufficientCapacity("not sold in fsn1", lasts=True)
+
+
+def miss(failed, until, *, failures=1):
+    """An entry of an offering that is left out, with hours of the day."""
+    times = {"lastFailureAt": f"2026-11-01T{failed}:00Z", "until": f"2026-11-01T{until}:00Z"}
+    return {"serverType": "cx32", "location": "fsn1", "failures": failures} | times
 
 
 @pytest.fixture
 async def life():
     made = Life()
-    await made.install(
-        template={"labels": {"team": "shop"}, "taints": [{"key": "dedicated", "value": "shop", "effect": "NoSchedule"}]}
-    )
+    await made.install(template={"labels": {"team": "shop"}, "taints": [DEDICATED]})
     return made
 
 
@@ -46,7 +57,7 @@ async def test_a_server_is_ordered_with_all_that_identifies_it(new):
     assert (order.name, order.server_type, order.location) == (NAME, "cx32", "fsn1")
     assert order.labels == {"growth.dev/cluster": "test", **new.own_labels()}
     assert order.node_labels == {"team": "shop", **new.own_labels()}
-    assert order.node_taints == [{"key": "dedicated", "value": "shop", "effect": "NoSchedule"}, UNREGISTERED]
+    assert order.node_taints == [DEDICATED, UNREGISTERED]
     assert (seen.status.phase, seen.status.reason, seen.server) == ("Provisioning", "Launched", ServerSeen.CREATING)
     assert seen.status.provider_id == f"kwok://test/{NAME}"
     assert seen.status.provisioning_deadline == START + timedelta(minutes=10)
@@ -54,7 +65,7 @@ async def test_a_server_is_ordered_with_all_that_identifies_it(new):
     status = (await new.request())["status"]
     assert [event["name"] for event in status["events"]] == ["CreateServer", "Launched"]
     assert [(c["type"], c["status"]) for c in status["conditions"]] == [("Launched", "True")]
-    assert ("NodeRequest", "Launched") in await new.told()
+    assert ("NodeRequest", "Launched") in await new.event_reasons()
 
 
 async def test_the_attempt_is_on_the_object_before_the_call(new):
@@ -76,13 +87,9 @@ async def test_executed_twice_it_creates_once(new):
     assert new.cloud.calls.count("create") == 1
 
 
-@pytest.mark.parametrize("write", range(1, 4))
-@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
+@at_each_write(3)
 async def test_killed_at_any_write_it_ends_with_one_server(new, write, when):
-    setattr(new.cluster, when, len(new.cluster.writes) + write)
-    with pytest.raises(Crash):
-        await new.do("create_server", CREATE)
-    new.restart()
+    await new.die_during("create_server", CREATE, when, write)
     seen = await new.do("create_server", CREATE)
     assert (seen.status.phase, len(new.cloud.servers)) == ("Provisioning", 1)
 
@@ -120,19 +127,31 @@ async def test_unknown_outcomes_are_repeated_until_the_deadline_of_the_first_cal
     assert (seen.status.phase, seen.status.reason) == ("Deprovisioning", "ProvisioningTimeout")
 
 
-async def test_a_server_of_that_name_made_for_another_is_left_alone(new):
-    new.add_server(**{"growth.dev/request-uid": "another"})
-    seen = await new.do("create_server")
-    assert (seen.status.phase, seen.status.reason) == ("Failed", "NameTaken")
-    assert seen.status.expires_at == START + timedelta(minutes=30)
-    assert new.cloud.servers[NAME].labels["growth.dev/request-uid"] == "another"
-
-
-async def test_a_taken_name_is_certain_after_unknown_outcomes_too(life):
-    await life.add_request({"phase": "Pending", "attempts": 3, "createAttemptAt": START})
-    life.add_server(**{"growth.dev/request-uid": "another"})
+@rows("status", {"at the first call": None, "after unknown outcomes": ASKED | {"attempts": 3}})
+async def test_a_server_of_that_name_made_for_another_is_left_alone(life, status):
+    await life.add_request(status)
+    life.add_server(**ANOTHERS)
     seen = await life.do("create_server", CREATE)
     assert (seen.status.phase, seen.status.reason) == ("Failed", "NameTaken")
+    assert seen.status.expires_at == START + timedelta(minutes=30)
+    assert life.cloud.servers[NAME].labels["growth.dev/request-uid"] == "another"
+
+
+async def test_no_server_is_bought_under_the_name_of_a_node_that_exists(new):
+    """It could not join, and the Node that has the name would be taken for its own and go with it."""
+    body = bodies.node(NAME, "default", "cx32", "4", "8Gi", labels={"team": "storage"})
+    await MemoryCluster.create(new.cluster, NODES, body)
+    before = await new.node()
+    seen = await new.do("create_server")
+    assert (seen.status.phase, seen.status.reason) == ("Failed", "NameTaken")
+    assert seen.status.message == f"A Node named {NAME} exists already and was not made for this request"
+    assert new.cloud.calls == []
+    assert await new.node() == before
+
+
+async def test_after_a_call_of_unknown_outcome_the_node_may_be_its_own(life):
+    await life.add_machine(ASKED, UNREGISTERED)
+    assert (await life.do("create_server")).status.phase == "Provisioning"
 
 
 async def entries(life):
@@ -141,66 +160,54 @@ async def entries(life):
 
 
 async def test_no_capacity_is_unmet_and_remembered_on_the_class(new):
-    new.cloud.fail["create"] = InsufficientCapacity("sold out")
+    new.cloud.fail["create"] = SOLD_OUT
     seen = await new.do("create_server")
     assert (seen.status.phase, seen.status.reason, seen.status.message) == ("Unmet", "InsufficientCapacity", "sold out")
     assert seen.status.expires_at == START + timedelta(seconds=120)
-    (entry,) = await entries(new)
-    assert (entry["serverType"], entry["location"], entry["failures"]) == ("cx32", "fsn1", 1)
-    assert entry["until"] == "2026-11-01T12:02:00Z"
-    assert ("NodeRequest", "InsufficientCapacity") in await new.told()
+    assert await entries(new) == [miss("12:00", "12:02")]
+    assert ("NodeRequest", "InsufficientCapacity") in await new.event_reasons()
 
 
-async def test_an_offering_that_is_not_sold_at_all_is_left_out_for_an_hour(new):
-    new.cloud.fail["create"] = InsufficientCapacity("not sold in fsn1", lasts=True)
+@rows(("ttl", "hours"), {"for an hour": (None, 1), "longer in a pool that leaves offerings out for longer": ("2h", 2)})
+async def test_an_offering_that_is_not_sold_at_all_is_left_out(new, ttl, hours):
+    if ttl:
+        await new.cluster.put(NODE_POOLS, "default", "/spec/scaleUp", {"unavailableTTL": ttl})
+    new.cloud.fail["create"] = NOT_SOLD
     seen = await new.do("create_server")
-    assert seen.status.expires_at == START + timedelta(hours=1)
-    assert (await entries(new))[0]["until"] == "2026-11-01T13:00:00Z"
-
-
-async def test_a_pool_that_leaves_offerings_out_for_longer_does_so_for_those_that_are_not_sold(new):
-    change = [{"op": "add", "path": "/spec/scaleUp", "value": {"unavailableTTL": "2h"}}]
-    await MemoryCluster.patch(new.cluster, NODE_POOLS, "default", change)
-    new.cloud.fail["create"] = InsufficientCapacity("not sold in fsn1", lasts=True)
-    assert (await new.do("create_server")).status.expires_at == START + timedelta(hours=2)
+    assert seen.status.expires_at == START + timedelta(hours=hours)
+    assert (await entries(new))[0]["until"] == f"2026-11-01T{12 + hours}:00:00Z"
 
 
 async def test_a_second_miss_in_the_same_wait_does_not_count_and_ends_with_it(new):
-    new.cloud.fail["create"] = InsufficientCapacity("sold out")
-    miss = {
-        "serverType": "cx32",
-        "location": "fsn1",
-        "failures": 3,
-        "lastFailureAt": "2026-11-01T11:59:00Z",
-        "until": "2026-11-01T12:05:00Z",
-    }
+    new.cloud.fail["create"] = SOLD_OUT
+    earlier = miss("11:59", "12:05", failures=3)
 
     async def sibling():
-        change = [{"op": "add", "path": "/status", "value": {"unavailable": [miss]}}]
-        await MemoryCluster.patch(new.cluster, KWOK_NODE_CLASSES, "default", change, subresource="status")
+        await new.cluster.put(KWOK_NODE_CLASSES, "default", "/status", {"unavailable": [earlier]})
 
     new.cloud.during["create"] = sibling
     seen = await new.do("create_server")
-    assert await entries(new) == [miss]
+    assert await entries(new) == [earlier]
     assert seen.status.expires_at == START + timedelta(minutes=5)
 
 
+async def missed(life):
+    """Miss once, and ask again with another request when the wait is over."""
+    life.cloud.fail["create"] = SOLD_OUT
+    await life.do("create_server")
+    life.pass_time(120)
+    await life.do("finish_request")
+    await life.add_request()
+
+
 async def test_a_miss_after_the_wait_doubles_it(new):
-    new.cloud.fail["create"] = InsufficientCapacity("sold out")
-    await new.do("create_server")
-    new.pass_time(120)
-    await new.do("finish_request")
-    await new.add_request()
+    await missed(new)
     seen = await new.do("create_server")
     assert seen.status.expires_at == START + timedelta(seconds=120 + 240)
 
 
 async def test_a_machine_that_becomes_ready_ends_the_memory_of_misses(new):
-    new.cloud.fail["create"] = InsufficientCapacity("sold out")
-    await new.do("create_server")
-    new.pass_time(120)
-    await new.do("finish_request")
-    await new.add_request()
+    await missed(new)
     new.cloud.fail.clear()
     await new.do("create_server")
     # A server that was had is no machine yet: one that never boots speaks against the offering.
@@ -221,14 +228,13 @@ async def test_a_machine_that_is_not_there_in_time_is_a_miss_of_its_offering(new
         assert datetime.fromisoformat(entry["until"]) == began + timedelta(seconds=waited)
         await new.do("hand_over")
         new.cloud.servers.clear()
-        await new.cluster.patch(NODE_REMOVAL_REQUESTS, NAME, [{"op": "remove", "path": "/metadata/finalizers"}])
-        await new.cluster.delete(NODE_REMOVAL_REQUESTS, NAME)
+        await new.cluster.end(NODE_REMOVAL_REQUESTS, NAME)
         await new.add_request()
         new.pass_time(waited)
 
 
 async def test_an_offering_that_is_left_out_is_unmet_without_a_call(new):
-    new.cloud.fail["create"] = InsufficientCapacity("sold out")
+    new.cloud.fail["create"] = SOLD_OUT
     await new.do("create_server")
     await new.cluster.delete(NODE_REQUESTS, NAME)
     await new.do("finish_request")
@@ -242,48 +248,59 @@ async def test_an_offering_that_is_left_out_is_unmet_without_a_call(new):
     assert new.cloud.calls == []
 
 
-@pytest.mark.parametrize(
-    ("error", "phase", "seconds"),
-    [
-        (QuotaExceeded("no more"), "Unmet", 300),
-        (InvalidConfiguration("no such image"), "Failed", 1800),
-        (AuthenticationFailed("token"), "Failed", 1800),
-    ],
+@pytest.mark.parametrize("error", [Rejected("forbidden"), Unreachable("down"), Conflict("changed")], ids=repr)
+@rows(
+    ("known", "fails", "expected"),
+    {
+        # Else the next attempt would call again, and then again until the provisioning time-out.
+        "a miss": ([], {"create": SOLD_OUT}, ("Unmet", "InsufficientCapacity", START + timedelta(seconds=120))),
+        "a server": ([miss("11:00", "11:02")], {}, ("Provisioning", "Launched", None)),
+    },
 )
-async def test_a_refused_call_leaves_a_record_for_its_time(new, error, phase, seconds):
-    new.cloud.fail["create"] = error
+async def test_the_providers_answer_is_not_lost_with_the_memory_of_it(new, known, fails, expected, error):
+    await new.cluster.put(KWOK_NODE_CLASSES, "default", "/status", {"unavailable": known})
+    new.cluster.refuse_writes(error, "patch", KWOK_NODE_CLASSES)
+    new.cloud.fail |= fails
     seen = await new.do("create_server")
+    assert (seen.status.phase, seen.status.reason, seen.status.expires_at) == expected
+    assert new.cloud.calls.count("create") == 1
+
+
+@rows(
+    ("error", "phase", "seconds", "asked_before"),
+    {
+        "quota": (QuotaExceeded("no more"), "Unmet", 300, "CapacityAfterUnknown"),
+        "configuration": (InvalidConfiguration("no such image"), "Failed", 1800, "ConfigurationAfterUnknown"),
+        "token": (AuthenticationFailed("token"), "Failed", 1800, "ConfigurationAfterUnknown"),
+        "capacity": (SOLD_OUT, "Unmet", 120, "CapacityAfterUnknown"),
+    },
+)
+async def test_a_refused_call_leaves_a_record_for_its_time(life, error, phase, seconds, asked_before):
+    await life.add_request()
+    life.cloud.fail["create"] = error
+    seen = await life.do("create_server")
     assert (seen.status.phase, seen.status.reason, seen.status.message) == (phase, error.reason, str(error))
     assert seen.status.expires_at == START + timedelta(seconds=seconds)
-    assert await entries(new) == []
-    (condition,) = (await new.request())["status"]["conditions"]
-    assert (condition["type"], condition["status"], condition["reason"]) == ("Launched", "False", error.reason)
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (InsufficientCapacity("sold out"), "CapacityAfterUnknown"),
-        (QuotaExceeded("no more"), "CapacityAfterUnknown"),
-        (InvalidConfiguration("no such image"), "ConfigurationAfterUnknown"),
-        (AuthenticationFailed("token"), "ConfigurationAfterUnknown"),
-    ],
-)
-async def test_a_refusal_after_an_unknown_outcome_is_no_proof(new, error, reason):
-    new.cloud.fail["create"] = UnknownOutcome("time-out")
+    assert await entries(life) == ([miss("12:00", "12:02")] if error is SOLD_OUT else [])
+    assert await life.conditions() == {"Launched": ("False", error.reason)}
+    # After an unknown outcome a refusal is no proof that there is no server.
+    await life.cluster.end(NODE_REQUESTS, NAME)
+    await life.cluster.put(KWOK_NODE_CLASSES, "default", "/status", {})
+    await life.add_request()
+    life.cloud.fail["create"] = UnknownOutcome("time-out")
     with pytest.raises(UnknownOutcome):
-        await new.do("create_server", CREATE)
-    new.cloud.fail["create"] = error
-    seen = await new.do("create_server", CREATE)
-    assert (seen.status.phase, seen.status.reason) == ("Deprovisioning", reason)
+        await life.do("create_server", CREATE)
+    life.cloud.fail["create"] = error
+    seen = await life.do("create_server", CREATE)
+    assert (seen.status.phase, seen.status.reason) == ("Deprovisioning", asked_before)
 
 
-@pytest.mark.parametrize("asked", [False, True])
+@rows("asked", {"at the first call": False, "after another call": True})
 @pytest.mark.parametrize(
     ("resource", "message"), [(NODE_POOLS, "NodePool default"), (KWOK_NODE_CLASSES, "KwokNodeClass")]
 )
 async def test_without_pool_or_class_it_fails_and_says_what_to_do(life, asked, resource, message):
-    await life.add_request({"phase": "Pending", "attempts": 1, "createAttemptAt": START} if asked else None)
+    await life.add_request(ASKED if asked else None)
     await life.cluster.delete(resource, "default")
     seen = await life.do("create_server", CREATE)
     assert seen.status.phase == ("Deprovisioning" if asked else "Failed")
@@ -293,9 +310,8 @@ async def test_without_pool_or_class_it_fails_and_says_what_to_do(life, asked, r
 
 
 async def test_a_pool_that_cannot_be_read_fails_naming_the_field(new):
-    change = [{"op": "add", "path": "/spec/limits", "value": {"max": "many"}}]
-    await MemoryCluster.patch(new.cluster, NODE_POOLS, "default", change)
-    seen = await new.do("create_server")
+    await new.cluster.put(NODE_POOLS, "default", "/spec/limits", {"max": "many"})
+    seen = await new.do("create_server", CREATE)
     assert (seen.status.phase, seen.status.reason) == ("Failed", "Unreadable")
     assert "spec.limits.max" in seen.status.message
 
@@ -307,22 +323,13 @@ async def test_a_request_of_another_uid_is_another_request(new):
     assert (new.cloud.calls, new.cluster.writes[2:]) == ([], [])
 
 
-async def test_a_deleted_request_is_not_asked_for(new):
-    await new.cluster.delete(NODE_REQUESTS, NAME)
-    seen = await new.do("create_server", CREATE)
-    assert seen.deleting
-    assert new.cloud.calls == []
-
-
-async def test_a_change_before_the_attempt_is_looked_at_again(new):
-    """Deleted between the look and the write: the write is refused, and no call is made."""
-
-    def delete_first(verb, resource, _):
-        if (verb, resource) == ("patch", NODE_REQUESTS):
-            new.cluster.refuse = None
-            new.cluster._store.delete(NODE_REQUESTS, ("", NAME))
-
-    new.cluster.refuse = delete_first
+@rows("late", {"deleted before the look": False, "deleted between the look and the write": True})
+async def test_a_deleted_request_is_not_asked_for(new, late):
+    if late:
+        deleted = {"deletionTimestamp": "2026-11-01T12:00:00Z"}
+        new.cluster.overtake("patch", NODE_REQUESTS, lambda request: request["metadata"].update(deleted))
+    else:
+        await new.cluster.delete(NODE_REQUESTS, NAME)
     seen = await new.do("create_server", CREATE)
     assert seen.deleting
     assert new.cloud.calls == []
@@ -330,8 +337,8 @@ async def test_a_change_before_the_attempt_is_looked_at_again(new):
 
 async def test_a_change_during_the_call_does_not_lose_its_outcome(new):
     async def seats():
-        change = [{"op": "add", "path": "/spec/reservedFor", "value": [{"namespace": "a", "name": "b", "uid": "c"}]}]
-        await MemoryCluster.patch(new.cluster, NODE_REQUESTS, NAME, change)
+        seat = {"namespace": "a", "name": "b", "uid": "c"}
+        await new.cluster.put(NODE_REQUESTS, NAME, "/spec/reservedFor", [seat])
 
     new.cloud.during["create"] = seats
     seen = await new.do("create_server")
@@ -339,11 +346,7 @@ async def test_a_change_during_the_call_does_not_lose_its_outcome(new):
 
 
 async def test_an_object_that_keeps_changing_is_a_conflict(new):
-    def conflict(verb, resource, _):
-        if (verb, resource) == ("patch", NODE_REQUESTS):
-            raise Conflict("changed")
-
-    new.cluster.refuse = conflict
+    new.cluster.refuse_writes(Conflict("changed"), "patch", NODE_REQUESTS)
     with pytest.raises(Conflict):
         await new.do("create_server", CREATE)
     assert new.cloud.calls == []
@@ -352,9 +355,7 @@ async def test_an_object_that_keeps_changing_is_a_conflict(new):
 @pytest.mark.parametrize("reply", [None, UnknownOutcome("time-out")])
 async def test_a_request_torn_away_during_the_call_leaves_a_removal(new, reply):
     async def tear():
-        await MemoryCluster.delete(new.cluster, NODE_REQUESTS, NAME)
-        change = [{"op": "remove", "path": "/metadata/finalizers"}]
-        await MemoryCluster.patch(new.cluster, NODE_REQUESTS, NAME, change)
+        await new.cluster.end(NODE_REQUESTS, NAME)
 
     new.cloud.during["create"] = tear
     if reply:
@@ -363,7 +364,7 @@ async def test_a_request_torn_away_during_the_call_leaves_a_removal(new, reply):
             await new.do("create_server", CREATE)
     else:
         assert not (await new.do("create_server", CREATE)).exists
-    removal = await new.find(NODE_REMOVAL_REQUESTS)
+    removal = await new.removal()
     assert removal["spec"]["immediate"] is True
     assert removal["spec"]["createAttemptAt"] == "2026-11-01T12:00:00Z"
     assert removal["metadata"]["labels"]["growth.dev/request-uid"] == new.uid
@@ -373,10 +374,8 @@ async def test_a_late_refusal_beside_a_later_call_is_no_proof(new):
     """An attempt that was given up gets its refusal after another attempt has begun: the server may exist."""
 
     async def another_attempt():
-        status = (await new.request())["status"] | {"attempts": 2}
-        await new.set_status(NODE_REQUESTS, status)
+        await new.set_status(NODE_REQUESTS, (await new.request())["status"] | {"attempts": 2})
 
     new.cloud.during["create"] = another_attempt
     new.cloud.fail["create"] = QuotaExceeded("no more")
-    seen = await new.do("create_server")
-    assert seen.status.phase == "Deprovisioning"
+    assert (await new.do("create_server")).status.phase == "Deprovisioning"

@@ -21,9 +21,8 @@ from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle import removal, request
 from planner.lifecycle.outcome import GONE, REMOVAL_OUTCOMES, REQUEST_OUTCOMES, STAYS
 from planner.lifecycle.step import Act, Decision, EffectInput
-from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
-from tests.activities.lives import NAME, RESERVED, START, UNREGISTERED, Life
+from tests.activities.lives import NAME, RESERVED, START, UNREGISTERED
 
 LATER = START + timedelta(minutes=5)
 ASKED = START - timedelta(seconds=90)
@@ -53,8 +52,7 @@ def create(*, status=None, error=None):
 
 async def unreadable_pool(life):
     await life.add_request()
-    change = [{"op": "add", "path": "/spec/limits", "value": {"max": "many"}}]
-    await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+    await life.cluster.put(NODE_POOLS, "default", "/spec/limits", {"max": "many"})
 
 
 async def name_taken(life):
@@ -66,8 +64,7 @@ async def left_out(life):
     await life.add_request()
     entry = {"serverType": "cx32", "location": "fsn1", "failures": 1}
     times = {"lastFailureAt": "2026-11-01T12:00:00Z", "until": "2026-11-01T12:02:00Z"}
-    change = [{"op": "add", "path": "/status", "value": {"unavailable": [entry | times]}}]
-    await MemoryCluster.patch(life.cluster, KWOK_NODE_CLASSES, "default", change, subresource="status")
+    await life.cluster.put(KWOK_NODE_CLASSES, "default", "/status", {"unavailable": [entry | times]})
 
 
 def machine(status, *taints, ready=False, server=ServerState.RUNNING, node=True, planned="none", refuse=False):
@@ -101,8 +98,7 @@ def drained(status, *, budget=False, refuse=False, **fields):
 
     async def arrange(life):
         await going(status)(life)
-        change = [{"op": "add", "path": "/spec/scaleDown", "value": {"mode": "drain"}}]
-        await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+        await life.cluster.put(NODE_POOLS, "default", "/spec/scaleDown", {"mode": "drain"})
         await life.run_pod(**fields)
         if budget:
             await life.add_budget()
@@ -131,8 +127,7 @@ def going(status=None, *, taint=True, server=True, node=True, error=None, annota
     async def arrange(life):
         await life.add_removal(status, nodeName=NAME, providerID=f"kwok://test/{NAME}", **spec)
         if annotations:
-            change = [{"op": "add", "path": "/metadata/annotations", "value": annotations}]
-            await MemoryCluster.patch(life.cluster, NODE_REMOVAL_REQUESTS, NAME, change)
+            await life.cluster.put(NODE_REMOVAL_REQUESTS, NAME, "/metadata/annotations", annotations)
         if server:
             life.add_server()
         if node:
@@ -198,13 +193,6 @@ REMOVALS = [
     (going(LEAVING, server=False, node=False), None, "finish_removal", GONE, ""),
     (undefined(going(LEAVING), NODE_REMOVAL_REQUESTS), None, "forget_removal", GONE, ""),
 ]
-
-
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
 
 
 async def outcome(life, activities, decide, look):

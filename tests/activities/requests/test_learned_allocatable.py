@@ -41,8 +41,7 @@ async def made(image=IMAGE):
     life.ports = replace(life.ports, providers={"KwokNodeClass": life.cloud})
     life.restart()
     await life.install()
-    change = [{"op": "add", "path": "/spec/serverTypes/0/capacity/memory", "value": ADVERTISED}]
-    await MemoryCluster.patch(life.cluster, KWOK_NODE_CLASSES, "default", change)
+    await life.cluster.put(KWOK_NODE_CLASSES, "default", "/spec/serverTypes/0/capacity/memory", ADVERTISED)
     return life
 
 

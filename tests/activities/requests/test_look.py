@@ -12,16 +12,9 @@ from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle.seen import NodeSeen, RequestTimings, ServerSeen
 from planner.lifecycle.step import EffectInput
 from simulator.apiserver.cluster import MemoryCluster
-from tests.activities.lives import NAME, RESERVED, START, UNREGISTERED, Life
+from tests.activities.lives import NAME, RESERVED, START, UNREGISTERED
 
 BOOTING = {"phase": "Provisioning", "attempts": 1, "createAttemptAt": START}
-
-
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
 
 
 async def look(life):
@@ -145,8 +138,7 @@ async def test_the_pools_durations(life):
         "failedTTL": "4m",
         "recordTTL": "5m",
     }
-    change = [{"op": "add", "path": "/spec/scaleUp", "value": wish}]
-    await MemoryCluster.patch(life.cluster, NODE_POOLS, "default", change)
+    await life.cluster.put(NODE_POOLS, "default", "/spec/scaleUp", wish)
     await life.add_request()
     timings = (await look(life)).timings
     assert [duration / timedelta(minutes=1) for _, duration in timings] == [1, 2, 3, 4, 5]
@@ -171,8 +163,7 @@ async def test_an_offering_that_is_left_out(life):
         "lastFailureAt": "2026-11-01T11:59:00Z",
         "until": "2026-11-01T12:01:00Z",
     }
-    change = [{"op": "add", "path": "/status", "value": {"unavailable": [entry]}}]
-    await MemoryCluster.patch(life.cluster, KWOK_NODE_CLASSES, "default", change, subresource="status")
+    await life.cluster.put(KWOK_NODE_CLASSES, "default", "/status", {"unavailable": [entry]})
     await life.add_request()
     assert (await look(life)).offering_unavailable_until == START + timedelta(minutes=1)
     life.pass_time(60)

@@ -47,8 +47,7 @@ async def add_neighbour(life, *, status, pool="default", seats=1):
         "spec": {**mine["spec"], "pool": pool, "reservedFor": [{**seat, "uid": f"other-{n}"} for n in range(seats)]},
     }
     made = await life.cluster.create(NODE_REQUESTS, body)
-    operations = [{"op": "add", "path": "/status", "value": status}]
-    await life.cluster.patch(NODE_REQUESTS, made["metadata"]["name"], operations, subresource="status")
+    await life.cluster.put(NODE_REQUESTS, made["metadata"]["name"], "/status", status)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Provisioning", "Ready"])

@@ -180,9 +180,7 @@ async def test_an_unchanged_object_is_parsed_once(world, monkeypatch):
     second = await see(world, observer=observer)
     assert sorted(parsed) == ["web-0", "web-1", "web-2"]
     assert all(a is b for a, b in zip(first.snapshot.pods, second.snapshot.pods, strict=True))
-    await world.cluster.patch(
-        PODS, "web-1", [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}], namespace="shop"
-    )
+    await world.cluster.put(PODS, "web-1", "/metadata/labels", {"a": "b"})
     third = await see(world, observer=observer)
     assert parsed[3:] == ["web-1"]
     assert third.snapshot.pods[1].labels == {"a": "b"}

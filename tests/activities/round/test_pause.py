@@ -11,7 +11,7 @@ from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.request import OF_THE_ACCOUNT, QUOTA_EXCEEDED
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
-from tests.activities.lives import START, Life
+from tests.activities.lives import START
 
 CREATE = Act(effect="create_server", reason="CreateServer", until=START + timedelta(minutes=10))
 LEARNED = {
@@ -27,20 +27,12 @@ def paused(until="2026-11-01T12:05:00Z", failures=1, message="server limit excee
     return {"message": message, "failures": failures} | times
 
 
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    return made
-
-
 async def status_of(life):
     return (await life.find(KWOK_NODE_CLASSES, "default")).get("status", {})
 
 
 async def set_status(life, status):
-    change = [{"op": "add", "path": "/status", "value": status}]
-    await MemoryCluster.patch(life.cluster, KWOK_NODE_CLASSES, "default", change, subresource="status")
+    await life.cluster.put(KWOK_NODE_CLASSES, "default", "/status", status)
 
 
 async def refused(life, error=None):
@@ -63,7 +55,7 @@ async def test_a_quota_pauses_the_class_and_not_the_offering(life):
     assert seen.status.message == "server limit exceeded"
     assert seen.status.expires_at == START + timedelta(minutes=5)
     assert await status_of(life) == {"pause": paused()}
-    assert ("NodeRequest", "QuotaExceeded") in await life.told()
+    assert ("NodeRequest", "QuotaExceeded") in await life.event_reasons()
 
 
 async def test_the_word_of_the_planner_is_the_reason_of_the_error():
@@ -114,7 +106,7 @@ async def test_a_pending_request_of_the_class_is_unmet_without_a_call(life):
     assert seen.status.message == "Nothing of its class is bought until then: server limit exceeded"
     assert seen.status.expires_at == START + timedelta(minutes=5)
     assert life.cloud.calls == []
-    assert ("NodeRequest", "BuyingPaused") in await life.told()
+    assert ("NodeRequest", "BuyingPaused") in await life.event_reasons()
 
 
 async def test_once_the_pause_is_over_it_is_asked_for(life):

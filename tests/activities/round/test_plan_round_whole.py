@@ -67,8 +67,7 @@ async def test_rounds_on_a_cache_that_stands_still_buy_and_remove_once():
             return frozen[resource]
 
     # Since the cache was filled the node has changed, as by its kubelet.
-    label = [{"op": "add", "path": "/metadata/labels/a", "value": "b"}]
-    await world.cluster.patch(NODES, "default-ripe", label)
+    await world.cluster.put(NODES, "default-ripe", "/metadata/labels/a", "b")
     world.ports = replace(world.ports, reader=Frozen())
     for _ in range(3):
         result = await world.run()

@@ -34,7 +34,7 @@ def nothing(_snapshot):
 
 async def annotate(world, resource, name, **annotations):
     values = {f"growth.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
-    await world.cluster.patch(resource, name, [{"op": "add", "path": "/metadata/annotations", "value": values}])
+    await world.cluster.put(resource, name, "/metadata/annotations", values)
 
 
 async def machines_in_all_phases(world):
@@ -79,8 +79,7 @@ async def test_a_status_about_an_older_spec_is_not_written(world):
 
     activities = world.activities(planner=lambda _: plan)
     observed = await activities._observer.observe(world.memory(), {})
-    change = [{"op": "add", "path": "/spec/limits/max", "value": 9}]
-    await world.cluster.patch(NODE_POOLS, "default", change)
+    await world.cluster.put(NODE_POOLS, "default", "/spec/limits/max", 9)
     activities._observer.observe = lambda *_: _returned(observed)
     result = await world.run(activities=activities)
     assert "status" not in await world.cluster.get(NODE_POOLS, "default")

@@ -119,9 +119,7 @@ async def test_only_the_stuck_pods_are_left_out_of_a_new_machine(world):
 
 
 async def touch(world, name, **status):
-    await world.cluster.patch(
-        NODE_REQUESTS, name, [{"op": "add", "path": "/status", "value": status}], subresource="status"
-    )
+    await world.cluster.put(NODE_REQUESTS, name, "/status", status)
 
 
 def meanwhile(world, name, change):
