@@ -18,7 +18,6 @@ from typing import Final
 
 from cyclopts import App
 
-from activities.round.stopwatch import Stopwatch
 from api.keys import API_VERSION
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
@@ -27,6 +26,7 @@ from benchmarks.dump import Size, objects
 from benchmarks.generator import Recipe, draw
 from benchmarks.objects import pods_of, server_types_of, snapshot_of
 from planner.model.plan import Plan, PlanResult, Snapshot
+from planner.model.stages import Stopwatch
 from planner.packing.optimiser.solve import solve, warm
 from planner.packing.problem import Packing, PackingProblem
 from planner.parsing.objects import Json, parse_objects

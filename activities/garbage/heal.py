@@ -3,11 +3,10 @@
 import logging
 from typing import Final
 
-from activities.objects.effects import tell_on
-from activities.objects.events import Recorder
+from activities.objects.events import Recorder, tell_on
 from activities.objects.nodes import change_node, taints_of
+from activities.objects.record import UNKNOWN, removal_body
 from activities.objects.related import find_pool
-from activities.objects.removal_body import UNKNOWN, removal_body
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES, Object
 from activities.ports.errors import AlreadyExists
 from activities.ports.ports import Ports

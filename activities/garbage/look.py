@@ -11,10 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from activities.kube.lookup import find_object
 from activities.objects.nodes import taints_of
 from activities.objects.pods import occupants_of
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object, find_object
 from activities.ports.errors import GrowthError, NotFound
 from activities.ports.ports import Ports, Reader
 from activities.ports.provider import Provider, Server

@@ -20,9 +20,8 @@ import yaml
 from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, Configuration
 
-from activities.kube.api_errors import error_of, is_failed_patch
+from activities.kube.api_errors import error_of, is_failed_patch, unreachable
 from activities.kube.kubeconfig import DEFAULT_PATH, Access, any_exists, client_complaints, read_kubeconfig
-from activities.kube.unreachable import unreachable
 from activities.ports.cluster import PODS, Object, ObjectList, PatchOp, Resource, WatchEvent
 from activities.ports.errors import Conflict, Expired, GrowthError, Rejected, Unreachable
 

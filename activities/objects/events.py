@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
-from activities.objects.kinds import STORED_KINDS
+from activities.objects.kinds import STORED_KINDS, Stored
+from activities.objects.record import Record
 from activities.ports.cluster import (
     DAEMON_SETS,
     EVENTS,
@@ -22,6 +23,7 @@ from activities.ports.cluster import (
     NODES,
     PODS,
     Object,
+    Resource,
 )
 from activities.ports.errors import AlreadyExists, GrowthError
 from activities.ports.ports import Ports
@@ -179,3 +181,42 @@ def _summed(rest: Sequence[PlannedEvent], pools: Sequence[NodePool]) -> list[Pla
             warning=any(event.warning for event in rest),
         )
     ]
+
+
+async def tell(
+    recorder: Recorder,
+    record: Record[Stored],
+    reason: str,
+    message: str,
+    *,
+    warning: bool = False,
+    always: bool = False,
+) -> None:
+    """Tell a Kubernetes Event on the record's object; `always` as in `Recorder.tell`. Never raises."""
+    await tell_on(recorder, record.resource, record.object, reason, message, warning=warning, always=always)
+
+
+async def tell_on(
+    recorder: Recorder,
+    resource: Resource,
+    subject: Object,
+    reason: str,
+    message: str,
+    *,
+    warning: bool = False,
+    always: bool = False,
+) -> None:
+    """Tell a Kubernetes Event on any object; `always` as in `Recorder.tell`. Never raises."""
+    metadata = subject["metadata"]
+    await recorder.tell(
+        PlannedEvent(
+            kind=resource.kind,
+            name=metadata["name"],
+            namespace=metadata.get("namespace"),
+            uid=metadata["uid"],
+            reason=reason,
+            message=message,
+            warning=warning,
+        ),
+        always=always,
+    )

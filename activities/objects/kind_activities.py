@@ -1,19 +1,21 @@
 """The activities of a kind, made of its row: one that looks, and one for each effect of its step function.
 
-Each returns what is seen afterwards, and may raise Unreachable (no answer of the API server), Conflict (the object
-kept changing), Rejected (the API server refuses) and Unreadable (a person broke the object).
+An effect looks, does what is still the next step, and looks again. So each may be executed any number of times, also by
+an attempt that was given up and still runs somewhere: what is no longer due is not done, and every write is conditional
+on what was looked at. Each activity returns what is seen afterwards, and may raise Unreachable (no answer of the API
+server), Conflict (the object kept changing), Rejected (the API server refuses) and Unreadable (a person broke the
+object); the worker's interceptor turns these into Temporal's errors, the simulator reads them as they are.
 """
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from temporalio import activity
 
 from activities.kube.json_patch import guarded, set_field
-from activities.objects.effects import CLOCKS_DIFFER_BY, act_of, run_effect
 from activities.objects.events import Recorder
 from activities.objects.kinds import StoredKind
 from activities.objects.record import Record
@@ -26,6 +28,14 @@ from planner.lifecycle.step import Act, EffectInput
 log = logging.getLogger(__name__)
 
 Activity = Callable[[EffectInput], Awaitable[Any]]
+
+
+TRIES: Final = 4
+"""Looks before a conflict is left to the retry policy, which waits in between."""
+
+
+CLOCKS_DIFFER_BY: Final = timedelta(seconds=1)
+"""The driver saw a deadline pass by its own clock; this one may be a little behind."""
 
 
 class LifecycleObjects(Protocol):
@@ -134,3 +144,45 @@ async def note_driver(ports: Ports, record: Record[Any]) -> None:
         log.debug("%s changed while its workflow was noted", record.name)
     except GrowthError as error:
         log.warning("the workflow of %s was not noted: %s", record.name, error)
+
+
+Sight = TypeVar("Sight")
+"""What a look found: the answer for the driver, and the objects for the effect."""
+
+
+def act_of(given: EffectInput) -> Act:
+    """Return the step that asks for the effect.
+
+    Raises:
+        ValueError: there is none, which only a look may do without.
+    """
+    if given.act is None:
+        msg = f"{given.name}: an effect needs the step that asks for it"
+        raise ValueError(msg)
+    return given.act
+
+
+async def run_effect(
+    look: Callable[[], Awaitable[Sight | None]],
+    is_due: Callable[[Sight], bool],
+    effect: Callable[[Sight], Awaitable[object]],
+) -> Sight | None:
+    """Run `effect` if it is due on what `look` finds, and return what is found afterwards; None is an object gone.
+
+    Raises:
+        Conflict: what was looked at kept changing.
+        NotFound: something needed kept being absent.
+    """
+    tries = 0
+    while True:
+        tries += 1
+        sight = await look()
+        if sight is None or not is_due(sight):
+            return sight
+        try:
+            await effect(sight)
+        except (Conflict, NotFound):
+            if tries >= TRIES:
+                raise
+        else:
+            return await look()

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from activities.kube.json_patch import escape, guarded, set_field
-from activities.kube.lookup import find_object
-from activities.ports.cluster import NODES, Cluster, Object, PatchOp
+from activities.ports.cluster import NODES, Cluster, Object, PatchOp, find_object
 from api.keys import (
     ANNOTATION_DO_NOT_REMOVE,
     LABEL_REQUEST,
@@ -19,8 +18,11 @@ from api.keys import (
     TAINT_UNINITIALIZED,
     TAINT_UNREGISTERED,
 )
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.seen import NodeSeen
+from planner.supply.node_template import marks, pool_taints
 
 Taint = dict[str, str]
 """key, value, effect, as in the API."""
@@ -47,6 +49,23 @@ def taints_of(node: Object) -> list[Taint]:
 def has_taint(node: Object, key: str, value: str | None = None) -> bool:
     """Return whether the Node carries a taint of this key, and of this value if one is given."""
     return any(taint["key"] == key and (value is None or taint.get("value", "") == value) for taint in taints_of(node))
+
+
+def own_labels(request: NodeRequest) -> dict[str, str]:
+    """Return the labels that tell whose machine it is, on the server and on its Node."""
+    return {
+        **marks(request.spec.pool, request.spec.server_type),
+        LABEL_REQUEST: request.metadata.name,
+        LABEL_REQUEST_UID: request.metadata.uid,
+    }
+
+
+def template_taints(pool: NodePool) -> list[dict[str, str]]:
+    """Return the taints that the pool gives to its Nodes, as in the API."""
+    return [
+        {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
+        for taint in pool_taints(pool)
+    ]
 
 
 def see_node(node: Object, request: str) -> NodeSeen:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from activities.kube.json_patch import guarded, set_field
-from activities.kube.lookup import find_object
-from activities.ports.cluster import PODS, Cluster, Object
+from activities.ports.cluster import PODS, Cluster, Object, find_object
 from activities.ports.errors import Conflict, NotFound, Rejected, Unreachable
 from activities.ports.ports import Reader
 from api.keys import TAINT_RESERVED

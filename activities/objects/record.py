@@ -1,4 +1,4 @@
-"""Objects with a lifecycle as records: read with their identity, written only as they were read, let go at their end.
+"""Objects with a lifecycle as records: created, read with their identity, written only as read, let go at their end.
 
 A status is replaced as a whole, on condition of the resourceVersion it was made from, so nobody's
 change is lost and no two writers can both believe that theirs was first.
@@ -7,16 +7,16 @@ change is lost and no two writers can both believe that theirs was first.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 from activities.kube.json_patch import guarded, set_field
-from activities.kube.lookup import find_object
 from activities.objects.kinds import Status, Stored, StoredKind
-from activities.ports.cluster import Cluster, Object, Resource
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Cluster, Object, Resource, find_object
 from activities.ports.errors import NotFound
 from api.conditions import Condition, set_condition
-from api.keys import FINALIZER
+from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
 from api.v1alpha1.lifecycle import add_event
+from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.step import Act
 
 
@@ -208,3 +208,26 @@ async def let_go(cluster: Cluster, record: Record[Stored]) -> None:
         if marked["metadata"]["uid"] != record.uid:
             return
     await drop_finalizer(cluster, record.resource, marked)
+
+
+UNKNOWN: Final = "unknown"
+"""Pool, type or location of a machine that has lost its labels: its deletion needs none of them."""
+
+
+def removal_body(spec: NodeRemovalRequestSpec, *, request_uid: str | None) -> Object:
+    """Return the body to create: named after the server, with the labels by which people and lifecycles select it.
+
+    Args:
+        spec: of the removal.
+        request_uid: uid of the request that made the machine, None if no trace of it is left. Names are given again,
+            uids are not: without it a later machine of the same name could be removed instead.
+    """
+    labels = {LABEL_POOL: spec.pool, LABEL_SERVER_TYPE: spec.server_type, LABEL_REQUEST: spec.server_name}
+    if request_uid:
+        labels[LABEL_REQUEST_UID] = request_uid
+    return {
+        "apiVersion": NODE_REMOVAL_REQUESTS.api_version,
+        "kind": NODE_REMOVAL_REQUESTS.kind,
+        "metadata": {"name": spec.server_name, "labels": labels, "finalizers": [FINALIZER]},
+        "spec": spec.to_json(),
+    }

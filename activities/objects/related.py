@@ -1,12 +1,11 @@
-"""What belongs to a request or a removal besides its Node: the pool, the class and the server."""
+"""Pool, node class, server and number of peers of a request or a removal, read at each look."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from activities.kube.lookup import find_object
-from activities.ports.cluster import NODE_POOLS, Object
-from activities.ports.errors import GrowthError, NotFound, Unreadable
+from activities.ports.cluster import NODE_POOLS, Object, Resource, find_object
+from activities.ports.errors import GrowthError, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from api.reading import UnreadableError, read
@@ -100,3 +99,12 @@ async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[
     if not is_ours(server):
         return ServerLook(ServerSeen.FOREIGN)
     return ServerLook(ServerSeen(server.state.value), server.is_progressing, server.problem)
+
+
+async def count_others(ports: Ports, resource: Resource, uid: str, counts: Callable[[Object], bool]) -> int:
+    """Return how many objects besides the one with this uid count, as far as the cache knows: 0 if it knows nothing."""
+    try:
+        objects = (await ports.reader.list(resource)).items
+    except Unreachable:
+        return 0
+    return sum(one["metadata"]["uid"] != uid and counts(one) for one in objects)

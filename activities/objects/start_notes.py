@@ -1,16 +1,21 @@
-"""What people are told of a lifecycle from its start: which machine it is about, for whom, and what it costs.
+"""Start notes, which tell people of a lifecycle from its start: its machine, for which pods, and at what price.
 
 One place for all who start workflows, so that a machine reads the same whoever found it without one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from activities.ports.cluster import Object
+from activities.ports.errors import GrowthError
+from activities.ports.ports import Ports
+from api.money import format_price
 from api.reading import UnreadableError, read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec
 from api.v1alpha1.node_request import NodeRequest, NodeRequestSpec, Seat
 from planner.model.round import StartNote
+from planner.objects.offering import Offering
 
 Prices = Mapping[tuple[str, str, str, str], str]
 """What a machine costs, such as "0.0136 EUR/h", by kind and name of its class, server type and location."""
@@ -101,3 +106,24 @@ def _count(seats: Sequence[Seat]) -> str:
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def prices(classes: Iterable[tuple[str, str, Sequence[Offering]]]) -> dict[tuple[str, str, str, str], str]:
+    """Return what is asked for the offerings of classes, each given as kind, name and offerings."""
+    return {
+        (kind, name, one.server_type, one.location): f"{format_price(one.price_per_hour)} {one.currency}/h"
+        for kind, name, offerings in classes
+        for one in offerings
+    }
+
+
+async def listed_prices(ports: Ports) -> Prices:
+    """Return what is asked for the offerings of all classes that can be read."""
+    known: dict[tuple[str, str, str, str], str] = {}
+    for kind, provider in ports.providers.items():
+        # Rounds tell of what cannot be read; a workflow is started all the same.
+        with suppress(GrowthError):
+            for item in (await ports.reader.list(provider.node_classes)).items:
+                with suppress(GrowthError):
+                    known |= prices([(kind, item["metadata"]["name"], provider.offerings(item))])
+    return known

@@ -5,10 +5,13 @@ conformance suite runs against both. Objects are dicts in the shape of the API; 
 what it needs of them into its own frozen types.
 """
 
+import base64
+import binascii
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
+from activities.ports.errors import NotFound
 from api.keys import GROUP, VERSION
 
 Object = dict[str, Any]
@@ -170,3 +173,28 @@ class Cluster(Protocol):
             BudgetExhausted: a PodDisruptionBudget does not let it go now; the message names the budget.
         """
         ...
+
+
+async def find_object(
+    cluster: Cluster, resource: Resource, name: str, *, namespace: str | None = None
+) -> Object | None:
+    """Return the object, read live, or None if there is none of this name.
+
+    Raises:
+        Unreachable: the API server does not answer.
+    """
+    try:
+        return await cluster.get(resource, name, namespace=namespace)
+    except NotFound:
+        return None
+
+
+def secret_value(secret: Object, key: str) -> str | None:
+    """Return the text under a key of a Secret, or None if there is no such key or it is no text."""
+    coded = (secret.get("data") or {}).get(key)
+    if coded is None:
+        return None
+    try:
+        return base64.b64decode(coded, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, TypeError):
+        return None

@@ -1,14 +1,24 @@
-"""What is done for a NodeRemovalRequest: one body for each effect of its step function."""
+"""The effects of a NodeRemovalRequest: one body for each effect of its step function.
+
+A decision that a person writes on a removal as an annotation is answered here and taken off. One that has an effect
+needs no answer before its effect is on the object. The answer is on the object before the annotation goes, and both
+are conditional on the version that was looked at: a kill in between repeats the answer, and a newer value is answered
+by itself.
+"""
 
 from datetime import datetime
 from typing import Any, Final
 
+from activities.kube.json_patch import guarded, set_field
+from activities.objects.events import Recorder, tell
 from activities.objects.kind_activities import KindActivities, is_next
 from activities.objects.kinds import REMOVALS
+from activities.objects.record import write_status
+from activities.ports.ports import Ports
 from activities.removals import cool_off, drain, end, server
-from activities.removals.decisions import answer_decision
 from activities.removals.look import RemovalObjects, look_at_removal
-from planner.lifecycle.decision import annotated, refusal
+from api.keys import ANNOTATION_DECISION, ANNOTATION_DECISION_REASON
+from planner.lifecycle.decision import TAKEN, annotated, answer, refusal
 from planner.lifecycle.kinds import LifecycleKind
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalObservation
@@ -35,6 +45,33 @@ def _is_due(kind: LifecycleKind[Any], seen: RemovalObservation, act: Act, now: d
         and seen.status.cancel is None
         and refusal(seen, decision) is None
     )
+
+
+async def answer_decision(ports: Ports, recorder: Recorder, sight: RemovalObjects) -> None:
+    """Tell what becomes of the decision that was seen, unless it was carried out, and take it off.
+
+    Raises:
+        Conflict: the removal has changed since it was read, perhaps by another decision.
+    """
+    given = answer(sight.seen)
+    if given is None:
+        return
+    record = sight.record
+    if given.reason != TAKEN:
+        told = record.model.status.events[-1:]
+        is_repeat = [(event.name, event.reason) for event in told] == [(given.reason, given.message)]
+        if not is_repeat:
+            record = await write_status(
+                ports.cluster, record, now=ports.now(), event=given.reason, because=given.message
+            )
+        message = f"{record.resource.kind} {record.name}: annotation {given.message}. It is taken off"
+        await tell(recorder, record, given.reason, message, warning=True, always=not is_repeat)
+    operations = [
+        operation
+        for annotation in (ANNOTATION_DECISION, ANNOTATION_DECISION_REASON)
+        for operation in set_field(record.object, ("metadata", "annotations", annotation), None)
+    ]
+    await ports.cluster.patch(record.resource, record.name, guarded(record.object, operations))
 
 
 REMOVAL_ACTIVITIES: Final[KindActivities[RemovalObjects]] = KindActivities(

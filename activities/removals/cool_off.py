@@ -4,8 +4,7 @@ A cancel is written on the object before the taint is lifted, and the point of n
 on the version that showed no cancel: one order of events for all. Source: docs/design.md#removal.
 """
 
-from activities.objects.effects import tell, tell_on
-from activities.objects.events import Recorder
+from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.nodes import change_node, has_taint, scale_down, taints_of
 from activities.objects.record import conditions_with, hold, still_as_read, write_status, write_step
 from activities.ports.cluster import NODES

@@ -3,8 +3,7 @@
 import logging
 from contextlib import suppress
 
-from activities.objects.effects import tell, tell_on
-from activities.objects.events import Recorder
+from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.nodes import change_node, taints_of
 from activities.objects.record import drop_finalizer, let_go
 from activities.ports.cluster import NODE_REQUESTS, NODES

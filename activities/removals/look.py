@@ -6,10 +6,9 @@ from typing import Final
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
 from activities.objects.nodes import get_node, is_of, request_of, see_node
-from activities.objects.peers import count_others
 from activities.objects.pods import awaited_on, pods_on
 from activities.objects.record import Record, read_record
-from activities.objects.related import ServerLook, find_pool, removal_timings, see_server
+from activities.objects.related import ServerLook, count_others, find_pool, removal_timings, see_server
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.ports import Ports
 from activities.ports.provider import Server

@@ -6,8 +6,8 @@ Source: docs/design.md#removal.
 
 import logging
 
-from activities.objects.effects import TRIES, tell, tell_on
-from activities.objects.events import Recorder
+from activities.objects.events import Recorder, tell, tell_on
+from activities.objects.kind_activities import TRIES
 from activities.objects.kinds import REMOVALS
 from activities.objects.record import Record, conditions_with, read_record, write_status, write_step
 from activities.ports.cluster import NODES

@@ -1,15 +1,16 @@
-"""What is done for a NodeRequest: one body for each effect of its step function."""
+"""The effects of a NodeRequest: one body for each effect of its step function."""
 
 from datetime import datetime
 from typing import Any, Final
 
-from activities.objects.events import Recorder
+from activities.objects.events import Recorder, tell
 from activities.objects.kind_activities import KindActivities, is_next
 from activities.objects.kinds import REQUESTS
-from activities.removals.decisions import tell_undecidable
 from activities.requests import end, node
 from activities.requests.create import create_server
 from activities.requests.look import RequestObjects, look_at_request
+from api.keys import ANNOTATION_DECISION
+from planner.lifecycle.decision import REFUSED, decision_on
 from planner.lifecycle.kinds import LifecycleKind
 from planner.lifecycle.request import BY_DELETION, RequestEffect
 from planner.lifecycle.seen import RequestObservation
@@ -23,8 +24,16 @@ def _is_due(kind: LifecycleKind[Any], seen: RequestObservation, act: Act, now: d
     return is_next(kind, seen, act, now)
 
 
-async def _after_look(recorder: Recorder, sight: RequestObjects) -> None:
-    await tell_undecidable(recorder, sight.record)
+async def _tell_undecidable(recorder: Recorder, sight: RequestObjects) -> None:
+    """Tell who wrote a decision on a request that only removals take them, and what helps instead. Never raises."""
+    request = sight.record
+    decision = decision_on(request.model.metadata.annotations)
+    if decision is not None:
+        message = (
+            f"{request.resource.kind} {request.name}: annotation {ANNOTATION_DECISION}={decision.word} has no effect: "
+            f"only removals take decisions; to cancel a request, delete it: kubectl delete noderequest {request.name}"
+        )
+        await tell(recorder, request, REFUSED, message, warning=True)
 
 
 REQUEST_ACTIVITIES: Final[KindActivities[RequestObjects]] = KindActivities(
@@ -45,5 +54,5 @@ REQUEST_ACTIVITIES: Final[KindActivities[RequestObjects]] = KindActivities(
         RequestEffect.FORGET: lambda of: end.forget(of.ports, of.sight),
     },
     is_due=_is_due,
-    after_look=_after_look,
+    after_look=_tell_undecidable,
 )

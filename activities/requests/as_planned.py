@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from activities.objects.effects import tell
-from activities.objects.events import Recorder
+from activities.objects.events import Recorder, tell
 from activities.objects.related import find_class
 from activities.ports.cluster import Object
 from activities.ports.errors import InvalidConfiguration

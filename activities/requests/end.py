@@ -6,8 +6,8 @@ Every way out opens the Node first. Source: docs/design.md#request, and docs/des
 import logging
 from typing import Final
 
-from activities.objects.effects import tell
-from activities.objects.events import Recorder
+from activities.objects.events import Recorder, tell
+from activities.objects.node_classes import note_miss
 from activities.objects.nodes import change_node, has_taint, lift_taint, scale_down, taints_of
 from activities.objects.pods import occupants_of
 from activities.objects.record import (
@@ -19,7 +19,6 @@ from activities.objects.record import (
     write_status,
     write_step,
 )
-from activities.objects.unavailable import note_miss
 from activities.ports.cluster import Object
 from activities.ports.errors import Conflict
 from activities.ports.ports import Ports

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from activities.objects.class_status import class_status
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REQUESTS
+from activities.objects.node_classes import class_status
 from activities.objects.nodes import find_node, see_node
-from activities.objects.peers import count_others
 from activities.objects.pods import Seated, occupants_of, see_seats
 from activities.objects.record import Record, read_record
-from activities.objects.related import ServerLook, find_class, find_pool, request_timings, see_server
+from activities.objects.related import ServerLook, count_others, find_class, find_pool, request_timings, see_server
 from activities.ports.cluster import NODE_REQUESTS, Object
 from activities.ports.ports import Ports
 from activities.ports.provider import Server

@@ -10,13 +10,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from activities.objects.class_status import change_class_status
-from activities.objects.effects import tell
-from activities.objects.events import Recorder
-from activities.objects.nodes import change_node, lift_taint, reserved, taints_of
+from activities.objects.events import Recorder, tell
+from activities.objects.node_classes import change_class_status, note_success
+from activities.objects.nodes import change_node, lift_taint, own_labels, reserved, taints_of, template_taints
 from activities.objects.pods import tolerate
 from activities.objects.record import conditions_with, still_as_read, write_status, write_step
-from activities.objects.unavailable import note_success
 from activities.ports.cluster import Object
 from activities.ports.errors import Conflict, GrowthError
 from activities.ports.ports import Ports
@@ -29,7 +27,6 @@ from activities.requests.as_planned import (
     is_as_planned,
     tell_deviations,
 )
-from activities.requests.create import own_labels, template_taints
 from activities.requests.look import RequestObjects
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
 from api.money import format_price

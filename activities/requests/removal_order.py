@@ -3,11 +3,9 @@
 The removal outlives the request and is the server's sole deleter. Source: docs/design.md#hand-over.
 """
 
-from activities.kube.lookup import find_object
 from activities.objects.kinds import REMOVALS
-from activities.objects.record import Record, as_record, write_status
-from activities.objects.removal_body import removal_body
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
+from activities.objects.record import Record, as_record, removal_body, write_status
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object, find_object
 from activities.ports.errors import AlreadyExists, Conflict
 from activities.ports.ports import Ports
 from api.keys import LABEL_REQUEST_UID

@@ -13,8 +13,7 @@ from typing import Final
 from activities.kube.json_patch import patch_if_same, set_field
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Cluster, Object, PatchOp
 from activities.ports.ports import Ports
-from activities.round.cancel_removals import cancel
-from activities.round.objects import create_removal, create_request, delete_requests, request_name
+from activities.round.fence import RoundWrites
 from activities.round.observe import Observation
 from activities.round.pools import (
     Closing,
@@ -25,8 +24,8 @@ from activities.round.pools import (
     unreadable_status,
     write_status,
 )
-from activities.round.reservations import move_seats
-from activities.round.writes import RoundWrites
+from activities.round.removals import cancel, create_removal
+from activities.round.requests import create_request, delete_requests, move_seats, request_name
 from api.keys import ANNOTATION_IDLE_SINCE
 from api.money import format_price
 from api.timestamp import format_timestamp

@@ -1,4 +1,4 @@
-"""The fence: one round writes at a time, also when a round that timed out still runs somewhere.
+"""The fence: one round writes at a time, also when a round that timed out still runs somewhere; and writes under it.
 
 A workflow id does not fence an activity. A round therefore takes a Lease object by conditional
 write and writes only within a shorter time, measured from before the take, so that its last call
@@ -11,15 +11,17 @@ Source: docs/design.md#fence.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
+
+from pydantic import ValidationError
 
 from activities.kube.json_patch import guarded, set_field
 from activities.ports.cluster import LEASES, Object
-from activities.ports.errors import AlreadyExists, Conflict, GrowthError, NotFound
+from activities.ports.errors import AlreadyExists, Conflict, GrowthError, NotFound, Unreachable
 from activities.ports.ports import Ports
 
 NAME: Final = "growth-round"
@@ -218,3 +220,59 @@ def _spec(identity: str, now: _Moment) -> Object:
         "acquireTime": moment,
         "renewTime": moment,
     }
+
+
+_AT_ONCE: Final = 8
+"""Concurrent writes of one kind: a hundred machines take a dozen round trips, and the API server is not flooded."""
+
+
+T = TypeVar("T")
+
+
+R = TypeVar("R")
+
+
+class RoundWrites:
+    """Runs the writes of one round and keeps count of what was not written."""
+
+    def __init__(self, hold: Hold) -> None:
+        self._hold = hold
+        self.failed = 0
+        """Writes that were refused: the next round decides anew."""
+        self.left = 0
+        """Writes not begun, because the time was over or an outcome was unknown."""
+
+    async def attempt(self, what: str, write: Callable[[], Awaitable[R]]) -> R | None:
+        """Return what `write` returns, or None if it was left out or failed; `what` names it in the log."""
+        if self._hold.is_kept or not self._hold.can_write():
+            self.left += 1
+            return None
+        try:
+            return await write()
+        except Unreachable as error:
+            # The call may still take effect. Nobody may decide anything before that is over.
+            self._hold.keep()
+            self.left += 1
+            log.warning("%s: unknown outcome, the rest of the round is left to the next: %s", what, error)
+        except (GrowthError, ValidationError) as error:
+            self.refuse(what, error)
+        return None
+
+    def refuse(self, what: str, error: Exception) -> None:
+        """Count and log a write that cannot be done; the next round decides on it anew."""
+        self.failed += 1
+        log.warning("%s failed: %s", what, error)
+
+    async def each(
+        self, items: Iterable[T], what: Callable[[T], str], write: Callable[[T], Awaitable[R]]
+    ) -> list[tuple[T, R]]:
+        """Attempt one write per item, some at once, and return the items that succeeded with their results."""
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(item: T) -> tuple[T, R] | None:
+            async with gate:
+                result = await self.attempt(what(item), lambda: write(item))
+            return None if result is None else (item, result)
+
+        done = await asyncio.gather(*(one(item) for item in items))
+        return [pair for pair in done if pair is not None]

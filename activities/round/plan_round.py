@@ -4,29 +4,26 @@ Source: docs/design.md#round.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from typing import Any, Final
 
 from temporalio import activity
 
 from activities.objects.events import Recorder
 from activities.objects.kinds import REMOVALS, REQUESTS, STORED_KINDS, StoredKind
-from activities.objects.start_notes import Prices
+from activities.objects.start_notes import Prices, prices
 from activities.ports.cluster import NODE_POOLS
 from activities.ports.errors import NotFound
 from activities.ports.ports import Ports
 from activities.round.apply_plan import Carried, apply_plan
-from activities.round.fence import WRITES_WITHIN, Fence, Fenced, Hold
+from activities.round.fence import WRITES_WITHIN, Fence, Fenced, Hold, RoundWrites
 from activities.round.observe import DefinitionsGoing, Observation, Observer
-from activities.round.offered_prices import prices
 from activities.round.pools import is_deleting, release_pool
-from activities.round.stopwatch import Stopwatch
-from activities.round.workflow_starts import Own, Starts
-from activities.round.writes import RoundWrites
+from activities.round.workflow_starts import Own, Starts, notes_on_started, started_fields
 from api.money import format_price
-from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.model.plan import Plan, PlannedEvent, PlanResult, Snapshot
-from planner.model.round import RoundInput, RoundResult, StartNote
+from planner.model.round import RoundInput, RoundResult
+from planner.model.stages import Stopwatch
 from planner.plan import plan as decide
 
 _ENOUGH_TO_WRITE: Final = WRITES_WITHIN / 2
@@ -117,8 +114,8 @@ class PlanActivities:
         return RoundResult(
             result=plan.result,
             summary=_summary(plan, carried, writes),
-            **_started(starts),
-            notes=_notes(own, starts, _prices(observed.snapshot)),
+            **started_fields(starts),
+            notes=notes_on_started(own, starts, _prices(observed.snapshot)),
             memory=plan.memory,
             versions={**round_input.versions, **observed.versions},
             is_open=bool(plan.unplaced or writes.failed)
@@ -131,9 +128,9 @@ class PlanActivities:
     def _undecided(self, round_input: RoundInput, observed: Observation, error: Exception) -> RoundResult:
         own = _own(observed)
         starts, _ = self._starts.choose(own)
-        notes = _notes(own, starts, _prices(observed.snapshot))
+        notes = notes_on_started(own, starts, _prices(observed.snapshot))
         summary = f"Nothing was decided: the planner failed: {_told(error)}"
-        return _idle(round_input, summary).model_copy(update={**_started(starts), "notes": notes})
+        return _idle(round_input, summary).model_copy(update={**started_fields(starts), "notes": notes})
 
     async def _let_go(self, round_input: RoundInput, writes: RoundWrites, going: DefinitionsGoing) -> RoundResult:
         """Take our finalizer off deleted pools; objects with a lifecycle are let go by their own workflows."""
@@ -150,8 +147,8 @@ class PlanActivities:
         return RoundResult(
             result=PlanResult.NO_DEMANDS,
             summary="Growth's CRDs are being removed: nothing is decided, no server is touched",
-            **_started(starts),
-            notes=_notes(going.own, starts, {}),
+            **started_fields(starts),
+            notes=notes_on_started(going.own, starts, {}),
             memory=round_input.memory,
             versions=round_input.versions,
             is_open=bool(pools) or any(going.own.values()),
@@ -181,25 +178,8 @@ def _own(observed: Observation, carried: Carried | None = None) -> Own:
     }
 
 
-def _started(starts: Mapping[str, tuple[ObjectId, ...]]) -> dict[str, Any]:
-    """Return the fields of a result that say what to start."""
-    others = {kind: ids for kind, ids in starts.items() if kind not in (REQUEST.name, REMOVAL.name) and ids}
-    return {"requests": starts[REQUEST.name], "removals": starts[REMOVAL.name], "others": others}
-
-
 def _prices(snapshot: Snapshot) -> Prices:
     return prices((one.ref.kind, one.ref.name, one.offerings) for one in snapshot.classes)
-
-
-def _notes(own: Own, starts: Mapping[str, Sequence[ObjectId]], known: Prices) -> dict[str, StartNote]:
-    """Return what is told of those that are started, by uid."""
-    uids = {one.uid for ids in starts.values() for one in ids}
-    return {
-        uid: stored.start_note(item, known)
-        for stored, items in own.items()
-        for item in items
-        if (uid := item["metadata"]["uid"]) in uids
-    }
 
 
 def _failures(observed: Observation, error: Exception) -> list[PlannedEvent]:

@@ -11,10 +11,9 @@ from datetime import datetime
 from activities.kube.json_patch import patch_if_same, set_field
 from activities.ports.cluster import NODE_POOLS, Cluster, Object, PatchOp
 from activities.ports.errors import NotFound
-from activities.round.cancel_removals import can_cancel, cancel
-from activities.round.objects import create_removal
+from activities.round.fence import RoundWrites
 from activities.round.observe import Observation
-from activities.round.writes import RoundWrites
+from activities.round.removals import can_cancel, cancel, create_removal
 from api.conditions import set_condition
 from api.keys import ANNOTATION_DELETE_MACHINES, FINALIZER, LABEL_REQUEST
 from api.reading import UnreadableError, read

@@ -1,13 +1,14 @@
-"""Which objects have no workflow yet: each is handed out at once, and not again while its start is under way."""
+"""Objects without a workflow: each is handed out for a start at once, and not again while that start is under way."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from activities.objects.kinds import StoredKind
+from activities.objects.start_notes import Prices
 from activities.ports.cluster import Object
-from planner.lifecycle.kinds import ObjectId
-from planner.model.round import STARTS_PER_ROUND
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
+from planner.model.round import STARTS_PER_ROUND, StartNote
 
 _START_TAKES: Final = timedelta(seconds=5)
 """A started workflow has written its id by then. In memory only: after a restart all are handed out at once."""
@@ -62,3 +63,20 @@ def _uid(item: Object) -> str:
 
 def _id(item: Object) -> ObjectId:
     return ObjectId(name=item["metadata"]["name"], uid=_uid(item))
+
+
+def started_fields(starts: Mapping[str, tuple[ObjectId, ...]]) -> dict[str, Any]:
+    """Return the fields of a `RoundResult` that name the objects to start, by kind."""
+    others = {kind: ids for kind, ids in starts.items() if kind not in (REQUEST.name, REMOVAL.name) and ids}
+    return {"requests": starts[REQUEST.name], "removals": starts[REMOVAL.name], "others": others}
+
+
+def notes_on_started(own: Own, starts: Mapping[str, Sequence[ObjectId]], known: Prices) -> dict[str, StartNote]:
+    """Return the start note of each object whose workflow is started, by uid."""
+    uids = {subject.uid for ids in starts.values() for subject in ids}
+    return {
+        uid: stored.start_note(item, known)
+        for stored, items in own.items()
+        for item in items
+        if (uid := item["metadata"]["uid"]) in uids
+    }

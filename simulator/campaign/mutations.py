@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
+from activities.objects import node_classes as notes
 from activities.objects import record as status
-from activities.objects import unavailable as notes
 from activities.ports.errors import GrowthError
 from activities.removals import cool_off as removals_cool_off
 from activities.removals import drain as removals_drain

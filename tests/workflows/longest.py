@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from activities.objects.start_notes import note_on_removal, note_on_request
-from activities.round.offered_prices import prices
+from activities.objects.start_notes import note_on_removal, note_on_request, prices
 from api.conditions import Condition
 from api.v1alpha1.node_pool import PodBackoff
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus

@@ -19,10 +19,10 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.garbage.sweep import Healer
 from activities.objects.events import Recorder
 from activities.objects.kinds import STORED_KINDS, StoredKind
+from activities.objects.start_notes import listed_prices
 from activities.ports.cluster import NAMESPACES, Object, Resource
 from activities.ports.errors import AlreadyExists, GrowthError, NotFound, Rejected
 from activities.ports.ports import Ports
-from activities.round.offered_prices import listed_prices
 from planner.lifecycle.garbage import Guards
 from planner.lifecycle.kinds import LifecycleKind, ObjectId
 from planner.model.round import StartNote, planner_workflow_id

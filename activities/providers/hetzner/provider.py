@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 
 from requests.adapters import BaseAdapter
 
-from activities.objects.classes import as_answers, class_of
+from activities.objects.node_classes import as_answers, class_of
 from activities.ports.cluster import Cluster, Object, Resource
 from activities.ports.errors import (
     AuthenticationFailed,

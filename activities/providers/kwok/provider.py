@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar, Final
 
-from activities.objects.classes import as_answers, class_of
+from activities.objects.node_classes import as_answers, class_of
 from activities.ports.cluster import Cluster, Object, Resource
 from activities.ports.errors import (
     AlreadyExists,

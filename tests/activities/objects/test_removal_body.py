@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.objects.removal_body import removal_body
+from activities.objects.record import removal_body
 from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec
 
@@ -39,4 +39,4 @@ def test_nobody_else_makes_a_body():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Dict) and KIND in map(ast.unparse, filter(None, node.values))
     ]
-    assert makers == ["activities/objects/removal_body.py"]
+    assert makers == ["activities/objects/record.py"]

@@ -3,10 +3,9 @@ from decimal import Decimal
 
 import pytest
 
-from activities.objects.start_notes import note_on_removal, note_on_request
+from activities.objects.start_notes import listed_prices, note_on_removal, note_on_request, prices
 from activities.ports.ports import Ports
 from activities.providers.kwok.provider import KwokProvider
-from activities.round.offered_prices import listed_prices, prices
 from planner.objects.offering import Offering
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class

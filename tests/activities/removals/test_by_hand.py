@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.objects.effects import TRIES
+from activities.objects.kind_activities import TRIES
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES
 from planner.lifecycle.removal import next_step
 from planner.lifecycle.seen import ServerSeen

@@ -7,7 +7,7 @@ import pytest
 
 from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS
 from activities.ports.errors import Forbidden, Unreachable
-from activities.round.cancel_removals import cancel as cancel_by_planner
+from activities.round.removals import cancel as cancel_by_planner
 from planner.lifecycle.removal import next_step
 from planner.lifecycle.step import Act, EffectInput, Wait
 from simulator.apiserver.cluster import MemoryCluster

@@ -4,7 +4,7 @@ import pytest
 
 from activities.ports.cluster import PODS
 from activities.ports.errors import BudgetExhausted, Forbidden, Rejected, Unreachable
-from activities.removals.evictions import EvictionRefused, ask_to_leave
+from activities.removals.drain import EvictionRefused, ask_to_leave
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import Life
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from activities.kube.json_patch import set_field
-from activities.objects.class_status import class_status
+from activities.objects.node_classes import class_status
 from activities.ports.cluster import NODES, PODS
 from activities.ports.errors import Conflict, Rejected, Unreachable
 from activities.ports.provider import ServerState

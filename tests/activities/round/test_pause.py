@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from activities.objects.unavailable import note_pause
+from activities.objects.node_classes import note_pause
 from activities.ports.errors import Conflict, InsufficientCapacity, QuotaExceeded, UnknownOutcome, Unreachable
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.v1alpha1.node_request import NodeRequest

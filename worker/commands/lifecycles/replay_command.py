@@ -11,10 +11,9 @@ from rich.console import Console
 from temporalio.service import RPCError
 
 from activities.objects.kinds import REMOVALS
-from activities.objects.start_notes import Prices
+from activities.objects.start_notes import Prices, listed_prices
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.errors import GrowthError, NotFound
-from activities.round.offered_prices import listed_prices
 from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.step import DecisionKind
 from worker.commands.lifecycles.replay import Deed, ReplayFindings, deed, forecast, is_failure

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import yaml
 from cyclopts import Parameter
 
-from activities.round.stopwatch import Stopwatch
 from planner.model.plan import Snapshot
+from planner.model.stages import Stopwatch
 from planner.plan import plan as decide
 from worker.commands.plan.assignments import setting
 from worker.commands.plan.diff import compare

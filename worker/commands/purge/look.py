@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Final
 
 from activities.garbage.look import node_fact, server_fact
-from activities.kube.lookup import find_object
 from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import (
     CONFIG_MAPS,
@@ -20,6 +19,7 @@ from activities.ports.cluster import (
     PODS,
     Object,
     Resource,
+    find_object,
 )
 from activities.ports.errors import InvalidConfiguration, NotFound
 from activities.ports.ports import Ports

@@ -12,12 +12,11 @@ from typing import Final
 import yaml
 
 from activities.objects.nodes import UNREGISTERED
-from activities.ports.cluster import CONFIG_MAPS, SECRETS, Cluster, Object, Resource
+from activities.ports.cluster import CONFIG_MAPS, SECRETS, Cluster, Object, Resource, secret_value
 from activities.ports.errors import Forbidden, InvalidConfiguration, NotFound, Rejected
 from activities.ports.provider import ServerOrder
 from activities.providers.hetzner.classes.catalogue import LABEL_CSI_LOCATION
 from activities.providers.hetzner.classes.kubelet import k3s_args, kubelet_args, label_list, taint_list
-from activities.providers.hetzner.classes.values import secret_value
 from api.keys import (
     LABEL_INSTANCE_TYPE,
     LABEL_POOL,

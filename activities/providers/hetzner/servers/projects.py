@@ -12,13 +12,12 @@ from typing import Final
 from pydantic import SecretStr
 from requests.adapters import BaseAdapter
 
-from activities.ports.cluster import SECRETS, Cluster
+from activities.ports.cluster import SECRETS, Cluster, secret_value
 from activities.ports.errors import AuthenticationFailed, Forbidden, InvalidConfiguration, NotFound
 from activities.ports.ports import Compute
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
-from activities.providers.hetzner.classes.values import secret_value
 from activities.providers.hetzner.servers.actions import OpenActions
 from activities.providers.hetzner.servers.listing import ServerList
 from activities.providers.hetzner.servers.placement_groups import SpreadGroups

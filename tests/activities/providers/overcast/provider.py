@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar
 
-from activities.objects.classes import class_of
+from activities.objects.node_classes import class_of
 from activities.ports.cluster import NODES, Object, Resource
 from activities.ports.errors import AlreadyExists, InsufficientCapacity, InvalidConfiguration, NotFound
 from activities.ports.provider import Server, ServerOrder, ServerState

@@ -6,7 +6,7 @@ import pytest
 
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES
 from activities.ports.errors import NotFound
-from activities.round.objects import create_removal
+from activities.round.removals import create_removal
 from api.v1alpha1.node_pool import ClassRef
 from planner.model.plan import PlannedRemoval
 from simulator.apiserver.cluster import MemoryCluster

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.objects.effects import TRIES, act_of, run_effect
+from activities.objects.kind_activities import TRIES, act_of, run_effect
 from activities.ports.errors import Conflict, NotFound, UnknownOutcome
 from planner.lifecycle.step import Act, EffectInput
 

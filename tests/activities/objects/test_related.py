@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.objects.peers import count_others
+from activities.objects.related import count_others
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import Unreachable
 from planner.lifecycle.step import EffectInput

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.round.stopwatch import Stopwatch
+from planner.model.stages import Stopwatch
 
 
 class Clock:

@@ -1,0 +1,188 @@
+"""Node classes: read for their provider, and their status, which many change at once.
+
+The status keeps what Growth has met: offerings without capacity, pauses of all buying after a quota, learned sizes.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Final
+
+from activities.kube.json_patch import guarded, set_field
+from activities.ports.cluster import Object
+from activities.ports.errors import (
+    Conflict,
+    GrowthError,
+    InvalidConfiguration,
+    NotFound,
+    Rejected,
+    UnknownOutcome,
+    Unreachable,
+    Unreadable,
+)
+from activities.ports.ports import Ports
+from api.reading import ModelT, UnreadableError, read
+from api.v1alpha1.node_class_status import NodeClassStatus
+from api.v1alpha1.node_pool import ClassRef
+from api.v1alpha1.node_request import NodeRequestSpec
+from planner.lifecycle.step import shortened
+from planner.supply.unavailable import (
+    FIRST_PAUSE,
+    after_success,
+    pause_in_force,
+    unavailable_until,
+    with_miss,
+    with_refusal,
+    with_success,
+)
+
+_TRIES: Final = 10
+"""Many requests may have the same to say at once; after the first one's write the others have nothing to add."""
+_FIELDS: Final = tuple(name for name in NodeClassStatus.model_fields if name != "conditions")
+"""What is written here: all else in the status is the provider's."""
+
+Change = Callable[[Object, NodeClassStatus], NodeClassStatus]
+"""Returns the status after a change, of the class as it is."""
+
+
+def class_status(node_class: Object) -> NodeClassStatus:
+    """Return the status of a node class.
+
+    Raises:
+        Unreadable: names the field.
+    """
+    try:
+        return read(NodeClassStatus, node_class.get("status") or {})
+    except UnreadableError as error:
+        name = f"{node_class['kind']} {node_class['metadata']['name']}"
+        raise Unreadable(f"{name}: status cannot be read: {error}") from error
+
+
+async def change_class_status(ports: Ports, ref: ClassRef, change: Change) -> NodeClassStatus:
+    """Return the status after `change`, which is asked anew when the class has changed meanwhile.
+
+    A class that is gone remembers nothing, nor does one whose kind no provider serves.
+
+    Raises:
+        Conflict: the class kept changing.
+        GrowthError: it cannot be read or written.
+    """
+    provider = ports.providers.get(ref.kind)
+    if provider is None:
+        return NodeClassStatus()
+    resource = provider.node_classes
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            node_class = await ports.cluster.get(resource, ref.name)
+            before = class_status(node_class)
+            after = change(node_class, before)
+            if after == before:
+                return after
+            changed = {field for field in _FIELDS if getattr(after, field) != getattr(before, field)}
+            kept = {name: value for name, value in (node_class.get("status") or {}).items() if name not in changed}
+            status = kept | {name: value for name, value in after.to_json().items() if name in changed}
+            operations = guarded(node_class, set_field(node_class, ("status",), status))
+            await ports.cluster.patch(resource, ref.name, operations, subresource="status")
+        except NotFound:
+            return NodeClassStatus()
+        except Conflict:
+            if tries >= _TRIES:
+                raise
+        else:
+            return after
+
+
+def class_of(model: type[ModelT], node_class: Object) -> ModelT:
+    """Return the node class.
+
+    Raises:
+        InvalidConfiguration: it cannot be read; names the field.
+    """
+    try:
+        return read(model, node_class)
+    except UnreadableError as error:
+        raise InvalidConfiguration(str(error)) from error
+
+
+@contextmanager
+def as_answers(what: str) -> Iterator[None]:
+    """Turn what the API server says about what a provider keeps there into what a cloud says of `what`.
+
+    Raises:
+        UnknownOutcome: it did not answer, or somebody else was first.
+        InvalidConfiguration: it refuses, or what it has cannot be read.
+    """
+    try:
+        yield
+    except (Unreachable, Conflict) as error:
+        raise UnknownOutcome(f"{what}: {error}") from error
+    except (Rejected, Unreadable) as error:
+        raise InvalidConfiguration(f"{what}: {error}") from error
+
+
+log = logging.getLogger(__name__)
+
+
+async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> datetime:
+    """Record that the offering has no capacity and return until when it is left out.
+
+    Never raises: without the memory, the request itself leaves the offering out for `ttl`. An error
+    here would undo the answer of the provider, and the next attempt would call it again.
+    """
+    now = ports.now()
+    server_type, location = spec.server_type, spec.location
+
+    def miss(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        entries = status.unavailable
+        if unavailable_until(entries, server_type, location, now) is not None:
+            return status
+        entries = with_miss(entries, server_type, location, ttl=ttl, now=now)
+        return status.model_copy(update={"unavailable": entries})
+
+    try:
+        status = await change_class_status(ports, spec.class_ref, miss)
+    except GrowthError as error:
+        log.warning("that %s in %s has no capacity was not noted: %s", server_type, location, error)
+        return now + ttl
+    return unavailable_until(status.unavailable, server_type, location, now) or now + ttl
+
+
+async def note_pause(ports: Ports, spec: NodeRequestSpec, message: str) -> datetime:
+    """Record that the account may not have more, as the provider's `message` says, and return until when it pauses.
+
+    Never raises, as for a miss: without the memory, the request itself waits as long as a first pause.
+    """
+    now = ports.now()
+
+    def refusal(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        if pause_in_force(status.pause, now) is not None:
+            return status
+        return status.model_copy(update={"pause": with_refusal(status.pause, shortened(message), now=now)})
+
+    try:
+        status = await change_class_status(ports, spec.class_ref, refusal)
+    except GrowthError as error:
+        log.warning("that the account of %s may not have more was not noted: %s", spec.class_ref, error)
+        return now + FIRST_PAUSE
+    pause = pause_in_force(status.pause, now)
+    return now + FIRST_PAUSE if pause is None else pause.until
+
+
+async def note_success(ports: Ports, spec: NodeRequestSpec, asked_at: datetime) -> None:
+    """Record that the offering has capacity: a miss from before `asked_at` is forgotten, and a pause that was over.
+
+    Never raises: a server that came must not wait for a note about the next one.
+    """
+
+    def success(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        entries = with_success(status.unavailable, spec.server_type, spec.location, asked_at=asked_at)
+        pause = after_success(status.pause, asked_at=asked_at)
+        return status.model_copy(update={"unavailable": entries, "pause": pause})
+
+    try:
+        await change_class_status(ports, spec.class_ref, success)
+    except GrowthError as error:
+        log.warning("that %s in %s has capacity was not noted: %s", spec.server_type, spec.location, error)
