@@ -52,22 +52,22 @@ class LifecycleObjects(Protocol):
         ...
 
 
-SightT = TypeVar("SightT", bound=LifecycleObjects)
+ObjectsT = TypeVar("ObjectsT", bound=LifecycleObjects)
 
 
 @dataclass(frozen=True, slots=True)
-class EffectContext(Generic[SightT]):
+class EffectContext(Generic[ObjectsT]):
     """What an effect is run with."""
 
     ports: Ports
     recorder: Recorder
-    sight: SightT
+    observed: ObjectsT
     """What was looked at: every write is conditional on it."""
     act: Act
     """The step that asks for the effect."""
 
 
-async def looked_at(_recorder: Recorder, _sight: Any) -> None:
+async def looked_at(_recorder: Recorder, _observed: Any) -> None:
     """Tell nobody of a look."""
 
 
@@ -78,17 +78,17 @@ def is_next(kind: LifecycleKind[Any], seen: LifecycleObservation, act: Act, now:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KindActivities(Generic[SightT]):
+class KindActivities(Generic[ObjectsT]):
     """What is done for the objects of a kind."""
 
     stored: StoredKind[Any]
-    look: Callable[[Ports, str, str], Awaitable[SightT | None]]
+    look: Callable[[Ports, str, str], Awaitable[ObjectsT | None]]
     """Finds the object of a name and uid and what belongs to it; None when its lifecycle is over."""
-    bodies: Mapping[str, Callable[[EffectContext[SightT]], Awaitable[object]]]
+    bodies: Mapping[str, Callable[[EffectContext[ObjectsT]], Awaitable[object]]]
     """What each effect does."""
     is_due: Callable[[LifecycleKind[Any], Any, Act, datetime], bool] = is_next
     """Whether an effect is still to be run: what was seen, the step that asks for it, and the time."""
-    after_look: Callable[[Recorder, SightT], Awaitable[None]] = looked_at
+    after_look: Callable[[Recorder, ObjectsT], Awaitable[None]] = looked_at
     """Tells people of what a look found. Never raises."""
 
 
@@ -98,22 +98,22 @@ def activities_of(row: KindActivities[Any], ports: Ports, recorder: Recorder) ->
     gone: Final = kind.seen(exists=False)
 
     async def look(given: EffectInput) -> Any:
-        sight = await row.look(ports, given.name, given.uid)
-        if sight is None:
+        observed = await row.look(ports, given.name, given.uid)
+        if observed is None:
             return gone
-        await note_driver(ports, sight.record)
-        await row.after_look(recorder, sight)
-        return sight.seen
+        await note_driver(ports, observed.record)
+        await row.after_look(recorder, observed)
+        return observed.seen
 
     def effect(body: Callable[[EffectContext[Any]], Awaitable[object]]) -> Activity:
         async def run(given: EffectInput) -> Any:
             act = act_of(given)
-            sight = await run_effect(
+            observed = await run_effect(
                 lambda: row.look(ports, given.name, given.uid),
-                lambda sight: row.is_due(kind, sight.seen, act, ports.now()),
-                lambda sight: body(EffectContext(ports, recorder, sight, act)),
+                lambda observed: row.is_due(kind, observed.seen, act, ports.now()),
+                lambda observed: body(EffectContext(ports, recorder, observed, act)),
             )
-            return gone if sight is None else sight.seen
+            return gone if observed is None else observed.seen
 
         return run
 
@@ -146,7 +146,7 @@ async def note_driver(ports: Ports, record: Record[Any]) -> None:
         log.warning("the workflow of %s was not noted: %s", record.name, error)
 
 
-Sight = TypeVar("Sight")
+ObservedT = TypeVar("ObservedT")
 """What a look found: the answer for the driver, and the objects for the effect."""
 
 
@@ -163,10 +163,10 @@ def act_of(given: EffectInput) -> Act:
 
 
 async def run_effect(
-    look: Callable[[], Awaitable[Sight | None]],
-    is_due: Callable[[Sight], bool],
-    effect: Callable[[Sight], Awaitable[object]],
-) -> Sight | None:
+    look: Callable[[], Awaitable[ObservedT | None]],
+    is_due: Callable[[ObservedT], bool],
+    effect: Callable[[ObservedT], Awaitable[object]],
+) -> ObservedT | None:
     """Run `effect` if it is due on what `look` finds, and return what is found afterwards; None is an object gone.
 
     Raises:
@@ -176,11 +176,11 @@ async def run_effect(
     tries = 0
     while True:
         tries += 1
-        sight = await look()
-        if sight is None or not is_due(sight):
-            return sight
+        observed = await look()
+        if observed is None or not is_due(observed):
+            return observed
         try:
-            await effect(sight)
+            await effect(observed)
         except (Conflict, NotFound):
             if tries >= TRIES:
                 raise

@@ -47,16 +47,16 @@ def _is_due(kind: LifecycleKind[Any], seen: RemovalObservation, act: Act, now: d
     )
 
 
-async def answer_decision(ports: Ports, recorder: Recorder, sight: RemovalObjects) -> None:
+async def answer_decision(ports: Ports, recorder: Recorder, observed: RemovalObjects) -> None:
     """Tell what becomes of the decision that was seen, unless it was carried out, and take it off.
 
     Raises:
         Conflict: the removal has changed since it was read, perhaps by another decision.
     """
-    given = answer(sight.seen)
+    given = answer(observed.seen)
     if given is None:
         return
-    record = sight.record
+    record = observed.record
     if given.reason != TAKEN:
         told = record.model.status.events[-1:]
         is_repeat = [(event.name, event.reason) for event in told] == [(given.reason, given.message)]
@@ -78,22 +78,22 @@ REMOVAL_ACTIVITIES: Final[KindActivities[RemovalObjects]] = KindActivities(
     stored=REMOVALS,
     look=look_at_removal,
     bodies={
-        RemovalEffect.TAINT_NODE: lambda of: cool_off.taint_node(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.ANSWER: lambda of: answer_decision(of.ports, of.recorder, of.sight),
-        RemovalEffect.CANCEL: lambda of: cool_off.cancel(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.UNTAINT_NODE: lambda of: cool_off.untaint_node(of.ports, of.sight),
-        RemovalEffect.DRAIN: lambda of: drain.begin_drain(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.TELL_BLOCKERS: lambda of: drain.tell_blockers(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.EVICT: lambda of: drain.evict_pods(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.COMMIT: lambda of: cool_off.commit(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.DELETE_SERVER: lambda of: server.delete_server(of.ports, of.recorder, of.sight),
-        RemovalEffect.DELETE_NODE: lambda of: server.delete_node(of.ports, of.sight),
-        RemovalEffect.PARK: lambda of: server.park(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.RESUME: lambda of: server.resume(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.ABANDON: lambda of: end.abandon(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.SKIP: lambda of: end.skip(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.FINISH: lambda of: end.finish(of.ports, of.recorder, of.sight, of.act),
-        RemovalEffect.FORGET: lambda of: end.forget(of.ports, of.sight),
+        RemovalEffect.TAINT_NODE: lambda of: cool_off.taint_node(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.ANSWER: lambda of: answer_decision(of.ports, of.recorder, of.observed),
+        RemovalEffect.CANCEL: lambda of: cool_off.cancel(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.UNTAINT_NODE: lambda of: cool_off.untaint_node(of.ports, of.observed),
+        RemovalEffect.DRAIN: lambda of: drain.begin_drain(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.TELL_BLOCKERS: lambda of: drain.tell_blockers(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.EVICT: lambda of: drain.evict_pods(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.COMMIT: lambda of: cool_off.commit(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.DELETE_SERVER: lambda of: server.delete_server(of.ports, of.recorder, of.observed),
+        RemovalEffect.DELETE_NODE: lambda of: server.delete_node(of.ports, of.observed),
+        RemovalEffect.PARK: lambda of: server.park(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.RESUME: lambda of: server.resume(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.ABANDON: lambda of: end.abandon(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.SKIP: lambda of: end.skip(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.FINISH: lambda of: end.finish(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.FORGET: lambda of: end.forget(of.ports, of.observed),
     },
     is_due=_is_due,
     after_look=end.tell_late_deletion,

@@ -21,7 +21,7 @@ from planner.lifecycle.step import Act
 _CANCEL_REASON_CHARACTERS = 512
 
 
-async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Begin the cool-off: write its end, taint the Node, write when it was tainted.
 
     The time of tainting is unset first if the taint has to be set again, so that a kill in between
@@ -30,23 +30,23 @@ async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalObjects, ac
     Raises:
         Conflict: removal or Node have changed since they were read.
     """
-    record = await hold(ports.cluster, sight.record)
+    record = await hold(ports.cluster, observed.record)
     status = record.model.status
-    tainted = sight.node is None or has_taint(sight.node, TAINT_SCALE_DOWN)
+    tainted = observed.node is None or has_taint(observed.node, TAINT_SCALE_DOWN)
     if status.scale_down_at is None or (status.tainted_at is not None and not tainted):
         record = await write_step(
             ports.cluster,
             record,
             act,
             now=ports.now(),
-            scale_down_at=status.scale_down_at or act.until or ports.now() + sight.seen.timings.soft_grace,
+            scale_down_at=status.scale_down_at or act.until or ports.now() + observed.seen.timings.soft_grace,
             tainted_at=None,
         )
-    if sight.node is not None and not tainted:
+    if observed.node is not None and not tainted:
         if not await still_as_read(ports.cluster, record):
             raise Conflict(f"NodeRemovalRequest {record.name} has changed since it was read")
         taint = scale_down(int(ports.now().timestamp()))
-        await change_node(ports.cluster, sight.node, taints=[*taints_of(sight.node), taint])
+        await change_node(ports.cluster, observed.node, taints=[*taints_of(observed.node), taint])
     now = ports.now()
     await write_status(
         ports.cluster,
@@ -60,11 +60,11 @@ async def taint_node(ports: Ports, recorder: Recorder, sight: RemovalObjects, ac
     ends_at = record.model.status.scale_down_at
     told = act.message if ends_at is None or ends_at <= now else f"{act.message} by {ends_at:%H:%M:%S} UTC"
     await tell(recorder, record, act.reason, told)
-    if sight.node is not None:
-        await tell_on(recorder, NODES, sight.node, act.reason, told)
+    if observed.node is not None:
+        await tell_on(recorder, NODES, observed.node, act.reason, told)
 
 
-async def cancel(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def cancel(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Record the cancel. From here on the removal can only end.
 
     Raises:
@@ -79,15 +79,15 @@ async def cancel(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: A
     }
     if by == NOT_EMPTY:
         changes["conditions"] = conditions_with(
-            sight.record, "Empty", status=False, reason=by, message=act.message, now=now
+            observed.record, "Empty", status=False, reason=by, message=act.message, now=now
         )
     await write_status(
-        ports.cluster, sight.record, now=now, event="Cancelled", because=f"By {by}: {act.message}", **changes
+        ports.cluster, observed.record, now=now, event="Cancelled", because=f"By {by}: {act.message}", **changes
     )
-    await tell(recorder, sight.record, "Cancelled", f"By {by}: {act.message}")
+    await tell(recorder, observed.record, "Cancelled", f"By {by}: {act.message}")
 
 
-async def untaint_node(ports: Ports, sight: RemovalObjects) -> None:
+async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
     """Give a cancelled Node back to the scheduler, with its idle time to run anew.
 
     Without that, a Node that is still empty would have the next cool-off begin at once.
@@ -95,20 +95,20 @@ async def untaint_node(ports: Ports, sight: RemovalObjects) -> None:
     Raises:
         Conflict: the Node has changed since it was read.
     """
-    if sight.node is not None:
-        taints = [taint for taint in taints_of(sight.node) if taint["key"] != TAINT_SCALE_DOWN]
+    if observed.node is not None:
+        taints = [taint for taint in taints_of(observed.node) if taint["key"] != TAINT_SCALE_DOWN]
         idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())}
-        await change_node(ports.cluster, sight.node, taints=taints, annotations=idle)
+        await change_node(ports.cluster, observed.node, taints=taints, annotations=idle)
 
 
-async def commit(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def commit(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Pass the point of no return, on the version that showed no cancel and before which the pods were listed.
 
     Raises:
         Conflict: the removal has changed since it was read, perhaps by a cancel: look again.
     """
     now = ports.now()
-    record = await hold(ports.cluster, sight.record)
+    record = await hold(ports.cluster, observed.record)
     # Of an immediate removal nobody has looked for pods.
     is_empty = None if record.model.spec.immediate else True
     conditions = conditions_with(record, "Empty", status=is_empty, reason=act.reason, message=act.message, now=now)
@@ -118,4 +118,4 @@ async def commit(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: A
             conditions, "Drained", status=True, reason=act.reason, message=act.message, now=now, generation=generation
         )
     await write_step(ports.cluster, record, act, now=now, phase=RemovalPhase.DEPROVISIONING, conditions=conditions)
-    await tell(recorder, sight.record, "Deprovisioning", act.message)
+    await tell(recorder, observed.record, "Deprovisioning", act.message)

@@ -35,7 +35,7 @@ class EvictionRefused:
     """The answer of the API server, which begins with the pod's name."""
 
 
-async def begin_drain(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Write that pods are asked to leave from now on.
 
     Raises:
@@ -44,38 +44,38 @@ async def begin_drain(ports: Ports, recorder: Recorder, sight: RemovalObjects, a
     now = ports.now()
     await write_step(
         ports.cluster,
-        sight.record,
+        observed.record,
         act,
         now=now,
         phase=RemovalPhase.DRAINING,
         drain_started_at=now,
-        conditions=_not_drained(sight.record, act.reason, act.message, ports),
+        conditions=_not_drained(observed.record, act.reason, act.message, ports),
     )
-    await tell(recorder, sight.record, act.reason, act.message)
-    if sight.node is not None:
-        await tell_on(recorder, NODES, sight.node, act.reason, act.message)
+    await tell(recorder, observed.record, act.reason, act.message)
+    if observed.node is not None:
+        await tell_on(recorder, NODES, observed.node, act.reason, act.message)
 
 
-async def tell_blockers(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Write what blocks the drain and tell it, each kind of blocker by an event of its own.
 
     Raises:
         Conflict: the removal has changed since it was read.
     """
     now = ports.now()
-    conditions = _not_drained(sight.record, act.reason, act.message, ports)
-    record = await write_step(ports.cluster, sight.record, act, now=now, conditions=conditions)
-    deadline = hard_deadline(sight.seen)
+    conditions = _not_drained(observed.record, act.reason, act.message, ports)
+    record = await write_step(ports.cluster, observed.record, act, now=now, conditions=conditions)
+    deadline = hard_deadline(observed.seen)
     then = "" if deadline is None else f". At {deadline:%H:%M:%S} UTC they are deleted all the same"
-    found = [one for pod in sight.pods if (one := occupant(pod, now)).blocker is not None]
+    found = [one for pod in observed.pods if (one := occupant(pod, now)).blocker is not None]
     for kind, pods in groupby(sorted(found, key=lambda one: (str(one.blocker), one.key)), key=lambda one: one.blocker):
         told = ", ".join(f"{one.key} {one.why}" for one in list(pods)[:NAMED])
         await tell(recorder, record, str(kind), f"{told}{then}", warning=True)
-    if sight.node is not None:
-        await tell_on(recorder, NODES, sight.node, act.reason, act.message, warning=True)
+    if observed.node is not None:
+        await tell_on(recorder, NODES, observed.node, act.reason, act.message, warning=True)
 
 
-async def evict_pods(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Ask the pods whose turn it is to leave, and write which of them may not.
 
     Raises:
@@ -83,15 +83,15 @@ async def evict_pods(ports: Ports, recorder: Recorder, sight: RemovalObjects, ac
         Unreachable: a pod's eviction has no answer; the next round asks again.
         Forbidden: the credentials lack the right to evict, or to delete, pods.
     """
-    status = sight.record.model.status
-    leaving = _in_turn(sight.pods, ports)
+    status = observed.record.model.status
+    leaving = _in_turn(observed.pods, ports)
     told = _names(act, leaving)
     is_forced = act.reason == HARD_GRACE
     # A budget may refuse for days: its rounds add no event, or nothing else would be left of the list.
     is_repeat = status.reason in set(Refusal) and not is_forced
     record = await write_status(
         ports.cluster,
-        sight.record,
+        observed.record,
         now=ports.now(),
         event=None if is_repeat else act.reason,
         because=told,
@@ -102,7 +102,7 @@ async def evict_pods(ports: Ports, recorder: Recorder, sight: RemovalObjects, ac
     refused = await ask_to_leave(ports.cluster, leaving, whatever_keeps_them=is_forced)
     if refused:
         attempts = 1 if len(refused) < len(leaving) else record.model.status.evict_attempts
-        await _tell_refused(ports, recorder, sight.node, record, refused, attempts=attempts)
+        await _tell_refused(ports, recorder, observed.node, record, refused, attempts=attempts)
         return
     await write_status(
         ports.cluster,

@@ -20,30 +20,30 @@ from planner.lifecycle.step import Act, DecisionKind
 log = logging.getLogger(__name__)
 
 
-async def finish(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def finish(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """End the removal.
 
     Raises:
         Conflict: it has changed since it was read.
     """
-    await tell(recorder, sight.record, act.reason, act.message)
-    await let_go(ports.cluster, sight.record)
+    await tell(recorder, observed.record, act.reason, act.message)
+    await let_go(ports.cluster, observed.record)
 
 
-async def tell_late_deletion(recorder: Recorder, sight: RemovalObjects) -> None:
+async def tell_late_deletion(recorder: Recorder, observed: RemovalObjects) -> None:
     """Tell who deleted the removal that this cancels nothing any more, if so. Never raises.
 
     Without it, `kubectl delete` would only hang. Source: docs/design.md#deleting.
     """
-    seen = sight.seen
+    seen = observed.seen
     why = refusal(seen, DecisionKind.CANCEL)
     if seen.deleting and not seen.crds_going and why is not None:
         await tell(
-            recorder, sight.record, "NotCancelled", f"The deletion of this object has no effect: {why}", warning=True
+            recorder, observed.record, "NotCancelled", f"The deletion of this object has no effect: {why}", warning=True
         )
 
 
-async def skip(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def skip(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Treat the server as gone, as a person wishes: delete its Node and end.
 
     One that still exists is left to its people, so that no sweep takes it for an orphan; as far as its
@@ -52,14 +52,14 @@ async def skip(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act
     Raises:
         Conflict: the removal or the Node have changed since they were read, or the machine's record still ends.
     """
-    await _end_record(ports, sight.record.model)
+    await _end_record(ports, observed.record.model)
     with suppress(ProviderError):
-        await _mark_server(ports, recorder, sight)
+        await _mark_server(ports, recorder, observed)
     message = f"By {act.by or 'Person'}: {act.message}"
-    log.warning("server %s is treated as gone: %s", sight.record.model.spec.server_name, message)
-    await tell(recorder, sight.record, act.reason, message, warning=True)
-    await delete_node(ports, sight)
-    await let_go(ports.cluster, sight.record)
+    log.warning("server %s is treated as gone: %s", observed.record.model.spec.server_name, message)
+    await tell(recorder, observed.record, act.reason, message, warning=True)
+    await delete_node(ports, observed)
+    await let_go(ports.cluster, observed.record)
 
 
 async def _end_record(ports: Ports, removal: NodeRemovalRequest) -> None:
@@ -83,7 +83,7 @@ async def _end_record(ports: Ports, removal: NodeRemovalRequest) -> None:
     raise Conflict(f"NodeRequest {name} still ends: the record of the machine goes before its Node")
 
 
-async def abandon(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def abandon(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Leave the server to its people: lift the taint, mark server and Node so that nothing removes them, and end.
 
     A server that cannot be marked, because the provider refuses for good, is left all the same and
@@ -94,17 +94,19 @@ async def abandon(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: 
         Conflict: the removal or the Node have changed since they were read.
     """
     message = f"By {act.by or 'Person'}: {act.message}"
-    await _mark_server(ports, recorder, sight)
-    if sight.node is not None:
-        taints = [taint for taint in taints_of(sight.node) if taint["key"] != TAINT_SCALE_DOWN]
-        await change_node(ports.cluster, sight.node, taints=taints, annotations={ANNOTATION_DO_NOT_REMOVE: "abandoned"})
-        await tell_on(recorder, NODES, sight.node, act.reason, message, warning=True)
-    await tell(recorder, sight.record, act.reason, message, warning=True)
-    await let_go(ports.cluster, sight.record)
+    await _mark_server(ports, recorder, observed)
+    if observed.node is not None:
+        taints = [taint for taint in taints_of(observed.node) if taint["key"] != TAINT_SCALE_DOWN]
+        await change_node(
+            ports.cluster, observed.node, taints=taints, annotations={ANNOTATION_DO_NOT_REMOVE: "abandoned"}
+        )
+        await tell_on(recorder, NODES, observed.node, act.reason, message, warning=True)
+    await tell(recorder, observed.record, act.reason, message, warning=True)
+    await let_go(ports.cluster, observed.record)
 
 
-async def _mark_server(ports: Ports, recorder: Recorder, sight: RemovalObjects) -> None:
-    removal = sight.record.model
+async def _mark_server(ports: Ports, recorder: Recorder, observed: RemovalObjects) -> None:
+    removal = observed.record.model
     name = removal.spec.server_name
     provider = ports.providers.get(removal.spec.class_ref.kind)
     if provider is None:
@@ -118,13 +120,13 @@ async def _mark_server(ports: Ports, recorder: Recorder, sight: RemovalObjects) 
         if error.retryable:
             raise
         message = f"Server {name} could not be labelled {LABEL_ABANDONED}: {error}"
-        await tell(recorder, sight.record, "NotLabelled", message, warning=True)
+        await tell(recorder, observed.record, "NotLabelled", message, warning=True)
 
 
-async def forget(ports: Ports, sight: RemovalObjects) -> None:
+async def forget(ports: Ports, observed: RemovalObjects) -> None:
     """Drop the finalizer and nothing else: our definitions are being removed.
 
     Raises:
         Conflict: the removal has changed since it was read.
     """
-    await drop_finalizer(ports.cluster, sight.record.resource, sight.record.object)
+    await drop_finalizer(ports.cluster, observed.record.resource, observed.record.object)

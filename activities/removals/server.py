@@ -26,18 +26,18 @@ _CAUSE_CHARACTERS = 600
 log = logging.getLogger(__name__)
 
 
-async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalObjects) -> None:
+async def delete_server(ports: Ports, recorder: Recorder, observed: RemovalObjects) -> None:
     """Make one delete call. The attempt is on the object before the call, so that none goes uncounted.
 
     Raises:
         Conflict: the removal has changed since it was read.
         RateLimited: the call was not carried out and does not count; repeat it later.
     """
-    attempt = sight.record.model.status.removal_attempts + 1
+    attempt = observed.record.model.status.removal_attempts + 1
     now = ports.now()
     record = await write_status(
         ports.cluster,
-        sight.record,
+        observed.record,
         now=now,
         event="DeleteServer",
         because=f"Delete call {attempt}",
@@ -49,7 +49,7 @@ async def delete_server(ports: Ports, recorder: Recorder, sight: RemovalObjects)
     except NotFound:
         return
     except RateLimited as error:
-        await _take_back(ports, record, sight.record.model.status, error)
+        await _take_back(ports, record, observed.record.model.status, error)
         raise
     except GrowthError as error:
         message = shortened(f"Delete call {attempt}: {error.reason}: {error}")
@@ -124,30 +124,30 @@ async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:
         await provider.delete(server.name, removal.spec.class_ref.name)
 
 
-async def delete_node(ports: Ports, sight: RemovalObjects) -> None:
+async def delete_node(ports: Ports, observed: RemovalObjects) -> None:
     """Delete the Node object of a server that is gone.
 
     Raises:
         Conflict: it is another Node of that name meanwhile.
     """
-    if sight.node is None or sight.seen.node is None or sight.seen.node.foreign:
+    if observed.node is None or observed.seen.node is None or observed.seen.node.foreign:
         return
-    metadata = sight.node["metadata"]
+    metadata = observed.node["metadata"]
     try:
         await ports.cluster.delete(NODES, metadata["name"], uid=metadata["uid"])
     except NotFound:
         return
 
 
-async def park(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def park(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Write that the server could not be removed, tell it, and until when it waits for a person.
 
     Raises:
         Conflict: the removal has changed since it was read.
     """
     now = ports.now()
-    record = sight.record
-    retry_at = act.until or now + sight.seen.timings.parked_retry
+    record = observed.record
+    retry_at = act.until or now + observed.seen.timings.parked_retry
     await write_step(
         ports.cluster,
         record,
@@ -164,11 +164,11 @@ async def park(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act
         f"By itself it is tried again at {format_timestamp(retry_at.replace(microsecond=0))}"
     )
     await tell(recorder, record, act.reason, message, warning=True)
-    if sight.node is not None:
-        await tell_on(recorder, NODES, sight.node, act.reason, message, warning=True)
+    if observed.node is not None:
+        await tell_on(recorder, NODES, observed.node, act.reason, message, warning=True)
 
 
-async def resume(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: Act) -> None:
+async def resume(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Begin the delete calls anew.
 
     Raises:
@@ -178,7 +178,7 @@ async def resume(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: A
     is_by_itself = by in {BY_TIMER, BY_PROVIDER}
     await write_status(
         ports.cluster,
-        sight.record,
+        observed.record,
         now=ports.now(),
         event=act.reason,
         because=f"By {by}: {act.message}",
@@ -187,7 +187,7 @@ async def resume(ports: Ports, recorder: Recorder, sight: RemovalObjects, act: A
         message=act.message,
         removal_attempts=0,
         remove_attempted_at=None,
-        times_parked=sight.record.model.status.times_parked if is_by_itself else 0,
+        times_parked=observed.record.model.status.times_parked if is_by_itself else 0,
         retry_at=None,
     )
-    await tell(recorder, sight.record, act.reason, f"By {by}: {act.message}")
+    await tell(recorder, observed.record, act.reason, f"By {by}: {act.message}")

@@ -24,9 +24,9 @@ def _is_due(kind: LifecycleKind[Any], seen: RequestObservation, act: Act, now: d
     return is_next(kind, seen, act, now)
 
 
-async def _tell_undecidable(recorder: Recorder, sight: RequestObjects) -> None:
+async def _tell_undecidable(recorder: Recorder, observed: RequestObjects) -> None:
     """Tell who wrote a decision on a request that only removals take them, and what helps instead. Never raises."""
-    request = sight.record
+    request = observed.record
     decision = decision_on(request.model.metadata.annotations)
     if decision is not None:
         message = (
@@ -40,18 +40,18 @@ REQUEST_ACTIVITIES: Final[KindActivities[RequestObjects]] = KindActivities(
     stored=REQUESTS,
     look=look_at_request,
     bodies={
-        RequestEffect.CREATE_SERVER: lambda of: create_server(of.ports, of.recorder, of.sight, of.act),
-        RequestEffect.MARK_UNMET: lambda of: node.mark_unmet(of.ports, of.recorder, of.sight, of.act),
-        RequestEffect.MARK_RUNNING: lambda of: node.mark_running(of.ports, of.sight, of.act),
-        RequestEffect.REGISTER_NODE: lambda of: node.register_node(of.ports, of.recorder, of.sight, of.act),
-        RequestEffect.TOLERATE_PODS: lambda of: node.tolerate_pods(of.ports, of.recorder, of.sight),
-        RequestEffect.MARK_READY: lambda of: node.mark_ready(of.ports, of.recorder, of.sight, of.act),
-        RequestEffect.MARK_SETTLED: lambda of: node.mark_settled(of.ports, of.sight, of.act),
-        RequestEffect.RELEASE_NODE: lambda of: node.release_node(of.ports, of.recorder, of.sight, of.act),
-        RequestEffect.GIVE_UP: lambda of: end.give_up(of.ports, of.recorder, of.sight, of.act),
-        RequestEffect.HAND_OVER: lambda of: end.hand_over(of.ports, of.recorder, of.sight, of.act),
-        RequestEffect.FINISH: lambda of: end.finish(of.ports, of.sight, of.act),
-        RequestEffect.FORGET: lambda of: end.forget(of.ports, of.sight),
+        RequestEffect.CREATE_SERVER: lambda of: create_server(of.ports, of.recorder, of.observed, of.act),
+        RequestEffect.MARK_UNMET: lambda of: node.mark_unmet(of.ports, of.recorder, of.observed, of.act),
+        RequestEffect.MARK_RUNNING: lambda of: node.mark_running(of.ports, of.observed, of.act),
+        RequestEffect.REGISTER_NODE: lambda of: node.register_node(of.ports, of.recorder, of.observed, of.act),
+        RequestEffect.TOLERATE_PODS: lambda of: node.tolerate_pods(of.ports, of.recorder, of.observed),
+        RequestEffect.MARK_READY: lambda of: node.mark_ready(of.ports, of.recorder, of.observed, of.act),
+        RequestEffect.MARK_SETTLED: lambda of: node.mark_settled(of.ports, of.observed, of.act),
+        RequestEffect.RELEASE_NODE: lambda of: node.release_node(of.ports, of.recorder, of.observed, of.act),
+        RequestEffect.GIVE_UP: lambda of: end.give_up(of.ports, of.recorder, of.observed, of.act),
+        RequestEffect.HAND_OVER: lambda of: end.hand_over(of.ports, of.recorder, of.observed, of.act),
+        RequestEffect.FINISH: lambda of: end.finish(of.ports, of.observed, of.act),
+        RequestEffect.FORGET: lambda of: end.forget(of.ports, of.observed),
     },
     is_due=_is_due,
     after_look=_tell_undecidable,

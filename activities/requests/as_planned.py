@@ -40,27 +40,27 @@ class Deviation:
     message: str
 
 
-async def compare_with_plan(ports: Ports, sight: RequestObjects) -> Deviation | None:
+async def compare_with_plan(ports: Ports, observed: RequestObjects) -> Deviation | None:
     """Return whether the Node is as planned, or None while it is not there or not Ready yet.
 
     Raises:
         Unreachable: the API server does not answer.
     """
-    if sight.node is None or not has_ready_node(sight):
+    if observed.node is None or not has_ready_node(observed):
         return None
-    request = sight.record.model
+    request = observed.record.model
     ref, status = request.spec.class_ref, request.status
     node_class = await find_class(ports, ref)
-    if sight.pool is None or node_class is None:
+    if observed.pool is None or node_class is None:
         return Deviation(None, "PlanGone", f"NodePool {request.spec.pool} or {ref} does not exist any more")
-    if has_changed(status.pool_generation, sight.pool.metadata.generation) or has_changed(
+    if has_changed(status.pool_generation, observed.pool.metadata.generation) or has_changed(
         status.class_generation, node_class["metadata"].get("generation")
     ):
         text = f"NodePool {request.spec.pool} or {ref} has changed since the machine was asked for"
         return Deviation(None, "PlanChanged", text)
     try:
         offering = find_offering(ports, node_class, request.spec)
-        node = parse_node(sight.node)
+        node = parse_node(observed.node)
     except (InvalidConfiguration, UnreadableObject) as error:
         return Deviation(None, "Unreadable", str(error))
     if offering is None:
@@ -69,7 +69,7 @@ async def compare_with_plan(ports: Ports, sight: RequestObjects) -> Deviation | 
     if status.planned_allocatable is not None:
         # By now the class may have learned better, from this very Node.
         offering = replace(offering, allocatable=amounts(status.planned_allocatable))
-    return _finding(deviations(node, sight.pool, offering))
+    return _finding(deviations(node, observed.pool, offering))
 
 
 def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:
@@ -92,24 +92,24 @@ def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[s
     }
 
 
-def has_ready_node(sight: RequestObjects) -> bool:
+def has_ready_node(observed: RequestObjects) -> bool:
     """Return whether the machine's Node is there and Ready."""
-    return sight.node is not None and sight.seen.node is not None and sight.seen.node.ready
+    return observed.node is not None and observed.seen.node is not None and observed.seen.node.ready
 
 
-def is_as_planned(sight: RequestObjects) -> bool:
+def is_as_planned(observed: RequestObjects) -> bool:
     """Return whether the request says already that the Node is as planned."""
-    return any(c.type == AS_PLANNED and c.status == "True" for c in sight.record.model.status.conditions)
+    return any(c.type == AS_PLANNED and c.status == "True" for c in observed.record.model.status.conditions)
 
 
-async def tell_deviations(recorder: Recorder, sight: RequestObjects, finding: Deviation | None) -> None:
+async def tell_deviations(recorder: Recorder, observed: RequestObjects, finding: Deviation | None) -> None:
     """Tell an event when the Node is not as planned. Never raises."""
     if finding is not None and finding.status is False:
-        await tell(recorder, sight.record, NOT_AS_PLANNED, finding.message, warning=True)
+        await tell(recorder, observed.record, NOT_AS_PLANNED, finding.message, warning=True)
 
 
 def add_finding(
-    ports: Ports, sight: RequestObjects, conditions: Sequence[Condition], finding: Deviation | None
+    ports: Ports, observed: RequestObjects, conditions: Sequence[Condition], finding: Deviation | None
 ) -> Sequence[Condition]:
     """Return the conditions with what was found."""
     if finding is None:
@@ -121,7 +121,7 @@ def add_finding(
         reason=finding.reason,
         message=finding.message,
         now=ports.now(),
-        generation=sight.record.model.metadata.generation,
+        generation=observed.record.model.metadata.generation,
     )
 
 

@@ -53,7 +53,7 @@ class _Call:
     order: ServerOrder
 
 
-async def create_server(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
+async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Make one create call and write down how it ended.
 
     Raises:
@@ -61,17 +61,17 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestObjects,
         RateLimited: the call was not carried out and does not count; repeat it later.
         Conflict: the object kept changing.
     """
-    timings = sight.seen.timings
+    timings = observed.seen.timings
     end = CreateOutcomes(ports, recorder)
-    if not sight.seen.status.attempts and await get_node(ports.cluster, sight.record.name) is not None:
-        await end.name_taken(sight.record, "Node", ports.now() + timings.failed_ttl)
+    if not observed.seen.status.attempts and await get_node(ports.cluster, observed.record.name) is not None:
+        await end.name_taken(observed.record, "Node", ports.now() + timings.failed_ttl)
         return
     try:
-        call = await _prepare(ports, sight)
+        call = await _prepare(ports, observed)
     except (InvalidConfiguration, Unreadable) as error:
-        await end.refused(sight.record, error, RequestPhase.FAILED, ports.now() + timings.failed_ttl, calls=0)
+        await end.refused(observed.record, error, RequestPhase.FAILED, ports.now() + timings.failed_ttl, calls=0)
         return
-    record = await hold(ports.cluster, sight.record)
+    record = await hold(ports.cluster, observed.record)
     status = record.model.status
     asked_at = ports.now()
     record = await write_status(
@@ -82,7 +82,7 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestObjects,
         because=f"Create call {status.attempts + 1} for {call.order.server_type} in {call.order.location}",
         create_attempt_at=asked_at,
         attempts=status.attempts + 1,
-        pool_generation=None if sight.pool is None else sight.pool.metadata.generation,
+        pool_generation=None if observed.pool is None else observed.pool.metadata.generation,
         class_generation=call.node_class["metadata"].get("generation"),
         **plan_kept(ports, call.node_class, record.model.spec),
         provisioning_deadline=status.provisioning_deadline or act.until or asked_at + timings.provisioning_timeout,
@@ -112,22 +112,22 @@ async def create_server(ports: Ports, recorder: Recorder, sight: RequestObjects,
             await end.name_taken(record, "server", ports.now() + timings.failed_ttl)
 
 
-async def _prepare(ports: Ports, sight: RequestObjects) -> _Call:
+async def _prepare(ports: Ports, observed: RequestObjects) -> _Call:
     """Return the call to make.
 
     Raises:
         InvalidConfiguration: pool, class or provider is missing.
         Unreadable: the pool cannot be read; names the field.
     """
-    request = sight.record.model
+    request = observed.record.model
     ref = request.spec.class_ref
     try:
-        pool = sight.pool or await read_pool(ports, request.spec.pool)
+        pool = observed.pool or await read_pool(ports, request.spec.pool)
     except NotFound:
         raise InvalidConfiguration(
             f"NodePool {request.spec.pool} does not exist: create it, or delete NodeRequest {request.metadata.name}"
         ) from None
-    if sight.node_class is None:
+    if observed.node_class is None:
         raise InvalidConfiguration(
             f"{ref.kind} {ref.name} does not exist: create it, or set template.classRef of NodePool {request.spec.pool}"
         )
@@ -142,7 +142,7 @@ async def _prepare(ports: Ports, sight: RequestObjects) -> _Call:
         node_labels={**pool_labels(pool, request.spec.server_type), **own_labels(request)},
         node_taints=[*template_taints(pool), UNREGISTERED],
     )
-    return _Call(provider, sight.node_class, order)
+    return _Call(provider, observed.node_class, order)
 
 
 _TRIES: Final = 10

@@ -37,7 +37,7 @@ _HANDED_OVER: Final = "HandedOver"
 log = logging.getLogger(__name__)
 
 
-async def give_up(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
+async def give_up(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Write that the machine shall go, and why.
 
     Raises:
@@ -46,35 +46,35 @@ async def give_up(ports: Ports, recorder: Recorder, sight: RequestObjects, act: 
     now = ports.now()
     await write_step(
         ports.cluster,
-        sight.record,
+        observed.record,
         act,
         now=now,
         phase=RequestPhase.DEPROVISIONING,
         conditions=conditions_with(
-            sight.record, "Ready", status=False, reason=act.reason, message=act.message, now=now
+            observed.record, "Ready", status=False, reason=act.reason, message=act.message, now=now
         ),
     )
     if act.reason in USELESS:
         # As a miss: without a memory of it, the same offering would be bought again after each time-out.
-        await note_miss(ports, sight.record.model.spec, sight.seen.timings.unavailable_ttl)
-    await tell(recorder, sight.record, act.reason, act.message, warning=act.reason not in BY_DELETION)
+        await note_miss(ports, observed.record.model.spec, observed.seen.timings.unavailable_ttl)
+    await tell(recorder, observed.record, act.reason, act.message, warning=act.reason not in BY_DELETION)
 
 
-async def hand_over(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
+async def hand_over(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Order the server's removal and end the request, unless its Node came just in time.
 
     Raises:
         Conflict: something has changed since it was read, or another removal has to end first.
     """
-    record = sight.record
-    node = sight.node
+    record = observed.record
+    node = observed.node
     if node is not None:
-        node = await _seal(ports, sight, node)
+        node = await _seal(ports, observed, node)
     if act.reason in TIMEOUTS and not _is_decided(record):
         came = "" if node is None or await is_ordered(ports, record.model) else await _in_time(ports, node)
         if node is not None and came:
             await lift_taint(ports.cluster, node, TAINT_SCALE_DOWN)
-            await _take_back(ports, recorder, sight, came)
+            await _take_back(ports, recorder, observed, came)
             return
         record = await _decide(ports, record)
     await order_removal(ports, record.model)
@@ -84,32 +84,32 @@ async def hand_over(ports: Ports, recorder: Recorder, sight: RequestObjects, act
     await let_go(ports.cluster, record)
 
 
-async def finish(ports: Ports, sight: RequestObjects, act: Act) -> None:
+async def finish(ports: Ports, observed: RequestObjects, act: Act) -> None:
     """End the request; the machine stays, if there is one.
 
     Raises:
         Conflict: request or Node have changed since they were read.
     """
-    await lift_reservation(ports, sight)
-    log.info("NodeRequest %s ends: %s", sight.record.name, act.message)
-    await let_go(ports.cluster, sight.record)
+    await lift_reservation(ports, observed)
+    log.info("NodeRequest %s ends: %s", observed.record.name, act.message)
+    await let_go(ports.cluster, observed.record)
 
 
-async def forget(ports: Ports, sight: RequestObjects) -> None:
+async def forget(ports: Ports, observed: RequestObjects) -> None:
     """Drop the finalizer and nothing else: our definitions are being removed.
 
     Raises:
         Conflict: the request has changed since it was read.
     """
-    await drop_finalizer(ports.cluster, sight.record.resource, sight.record.object)
+    await drop_finalizer(ports.cluster, observed.record.resource, observed.record.object)
 
 
-async def _seal(ports: Ports, sight: RequestObjects, node: Object) -> Object:
+async def _seal(ports: Ports, observed: RequestObjects, node: Object) -> Object:
     """Return the Node as it is with the scale-down taint on it: no further pod is bound to it."""
     if has_taint(node, TAINT_SCALE_DOWN):
         return node
-    if not await still_as_read(ports.cluster, sight.record):
-        raise Conflict(f"NodeRequest {sight.record.name} has changed since it was read")
+    if not await still_as_read(ports.cluster, observed.record):
+        raise Conflict(f"NodeRequest {observed.record.name} has changed since it was read")
     taint = scale_down(int(ports.now().timestamp()))
     return await change_node(ports.cluster, node, taints=[*taints_of(node), taint])
 
@@ -149,10 +149,10 @@ async def _decide(ports: Ports, record: Record[NodeRequest]) -> Record[NodeReque
     )
 
 
-async def _take_back(ports: Ports, recorder: Recorder, sight: RequestObjects, why: str) -> None:
+async def _take_back(ports: Ports, recorder: Recorder, observed: RequestObjects, why: str) -> None:
     await write_status(
         ports.cluster,
-        sight.record,
+        observed.record,
         now=ports.now(),
         event="InTime",
         because=why,
@@ -160,4 +160,4 @@ async def _take_back(ports: Ports, recorder: Recorder, sight: RequestObjects, wh
         reason="InTime",
         message=why,
     )
-    await tell(recorder, sight.record, "InTime", why)
+    await tell(recorder, observed.record, "InTime", why)

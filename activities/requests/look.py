@@ -76,10 +76,10 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects |
     return RequestObjects(record, seen, pool)
 
 
-async def _before_the_server(ports: Ports, sight: RequestObjects) -> RequestObjects:
-    spec = sight.record.model.spec
+async def _before_the_server(ports: Ports, observed: RequestObjects) -> RequestObjects:
+    spec = observed.record.model.spec
     node_class = await find_class(ports, spec.class_ref)
-    seen = sight.seen
+    seen = observed.seen
     if node_class is not None:
         status, now = class_status(node_class), ports.now()
         left_out_until = unavailable_until(status.unavailable, spec.server_type, spec.location, now)
@@ -88,17 +88,17 @@ async def _before_the_server(ports: Ports, sight: RequestObjects) -> RequestObje
         if pause is not None:
             found |= {"buying_paused_until": pause.until, "pause_message": pause.message}
         seen = seen.model_copy(update=found)
-    return RequestObjects(sight.record, seen, sight.pool, node_class)
+    return RequestObjects(observed.record, seen, observed.pool, node_class)
 
 
-async def _with_node(ports: Ports, sight: RequestObjects) -> RequestObjects:
-    request = sight.record.model
-    name, uid, status = sight.record.name, sight.record.uid, request.status
+async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
+    request = observed.record.model
+    name, uid, status = observed.record.name, observed.record.uid, request.status
     server = ServerLook(ServerSeen.UNKNOWN)
     if status.phase in _WITH_SERVER:
         server = await see_server(ports, request.spec.class_ref, name, lambda found: is_server_of(found, uid))
     node = await find_node(ports.cluster, name, request_uid=uid, provider_id=status.provider_id)
-    seated = Seated(sight.seen.awaited, ())
+    seated = Seated(observed.seen.awaited, ())
     bound = 0
     if node is not None and status.released_at is None and status.phase in _WITH_SERVER:
         seated = await see_seats(ports.cluster, ports.reader, request.spec.reserved_for, name)
@@ -109,7 +109,7 @@ async def _with_node(ports: Ports, sight: RequestObjects) -> RequestObjects:
         others = await count_others(ports, NODE_REQUESTS, uid, _is_under_way)
     if node is not None and status.phase is RequestPhase.READY and status.released_at is None and not seated.awaited:
         unsettled = await _count_unsettled(ports, request.spec.pool, uid)
-    seen = sight.seen.model_copy(
+    seen = observed.seen.model_copy(
         update={
             "server": server.seen,
             "server_progresses": server.is_progressing,
@@ -122,7 +122,7 @@ async def _with_node(ports: Ports, sight: RequestObjects) -> RequestObjects:
             "others": others,
         }
     )
-    return RequestObjects(sight.record, seen, sight.pool, None, node, seated.untolerated)
+    return RequestObjects(observed.record, seen, observed.pool, None, node, seated.untolerated)
 
 
 async def _count_unsettled(ports: Ports, pool: str, uid: str) -> int:

@@ -42,33 +42,33 @@ PODS_REFUSED = "PodsRefused"
 """The planned pods cannot be let onto the reserved Node, so that the reservation would only keep them out."""
 
 
-async def mark_unmet(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
+async def mark_unmet(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Write that its machine cannot be had now, without a call: another request found out."""
     await write_step(
         ports.cluster,
-        sight.record,
+        observed.record,
         act,
         now=ports.now(),
         phase=RequestPhase.UNMET,
-        expires_at=act.until or ports.now() + sight.seen.timings.unavailable_ttl,
+        expires_at=act.until or ports.now() + observed.seen.timings.unavailable_ttl,
     )
-    await tell(recorder, sight.record, act.reason, act.message, warning=True)
+    await tell(recorder, observed.record, act.reason, act.message, warning=True)
 
 
-async def mark_running(ports: Ports, sight: RequestObjects, act: Act) -> None:
+async def mark_running(ports: Ports, observed: RequestObjects, act: Act) -> None:
     """Write that the server runs, and until when its Node shall be Ready."""
     now = ports.now()
     await write_step(
         ports.cluster,
-        sight.record,
+        observed.record,
         act,
         now=now,
         running_at=now,
-        join_deadline=act.until or now + sight.seen.timings.join_timeout,
+        join_deadline=act.until or now + observed.seen.timings.join_timeout,
     )
 
 
-async def register_node(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
+async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Label the Node, write its price on it, swap its startup taint for the reservation, and let its pods onto it.
 
     Killed in between, the Node is as it shall be and the request does not say so: then the next
@@ -77,20 +77,20 @@ async def register_node(ports: Ports, recorder: Recorder, sight: RequestObjects,
     Raises:
         Conflict: request or Node have changed since they were read.
     """
-    record = sight.record
-    node = _node_of(sight)
+    record = observed.record
+    node = _node_of(observed)
     status = record.model.status
     taints = [taint for taint in taints_of(node) if taint["key"] != TAINT_UNREGISTERED]
     labels = own_labels(record.model)
-    if sight.pool is not None:
-        labels = {**pool_labels(sight.pool, record.model.spec.server_type), **labels}
+    if observed.pool is not None:
+        labels = {**pool_labels(observed.pool, record.model.spec.server_type), **labels}
         if status.registered_at is None:
             present = {(taint["key"], taint["effect"]) for taint in taints}
-            taints += [t for t in template_taints(sight.pool) if (t["key"], t["effect"]) not in present]
-    if _keeps(sight):
+            taints += [t for t in template_taints(observed.pool) if (t["key"], t["effect"]) not in present]
+    if _keeps(observed):
         taints = _with_reservation(taints, record.name)
-    await _change_as_read(ports, sight, taints, labels, _price_paid(status))
-    refusal = await tolerate(ports.cluster, sight.untolerated, record.name) if status.released_at is None else ""
+    await _change_as_read(ports, observed, taints, labels, _price_paid(status))
+    refusal = await tolerate(ports.cluster, observed.untolerated, record.name) if status.released_at is None else ""
     now = ports.now()
     await write_step(
         ports.cluster,
@@ -107,29 +107,29 @@ async def register_node(ports: Ports, recorder: Recorder, sight: RequestObjects,
         await tell(recorder, record, act.reason, act.message)
 
 
-async def tolerate_pods(ports: Ports, recorder: Recorder, sight: RequestObjects) -> None:
+async def tolerate_pods(ports: Ports, recorder: Recorder, observed: RequestObjects) -> None:
     """Let pods that were planned later onto the Node. If they cannot be, end the reservation, which keeps them out.
 
     Raises:
         Conflict: the request, the Node or a pod have changed since they were read.
     """
-    record = sight.record
-    node = _node_of(sight)
-    if _keeps(sight) and not is_ready(node):
+    record = observed.record
+    node = _node_of(observed)
+    if _keeps(observed) and not is_ready(node):
         # Once it is Ready, other pods may be there already: then it is too late to reserve.
-        await _change_as_read(ports, sight, _with_reservation(taints_of(node), record.name))
-    refusal = await tolerate(ports.cluster, sight.untolerated, record.name)
+        await _change_as_read(ports, observed, _with_reservation(taints_of(node), record.name))
+    refusal = await tolerate(ports.cluster, observed.untolerated, record.name)
     if refusal:
-        await _end_reservation(ports, sight, PODS_REFUSED, refusal)
+        await _end_reservation(ports, observed, PODS_REFUSED, refusal)
         await tell(recorder, record, PODS_REFUSED, refusal, warning=True)
 
 
-async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
+async def mark_ready(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Write that the Node is Ready, whether it is the one that was planned, and until when it is kept for its pods."""
-    record = sight.record
-    finding = await compare_with_plan(ports, sight)
+    record = observed.record
+    finding = await compare_with_plan(ports, observed)
     # Before the request says Ready: from then on pods that do not fit are planned anew.
-    await note_allocatable(ports, sight)
+    await note_allocatable(ports, observed)
     now = ports.now()
     released = record.model.status.released_at is not None
     await write_step(
@@ -140,14 +140,14 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestObjects, ac
         phase=RequestPhase.READY,
         ready_at=now,
         release_by=act.until,
-        expires_at=now + sight.seen.timings.record_ttl if released else None,
+        expires_at=now + observed.seen.timings.record_ttl if released else None,
         conditions=add_finding(
             ports,
-            sight,
+            observed,
             conditions_with(
                 record,
                 "Ready",
-                status=sight.seen.node is not None and sight.seen.node.ready,
+                status=observed.seen.node is not None and observed.seen.node.ready,
                 reason=act.reason,
                 message=act.message,
                 now=now,
@@ -159,68 +159,70 @@ async def mark_ready(ports: Ports, recorder: Recorder, sight: RequestObjects, ac
         # Only now: a server that was had and never became a machine speaks against the offering.
         await note_success(ports, record.model.spec, record.model.status.create_attempt_at)
     await tell(recorder, record, act.reason, act.message)
-    await tell_deviations(recorder, sight, finding)
+    await tell_deviations(recorder, observed, finding)
 
 
-async def mark_settled(ports: Ports, sight: RequestObjects, act: Act) -> None:
+async def mark_settled(ports: Ports, observed: RequestObjects, act: Act) -> None:
     """Write that all planned pods are there, so that no other machine waits for this one."""
     now = ports.now()
     await write_step(
         ports.cluster,
-        sight.record,
+        observed.record,
         act,
         now=now,
         settled_at=now,
     )
 
 
-async def release_node(ports: Ports, recorder: Recorder, sight: RequestObjects, act: Act) -> None:
+async def release_node(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Open the Node for all pods.
 
     Raises:
         Conflict: request or Node have changed since they were read.
     """
-    record = sight.record
+    record = observed.record
     if record.model.status.released_at is None:
-        await _end_reservation(ports, sight, act.reason, act.message)
+        await _end_reservation(ports, observed, act.reason, act.message)
         late = act.reason in {"ReleaseTimeout", "NotReady"}
         await tell(recorder, record, act.reason, act.message, warning=late)
-    await lift_reservation(ports, sight)
+    await lift_reservation(ports, observed)
 
 
-async def lift_reservation(ports: Ports, sight: RequestObjects) -> None:
+async def lift_reservation(ports: Ports, observed: RequestObjects) -> None:
     """Take the reservation's taint off the Node, if it is there.
 
     Raises:
         Conflict: the Node has changed since it was read.
     """
-    if sight.node is not None:
-        await lift_taint(ports.cluster, sight.node, TAINT_RESERVED, sight.record.name)
+    if observed.node is not None:
+        await lift_taint(ports.cluster, observed.node, TAINT_RESERVED, observed.record.name)
 
 
-async def _end_reservation(ports: Ports, sight: RequestObjects, reason: str, message: str) -> None:
-    status = sight.record.model.status
+async def _end_reservation(ports: Ports, observed: RequestObjects, reason: str, message: str) -> None:
+    status = observed.record.model.status
     now = ports.now()
     changes: dict[str, Any] = {"released_at": now, "reason": reason, "message": shortened(message)}
     if status.phase is RequestPhase.READY:
-        changes["expires_at"] = now + sight.seen.timings.record_ttl
-        if not is_as_planned(sight):
+        changes["expires_at"] = now + observed.seen.timings.record_ttl
+        if not is_as_planned(observed):
             # A startup taint of another controller, or a label of a slow one, may have been all.
-            changes["conditions"] = add_finding(ports, sight, status.conditions, await compare_with_plan(ports, sight))
-            await note_allocatable(ports, sight)
-    await write_status(ports.cluster, sight.record, now=now, event=reason, because=message, **changes)
+            changes["conditions"] = add_finding(
+                ports, observed, status.conditions, await compare_with_plan(ports, observed)
+            )
+            await note_allocatable(ports, observed)
+    await write_status(ports.cluster, observed.record, now=now, event=reason, because=message, **changes)
 
 
 async def _change_as_read(
     ports: Ports,
-    sight: RequestObjects,
+    observed: RequestObjects,
     taints: list[dict[str, str]],
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> None:
-    if not await still_as_read(ports.cluster, sight.record):
-        raise Conflict(f"NodeRequest {sight.record.name} has changed since it was read")
-    await change_node(ports.cluster, _node_of(sight), taints=taints, labels=labels, annotations=annotations)
+    if not await still_as_read(ports.cluster, observed.record):
+        raise Conflict(f"NodeRequest {observed.record.name} has changed since it was read")
+    await change_node(ports.cluster, _node_of(observed), taints=taints, labels=labels, annotations=annotations)
 
 
 log = logging.getLogger(__name__)
@@ -238,39 +240,39 @@ def _with_reservation(taints: list[dict[str, str]], name: str) -> list[dict[str,
     return taints if taint in taints else [*taints, taint]
 
 
-def _keeps(sight: RequestObjects) -> bool:
+def _keeps(observed: RequestObjects) -> bool:
     """Return whether the Node shall be kept for planned pods."""
-    request = sight.record.model
-    reserve = sight.pool is None or sight.pool.spec.scale_up.reserve
+    request = observed.record.model
+    reserve = observed.pool is None or observed.pool.spec.scale_up.reserve
     return reserve and bool(request.spec.reserved_for) and request.status.released_at is None
 
 
-def _node_of(sight: RequestObjects) -> Object:
-    if sight.node is None:
+def _node_of(observed: RequestObjects) -> Object:
+    if observed.node is None:
         # The step function asks for this only when it has seen one.
-        raise Conflict(f"The Node of NodeRequest {sight.record.name} is gone")
-    return sight.node
+        raise Conflict(f"The Node of NodeRequest {observed.record.name} is gone")
+    return observed.node
 
 
-async def note_allocatable(ports: Ports, sight: RequestObjects) -> None:
+async def note_allocatable(ports: Ports, observed: RequestObjects) -> None:
     """Record what the request's Node has for pods, if it is Ready and its class does not state that exactly.
 
     Never raises: a machine that came must not wait for a note about the next one.
     """
-    if not has_ready_node(sight):
+    if not has_ready_node(observed):
         return
     try:
-        await _write(ports, sight)
+        await _write(ports, observed)
     except (GrowthError, FieldError) as error:
-        log.warning("what Node %s has for pods was not noted: %s", sight.record.name, error)
+        log.warning("what Node %s has for pods was not noted: %s", observed.record.name, error)
 
 
-async def _write(ports: Ports, sight: RequestObjects) -> None:
-    request = sight.record.model
+async def _write(ports: Ports, observed: RequestObjects) -> None:
+    request = observed.record.model
     spec, image = request.spec, request.status.planned_image
     if image is None:
         return
-    allocatable = Part(sight.node).part("status").amounts("allocatable")
+    allocatable = Part(observed.node).part("status").amounts("allocatable")
 
     def learnt(node_class: Object, status: NodeClassStatus) -> NodeClassStatus:
         if has_changed(request.status.class_generation, node_class["metadata"].get("generation")):

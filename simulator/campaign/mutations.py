@@ -97,10 +97,10 @@ def _commit_not_recorded() -> list[Change]:
     """Delete the server as soon as the Node seems empty, and write the point of no return afterwards."""
     real = removals_cool_off.commit
 
-    async def commit(ports: Any, recorder: Any, sight: Any, act: Any) -> None:
-        provider = ports.providers[sight.record.model.spec.class_ref.kind]
-        await provider.delete(sight.record.model.spec.server_name)
-        await real(ports, recorder, sight, act)
+    async def commit(ports: Any, recorder: Any, observed: Any, act: Any) -> None:
+        provider = ports.providers[observed.record.model.spec.class_ref.kind]
+        await provider.delete(observed.record.model.spec.server_name)
+        await real(ports, recorder, observed, act)
 
     return [(removals_cool_off, "commit", commit)]
 
@@ -197,9 +197,9 @@ def _delete_believed() -> list[Change]:
     """Take a delete call's yes for the end of the server."""
     real = removals_server.delete_server
 
-    async def delete_server(ports: Any, recorder: Any, sight: Any) -> None:
-        await real(ports, recorder, sight)
-        await removals_end.let_go(ports.cluster, await _fresh(ports, sight.record))
+    async def delete_server(ports: Any, recorder: Any, observed: Any) -> None:
+        await real(ports, recorder, observed)
+        await removals_end.let_go(ports.cluster, await _fresh(ports, observed.record))
 
     return [(removals_server, "delete_server", delete_server)]
 

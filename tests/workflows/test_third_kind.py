@@ -148,9 +148,9 @@ async def look(ports: Ports, name: str, uid: str) -> MarkObjects | None:
 
 
 async def write(of: EffectContext[MarkObjects]) -> None:
-    assert of.sight.node is not None
-    record = of.sight.record
-    await change_node(of.ports.cluster, of.sight.node, annotations={WORD: record.model.spec.word})
+    assert of.observed.node is not None
+    record = of.observed.record
+    await change_node(of.ports.cluster, of.observed.node, annotations={WORD: record.model.spec.word})
     # What rests names no workflow: a change of it is then noticed as one that needs one.
     await write_step(
         of.ports.cluster,
@@ -168,8 +168,8 @@ MARK_ACTIVITIES: KindActivities[MarkObjects] = KindActivities(
     look=look,
     bodies={
         MarkEffect.WRITE: write,
-        MarkEffect.FINISH: lambda of: let_go(of.ports.cluster, of.sight.record),
-        MarkEffect.FORGET: lambda of: drop_finalizer(of.ports.cluster, NODE_MARKS, of.sight.record.object),
+        MarkEffect.FINISH: lambda of: let_go(of.ports.cluster, of.observed.record),
+        MarkEffect.FORGET: lambda of: drop_finalizer(of.ports.cluster, NODE_MARKS, of.observed.record.object),
     },
 )
 
