@@ -204,3 +204,5 @@ REMOVAL: Final = DrawnLifecycle(
         "status.reason": (removal.DELETE_FAILED, removal.RETRIED, *Refusal),
     },
 )
+DRAWN: Final = (REQUEST, REMOVAL)
+"""Every kind, in the order of the page."""

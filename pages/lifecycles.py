@@ -10,7 +10,7 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
-from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, DrawnLifecycle, Line, lines_of
+from pages.atlas import ANY_PHASE, DRAWN, DrawnLifecycle, Line, lines_of
 from pages.generated import write_or_check
 from pages.lifecycle_dictionary import dictionary, is_general
 from planner.lifecycle.outcome import GONE, STAYS
@@ -71,7 +71,7 @@ machine idle), `PoolDeleted`, `Requested` (made by hand), or that for which its 
 
 def drawing() -> str:
     """Return the whole page."""
-    return "\n".join([_HEAD, *(_chapter(lifecycle) for lifecycle in (REQUEST, REMOVAL))])
+    return "\n".join([_HEAD, *(_chapter(lifecycle) for lifecycle in DRAWN)])
 
 
 def _chapter(lifecycle: DrawnLifecycle) -> str:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS, Object
+from activities.ports.cluster import NODES, PODS, Object, Resource
+from activities.ports.errors import NotFound
 from activities.ports.provider import Server
+from planner.lifecycle.kinds import REMOVAL, REQUEST
 from simulator.scheduling.pod_request import occupies
 from simulator.world import World
 
@@ -15,9 +17,19 @@ class View:
     pods: dict[str, Object]
     """By namespace/name."""
     nodes: dict[str, Object]
-    requests: dict[str, Object]
-    removals: dict[str, Object]
+    lifecycles: dict[str, dict[str, Object]]
+    """Objects with a lifecycle, by kind and name."""
     servers: dict[str, Server]
+
+    @property
+    def requests(self) -> dict[str, Object]:
+        """NodeRequests by name."""
+        return self.lifecycles[REQUEST.name]
+
+    @property
+    def removals(self) -> dict[str, Object]:
+        """NodeRemovalRequests by name."""
+        return self.lifecycles[REMOVAL.name]
 
     def placement(self) -> dict[str, str]:
         """Return the node name of each pod, empty for one that waits."""
@@ -36,9 +48,12 @@ class View:
         return self.removals.get(name, {}).get("status", {}).get("phase", "")
 
     def phases(self) -> dict[str, str]:
-        """Return the phase of each request and removal, by kind and name."""
-        objects = [*self.requests.values(), *self.removals.values()]
-        return {f"{o['kind']}/{o['metadata']['name']}": o.get("status", {}).get("phase", "Pending") for o in objects}
+        """Return the phase of each object with a lifecycle, by kind and name."""
+        return {
+            f"{kind}/{name}": item.get("status", {}).get("phase", "Pending")
+            for kind, items in self.lifecycles.items()
+            for name, item in items.items()
+        }
 
 
 async def look(world: World) -> View:
@@ -48,10 +63,20 @@ async def look(world: World) -> View:
     return View(
         pods={f"{p['metadata']['namespace']}/{p['metadata']['name']}": p for p in pods if occupies(p)},
         nodes=_by_name(cluster.peek(NODES)),
-        requests=_by_name(cluster.peek(NODE_REQUESTS)),
-        removals=_by_name(cluster.peek(NODE_REMOVAL_REQUESTS)),
+        lifecycles={
+            row.stored.lifecycle.name: _by_name(_objects(world, row.stored.resource)) for row in world.lifecycles
+        },
         servers={s.name: s for s in await world.servers()},
     )
+
+
+def _objects(world: World, resource: Resource) -> list[Object]:
+    try:
+        return world.cluster.peek(resource)
+    except NotFound:
+        if resource.is_optional:
+            return []
+        raise
 
 
 def _by_name(items: list[Object]) -> dict[str, Object]:

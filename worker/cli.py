@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from activities.providers.built_in import VARIABLES
+from worker.commands.lifecycles.group_help import GROUP_HELP
 from worker.errors import USAGE_ERROR, AtOnce, CommandError
 
 READER_GONE = 128 + signal.SIGPIPE
@@ -150,7 +151,7 @@ app.command(
 app.command(
     "worker.demo.command:demo", name="demo", help="A simulated cluster grows and shrinks, in less than a minute."
 )
-app.command("worker.commands.lifecycles.commands:requests", name="requests", help="Machines that shall come.")
-app.command("worker.commands.lifecycles.commands:removals", name="removals", help="Machines that shall go.")
+for _group, _summary in GROUP_HELP.items():
+    app.command(f"worker.commands.lifecycles.{_group}:app", name=_group, help=_summary)
 app.command("worker.commands.rights:rights", name="rights", help="Rights on kinds that other packages bring.")
 app.command("worker.commands.purge.command:purge", name="purge", help="Everything of a cluster: shown, then removed.")

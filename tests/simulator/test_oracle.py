@@ -32,8 +32,10 @@ def view(*, pods=(), nodes=("a",), on="a", requests=(), removals=()):
     return View(
         pods={f"default/{p['metadata']['name']}": p for p in pods},
         nodes={name: node(name) for name in nodes},
-        requests={r["metadata"]["name"]: r for r in requests},
-        removals={r["metadata"]["name"]: r for r in removals},
+        lifecycles={
+            "NodeRequest": {r["metadata"]["name"]: r for r in requests},
+            "NodeRemovalRequest": {r["metadata"]["name"]: r for r in removals},
+        },
         servers=servers(*on),
     )
 

@@ -11,12 +11,14 @@ from activities.ports.errors import Unreachable
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalTimings, RequestTimings
+from planner.lifecycle.step import DecisionKind
 from tests.worker.conftest import free_port, serves, temporal_at
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
-from worker.commands.lifecycles import commands
+from worker.commands.lifecycles import group, removals, requests
 from worker.commands.lifecycles import running as under_way
 from worker.commands.lifecycles import send_decision as asking
+from worker.commands.lifecycles.group import list_lifecycles
 from worker.commands.lifecycles.running import UnderWay
 from worker.errors import CommandError
 
@@ -58,7 +60,7 @@ async def test_two_persons_who_cancel_at_once_are_both_told_that_the_machine_sta
     script.see(timings=COOLS_OFF)
     async with running(client, script.activities()):
         handle = await going(client)
-        refused = await outcomes(*(commands.cancel_removal(NAME) for _ in range(2)))
+        refused = await outcomes(*(removals.decide(DecisionKind.CANCEL, NAME) for _ in range(2)))
         await handle.result()
     told = [*capsys.readouterr().out.splitlines(), *refused]
     assert set(told) <= {f"{NAME}: cancelled; the machine stays", f"Refused: {NAME}: the removal has ended"}
@@ -75,7 +77,7 @@ async def test_two_persons_who_decide_at_once_decide_once(client, capsys, verb):
         async with asyncio.timeout(20):
             while script.seen.status.phase != "CouldNotRemove":
                 await asyncio.sleep(0.05)
-        refused = await outcomes(*(getattr(commands, f"{verb}_removal")(NAME) for _ in range(2)))
+        refused = await outcomes(*(removals.decide(DecisionKind(verb), NAME) for _ in range(2)))
         await handle.result()
     assert capsys.readouterr().out.count(f"{NAME}: ") + len(refused) == 2
     assert len(refused) <= 1
@@ -88,15 +90,15 @@ async def test_a_workflow_that_is_ended_before_it_is_asked(client, monkeypatch):
     script.see(timings=COOLS_OFF)
     async with running(client, script.activities()):
         handle = await going(client)
-        real = commands.limit_of
+        real = removals.limit_of
 
         async def end_first(there):
             await handle.terminate()
             return await real(there)
 
-        monkeypatch.setattr(commands, "limit_of", end_first)
+        monkeypatch.setattr(removals, "limit_of", end_first)
         with pytest.raises(CommandError) as refused:
-            await commands.cancel_removal(NAME)
+            await removals.decide(DecisionKind.CANCEL, NAME)
     assert str(refused.value) == (
         f"{NAME}: the removal has ended meanwhile, or its workflow has; "
         "`growth removals replay` starts again what was not done"
@@ -109,7 +111,7 @@ async def test_a_workflow_that_is_ended_before_it_answers(client):
     script.on(RemovalEffect.CANCEL, lambda _: (_ for _ in ()).throw(Unreachable("patch: refused")))
     async with running(client, script.activities()):
         handle = await going(client)
-        asked = asyncio.create_task(commands.cancel_removal(NAME))
+        asked = asyncio.create_task(removals.decide(DecisionKind.CANCEL, NAME))
         async with asyncio.timeout(20):
             while "cancel_removal" not in script.calls:
                 await asyncio.sleep(0.05)
@@ -130,7 +132,7 @@ async def test_what_stands_in_the_way_of_a_worker_is_told(client, monkeypatch):
     async with running(client, script.activities()):
         handle = await going(client)
         with pytest.raises(CommandError) as refused:
-            await commands.cancel_removal(NAME)
+            await removals.decide(DecisionKind.CANCEL, NAME)
         await handle.terminate()
     assert str(refused.value) == (
         f"{NAME}: not done within 2 s, and tried on: cancel_removal: patch noderemovalrequests: refused; "
@@ -146,12 +148,12 @@ async def test_a_request_that_is_cancelled_twice_or_without_a_worker(client, cap
     handle = await client.start_workflow("NodeRequest", SUBJECT, id=workflow_id, task_queue="growth-deaf")
     await listed(client, workflow_id)
     for _ in range(2):
-        await commands.cancel_request(NAME)
+        await requests.cancel(NAME)
         assert capsys.readouterr().out == f"{NAME}: is cancelled when a worker of cluster deaf is up\n"
     await handle.terminate()
     monkeypatch.setattr(UnderWay, "one", lambda *_: asyncio.sleep(0, handle))
     with pytest.raises(CommandError) as refused:
-        await commands.cancel_request(NAME)
+        await requests.cancel(NAME)
     assert str(refused.value) == (
         f"{NAME}: its workflow was ended meanwhile (terminated); the worker starts it again within a minute: ask then"
     )
@@ -161,7 +163,7 @@ async def test_a_temporal_server_that_hangs_between_two_calls(monkeypatch):
     port = free_port()
     with temporal_at(port) as server:
         monkeypatch.setenv("GROWTH_TEMPORAL_ADDRESS", f"127.0.0.1:{port}")
-        real = commands.under_way
+        real = removals.under_way
         hangs_since = 0.0
 
         async def hanging(where):
@@ -171,12 +173,13 @@ async def test_a_temporal_server_that_hangs_between_two_calls(monkeypatch):
             hangs_since = time.monotonic()
             return there
 
-        monkeypatch.setattr(commands, "under_way", hanging)
+        for module in (group, requests, removals):
+            monkeypatch.setattr(module, "under_way", hanging)
         monkeypatch.setattr(under_way, "CALL_LIMIT", timedelta(seconds=1))
         for ask in (
-            commands.list_requests,
-            lambda: commands.cancel_removal(NAME),
-            lambda: commands.cancel_request(NAME),
+            lambda: list_lifecycles(REQUEST),
+            lambda: removals.decide(DecisionKind.CANCEL, NAME),
+            lambda: requests.cancel(NAME),
         ):
             async with asyncio.timeout(30):
                 while not await serves(f"127.0.0.1:{port}"):

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from activities.ports.cluster import EVENTS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, WatchEvent
+from activities.ports.cluster import EVENTS, WatchEvent
+from planner.lifecycle.kinds import KINDS
 from simulator.apiserver.changes import follow
 from simulator.world import World
 from worker.demo.screen import Screen
@@ -21,6 +22,7 @@ _SIGNS: Final = {
     "Removed": ("-", "green"),
 }
 """The events that make the story; the others are steps in between, for `kubectl describe`."""
+_KINDS: Final = {kind.name for kind in KINDS}
 
 
 class Story:
@@ -43,7 +45,7 @@ class Story:
     def _note(self, change: WatchEvent) -> None:
         event = change.object
         subject = event["regarding"]
-        if change.type != "ADDED" or subject["kind"] not in {NODE_REQUESTS.kind, NODE_REMOVAL_REQUESTS.kind}:
+        if change.type != "ADDED" or subject["kind"] not in _KINDS:
             return
         name = event["metadata"]["name"]
         # A watch that expires begins again with a list, and so with events that were told.

@@ -1,25 +1,24 @@
 """The workflows, and the sandbox in which they run."""
 
 from collections.abc import Sequence
+from pkgutil import iter_modules
 from typing import Final
 
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+import workflows
 from workflows.node_removal import NodeRemovalWorkflow
 from workflows.node_request import NodeRequestWorkflow
 from workflows.planner import PlannerWorkflow
 
 WORKFLOWS: Final[Sequence[type]] = (PlannerWorkflow, NodeRequestWorkflow, NodeRemovalWorkflow)
+_LOADED_ANEW: Final = {base.__module__ for kind in WORKFLOWS for base in kind.__mro__}
+"""The modules of the workflows themselves and of what they inherit."""
 LOADED_ONCE: Final = (
     "api",
     "planner",
     "activities",
-    "workflows.ui_details",
-    "workflows.messages",
-    "workflows.planner_details",
-    "workflows.policies",
-    "workflows.removal_details",
-    "workflows.request_details",
+    *sorted({module.name for module in iter_modules(workflows.__path__, "workflows.")} - _LOADED_ANEW),
 )
 """Modules without a clock and without state: models, constants, and text made of arguments.
 

@@ -57,12 +57,12 @@ class End:
         wrong = [f"{kind} taint is left on {node}" for node, kind in self._own_taints()]
         wrong += [
             f"{item['kind']} {name} is left in phase {phase_of(item)}"
-            for items in (witness.requests, witness.removals)
+            for items in witness.lifecycles.values()
             for name, item in items.items()
         ]
         for incarnation in self._sim.alive:
-            objects = (*witness.requests.values(), *witness.removals.values())
-            if incarnation.driver.driven() != frozenset(str(item["metadata"]["uid"]) for item in objects):
+            uids = (item["metadata"]["uid"] for items in witness.lifecycles.values() for item in items.values())
+            if incarnation.driver.driven() != frozenset(map(str, uids)):
                 wrong.append(f"incarnation {incarnation.number} drives other lifecycles than there are objects")
         ours = {name for name, record in witness.servers.items() if is_ours(record)}
         abandoned = {name for name, record in witness.servers.items() if LABEL_ABANDONED in labels_of(record)}

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import (
     CONFIG_MAPS,
     NODE_POOLS,
@@ -27,6 +28,8 @@ Bounds = tuple[int, dict[str, int]]
 """Most machines of a pool, and of each of its types."""
 
 _NO_BOUND: Final = 10**9
+_WORDS: Final = {row.resource: row.lifecycle.word for row in STORED_KINDS}
+"""Of every kind with a lifecycle, the word for one of its objects."""
 _PASSED: Final = ("Deprovisioning", "CouldNotRemove")
 """Phases of a removal that is past its point of no return."""
 
@@ -43,8 +46,10 @@ class Witness:
         self.servers: dict[str, Object] = {}
         """Records of servers by name, also those of other clusters."""
         self.nodes: dict[str, Object] = {}
-        self.requests: dict[str, Object] = {}
-        self.removals: dict[str, Object] = {}
+        self.lifecycles: dict[Resource, dict[str, Object]] = {resource: {} for resource in _WORDS}
+        """Objects with a lifecycle by name, of each kind."""
+        self.requests = self.lifecycles[NODE_REQUESTS]
+        self.removals = self.lifecycles[NODE_REMOVAL_REQUESTS]
         self.bounds: defaultdict[str, deque[tuple[float, Bounds]]] = defaultdict(deque)
         """By pool, what it allowed and since when."""
         self.condemned: dict[str, set[str]] = defaultdict(set)
@@ -77,15 +82,8 @@ class Witness:
             _put(self.servers, name, item, is_gone=is_gone)
         elif resource == NODES:
             _put(self.nodes, name, item, is_gone=is_gone)
-        elif resource == NODE_REQUESTS:
-            self._note_request(name, change, is_gone=is_gone)
-        elif resource == NODE_REMOVAL_REQUESTS:
-            if change.before is None and name in self.requests and item["spec"]["reason"] == BY_HAND:
-                self.taken_back.add(name)
-            _put(self.removals, name, item, is_gone=is_gone)
-            if phase_of(item) in _PASSED:
-                self.condemned[item["spec"]["serverName"]].add(labels_of(item).get(LABEL_REQUEST_UID, ""))
-            self._count_phase("removal", change)
+        elif resource in self.lifecycles:
+            self._note_lifecycle(resource, name, change, is_gone=is_gone)
         elif resource == NODE_POOLS and not is_gone:
             self._note_pool(name, item)
 
@@ -136,7 +134,21 @@ class Witness:
             else:
                 self._pods[node].add(uid)
 
-    def _note_request(self, name: str, change: Change, *, is_gone: bool) -> None:
+    def _note_lifecycle(self, resource: Resource, name: str, change: Change, *, is_gone: bool) -> None:
+        item = change.now
+        if resource == NODE_REQUESTS:
+            self._note_request(name, change)
+        elif resource == NODE_REMOVAL_REQUESTS:
+            if change.before is None and name in self.requests and item["spec"]["reason"] == BY_HAND:
+                self.taken_back.add(name)
+            if phase_of(item) in _PASSED:
+                self.condemned[item["spec"]["serverName"]].add(labels_of(item).get(LABEL_REQUEST_UID, ""))
+        _put(self.lifecycles[resource], name, item, is_gone=is_gone)
+        before = "" if change.before is None else phase_of(change.before)
+        if phase_of(item) != before:
+            self.counts[f"{_WORDS[resource]} {phase_of(item)}"] += 1
+
+    def _note_request(self, name: str, change: Change) -> None:
         item, before = change.now, change.before
         is_going = "deletionTimestamp" in item["metadata"]
         is_news = before is not None and "deletionTimestamp" not in before["metadata"]
@@ -144,8 +156,6 @@ class Witness:
             self.given_up.add(name)
         if before is not None and phase_of(before) == "Deprovisioning" and phase_of(item) == "Provisioning":
             self.taken_back.add(name)
-        _put(self.requests, name, item, is_gone=is_gone)
-        self._count_phase("request", change)
 
     def _note_pool(self, name: str, pool: Object) -> None:
         spec = pool["spec"]
@@ -156,11 +166,6 @@ class Witness:
         )
         if not self.bounds[name] or self.bounds[name][-1][1] != bounds:
             self.bounds[name].append((self.seconds(), bounds))
-
-    def _count_phase(self, kind: str, change: Change) -> None:
-        before = "" if change.before is None else phase_of(change.before)
-        if phase_of(change.now) != before:
-            self.counts[f"{kind} {phase_of(change.now)}"] += 1
 
 
 def is_record(resource: Resource, item: Object) -> bool:

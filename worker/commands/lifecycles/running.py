@@ -21,7 +21,6 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client, WorkflowExecution
 from temporalio.service import RPCError, RPCStatusCode
 
-from planner.lifecycle.kinds import REMOVAL
 from planner.model.round import planner_workflow_id
 from worker.errors import CommandError
 from worker.settings import Settings, load, task_queue
@@ -108,20 +107,23 @@ class UnderWay:
         """
         return await self._running(f"TaskQueue = '{task_queue(self.cluster)}'")
 
-    async def one(self, kind: str, name: str) -> WorkflowExecution:
+    async def one(self, kind: str, name: str, *, otherwise: str = "") -> WorkflowExecution:
         """Return the running lifecycle of the object of that name.
+
+        Args:
+            kind: type of its workflow.
+            name: of the object.
+            otherwise: what else a person may do, told when none has a similar name.
 
         Raises:
             CommandError: there is none.
         """
-        there = await self.all(kind)
-        for each in there:
-            if name_of(each) == name:
-                return each
-        alike = difflib.get_close_matches(name, [name_of(each) for each in there], n=_ALIKE)
-        hint = f": did you mean {' or '.join(alike)}?" if alike else "; `list` tells what is"
-        if kind == REMOVAL.workflow and not alike:
-            hint += f", and `growth removals replay {name}` starts again what has an object"
+        executions = await self.all(kind)
+        for execution in executions:
+            if name_of(execution) == name:
+                return execution
+        alike = difflib.get_close_matches(name, [name_of(execution) for execution in executions], n=_ALIKE)
+        hint = f": did you mean {' or '.join(alike)}?" if alike else f"; `list` tells what is{otherwise}"
         raise CommandError(f"{name}: no {kind} of that name is under way in cluster {self.cluster}{hint}")
 
     async def has_worker(self) -> bool:

@@ -6,10 +6,12 @@ import pytest
 
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.seen import RemovalTimings, RequestTimings
+from planner.lifecycle.step import DecisionKind
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
-from worker.commands.lifecycles import commands
+from worker.commands.lifecycles import removals, requests
 from worker.commands.lifecycles import send_decision as asking
+from worker.commands.lifecycles.group import list_lifecycles
 from worker.errors import CommandError
 
 SUBJECT = ObjectId(name=NAME, uid="u-1")
@@ -41,11 +43,11 @@ async def test_a_removal_is_listed_and_cancelled_and_then_it_is_too_late(client,
         handle = await client.start_workflow(
             "NodeRemoval", SUBJECT, id=REMOVAL.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
-        line = await listed(capsys, commands.list_removals, "CoolOff")
+        line = await listed(capsys, lambda: list_lifecycles(REMOVAL), "CoolOff")
         assert line.split()[:4] == [NAME, "default", "Pending", "CoolOff"]
         with pytest.raises(CommandError, match=f"{NAME}: cannot retry: the removal is not parked"):
-            await commands.retry_removal(NAME)
-        await commands.cancel_removal(NAME, reason="needed")
+            await removals.decide(DecisionKind.RETRY, NAME)
+        await removals.decide(DecisionKind.CANCEL, NAME, reason="needed")
         assert capsys.readouterr().out == f"{NAME}: cancelled; the machine stays\n"
         await handle.result()
     assert script.seen.status.cancel.reason == "needed"
@@ -59,8 +61,8 @@ async def test_a_parked_removal_is_decided(client, capsys, verb, done):
         handle = await client.start_workflow(
             "NodeRemoval", SUBJECT, id=REMOVAL.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
-        await listed(capsys, commands.list_removals, "CouldNotRemove")
-        await getattr(commands, f"{verb}_removal")(NAME)
+        await listed(capsys, lambda: list_lifecycles(REMOVAL), "CouldNotRemove")
+        await removals.decide(DecisionKind(verb), NAME)
         assert capsys.readouterr().out.startswith(f"{NAME}: {done}; ")
         await handle.result()
     assert script.deeds[-1] == f"{verb}_server"
@@ -73,9 +75,9 @@ async def test_a_request_is_listed_and_cancelled(client, capsys):
         handle = await client.start_workflow(
             "NodeRequest", SUBJECT, id=REQUEST.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
-        line = await listed(capsys, commands.list_requests, "ServerBoot")
+        line = await listed(capsys, lambda: list_lifecycles(REQUEST), "ServerBoot")
         assert line.split()[:4] == [NAME, "default", "Provisioning", "ServerBoot"]
-        await commands.cancel_request(NAME)
+        await requests.cancel(NAME)
         await handle.result()
     assert script.deeds == ["create_server", "give_up", "hand_over"]
 
@@ -86,15 +88,15 @@ async def test_a_name_that_is_not_under_way_is_told(client, capsys):
         handle = await client.start_workflow(
             "NodeRequest", SUBJECT, id=REQUEST.workflow_id("test", SUBJECT), task_queue=QUEUE
         )
-        await listed(capsys, commands.list_requests, NAME)
+        await listed(capsys, lambda: list_lifecycles(REQUEST), NAME)
         with pytest.raises(CommandError) as refused:
-            await commands.cancel_request(f"{NAME}x")
+            await requests.cancel(f"{NAME}x")
         assert str(refused.value) == (
             f"{NAME}x: no NodeRequest of that name is under way in cluster test: did you mean {NAME}?"
         )
         with pytest.raises(CommandError, match="m-9: no NodeRequest of that name is under way in cluster test; `list`"):
-            await commands.cancel_request("m-9")
-        await commands.cancel_request(NAME)
+            await requests.cancel("m-9")
+        await requests.cancel(NAME)
         await handle.result()
 
 
@@ -106,9 +108,9 @@ async def test_a_wish_that_nobody_hears_is_told_in_time(client, capsys, monkeypa
         "NodeRemoval", SUBJECT, id=REMOVAL.workflow_id("deserted", SUBJECT), task_queue="growth-deserted"
     )
     try:
-        await listed(capsys, commands.list_removals, NAME)
+        await listed(capsys, lambda: list_lifecycles(REMOVAL), NAME)
         with pytest.raises(CommandError, match=rf"{NAME}: no worker of cluster deserted has answered within 1 s: is "):
-            await commands.cancel_removal(NAME)
+            await removals.decide(DecisionKind.CANCEL, NAME)
         assert capsys.readouterr().err == "growth: waiting for the worker of cluster deserted\n"
     finally:
         await handle.terminate()

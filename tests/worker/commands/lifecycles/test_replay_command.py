@@ -13,7 +13,7 @@ from activities.ports.errors import Unreachable
 from simulator.world import NAMESPACE
 from tests.worker.conftest import free_port
 from tests.worker.replayed import Leaving, Lent
-from worker.commands.lifecycles import commands, replay_command
+from worker.commands.lifecycles import removals, replay_command
 from worker.commands.shared import live_cluster
 from worker.errors import CommandError
 from workflows.messages import REASON
@@ -75,7 +75,7 @@ async def test_a_dry_run_tells_what_would_be_done_and_does_nothing(leaving, caps
         await leaving.obey()
         await provider.delete("m-2")
         before = await leaving.cluster.list(NODE_REMOVAL_REQUESTS)
-        await commands.replay_removals(all_parked=True, dry_run=True)
+        await removals.replay(all_parked=True, dry_run=True)
         told = rows(capsys.readouterr().out)
         assert [row[:-1] for row in told] == [
             ["m-1", "default", "CouldNotRemove", "running", "exists"],
@@ -91,7 +91,7 @@ async def test_a_dry_run_tells_what_would_be_done_and_does_nothing(leaving, caps
 async def test_one_that_several_selectors_mean_is_replayed_once(leaving, capsys):
     async with parked(leaving, "m-1"):
         await leaving.obey()
-        await commands.replay_removals("m-1", "m-1", node=("m-1",), pool=("default",), all_parked=True, output="json")
+        await removals.replay("m-1", "m-1", node=("m-1",), pool=("default",), all_parked=True, output="json")
         out = capsys.readouterr().out
         told = json.loads(out[out.index("{\n") :])
         assert told == {
@@ -116,7 +116,7 @@ async def test_one_that_several_selectors_mean_is_replayed_once(leaving, capsys)
 
 async def test_two_persons_at_once_mean_one_replay(leaving, capsys):
     async with parked(leaving, "m-1"):
-        await asyncio.gather(*(commands.replay_removals(all_parked=True) for _ in range(3)))
+        await asyncio.gather(*(removals.replay(all_parked=True) for _ in range(3)))
         out = capsys.readouterr().out
         assert out.count("tried again; its delete calls begin anew") == 3
         await until(lambda: is_parked_again(leaving))
@@ -136,7 +136,7 @@ async def test_one_whose_workflow_a_person_ended_starts_again_from_its_object(le
             change = [{"op": "replace", "path": "/status/phase", "value": phase}]
             await leaving.cluster.patch(NODE_REMOVAL_REQUESTS, "m-1", change, subresource="status")
         await leaving.obey()
-        await commands.replay_removals("m-1")
+        await removals.replay("m-1")
         (row,) = rows(capsys.readouterr().out)
         retried = "; tried again; its delete calls begin anew" if phase == "CouldNotRemove" else ""
         assert row[2:] == [phase, "terminated", "exists", f"started again from its object{retried}"]
@@ -149,7 +149,7 @@ async def test_one_that_is_under_way_is_left_alone_and_told_so(leaving, capsys):
     await leaving.leave("m-1")
     async with leaving.worked_on():
         await until(lambda: is_called(leaving))
-        await commands.replay_removals(pool=("default",))
+        await removals.replay(pool=("default",))
         (row,) = rows(capsys.readouterr().out)
         assert row[3:] == ["running", "exists", "left alone: it is under way in phase Deprovisioning"]
     assert await leaving.retries("m-1") == 0
@@ -163,7 +163,7 @@ async def is_called(leaving: Leaving) -> bool:
 async def test_a_provider_that_does_not_answer_is_told_and_the_replay_tried(leaving, capsys):
     async with parked(leaving, "m-1"):
         leaving.cluster.fail = {CONFIG_MAPS.plural: Unreachable("get configmaps m-1: refused")}
-        await commands.replay_removals(node=("m-1",), dry_run=True)
+        await removals.replay(node=("m-1",), dry_run=True)
         (row,) = rows(capsys.readouterr().out)
         assert row[4:] == [
             "error: UnknownOutcome: look at server m-1: get configmaps m-1: refused",
@@ -180,12 +180,12 @@ async def test_one_that_has_ended_is_told_of_and_its_server_if_it_is_left(leavin
             await leaving.cluster.delete(NODE_REMOVAL_REQUESTS, subject.name)
         await leaving.cluster.delete(CONFIG_MAPS, "m-2", namespace=NAMESPACE)
         await until(lambda: is_listed_as_ended(leaving, subjects))
-        await commands.replay_removals("m-2")
+        await removals.replay("m-2")
         assert rows(capsys.readouterr().out) == [
             ["m-2", "-", "-", "terminated", "gone", "left alone: it has ended, and no server of its own is left"]
         ]
         with pytest.raises(CommandError, match=r"^1 removal of 2 not replayed: m-1$"):
-            await commands.replay_removals("m-1", "m-2")
+            await removals.replay("m-1", "m-2")
         assert "a NodeRemovalRequest of that name deletes it" in capsys.readouterr().out
 
 
@@ -207,14 +207,14 @@ async def test_an_object_that_goes_between_the_look_and_the_deed_has_ended(leavi
             return found
 
         monkeypatch.setattr(replay_command, "look", look_and_lose)
-        await commands.replay_removals("m-1")
+        await removals.replay("m-1")
         assert rows(capsys.readouterr().out)[0][-1] == "has ended meanwhile"
 
 
 async def test_names_that_nothing_is_known_of_are_told_before_anything_is_done(leaving, capsys):
     async with parked(leaving, "m-12"):
         with pytest.raises(CommandError) as refused:
-            await commands.replay_removals("m-12", "m-1", "Z' OR 'a", node=("elsewhere",))
+            await removals.replay("m-12", "m-1", "Z' OR 'a", node=("elsewhere",))
         unknown = f"cluster {leaving.name} has no NodeRemovalRequest of that name"
         lists = "`kubectl get noderemovalrequests` lists them"
         assert str(refused.value).splitlines() == [
@@ -230,7 +230,7 @@ async def test_an_object_of_another_cluster_is_not_started_here(leaving, capsys)
     async with parked(leaving, "m-1"):
         await leaving.leave("m-2", leaving.parked("other"))
         with pytest.raises(CommandError, match=r"^1 removal of 1 not replayed: m-2$"):
-            await commands.replay_removals("m-2")
+            await removals.replay("m-2")
         assert rows(capsys.readouterr().out)[0][-1] == (
             "left alone: it is of cluster other: name that with --cluster (GROWTH_CLUSTER)"
         )
@@ -242,7 +242,7 @@ async def test_without_a_worker_it_is_started_and_waits_for_one(leaving, capsys,
         change = [{"op": "replace", "path": "/status/phase", "value": "Deprovisioning"}]
         await leaving.cluster.patch(NODE_REMOVAL_REQUESTS, "m-1", change, subresource="status")
     monkeypatch.setattr("worker.commands.lifecycles.running.POLLED_WITHIN", timedelta())
-    await commands.replay_removals("m-1")
+    await removals.replay("m-1")
     assert rows(capsys.readouterr().out)[0][-1] == (
         f"started again from its object, and goes on when a worker of {leaving.name} is up"
     )
@@ -253,11 +253,11 @@ async def test_what_cannot_be_read_is_one_line(leaving, monkeypatch):
     async with parked(leaving, "m-1"):
         leaving.cluster.fail = {NODE_REMOVAL_REQUESTS.plural: Unreachable("list noderemovalrequests: refused")}
         with pytest.raises(CommandError, match=r"^refused \(context here; --context chooses another\)$"):
-            await commands.replay_removals("m-1")
+            await removals.replay("m-1")
         leaving.cluster.fail = {}
         monkeypatch.setenv("GROWTH_TEMPORAL_ADDRESS", f"127.0.0.1:{free_port()}")
         with pytest.raises(CommandError, match=r"^Temporal at 127.0.0.1:[0-9]+ cannot be used: connection refused"):
-            await commands.replay_removals("m-1")
+            await removals.replay("m-1")
     with pytest.raises(CommandError, match="name removals, or say --node, --pool or --all-parked") as refused:
-        await commands.replay_removals()
+        await removals.replay()
     assert refused.value.code == 2
