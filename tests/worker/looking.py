@@ -18,13 +18,12 @@ from activities.ports.cluster import (
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.providers.built_in import KWOK_NODE_CLASSES
-from planner.lifecycle.step import Step
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.bodies import definitions
 from tests.builders import Json
 from tests.planner.scenes import Scene
-from worker.commands.shared.cluster_view import ClusterView, cluster_view
-from worker.commands.shared.lifecycle_steps import next_steps
+from worker.commands.shared.cluster_view import ClusterView, NextStep, cluster_view
+from worker.commands.shared.next_steps import next_steps
 from worker.commands.shared.read_once import ReadOnce
 
 READ_ONLY = frozenset({"list", "get"})
@@ -35,12 +34,12 @@ def sight(scene: Scene) -> ClusterView:
     snapshot = scene.snapshot()
     recorded = Recorded(scene)
 
-    async def steps() -> Mapping[str, Step]:
+    async def steps() -> Mapping[str, NextStep]:
         read = ReadOnce(recorded)
         for resource in recorded.lists:
             await read.list(resource)
         ports = Ports(recorded, recorded, {}, lambda: scene.now, cluster_name="here", namespace="growth")
-        return await next_steps(ports, read, snapshot.requests, snapshot.removals)
+        return await next_steps(ports, read)
 
     with ThreadPoolExecutor(1) as pool:
         # A test may have a loop of its own.

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from planner.lifecycle.kinds import KINDS
 from worker.cli import app, main
+from worker.commands.lifecycles.group_help import GROUP_HELP
+from worker.commands.shared.next_steps import SHOWN_KINDS
 from worker.settings import Settings
 
 
@@ -111,3 +114,8 @@ def test_a_reader_that_has_seen_enough_is_no_error():
         growth.stdout.close()
         told = growth.stderr.read()
     assert (growth.returncode, told) == (141, b"")
+
+
+def test_every_lifecycle_kind_has_a_command_group_and_is_told_of():
+    assert list(GROUP_HELP) == [f"{kind.word}s" for kind in KINDS]
+    assert [row.stored.lifecycle for row in SHOWN_KINDS] == list(KINDS)

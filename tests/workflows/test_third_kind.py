@@ -4,13 +4,16 @@ A NodeMark writes a word on the Node of its name, and rests until somebody chang
 """
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from io import StringIO
 from typing import Any, Literal
 
 import pytest
+from rich.console import Console
 from temporalio import workflow
 from temporalio.worker import Worker
 
@@ -31,6 +34,7 @@ from api.v1alpha1.lifecycle import LifecycleEvent
 from planner.lifecycle.kinds import LifecycleKind, ObjectId
 from planner.lifecycle.seen import LifecycleObservation
 from planner.lifecycle.step import Act, Decision, Done, Step, Wait
+from planner.model.plan import Snapshot
 from planner.model.round import StartNote
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class, node_pool
@@ -39,6 +43,11 @@ from simulator.simulation import simulate
 from simulator.world import World, definition
 from tests.activities.bodies import definitions
 from tests.workflows.world import QUEUE
+from worker.commands.lifecycles.group import lifecycle_app
+from worker.commands.shared.cluster_view import cluster_view
+from worker.commands.shared.next_steps import SHOWN_KINDS, ShownKind, next_steps
+from worker.commands.shared.read_once import ReadOnce
+from worker.commands.status.table import print_status
 from workflows.lifecycle import Lifecycle
 from workflows.ui_details import Account
 
@@ -270,6 +279,47 @@ def test_it_is_driven_on_the_simulator_rests_and_ends_beside_the_machines():
     told = [line.split(": ", 1)[1] for line in sim.log if "mark/" in line]
     assert told.count("write_mark Marked") == 2
     assert told[-1] == "done Gone"
+
+
+async def shown(cluster: MemoryCluster) -> str:
+    """Return what `growth status` prints of what is awaited."""
+    kinds = (*SHOWN_KINDS, ShownKind(MARKS, look))
+    ports = Ports(cluster, cluster, {}, lambda: datetime.now(UTC), cluster_name="test", namespace="growth-system")
+    steps = await next_steps(ports, ReadOnce(cluster), kinds)
+    out = Console(file=StringIO(), width=120)
+    print_status(cluster_view(Snapshot(now=datetime.now(UTC)), {}, steps), out)
+    return out.file.getvalue()
+
+
+async def test_status_tells_what_it_waits_for_until_it_rests():
+    cluster = MemoryCluster(lambda: datetime.now(UTC))
+    cluster.install_definitions(definitions())
+    assert "mark" not in await shown(cluster), "its definition is optional"
+    cluster.install_definitions([definition(NODE_MARKS)])
+    await cluster.create(NODE_MARKS, mark("n-1", "hello"))
+    assert re.search(r"mark +n-1 +- +The Node has not joined", await shown(cluster))
+    await cluster.patch(
+        NODE_MARKS, "n-1", [{"op": "add", "path": "/status", "value": {"markedGeneration": 1}}], subresource="status"
+    )
+    assert "n-1" not in await shown(cluster)
+
+
+def test_it_has_a_command_group(capsys):
+    app = lifecycle_app(MARK, "Words that nodes bear.")
+    assert app.name == ("marks",)
+    app(["--help"], result_action="return_value")
+    assert re.search(r"list +List the words that nodes bear\.", capsys.readouterr().out)
+
+
+def test_a_view_of_the_simulator_has_it():
+    async def story(sim):
+        await define(sim)
+        await sim.world.cluster.create(NODE_MARKS, mark("n-1", "hello"))
+        assert (await sim.look()).phases() == {"NodeMark/n-1": "Pending"}
+        await undefine(sim)
+        assert (await sim.look()).lifecycles["NodeMark"].keys() == {"n-1"}, "its finalizer holds it"
+
+    simulate(5, story, objects=[CLASS, POOL], make_world=MarkedWorld, has_worker=False)
 
 
 def test_without_its_definition_it_is_not_used_and_machines_come_and_stay():

@@ -1,4 +1,4 @@
-"""Counts what comes of objects with a lifecycle, by the activities that end them or set them aside: a row for a kind."""
+"""Counts what comes of objects with a lifecycle, by the activities that end them or set them aside."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

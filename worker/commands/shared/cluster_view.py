@@ -14,6 +14,20 @@ from worker.solver.in_process import packer
 
 
 @dataclass(frozen=True, slots=True)
+class NextStep:
+    """The next step of an object with a lifecycle."""
+
+    word: str
+    """For objects of its kind, such as request."""
+    name: str
+    step: Step
+    is_under_way: bool
+    """Whether anything is: an object of some kinds may rest."""
+    commands: tuple[str, ...]
+    """What a person may do about it, with NAME for its name."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterView:
     """A cluster at one moment."""
 
@@ -25,8 +39,8 @@ class ClusterView:
     nodes: Mapping[str, Object]
     """Nodes by name, as the API has them."""
     prices: PriceList
-    steps: Mapping[str, Step]
-    """The next step of each request and removal by its uid; none where no cluster was read."""
+    steps: Mapping[str, NextStep]
+    """By uid of the object; none where no cluster was read."""
 
     def pool(self, name: str) -> NodePool | None:
         """Return the pool of that name, None if there is none that can be read."""
@@ -46,7 +60,7 @@ class ClusterView:
 
 
 def cluster_view(
-    snapshot: Snapshot, nodes: Mapping[str, Object], steps: Mapping[str, Step] = MappingProxyType({})
+    snapshot: Snapshot, nodes: Mapping[str, Object], steps: Mapping[str, NextStep] = MappingProxyType({})
 ) -> ClusterView:
     """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name."""
     return ClusterView(snapshot, plan(snapshot, packer()), machines_of(snapshot), nodes, price_list(snapshot), steps)

@@ -15,7 +15,7 @@ from activities.ports.ports import Ports
 from activities.round.observe import DefinitionsGoing, Observer
 from planner.model.plan import PlannerMemory
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent, cluster_view
-from worker.commands.shared.lifecycle_steps import next_steps
+from worker.commands.shared.next_steps import next_steps
 from worker.commands.shared.read_once import ReadOnce
 from worker.errors import CommandError
 from worker.ports import kube_cluster, ports_on, watched
@@ -71,7 +71,7 @@ class LiveCluster:
             seen = await Observer(replace(self._ports, cluster=read, reader=read)).observe(PlannerMemory(), {})
         except (GrowthError, DefinitionsGoing, TimeoutError) as error:
             raise await self._told(error) from error
-        steps = await next_steps(self._ports, read, seen.snapshot.requests, seen.snapshot.removals)
+        steps = await next_steps(self._ports, read)
         return await self._ports.compute(lambda: cluster_view(seen.snapshot, seen.nodes, steps))
 
     async def events_about(self, kind: str, name: str, namespace: str) -> list[ToldEvent]:

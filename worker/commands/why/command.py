@@ -5,15 +5,20 @@ It only reads, and needs no Temporal.
 
 import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from activities.objects.events import NAMESPACE_OF_CLUSTER_SCOPED
+from activities.ports.cluster import NODES
 from activities.ports.errors import GrowthError
+from planner.lifecycle import kinds
+from planner.model.plan import Snapshot
 from planner.objects.kinds import Pod
+from planner.supply.machines import Machine
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.live_cluster import LiveCluster, live_cluster
 from worker.commands.why.lifecycle import why_removal, why_request
@@ -48,101 +53,92 @@ async def pod(name: str, /, *, kubeconfig: Path | None = None, context: str | No
     return 0
 
 
-@why.command(name="node")
-async def node(name: str, /, *, kubeconfig: Path | None = None, context: str | None = None) -> int:
-    """Tell whose a node is, what it costs, and why it is not removed.
+@dataclass(frozen=True, slots=True, eq=False)
+class ToldKind:
+    """A kind without namespaces that has a command: its word tells of an object by name."""
 
-    Args:
-        name: name of the Node.
-        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
-        context: context in the kubeconfig.
-    """
-    _check_bare("Node", name)
-    async with live_cluster(kubeconfig, context) as cluster:
-        sight = await cluster.look()
-        # A machine bears the name of its request.
-        _print(node_lines(name, sight, await _events_of_request(cluster, name, sight)))
-    return 0
-
-
-@why.command(name="request")
-async def request(name: str, /, *, kubeconfig: Path | None = None, context: str | None = None) -> int:
-    """Tell where a NodeRequest stands, what is awaited, and what happens then.
-
-    Args:
-        name: name of the NodeRequest.
-        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
-        context: context in the kubeconfig.
-    """
-    _check_bare("NodeRequest", name)
-    async with live_cluster(kubeconfig, context) as cluster:
-        sight = await cluster.look()
-        _print(request_lines(name, sight, await _events_of_request(cluster, name, sight)))
-    return 0
+    word: str
+    kind: str
+    summary: str
+    """Help of the command."""
+    by_name: Callable[[Snapshot], Mapping[str, Any]]
+    of_machine: Callable[[Machine], object]
+    """The object that belongs to a machine; None if there is none."""
+    sentences: Callable[[Any, ClusterView, Sequence[ToldEvent]], list[str]]
+    """About an object, of the events that Growth wrote about the request of its name."""
+    needs_events: bool = True
 
 
-@why.command(name="removal")
-async def removal(name: str, /, *, kubeconfig: Path | None = None, context: str | None = None) -> int:
-    """Tell where a NodeRemovalRequest stands, what is awaited, and what happens then.
+NODE: Final = ToldKind(
+    word="node",
+    kind=NODES.kind,
+    summary="Tell whose a node is, what it costs, and why it is not removed.",
+    by_name=lambda snapshot: {node.name: node for node in snapshot.nodes},
+    of_machine=lambda machine: machine.node,
+    # A machine bears the name of its request, whose events tell why it was bought.
+    sentences=why_node,
+)
+REQUEST: Final = ToldKind(
+    word=kinds.REQUEST.word,
+    kind=kinds.REQUEST.name,
+    summary="Tell where a NodeRequest stands, what is awaited, and what happens then.",
+    by_name=lambda snapshot: {request.metadata.name: request for request in snapshot.requests},
+    of_machine=lambda machine: machine.request,
+    sentences=why_request,
+)
+REMOVAL: Final = ToldKind(
+    word=kinds.REMOVAL.word,
+    kind=kinds.REMOVAL.name,
+    summary="Tell where a NodeRemovalRequest stands, what is awaited, and what happens then.",
+    by_name=lambda snapshot: {removal.metadata.name: removal for removal in snapshot.removals},
+    of_machine=lambda machine: machine.removal,
+    sentences=lambda removal, view, _events: why_removal(removal, view),
+    needs_events=False,
+)
+TOLD_KINDS: Final = (NODE, REQUEST, REMOVAL)
 
-    Args:
-        name: name of the NodeRemovalRequest.
-        kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
-        context: context in the kubeconfig.
-    """
-    _check_bare("NodeRemovalRequest", name)
-    sight = await _look(kubeconfig, context)
-    _print(removal_lines(name, sight))
-    return 0
+
+def _register(told: ToldKind) -> None:
+    async def command(
+        name: Annotated[str, Parameter(help=f"name of the {told.kind}.")],
+        /,
+        *,
+        kubeconfig: Path | None = None,
+        context: str | None = None,
+    ) -> int:
+        """Tell of an object.
+
+        Args:
+            name: of the object.
+            kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.
+            context: context in the kubeconfig.
+        """
+        if not name or "/" in name:
+            raise CommandError(f"{name!r}: a {told.kind} has no namespace, and is named without a slash", USAGE_ERROR)
+        async with live_cluster(kubeconfig, context) as cluster:
+            view = await cluster.look()
+            events = await _events_of_request(cluster, name, view) if told.needs_events else ()
+            _print(lines_about(told, name, view, events))
+        return 0
+
+    why.command(command, name=told.word, help=told.summary)
 
 
-def node_lines(name: str, sight: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
-    """Return the sentences about the node of that name; `events` are those of its request.
+for _told in TOLD_KINDS:
+    _register(_told)
+
+
+def lines_about(told: ToldKind, name: str, view: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
+    """Return the sentences about the object of that name; `events` are those that Growth wrote about its request.
 
     Raises:
         CommandError: there is none, or it cannot be read.
     """
-    _tell_of_unreadable(sight, "Node", name)
-    found = next((node for node in sight.snapshot.nodes if node.name == name), None)
-    if found is None:
-        raise _unknown("Node", name, [node.name for node in sight.snapshot.nodes], sight)
-    return why_node(found, sight, events)
-
-
-def request_lines(name: str, sight: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
-    """Return the sentences about the request of that name; `events` are those that Growth wrote about it.
-
-    Raises:
-        CommandError: there is none, or it cannot be read.
-    """
-    _tell_of_unreadable(sight, "NodeRequest", name)
-    found = next((one for one in sight.snapshot.requests if one.metadata.name == name), None)
-    if found is None:
-        raise _unknown("NodeRequest", name, [one.metadata.name for one in sight.snapshot.requests], sight)
-    return why_request(found, sight, events)
-
-
-def removal_lines(name: str, sight: ClusterView) -> list[str]:
-    """Return the sentences about the removal of that name.
-
-    Raises:
-        CommandError: there is none, or it cannot be read.
-    """
-    _tell_of_unreadable(sight, "NodeRemovalRequest", name)
-    found = next((one for one in sight.snapshot.removals if one.metadata.name == name), None)
-    if found is None:
-        raise _unknown("NodeRemovalRequest", name, [one.metadata.name for one in sight.snapshot.removals], sight)
-    return why_removal(found, sight)
-
-
-async def _look(kubeconfig: Path | None, context: str | None) -> ClusterView:
-    async with live_cluster(kubeconfig, context) as cluster:
-        return await cluster.look()
-
-
-def _check_bare(kind: str, name: str) -> None:
-    if not name or "/" in name:
-        raise CommandError(f"{name!r}: a {kind} has no namespace, and is named without a slash", USAGE_ERROR)
+    _tell_of_unreadable(view, told.kind, name)
+    objects = told.by_name(view.snapshot)
+    if name not in objects:
+        raise _unknown(told.kind, name, list(objects), view)
+    return told.sentences(objects[name], view, events)
 
 
 def _pod(sight: ClusterView, key: str, *, is_guess: bool) -> Pod:
@@ -178,12 +174,8 @@ async def _events(cluster: LiveCluster, kind: str, name: str, namespace: str) ->
 def _unknown(kind: str, name: str, there: Sequence[str], sight: ClusterView) -> CommandError:
     """Return the line for a name that no object of the kind has: what has it, or what is named alike."""
     machine = sight.machines.get(name)
-    others = {
-        "node": machine is not None and machine.node is not None,
-        "request": machine is not None and machine.request is not None,
-        "removal": machine is not None and machine.removal is not None,
-    }
-    hints = [f"`growth why {other} {name}`" for other, exists in others.items() if exists]
+    others = [told for told in TOLD_KINDS if machine is not None and told.of_machine(machine) is not None]
+    hints = [f"`growth why {other.word} {name}`" for other in others]
     alike = difflib.get_close_matches(name, there, n=_ALIKE, cutoff=0.6)
     if hints:
         told = f"there is {' and '.join(hints)}"

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import before, node_request
 from tests.worker.commands.why.test_command import scene
 from tests.worker.looking import sight
-from worker.commands.why.command import request_lines
+from worker.commands.why.command import REQUEST, lines_about
 
 
 def told(status: str) -> list[str]:
@@ -16,7 +16,9 @@ def told(status: str) -> list[str]:
         "message": "memory 3.7Gi usable, planned 4Gi",
         "lastTransitionTime": before(seconds=1),
     }
-    return request_lines("m-1", sight(scene(requests=[node_request("m-1", phase="Ready", conditions=[condition])])))
+    return lines_about(
+        REQUEST, "m-1", sight(scene(requests=[node_request("m-1", phase="Ready", conditions=[condition])]))
+    )
 
 
 def test_the_differences_are_told():

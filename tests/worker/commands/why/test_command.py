@@ -17,7 +17,7 @@ from tests.planner.wishes import apart
 from tests.worker.looking import LookedAt, sight
 from worker import cli
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
-from worker.commands.why.command import node_lines, removal_lines, request_lines
+from worker.commands.why.command import NODE, REMOVAL, REQUEST, lines_about
 from worker.commands.why.pod import why_pod
 from worker.errors import CommandError
 
@@ -52,7 +52,7 @@ def test_a_pod_that_wants_a_machine_in_its_cool_off():
     seen = sight(scene(pods=[pod("web")], nodes=[tainted], removals=[cooling]))
     assert "It goes onto node m-1 (cx22 in fsn1: cools off until 12:00:30, then goes)" in about("web", seen)
     assert "The next round cancels the cool-off of that machine." in about("web", seen)
-    assert "The next round cancels it: pods want the machine: default/web." in removal_lines("m-1", seen)
+    assert "The next round cancels it: pods want the machine: default/web." in lines_about(REMOVAL, "m-1", seen)
 
 
 def test_a_pod_without_a_place_and_its_back_off():
@@ -97,7 +97,7 @@ def test_a_pod_that_is_no_demand(made, why):
 
 
 def lines(name: str, made: Scene) -> str:
-    return "\n".join(node_lines(name, sight(made)))
+    return "\n".join(lines_about(NODE, name, sight(made)))
 
 
 def test_a_node_at_work():
@@ -179,7 +179,7 @@ def test_a_request_that_boots():
         workflowId="node-request:c:m-1:u",
         events=events,
     )
-    told = request_lines("m-1", sight(scene(requests=[coming])))
+    told = lines_about(REQUEST, "m-1", sight(scene(requests=[coming])))
     assert told == [
         "NodeRequest m-1: a cx22 in fsn1 at 0.0066 EUR per hour for pool default.",
         "Kept for no pod.",
@@ -197,7 +197,7 @@ def test_a_request_that_boots():
 
 
 def test_a_request_without_a_workflow_that_nobody_needs():
-    told = request_lines("m-1", sight(scene(requests=[node_request("m-1")])))
+    told = lines_about(REQUEST, "m-1", sight(scene(requests=[node_request("m-1")])))
     assert "Next: Due now: Ask the provider for the server." in told
     assert "The next round cancels it: no pod needs it any more, and no server was asked for." in told
     assert "No workflow drives it yet: is the worker (`growth run`) up?" in told
@@ -207,7 +207,7 @@ def test_an_unmet_request():
     unmet = node_request(
         "m-1", phase="Unmet", reason="InsufficientCapacity", message="none left", expiresAt=after(minutes=2)
     )
-    told = "\n".join(request_lines("m-1", sight(scene(requests=[unmet]))))
+    told = "\n".join(lines_about(REQUEST, "m-1", sight(scene(requests=[unmet]))))
     assert "Phase Unmet: no capacity: no machine. InsufficientCapacity: none left\n" in told
     assert "Awaited until 12:02:00 (in 2m): At the deadline this record goes and the choice is open again." in told
     assert "You may" not in told
@@ -221,7 +221,7 @@ def test_a_request_whose_machines_settle_together():
     second = node_request("m-2", seats=[seat(other)], phase="Provisioning", provisioningDeadline=after(minutes=5))
     taint = {"key": "growth.dev/reserved", "value": "m-1", "effect": "NoSchedule"}
     made = scene(nodes=[node("m-1", taints=[taint])], requests=[first, second], pods=[bound, other])
-    told = "\n".join(request_lines("m-1", sight(made)))
+    told = "\n".join(lines_about(REQUEST, "m-1", sight(made)))
     assert "Kept until the pods of 1 other machines are bound; then the node opens for all." in told
 
 
@@ -229,7 +229,7 @@ def test_a_parked_removal():
     parked = node_removal_request(
         "m-1", phase="CouldNotRemove", retryAt=after(hours=4), removalAttempts=5, reason="RemovalFailed", message="no"
     )
-    told = removal_lines("m-1", sight(scene(nodes=[node("m-1")], removals=[parked])))
+    told = lines_about(REMOVAL, "m-1", sight(scene(nodes=[node("m-1")], removals=[parked])))
     assert told[0] == (
         "NodeRemovalRequest m-1: a cx22 in fsn1 at 0.0066 EUR per hour of pool default shall go, reason Requested."
     )
@@ -243,37 +243,39 @@ def test_a_parked_removal():
 def test_a_decision_that_stands_on_a_removal_is_what_comes_next():
     cooling = node_removal_request("m-1", scaleDownAt=after(seconds=40), taintedAt=before(seconds=20))
     cooling["metadata"]["annotations"] = {"growth.dev/decision": "cancel"}
-    told = removal_lines("m-1", sight(scene(nodes=[node("m-1")], removals=[cooling])))
+    told = lines_about(REMOVAL, "m-1", sight(scene(nodes=[node("m-1")], removals=[cooling])))
     assert "Next: Due now: Cancelled by annotation." in told
     assert "Or with kubectl alone: `kubectl annotate noderemovalrequest m-1 growth.dev/decision=cancel`." in told
 
 
 def test_a_cancelled_removal():
     cancelled = node_removal_request("m-1", cancel={"at": before(seconds=2), "by": "Planner", "reason": "pods want it"})
-    told = removal_lines("m-1", sight(scene(nodes=[node("m-1")], removals=[cancelled])))
+    told = lines_about(REMOVAL, "m-1", sight(scene(nodes=[node("m-1")], removals=[cancelled])))
     assert "Cancelled by Planner at 11:59:58: pods want it." in told
     assert not any(line.startswith("You may") for line in told)
 
 
 def test_a_removal_of_a_node_that_is_another_machines_removes_nothing():
     made = scene(nodes=[node("m-1", pool=None)], removals=[node_removal_request("m-1")])
-    assert any("is not the machine that this removal names" in line for line in removal_lines("m-1", sight(made)))
+    assert any(
+        "is not the machine that this removal names" in line for line in lines_about(REMOVAL, "m-1", sight(made))
+    )
 
 
 @pytest.mark.parametrize(
-    ("ask", "name", "line"),
+    ("kind", "name", "line"),
     [
-        (node_lines, "m-9", "no Node is named m-9: did you mean m-1?"),
-        (node_lines, "coming", "no Node is named coming: there is `growth why request coming`"),
-        (request_lines, "m-1", "no NodeRequest is named m-1: there is `growth why node m-1`"),
-        (request_lines, "other", "no NodeRequest is named other: none is named alike; `growth status` lists"),
-        (removal_lines, "zzz", "no NodeRemovalRequest is named zzz: there is none at all"),
+        (NODE, "m-9", "no Node is named m-9: did you mean m-1?"),
+        (NODE, "coming", "no Node is named coming: there is `growth why request coming`"),
+        (REQUEST, "m-1", "no NodeRequest is named m-1: there is `growth why node m-1`"),
+        (REQUEST, "other", "no NodeRequest is named other: none is named alike; `growth status` lists"),
+        (REMOVAL, "zzz", "no NodeRemovalRequest is named zzz: there is none at all"),
     ],
 )
-def test_unknown_names(ask, name, line):
+def test_unknown_names(kind, name, line):
     seen = sight(scene(nodes=[node("m-1")], requests=[node_request("coming")]))
     with pytest.raises(CommandError) as refused:
-        ask(name, seen)
+        lines_about(kind, name, seen)
     assert str(refused.value).startswith(line)
     assert refused.value.code == 1
 

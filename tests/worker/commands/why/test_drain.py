@@ -5,7 +5,7 @@ import pytest
 from tests.builders import before, kwok_node_class, node, node_pool, node_removal_request, pod
 from tests.planner.scenes import Scene
 from tests.worker.looking import sight
-from worker.commands.why.command import node_lines, removal_lines
+from worker.commands.why.command import NODE, REMOVAL, lines_about
 
 BARE = (
     "No pod is evicted while one must stay: default/web has no controller that would start it again. "
@@ -47,13 +47,13 @@ def test_a_node_that_is_drained(owner, status, awaited):
     pools = [node_pool(scaleDown={"mode": "drain", "hardGrace": "30m"})]
     pods = [pod("web", node="m-1", owner=owner)]
     seen = sight(Scene(pools=pools, classes=[kwok_node_class()], nodes=[tainted], removals=[drained], pods=pods))
-    told = removal_lines("m-1", seen)
+    told = lines_about(REMOVAL, "m-1", seen)
     assert any(
         line.startswith(f"Phase Draining: is drained ({status['reason']}), then goes") and status["message"] in line
         for line in told
     )
     assert awaited in told
     assert "You may: `growth removals cancel m-1`." in told
-    of_node = "\n".join(node_lines("m-1", seen))
+    of_node = "\n".join(lines_about(NODE, "m-1", seen))
     assert f"{status['reason']}: {status['message']}." in of_node
     assert "You may: `growth removals cancel m-1`." in of_node

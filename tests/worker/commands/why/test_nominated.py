@@ -4,7 +4,7 @@ from tests.builders import before, node, node_removal_request, pod
 from tests.planner.scenes import scene
 from tests.worker.looking import sight
 from worker.commands.shared.cluster_view import ClusterView
-from worker.commands.why.command import node_lines, removal_lines
+from worker.commands.why.command import NODE, REMOVAL, lines_about
 from worker.commands.why.pod import why_pod
 
 
@@ -29,7 +29,7 @@ def test_a_node_that_the_scheduler_keeps_for_a_pod():
     high = pod("high")
     high["status"]["nominatedNodeName"] = "m-1"
     idle = {"growth.dev/idle-since": before(minutes=20)}
-    text = "\n".join(node_lines("m-1", sight(scene(nodes=[node("m-1", annotations=idle)], pods=[high]))))
+    text = "\n".join(lines_about(NODE, "m-1", sight(scene(nodes=[node("m-1", annotations=idle)], pods=[high]))))
     assert "No pod on it.\nThe scheduler keeps it for 1 pod: default/high.\n" in text
     assert text.endswith("It is not removed: the scheduler keeps it for pods.")
 
@@ -39,5 +39,5 @@ def test_a_cool_off_that_ends_with_a_pod_on_its_way():
     high["status"]["nominatedNodeName"] = "m-1"
     tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
     over = node_removal_request("m-1", scaleDownAt=before(seconds=30), taintedAt=before(seconds=90))
-    text = "\n".join(removal_lines("m-1", sight(scene(nodes=[tainted], removals=[over], pods=[high]))))
+    text = "\n".join(lines_about(REMOVAL, "m-1", sight(scene(nodes=[tainted], removals=[over], pods=[high]))))
     assert "1 pods are on the node or on their way to it: default/high" in text

@@ -3,14 +3,14 @@
 from tests.builders import kwok_node_class, node, node_pool
 from tests.planner.scenes import Scene
 from tests.worker.looking import sight
-from worker.commands.why.command import node_lines
+from worker.commands.why.command import NODE, lines_about
 
 
 def told(*prices):
     """The first line about a cx22, of 0.0066 EUR today, whose Node bears these: price and currency."""
     annotations = dict(zip(("growth.dev/price-per-hour", "growth.dev/currency"), prices, strict=False))
     made = Scene(classes=[kwok_node_class()], pools=[node_pool()], nodes=[node("m-1", annotations=annotations)])
-    return "\n".join(node_lines("m-1", sight(made))).splitlines()[0]
+    return "\n".join(lines_about(NODE, "m-1", sight(made))).splitlines()[0]
 
 
 def test_a_machine_that_was_bought_before_a_rise_tells_both_prices():
