@@ -256,10 +256,8 @@ def test_a_cancelled_removal():
 
 
 def test_a_removal_of_a_node_that_is_another_machines_removes_nothing():
-    made = scene(nodes=[node("m-1", pool=None)], removals=[node_removal_request("m-1")])
-    assert any(
-        "is not the machine that this removal names" in line for line in lines_about(REMOVAL, "m-1", sight(made))
-    )
+    seen = sight(scene(nodes=[node("m-1", pool=None)], removals=[node_removal_request("m-1")]))
+    assert any("is not the machine that this removal names" in line for line in lines_about(REMOVAL, "m-1", seen))
 
 
 @pytest.mark.parametrize(
