@@ -1,16 +1,18 @@
-"""Kubernetes quantities as exact integers: millicores for CPU, whole units for all else.
+"""Quantities and prices: text in the API, exact numbers in the code, never a float.
 
-Rounding happens once, upwards, at the end, as the scheduler itself does; no float takes part.
+Kubernetes quantities become integers: millicores for CPU, whole units for all else. Rounding happens once, upwards, at
+the end, as the scheduler itself does. Prices become `Decimal`.
 Source: apimachinery `resource.Quantity` (MilliValue and Value round up); suffixes as in its docs.
 """
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from api.rules import RULES, rule
+from api.rules import RULES, UNIT, Text, rule
 
 _NUMBER: Final = re.compile(r"^([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(.*)$", re.DOTALL)
 _EXPONENT: Final = re.compile(r"^[eE]([+-]?[0-9]{1,3})$")
@@ -36,6 +38,14 @@ _LONGEST_TEXT: Final = 64
 """A longer number is an attack or an accident; exact arithmetic on it would be slow."""
 _LARGEST: Final = 2**63 - 1
 """Larger values become this one, as in apimachinery, so that every amount fits 64 bits."""
+_PRICE: Final = Text(
+    pattern="^[0-9]{1,9}([.][0-9]{1,9})?$",
+    longest=19,
+    form='a decimal number in quotes, such as "0.0106", with at most nine digits on either side',
+)
+_PRICE_UNIT: Final = 'A decimal number in quotes, such as "0.0106".'
+_BYTES: Final = ("memory", "ephemeral-storage")
+_BINARY_SUFFIXES: Final = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 
 def parse_quantity(text: object) -> Fraction:
@@ -130,3 +140,43 @@ Quantity = Annotated[
     ),
 ]
 """A non-negative quantity, kept as its text."""
+
+
+def parse_price(text: object) -> Decimal:
+    """Return the price that `text` names.
+
+    Raises:
+        ValueError: not a plain decimal text with at most nine digits on either side.
+    """
+    if isinstance(text, Decimal):
+        return text
+    if not isinstance(text, str) or not re.fullmatch(_PRICE.pattern, text):
+        msg = f"{text!r} must be {_PRICE.form}"
+        raise ValueError(msg)
+    return Decimal(text)
+
+
+def format_price(price: Decimal) -> str:
+    """Return `price` without an exponent and without trailing zeros."""
+    text = f"{price:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+Price = Annotated[
+    Decimal,
+    BeforeValidator(parse_price),
+    PlainSerializer(format_price, return_type=str),
+    WithJsonSchema(_PRICE.schema() | {UNIT: _PRICE_UNIT}),
+]
+"""A price as text."""
+
+
+def rounded_amount(resource: str, amount: int) -> str:
+    """Return an amount (millicores, or whole units) as text, bytes rounded to one decimal: "1.5", "250m", "3.2Gi"."""
+    if resource == "cpu":
+        return f"{amount}m" if amount % 100 else f"{amount / 1000:g}"
+    if resource in _BYTES or resource.startswith("hugepages-"):
+        for suffix, size in _BINARY_SUFFIXES:
+            if amount >= size:
+                return f"{amount / size:.1f}".removesuffix(".0") + suffix
+    return str(amount)

@@ -1,4 +1,4 @@
-"""Fields that have a name already and that nothing obeys yet: whoever writes one is told so.
+"""Fields of a NodePool that have a name already and that nothing obeys yet: writing one is refused.
 
 The API server drops a field that it does not know, and tells only those who ask it to, as kubectl does. A
 field that is declared with a rule against it is refused for everyone. Its type is as wide as a definition
@@ -39,3 +39,37 @@ def _refused(name: str, form: Schema) -> Schema:
         **form,
         RULES: [rule("false", f"{name} {NOT_YET}")],
     }
+
+
+OF_SPEC: Final = unsupported(
+    paused=FLAG,
+    dryRun=FLAG,
+    selector=PART,
+    rotation=PART,
+    health=PART,
+    schedule=PARTS,
+)
+OF_SERVER_TYPE: Final = unsupported(locations=PARTS)
+OF_TEMPLATE: Final = unsupported(startupTaint=FLAG)
+OF_SCALE_UP: Final = unsupported(
+    estimators=LIST,
+    thresholdPercent=VALUE,
+    starvation=FLAG,
+    batchMax=VALUE,
+    maxInFlight=VALUE,
+    podGrace=VALUE,
+    lock=PART,
+    cooldown=VALUE,
+    breaker=PART,
+)
+OF_SCALE_DOWN: Final = unsupported(
+    group=PART,
+    node=PART,
+    drainTimeout=VALUE,
+    cooldownAfterScaleUp=VALUE,
+    cooldownAfterScaleDown=VALUE,
+    maxDeletesPerRound=VALUE,
+    order=VALUE,
+    safety=PART,
+    taintEffect=VALUE,
+)

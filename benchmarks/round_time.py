@@ -101,7 +101,7 @@ def main(*, pods: int = 10_000, nodes: int = 1_000, shapes: int = 500) -> None:
 def run(items: Iterable[Json]) -> Round:
     """Return what a round does for these objects and a pool of all types, and how long each stage took.
 
-    `snapshot` is parsing, then come the stages of `planner.model.stages`, and `write` makes the JSON of the requests.
+    `snapshot` is parsing, then come the stages of `planner.model.round`, and `write` makes the JSON of the requests.
     """
     settings, watch = snapshot_of(_ONE_POD), Stopwatch(time.monotonic)
     began = time.monotonic()

@@ -15,21 +15,20 @@ from planner.objects.kinds import Pod
 from planner.packing.arrange import arrange
 from planner.packing.assemble import Assembly, assemble
 from planner.packing.assign import Assignment, assign, placed_on, requests_of, reservations, unused_minimum
+from planner.packing.cost import Cost, cost_of
 from planner.packing.domains.domain_counts import WAITS
 from planner.packing.domains.domains import Ceilings
 from planner.packing.domains.hostname_rules import machine_rules
 from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint, count_pods
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
-from planner.policies.admission import Refused, admit
+from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, supply_hash, waiting
 from planner.policies.departures import departures
 from planner.policies.emptiness import Emptiness
 from planner.policies.minimum import missing_by_type, missing_in_pool, still_missing
 from planner.policies.next_round import wake_at
-from planner.policies.pod_backoff import BackedOff, Miss, remember, supply_hash, waiting
 from planner.policies.port import Policy
 from planner.policies.unneeded_requests import UnneededRequests
-from planner.report.cost import Cost, cost_of
 from planner.report.events import events
 from planner.report.machine_choice import MachineChoices
 from planner.report.pool_report import pool_reports

@@ -23,7 +23,7 @@ from api.keys import (
     LABEL_SERVER_TYPE,
     LABEL_ZONE,
 )
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from simulator.catalogue import machine
 
 Json = dict[str, Any]

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 from pydantic import Field
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
+from api.meta import Timestamp
 from api.model import Payload
-from api.timestamp import Timestamp
 from planner.lifecycle.kinds import ObjectId
 from planner.model.plan import PlannerMemory
 from planner.model.round import StartNote

@@ -16,7 +16,7 @@ from api.keys import (
     TAINT_SCALE_DOWN,
     TAINT_UNREGISTERED,
 )
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.garbage import Finding, Garbage

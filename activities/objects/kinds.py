@@ -7,9 +7,8 @@ from typing import Any, Final, Generic, Protocol, Self, TypeVar, cast
 from activities.objects.start_notes import Prices, note_on_removal, note_on_request
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource
 from activities.ports.errors import Unreadable
-from api.conditions import Condition
-from api.meta import ObjectMeta
-from api.reading import UnreadableError, read
+from api.meta import Condition, ObjectMeta
+from api.model import UnreadableError, read
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest

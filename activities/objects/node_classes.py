@@ -22,7 +22,7 @@ from activities.ports.errors import (
     Unreadable,
 )
 from activities.ports.ports import Ports
-from api.reading import ModelT, UnreadableError, read
+from api.model import ModelT, UnreadableError, read
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_request import NodeRequestSpec

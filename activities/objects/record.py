@@ -13,8 +13,8 @@ from activities.kube.json_patch import guarded, set_field
 from activities.objects.kinds import Status, Stored, StoredKind
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Cluster, Object, Resource, find_object
 from activities.ports.errors import NotFound
-from api.conditions import Condition, set_condition
 from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
+from api.meta import Condition, set_condition
 from api.v1alpha1.lifecycle import add_event
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.step import Act

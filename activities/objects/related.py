@@ -8,7 +8,7 @@ from activities.ports.cluster import NODE_POOLS, Object, Resource, find_object
 from activities.ports.errors import GrowthError, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
-from api.reading import UnreadableError, read
+from api.model import UnreadableError, read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.lifecycle.seen import RemovalTimings, RequestTimings, ServerSeen
 

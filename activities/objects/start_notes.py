@@ -10,8 +10,8 @@ from typing import Final
 from activities.ports.cluster import Object
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
-from api.money import format_price
-from api.reading import UnreadableError, read
+from api.model import UnreadableError, read
+from api.quantity import format_price
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestSpec
 from api.v1alpha1.node_request import NodeRequest, NodeRequestSpec, Seat
 from planner.model.round import StartNote

@@ -11,9 +11,8 @@ from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict
 from activities.ports.ports import Ports
 from activities.removals.look import RemovalObjects
-from api.conditions import set_condition
 from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp, set_condition
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.removal import NOT_EMPTY
 from planner.lifecycle.step import Act

@@ -16,7 +16,7 @@ from activities.ports.errors import BudgetExhausted, Conflict, Forbidden, NotFou
 from activities.ports.ports import Ports
 from activities.removals.drain_blockers import occupant
 from activities.removals.look import RemovalObjects
-from api.conditions import Condition
+from api.meta import Condition
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.drain import HARD_GRACE, NAMED, Refusal, hard_deadline, in_turn
 from planner.lifecycle.json_predicates import key_of

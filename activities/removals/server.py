@@ -15,7 +15,7 @@ from activities.ports.errors import Conflict, GrowthError, InvalidConfiguration,
 from activities.ports.ports import Ports
 from activities.removals.look import RemovalObjects, is_ours
 from api.keys import ANNOTATION_DECISION
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.removal import BY_PROVIDER, BY_TIMER, DELETE_FAILED
 from planner.lifecycle.step import Act, DecisionKind, shortened

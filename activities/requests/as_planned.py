@@ -14,11 +14,11 @@ from activities.ports.cluster import Object
 from activities.ports.errors import InvalidConfiguration
 from activities.ports.ports import Ports
 from activities.requests.look import RequestObjects
-from api.conditions import Condition, set_condition
+from api.meta import Condition, set_condition
 from api.v1alpha1.node_request import NodeRequestSpec
 from planner.objects.offering import Offering
 from planner.parsing.objects import UnreadableObject, parse_node
-from planner.supply.learned_allocatable import amounts, quantities
+from planner.supply.learned import amounts, quantities
 from planner.supply.node_template import Deviations, deviations
 
 AS_PLANNED: Final = "NodeAsPlanned"
@@ -26,7 +26,7 @@ AS_PLANNED: Final = "NodeAsPlanned"
 NOT_AS_PLANNED: Final = "NodeNotAsPlanned"
 """Reason of the event."""
 _DIGITS: Final = 9
-"""`api.money.Price` has no more after the point."""
+"""`api.quantity.Price` has no more after the point."""
 _ROOM, _TAINTS, _LABELS = "LessRoom", "OtherTaints", "OtherLabels"
 
 

@@ -29,13 +29,13 @@ from activities.requests.as_planned import (
 )
 from activities.requests.look import RequestObjects
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
-from api.money import format_price
+from api.quantity import format_price
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.step import Act, shortened
 from planner.parsing.json_part import FieldError, Part
-from planner.supply.learned_allocatable import learned
+from planner.supply.learned import learned
 from planner.supply.node_template import pool_labels
 
 PODS_REFUSED = "PodsRefused"

@@ -27,8 +27,8 @@ from activities.round.pools import (
 from activities.round.removals import cancel, create_removal
 from activities.round.requests import create_request, delete_requests, move_seats, request_name
 from api.keys import ANNOTATION_IDLE_SINCE
-from api.money import format_price
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
+from api.quantity import format_price
 from planner.model.plan import Plan, PlannedEvent, PlannedRequest
 from planner.model.round import RoundInput
 from planner.report.machine_choice import named

@@ -33,7 +33,7 @@ from activities.ports.errors import InvalidConfiguration, NotFound, Unreachable,
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
 from activities.round.workflow_starts import Own
-from api.reading import read
+from api.model import read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
@@ -52,7 +52,7 @@ from planner.parsing.objects import (
     parse_volume,
 )
 from planner.parsing.volumes import with_drivers
-from planner.supply.class_problems import refusals, unserved
+from planner.supply.machine_kind import refusals, unserved
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from activities.round.fence import WRITES_WITHIN, Fence, Fenced, Hold, RoundWrit
 from activities.round.observe import DefinitionsGoing, Observation, Observer
 from activities.round.pools import is_deleting, release_pool
 from activities.round.workflow_starts import Own, Starts, notes_on_started, started_fields
-from api.money import format_price
+from api.quantity import format_price
 from planner.model.plan import Plan, PlannedEvent, PlanResult, Snapshot
 from planner.model.round import RoundInput, RoundResult
 from planner.model.stages import Stopwatch

@@ -14,9 +14,9 @@ from activities.ports.errors import NotFound
 from activities.round.fence import RoundWrites
 from activities.round.observe import Observation
 from activities.round.removals import can_cancel, cancel, create_removal
-from api.conditions import set_condition
 from api.keys import ANNOTATION_DELETE_MACHINES, FINALIZER, LABEL_REQUEST
-from api.reading import UnreadableError, read
+from api.meta import set_condition
+from api.model import UnreadableError, read
 from api.v1alpha1.node_pool import ClassRef, NodePoolStatus
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.json_predicates import is_terminating

@@ -4,10 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from api.meta import Timestamp
 from api.model import Payload
-from api.money import Price
-from api.quantity import Quantity
-from api.timestamp import Timestamp
+from api.quantity import Price, Quantity
 from api.v1alpha1.node_class_status import NodeClassStatus
 
 

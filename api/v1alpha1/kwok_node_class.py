@@ -9,9 +9,8 @@ from api.duration import Duration
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
 from api.model import Model
-from api.money import Price
 from api.names import Labels, LabelValue
-from api.quantity import Quantity, parse_quantity
+from api.quantity import Price, Quantity, parse_quantity
 from api.rules import Check, Text, distinct, rule, rules
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import CLASS_NAME

@@ -6,8 +6,8 @@ from typing import Final
 
 from pydantic import Field
 
+from api.meta import Timestamp
 from api.model import Model
-from api.timestamp import Timestamp
 
 EVENTS_KEPT: Final = 20
 """Older ones fall out, so that a long lifecycle does not grow its object without end."""

@@ -4,10 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.conditions import Conditions
+from api.meta import Conditions, Timestamp
 from api.model import Payload
 from api.quantity import Quantity
-from api.timestamp import Timestamp
 
 Amounts = Annotated[dict[str, Quantity], Field(max_length=32)]
 

@@ -5,15 +5,14 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
-from api.conditions import Conditions
 from api.duration import Duration, PositiveDuration
 from api.keys import API_VERSION
-from api.meta import ObjectMeta
+from api.meta import Conditions, ObjectMeta
 from api.model import Model, Payload
-from api.money import Price
 from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_label
+from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
-from api.v1alpha1.not_yet import OF_SCALE_DOWN, OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
+from api.unsupported import OF_SCALE_DOWN, OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
 
 POOL_NAME: Final = dns_label(40)
 """Shorter than a label value, as the names of requests begin with it."""

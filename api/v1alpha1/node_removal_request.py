@@ -5,13 +5,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StrictBool, model_validator
 
-from api.conditions import Conditions
 from api.keys import API_VERSION
-from api.meta import ObjectMeta
+from api.meta import Conditions, ObjectMeta, Timestamp
 from api.model import Model, Payload
 from api.names import LabelValue
 from api.rules import Text, rule, rules
-from api.timestamp import Timestamp
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_pool import ClassRef, PoolName
 from api.v1alpha1.node_request import RequestName

@@ -5,15 +5,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
-from api.conditions import Conditions
 from api.keys import API_VERSION
-from api.meta import ObjectMeta
+from api.meta import Conditions, ObjectMeta, Timestamp
 from api.model import Model, Payload
-from api.money import Price
 from api.names import LabelValue, dns_label
-from api.quantity import Quantity
+from api.quantity import Price, Quantity
 from api.rules import rule, rules
-from api.timestamp import Timestamp
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_pool import ClassRef, PoolName
 

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import Field
 
 from api.duration import Duration
+from api.meta import Timestamp
 from api.model import Payload
-from api.timestamp import Timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
 from planner.lifecycle.step import DecisionKind

@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from api.meta import Timestamp
 from api.model import Payload
-from api.timestamp import Timestamp
 
 SENTENCE_CHARACTERS: Final = 1024
 """As long as a message in a status may be."""

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from api.meta import Timestamp
 from api.model import Payload
-from api.timestamp import Timestamp
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from api.meta import Timestamp
 from api.model import Payload
-from api.timestamp import Timestamp
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.model.plan import PlannerMemory, PlanResult
 

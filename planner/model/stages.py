@@ -14,15 +14,15 @@ STAGES: Final[tuple[Stage, ...]] = ("read", "assemble", "pack", "check", "decide
 
 
 class Stages(Protocol):
-    """Told of each stage."""
+    """Runs each stage in a context, such as one that measures its time."""
 
     def __call__(self, stage: Stage, /) -> AbstractContextManager[object]:
-        """Return what is entered when the stage begins and left when it ends."""
+        """Return the context of the stage: entered when it begins, left when it ends."""
         ...
 
 
 def unwatched(stage: Stage, /) -> AbstractContextManager[object]:
-    """Watch nothing."""
+    """Return a context that does nothing."""
     del stage
     return nullcontext()
 
@@ -53,7 +53,7 @@ class Stopwatch:
 
     @contextmanager
     def __call__(self, stage: Stage, /) -> Iterator[None]:
-        """Return what runs the clock of a stage."""
+        """Return a context that runs the clock of a stage."""
         self._turn()
         self._running.append(stage)
         try:

@@ -100,3 +100,13 @@ def is_about_its_node(term: PodTerm, namespace: str) -> bool:
         and term.namespaces == frozenset({namespace})
         and term.namespace_selector is None
     )
+
+
+def reaches_volumes(pod: Pod, labels: Mapping[str, str]) -> bool:
+    """Return whether every volume of the pod can be used from a node of these labels."""
+    return all(any(selects(term, labels) for term in terms) for terms in pod.volume_terms)
+
+
+def suits(pod: Pod, labels: Mapping[str, str], taints: Iterable[Taint]) -> bool:
+    """Return whether a node of these labels and taints suits the pod and its volumes, whatever room it has."""
+    return wants_node(pod, labels) and untolerated(pod.tolerations, taints) is None and reaches_volumes(pod, labels)

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
+from planner.objects.predicates import suits
 from planner.packing.domains.domains import NO_LIMIT, Ceilings, PackingInput, Split, daemons_to_come, taken
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.domains.split import concerns, plain, split
-from planner.packing.place_fit import PlaceFit, suits
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from planner.scheduling.attachments import Handle, Slots, amount_of, asked, is_attachments
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import Limits, offering_key
 from planner.supply.machine_kind import MachineKind, PoolKinds
-from planner.supply.places import Place, Rank
+from planner.supply.places import Place, PlaceFit, Rank
 from planner.supply.pod_group import PodGroup
 
 _UNIT: Final = Decimal(10) ** 9

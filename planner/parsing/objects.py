@@ -1,4 +1,8 @@
-"""API JSON to planner objects: exact integers, and one clear line for what cannot be read."""
+"""API JSON to planner objects: exact integers, and one clear line for an object that cannot be read.
+
+Such an object keeps its place: a pod takes room on its node, and a node is a machine of its pool, although its amounts
+are unknown. Without them an occupied machine would seem idle, and one more would be bought beside one that exists.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +14,6 @@ from planner.objects.kinds import DaemonSet, Node, Pod, Taint
 from planner.objects.storage import Claim, CsiNode, StorageClass, Volume, Volumes
 from planner.parsing.json_part import FieldError, Part
 from planner.parsing.pods import pod_from
-from planner.parsing.unreadable import node_remains, pod_remains, text_in
 from planner.parsing.volumes import claim_from, csi_node_from, storage_class_from, volume_from, with_drivers
 
 T = TypeVar("T")
@@ -226,3 +229,57 @@ def _daemon_set(root: Part) -> DaemonSet:
             Part(template_metadata, template.where("metadata")), template.part("spec"), Part({}, "status")
         ),
     )
+
+
+def pod_remains(pod: object) -> Pod | None:
+    """Return the pod as far as its place goes; None where it has no name, or is on no node."""
+    metadata, name, namespace = _metadata(pod), text_in(pod, "metadata", "name"), text_in(pod, "metadata", "namespace")
+    node = text_in(pod, "spec", "nodeName")
+    if not name or not node:
+        return None
+    return Pod(
+        namespace=namespace or "default",
+        name=name,
+        uid=text_in(pod, "metadata", "uid") or f"{namespace}/{name}",
+        requests={},
+        labels=_texts(metadata.get("labels")),
+        node_name=node,
+        phase=text_in(pod, "status", "phase") or "Running",
+        is_terminating="deletionTimestamp" in metadata,
+        is_unreadable=True,
+    )
+
+
+def node_remains(node: object) -> Node | None:
+    """Return the node as a cordoned one without room: it takes no pods, and stays; None where it has no name."""
+    metadata, name = _metadata(node), text_in(node, "metadata", "name")
+    if not name:
+        return None
+    return Node(
+        name=name,
+        uid=text_in(node, "metadata", "uid") or name,
+        allocatable={},
+        labels=_texts(metadata.get("labels")),
+        annotations=_texts(metadata.get("annotations")),
+        is_cordoned=True,
+        is_terminating="deletionTimestamp" in metadata,
+        provider_id=text_in(node, "spec", "providerID"),
+    )
+
+
+def _metadata(item: object) -> Mapping[str, Any]:
+    metadata = item.get("metadata") if isinstance(item, Mapping) else None
+    return metadata if isinstance(metadata, Mapping) else {}
+
+
+def text_in(item: object, part: str, key: str) -> str:
+    """Return a text in a part of an object that is broken somewhere, perhaps right here; empty if it is none."""
+    found = item.get(part) if isinstance(item, Mapping) else None
+    value = found.get(key) if isinstance(found, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def _texts(found: object) -> dict[str, str]:
+    if not isinstance(found, Mapping):
+        return {}
+    return {key: value for key, value in found.items() if isinstance(key, str) and isinstance(value, str)}

@@ -1,16 +1,32 @@
-"""Which demand a round plans for: pool choice, constraints that are not judged yet, back-off."""
+"""Which pods a round plans for, by their pools, constraints and back-off; those left over and over wait longer.
 
+The back-off keeps an exhausted pool from being planned for in every round.
+Source: the seed's step "Track consecutive IncompletePlacement results per unschedulable pod", per
+class of equal pods here, with memory bounded.
+"""
+
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
 
-from api.timestamp import format_timestamp
-from api.v1alpha1.node_pool import NodePool
-from planner.model.plan import PodBackoffState, Reason
+from api.meta import format_timestamp
+from api.v1alpha1.node_pool import NodePool, PodBackoff
+from planner.model.plan import PlannerMemory, PodBackoffState, Reason
 from planner.objects.kinds import Pod
 from planner.report.unplaced import why_unplaced
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
+from planner.supply.places import Place
 from planner.supply.pod_group import PodGroup, choose_pools
+
+_KEPT: Final = 40
+"""As many as the memory holds; each takes about 80 of its 4,096 bytes."""
+_DOUBLINGS: Final = 40
+"""The longest wait is reached long before."""
+_HASH_CHARACTERS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +82,108 @@ def _back_off(state: PodBackoffState) -> Reason:
         "BackOff",
         f"{state.misses} rounds in a row found no place: left out{until}, or until what can be bought{pods} changes",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A class that was planned for in this round and has pods without a place."""
+
+    key: str
+    policy: PodBackoff
+    sought: str = ""
+    """Hash of what its affinity finds; empty without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackedOff:
+    """What the round ends with."""
+
+    memory: PlannerMemory
+    at_ceiling: frozenset[str]
+    """Classes that begin their longest wait now."""
+
+
+def waiting(
+    memory: PlannerMemory, supply: str, now: datetime, sought: Mapping[str, str] | None = None
+) -> dict[str, PodBackoffState]:
+    """Return the classes that are left out of this round; none if anything about supply has changed.
+
+    `sought` are hashes of what the affinity of classes finds now, by class: one that finds something else is not
+    left out.
+    """
+    if memory.supply != supply:
+        return {}
+    finds = {} if sought is None else sought
+    return {
+        key: state
+        for key, state in memory.backoff.items()
+        if state.until is not None and now < state.until and (state.sought or "") == finds.get(key, "")
+    }
+
+
+def remember(
+    memory: PlannerMemory,
+    supply: str,
+    misses: Sequence[Miss],
+    left_out: Mapping[str, PodBackoffState],
+    now: datetime,
+) -> BackedOff:
+    """Return the memory after a round: one more miss for each class in `misses`, `left_out` as they were.
+
+    From the policy's number of misses on, a class waits, twice as long with each further miss.
+    """
+    states = dict(left_out)
+    ceiling: set[str] = set()
+    before = memory.backoff if memory.supply == supply else {}
+    for miss in misses:
+        state = before.get(miss.key)
+        number = 1 if state is None or (state.sought or "") != miss.sought else state.misses + 1
+        over = number - miss.policy.after_rounds
+        until = None
+        if over >= 0:
+            wait = min(miss.policy.max, miss.policy.base * 2 ** min(over, _DOUBLINGS))
+            until = (now + wait).replace(microsecond=0)
+            if wait >= miss.policy.max:
+                ceiling.add(miss.key)
+        states[miss.key] = PodBackoffState(misses=number, until=until, sought=miss.sought or None)
+    kept = sorted(states.items(), key=lambda item: (-item[1].misses, item[0]))[:_KEPT]
+    return BackedOff(PlannerMemory(backoff=dict(sorted(kept)), supply=supply), frozenset(ceiling))
+
+
+def supply_hash(places: Sequence[Place], pool_kinds: Mapping[str, PoolKinds], limits: Limits) -> str:
+    """Return a hash of everything that could give a pod a place, but not of how full nodes are.
+
+    Where pods leave a node, the scheduler itself gives the room to waiting pods; a hash of that
+    would end every back-off in every round of a busy cluster.
+    """
+    parts = {
+        "places": [
+            (
+                place.machine.name,
+                place.rank,
+                sorted(place.labels.items()),
+                [(t.key, t.value, t.effect) for t in place.taints],
+            )
+            for place in places
+        ],
+        "offers": [
+            (
+                name,
+                found.obstacle is None,
+                [
+                    (
+                        kind.offering.server_type,
+                        kind.offering.location,
+                        sorted(kind.labels.items()),
+                        [(t.key, t.value, t.effect) for t in kind.taints],
+                        sorted(kind.usable.items()),
+                        kind.obstacle is None,
+                        limits.left(kind, 1) > 0,
+                    )
+                    for kind in found.kinds
+                ],
+            )
+            for name, found in sorted(pool_kinds.items())
+        ],
+    }
+    return sha256(json.dumps(parts).encode()).hexdigest()[:_HASH_CHARACTERS]

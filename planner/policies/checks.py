@@ -1,10 +1,17 @@
-"""Safety checks: what keeps a machine, whichever policy proposes that it goes. Pool minimums are in `budget`."""
+"""Safety checks: what keeps a machine, whichever policy proposes that it goes; and the budget of pool minimums.
 
+The budget counts how many machines may go before a pool falls below its minimum, or below that of a server type.
+"""
+
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_REQUEST
+from api.v1alpha1.node_pool import NodePool
 from planner.policies.port import Candidate, MachineAction, SafetyCheck
+from planner.supply.machines import Machine
 
 
 def safety_checks(wanted: Collection[str], protected_nodes: Collection[str]) -> tuple[SafetyCheck, ...]:
@@ -121,3 +128,61 @@ class TerminatingNode:
         """Return that its Node goes already."""
         node = candidate.machine.node
         return "its Node is being deleted already" if node is not None and node.is_terminating else None
+
+
+class _MachineState(IntEnum):
+    """How far a machine is. A minimum is kept by machines that are at least as far as the one that goes."""
+
+    COMING = 0
+    JOINED = 1
+    """Its Node is not Ready."""
+    READY = 2
+
+
+class Budget:
+    """The last safety check. Counts down with each machine that goes, so policies share it.
+
+    A Ready node goes only if Ready nodes keep the minimum: neither nodes that are not Ready nor machines that are
+    coming make up for it. A node that is not Ready may go where nodes keep it, a request where any machine does.
+    Source: docs/design.md#departures.
+    """
+
+    def __init__(self, machines: Iterable[Machine]) -> None:
+        self._counts = Counter(row for machine in machines if machine.stays for row in _budget_rows(machine))
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return which minimum keeps the machine, or None if it may go."""
+        machine, standing = candidate.machine, _state_of(candidate.machine)
+        of_pool, of_type = minimums(candidate.pool, machine.server_type)
+        least = {(machine.pool, standing): of_pool, (machine.pool, machine.server_type, standing): of_type}
+        is_kept = any(self._counts[row] <= number for row, number in least.items())
+        return kept_by_minimum(candidate.pool, machine.server_type) if is_kept else None
+
+    def spend(self, candidate: Candidate) -> None:
+        """Count a machine that goes."""
+        self._counts.subtract(_budget_rows(candidate.machine))
+
+
+def minimums(pool: NodePool, server_type: str) -> tuple[int, int]:
+    """Return how many machines the pool keeps, in all and of a server type."""
+    of_type = next((t.min for t in pool.spec.server_types if t.name == server_type), 0)
+    return pool.spec.limits.min, of_type
+
+
+def kept_by_minimum(pool: NodePool, server_type: str) -> str:
+    """Return that a minimum keeps a machine of this type, as the rest of a sentence."""
+    of_pool, of_type = minimums(pool, server_type)
+    return f"kept by a minimum: pool {pool.metadata.name} keeps {of_pool} machines, {of_type} of type {server_type}"
+
+
+def _state_of(machine: Machine) -> _MachineState:
+    if machine.node is None:
+        return _MachineState.COMING
+    return _MachineState.READY if machine.node.is_ready else _MachineState.JOINED
+
+
+def _budget_rows(machine: Machine) -> Iterator[tuple[str | int, ...]]:
+    for standing in _MachineState:
+        if standing <= _state_of(machine):
+            yield machine.pool, standing
+            yield machine.pool, machine.server_type, standing

@@ -7,8 +7,7 @@ from datetime import datetime
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.model.plan import PlannedRemoval, Snapshot
-from planner.policies.budget import Budget
-from planner.policies.checks import refusals, safety_checks
+from planner.policies.checks import Budget, refusals, safety_checks
 from planner.policies.port import Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.supply.machines import Machine, PriceList
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from api.keys import ANNOTATION_IDLE_SINCE
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from planner.objects.kinds import Node, Pod
 from planner.policies.port import Advice, Candidate, MachineAction, PolicyView, Proposal
 from planner.supply.machines import PriceList, machine_price

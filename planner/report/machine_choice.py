@@ -10,7 +10,7 @@ from decimal import Decimal
 from math import floor
 from typing import Final
 
-from api.money import format_price
+from api.quantity import format_price
 from planner.model.plan import Alternative, Because, Reason
 from planner.objects.kinds import Pod
 from planner.packing.assemble import Assembly, fits_kind

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from api.conditions import Condition, set_condition
+from api.meta import Condition, set_condition
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Snapshot
-from planner.supply.class_problems import with_refusals
 from planner.supply.limits import Limits
-from planner.supply.machine_kind import PoolKinds
+from planner.supply.machine_kind import PoolKinds, with_refusals
 from planner.supply.machines import Machine, machine_price, price_list
 from planner.supply.places import Place, Rank
 

@@ -12,18 +12,25 @@ from dataclasses import replace
 from typing import Final
 
 from api.keys import LABEL_REGION, LABEL_ZONE
+from api.quantity import rounded_amount
 from planner.lifecycle.request import BUYING_PAUSED
 from planner.model.plan import Reason
-from planner.objects.amounts import shown
 from planner.objects.kinds import Pod, Requirement
-from planner.objects.predicates import FIELD_NAME, NEVER, NEW_HOST, selects, untolerated, wants_node, whole_number
+from planner.objects.predicates import (
+    FIELD_NAME,
+    NEVER,
+    NEW_HOST,
+    reaches_volumes,
+    selects,
+    untolerated,
+    wants_node,
+    whole_number,
+)
 from planner.packing.assemble import fits_kind
-from planner.packing.place_fit import reaches_volumes
 from planner.scheduling.attachments import amount_of, asked
 from planner.scheduling.conflicts import ports_meet
-from planner.supply.class_problems import with_refusals
 from planner.supply.limits import LimitKey, Limits
-from planner.supply.machine_kind import MachineKind, PoolKinds
+from planner.supply.machine_kind import MachineKind, PoolKinds, with_refusals
 from planner.supply.pod_group import PodGroup
 
 _NOWHERE: Final = (
@@ -191,13 +198,13 @@ def _too_large(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
             nearest.append((server_type, missing))
     del nearest[_TOLD:]
     short_of = sorted({name for _, missing in nearest for name in missing})
-    wanted = ", ".join(f"{name} {shown(name, asked(pod)[name])}" for name in short_of)
-    told = [
-        f"{server_type}: {', '.join(f'{name} short by {shown(name, n)}' for name, n in sorted(missing.items()))}"
+    wanted = ", ".join(f"{name} {rounded_amount(name, asked(pod)[name])}" for name in short_of)
+    shortfalls = [
+        (server_type, ", ".join(f"{name} short by {rounded_amount(name, n)}" for name, n in sorted(missing.items())))
         for server_type, missing in nearest
     ]
     pools = " or ".join(sorted({kind.pool.metadata.name for kind in kinds}))
-    message = f"no machine of pool {pools} is large enough for {wanted}; {'; '.join(told)}"
+    message = f"no machine of pool {pools} is large enough for {wanted}; {'; '.join(map(': '.join, shortfalls))}"
     return Reason("TooLarge", message, nearest[0][0])
 
 

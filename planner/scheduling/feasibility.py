@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from planner.objects.kinds import Pod
+from api.quantity import rounded_amount
+from planner.objects.kinds import Pod, Taint
+from planner.objects.predicates import selects, untolerated, wants_node
 from planner.scheduling.affinity import Namespaces, Neighbours, affinity_obstacle, neighbours_of
 from planner.scheduling.conflicts import port_obstacle
-from planner.scheduling.node import node_obstacle
-from planner.scheduling.resources import resource_obstacle
 from planner.scheduling.site import Occupancy, Site
 from planner.scheduling.spread import Evenness, evenness_of, spread_obstacle
-from planner.scheduling.volumes import volume_obstacle
 
 _NO_NAMESPACES: Final[Namespaces] = MappingProxyType({})
+_UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+"""Who tolerates it may go to a cordoned node, whether the node carries the taint yet or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +137,66 @@ def blocked(pod: Pod) -> str | None:
     if pod.unjudged:
         return f"the pod cannot be judged: {', '.join(pod.unjudged)}"
     return pod.blocked_by or None
+
+
+def node_obstacle(pod: Pod, place: Occupancy) -> str | None:
+    """Return the property of the node itself that keeps the pod out, or None: name, cordon, taints or labels.
+
+    Source: kube-scheduler's plugins NodeName, NodeUnschedulable, TaintToleration and NodeAffinity.
+    """
+    site = place.site
+    if site.is_cordoned and untolerated(pod.tolerations, (_UNSCHEDULABLE,)):
+        return "the node is unschedulable (cordoned)"
+    if pod.node_name not in ("", site.name):
+        return f"the node didn't match the requested node name {pod.node_name}"
+    if taint := untolerated(pod.tolerations, site.taints):
+        value = f"={taint.value}" if taint.value else ""
+        return f"the node had untolerated taint {taint.key}{value}:{taint.effect}"
+    if not wants_node(pod, place.labels):
+        return "the node didn't match the pod's node affinity/selector"
+    return None
+
+
+def resource_obstacle(pod: Pod, place: Occupancy) -> str | None:
+    """Return the first resource of which too little is free, or None; what is not requested may be short.
+
+    Beside a pod that cannot be read nobody can tell.
+    Source: kube-scheduler's plugin NodeResourcesFit.
+    """
+    unknown = next((other for pods in place.pods.values() for other in pods if other.is_unreadable), None)
+    if unknown is not None:
+        return f"what is free on the node is not known: pod {unknown.key} on it cannot be read"
+    for name, amount in sorted(pod.requests.items()):
+        free = place.site.allocatable.get(name, 0) - place.used.get(name, 0)
+        if amount > free and amount > 0:
+            if name == "pods":
+                return f"Too many pods: the node takes {place.site.allocatable.get(name, 0)}"
+            requested, left = rounded_amount(name, amount), rounded_amount(name, max(free, 0))
+            return f"Insufficient {name}: {requested} requested, {left} free"
+    return None
+
+
+def volume_obstacle(pod: Pod, place: Occupancy) -> str | None:
+    """Return why the node cannot reach or attach one of the pod's volumes, or None.
+
+    Obstacles that are the same for all nodes, such as a missing claim, are in `Pod.blocked_by`.
+    Source: kube-scheduler's plugins NodeVolumeLimits, VolumeBinding and VolumeZone.
+    """
+    return _over_limit(pod, place) or _elsewhere(pod, place)
+
+
+def _over_limit(pod: Pod, place: Occupancy) -> str | None:
+    limits = place.site.attach_limits
+    new = {volume for volume in pod.attachments if volume not in place.attached and volume[0] in limits}
+    for driver in sorted({driver for driver, _ in new}):
+        count = sum(volume[0] == driver for volume in place.attached) + sum(volume[0] == driver for volume in new)
+        if count > limits[driver]:
+            return f"the node exceeds max volume count: {limits[driver]} of {driver}"
+    return None
+
+
+def _elsewhere(pod: Pod, place: Occupancy) -> str | None:
+    for terms in pod.volume_terms:
+        if not any(selects(term, place.labels) for term in terms):
+            return "the node had volume node affinity conflict"
+    return None

@@ -1,10 +1,14 @@
-"""Machine kinds: the offerings of a pool's class as Nodes of the pool, and what blocks buying them now."""
+"""Machine kinds: the offerings of a pool's class as Nodes of the pool, and what blocks buying them.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+Some can never be bought: of a class whose kind no provider serves, or of a server type that the class does not offer.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.request import BUYING_PAUSED, NAME_TAKEN, OF_THE_ACCOUNT
@@ -13,9 +17,12 @@ from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, untolerated, wants_node
 from planner.scheduling.attachments import attachable, least_limits
-from planner.supply.learned_labels import with_learned_labels
+from planner.supply.learned import with_learned_labels
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.unavailable import REMEMBERED_FOR, pause_in_force
+
+_SENTENCES: Final = 3
+"""Refusals in one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,3 +258,28 @@ def _had_since(moment: datetime, node_class: NodeClass, snapshot: Snapshot) -> I
             and asked_at >= moment
         ):
             yield request
+
+
+def unserved(pools: Iterable[NodePool], kinds: Collection[str]) -> tuple[NodeClass, ...]:
+    """Return each class that pools name and whose kind is none of `kinds`, with the problem that it has."""
+    refs = dict.fromkeys(pool.spec.template.class_ref for pool in pools)
+    known = " and ".join(kinds) or "none"
+    return tuple(
+        NodeClass(ref=ref, offerings=(), problem=f"no provider serves the kind {ref.kind}; known: {known}")
+        for ref in refs
+        if ref.kind not in kinds
+    )
+
+
+def refusals(
+    ref: ClassRef, offerings: Iterable[Offering], pools: Iterable[NodePool], refusal: Callable[[str], str | None]
+) -> dict[str, str]:
+    """Return what `refusal` says of each type that pools of this class name and that it does not offer."""
+    offered = {offering.server_type.lower() for offering in offerings}
+    named = {t.name for pool in pools if pool.spec.template.class_ref == ref for t in pool.spec.server_types}
+    return {name: sentence for name in sorted(named - offered) if (sentence := refusal(name)) is not None}
+
+
+def with_refusals(message: str, sentences: Sequence[str]) -> str:
+    """Return the message, followed by the first of these sentences."""
+    return "; ".join((message, *sentences[:_SENTENCES]))

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Final
 
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, LABEL_POOL, LABEL_REGION, LABEL_SERVER_TYPE
-from api.money import parse_price
+from api.quantity import parse_price
 from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest, RequestPhase

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME, LABEL_POOL, LABEL_SERVER_TYPE
+from api.quantity import rounded_amount
 from api.v1alpha1.node_pool import NodePool
-from planner.objects.amounts import shown
 from planner.objects.kinds import Node, Taint
 from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import OWN_TAINTS
@@ -70,7 +70,7 @@ def _room(found: ResourceVector, planned: ResourceVector) -> Iterator[str]:
     for resource, amount in planned.items():
         there = found.get(resource, 0)
         if there < amount:
-            texts = shown(resource, there), shown(resource, amount)
+            texts = rounded_amount(resource, there), rounded_amount(resource, amount)
             # Amounts that round to the same text are told in full.
             usable, wanted = texts if texts[0] != texts[1] else (str(there), str(amount))
             yield f"{resource} {usable} usable, planned {wanted}"

@@ -1,10 +1,11 @@
-"""Supply: what nodes and coming machines still have room for.
+"""Places: nodes and coming machines with the room that they have left, and the pod groups that fit onto each.
 
-Own taints never speak here by themselves. Whether a node is reserved, in its cool-off or not yet
+Growth's own taints decide nothing here. Whether a node is reserved, in its cool-off or not yet
 registered is read from requests and removals, as a cached node may be older than they are.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -17,12 +18,14 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.model.plan import Snapshot
 from planner.objects.kinds import DaemonSet, Node, Pod, Taint
 from planner.objects.offering import Offering
-from planner.objects.predicates import FIELD_NAME, OWN_TAINTS
-from planner.scheduling.attachments import attachable, least_limits
-from planner.supply.learned_labels import with_learned_labels
+from planner.objects.predicates import FIELD_NAME, OWN_TAINTS, suits
+from planner.scheduling.attachments import Handle, amount_of, asked, attachable, least_limits
+from planner.scheduling.conflicts import ports_meet
+from planner.supply.learned import with_learned_labels
 from planner.supply.machine_kind import daemons_on, shape, take
 from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
+from planner.supply.pod_group import PodGroup
 from planner.supply.seats import Seating
 
 PLACED_AFTER_CANCEL: Final = timedelta(seconds=30)
@@ -30,6 +33,8 @@ PLACED_AFTER_CANCEL: Final = timedelta(seconds=30)
 _SECONDS_DIGITS: Final = 11
 _LIFT_DELAY: Final = timedelta(seconds=5)
 """A cool-off ends this much later than its grace at most, as its taint must settle."""
+_SORTED_BY: Final = "cpu"
+"""Of this, machines have least left, as a rule."""
 
 
 class Rank(IntEnum):
@@ -209,3 +214,56 @@ def _is_explained(taint: Taint, machine: Machine, grace: timedelta, now: datetim
         return False
     set_at = datetime.fromtimestamp(int(taint.value), UTC)
     return now < set_at + grace + _LIFT_DELAY + PLACED_AFTER_CANCEL
+
+
+class PlaceFit:
+    """Judges pod groups against places: once for all places that look alike.
+
+    A round judges each group against each machine with room. The answer about labels and taints is the same on most
+    machines; that about amounts is a comparison, and most groups are too large for the free amounts.
+    """
+
+    def __init__(self, groups: Sequence[PodGroup]) -> None:
+        self._groups = groups
+        self._pods = [group.example for group in groups]
+        self._order = sorted(range(len(groups)), key=lambda i: self._pods[i].requests.get(_SORTED_BY, 0))
+        self._sizes = [self._pods[i].requests.get(_SORTED_BY, 0) for i in self._order]
+        self._amounts = [tuple(pod.requests.items()) for pod in self._pods]
+        self._keys = sorted({key for pod in self._pods for key in _keys(pod)})
+        self._suits: dict[tuple[object, ...], dict[int, bool]] = {}
+
+    def held(self, place: Place, attached: Collection[Handle]) -> list[int]:
+        """Return the groups of which a pod fits onto the place, ascending; `attached` volumes are there already."""
+        near = self._order[: bisect_right(self._sizes, max(0, place.free.get(_SORTED_BY, 0)))]
+        known = self._suits.setdefault(self._looks(place), {})
+        return sorted(i for i in near if self._fits(i, place, attached, known))
+
+    def _fits(self, i: int, place: Place, attached: Collection[Handle], known: dict[int, bool]) -> bool:
+        pod = self._pods[i]
+        free = place.free
+        for name, amount in self._amounts[i]:
+            if free.get(name, 0) < amount:
+                return False
+        if place.only_pool is not None and place.only_pool not in self._groups[i].pools:
+            return False
+        if i not in known:
+            known[i] = suits(pod, place.labels, place.taints)
+        if not known[i]:
+            return False
+        if pod.attachments and any(amount_of(free, name) < n for name, n in asked(pod, attached).items()):
+            return False
+        return not (pod.host_ports and ports_meet(pod, (*place.pods, *place.daemons)))
+
+    def _looks(self, place: Place) -> tuple[object, ...]:
+        """Return all of a place that labels and taints can be judged by."""
+        return tuple(place.labels.get(key) for key in self._keys), tuple(place.taints)
+
+
+def _keys(pod: Pod) -> Iterator[str]:
+    """Yield the labels that decide where the pod may be."""
+    for requirements in (
+        pod.node_selector,
+        *pod.node_affinity,
+        *(term for terms in pod.volume_terms for term in terms),
+    ):
+        yield from (requirement.key for requirement in requirements)

@@ -10,7 +10,7 @@ from typing import Final
 
 from activities.ports.cluster import CRDS, Object, Resource
 from activities.ports.errors import NotFound
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from simulator.apiserver.copying import copy_json
 from simulator.apiserver.history import Change, History, Kind
 from simulator.apiserver.kinds import grace_seconds

@@ -5,7 +5,7 @@ from typing import Literal
 
 from activities.kube.json_patch import set_field
 from activities.ports.cluster import Object, PatchOp
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 
 
 def with_condition(

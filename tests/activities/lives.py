@@ -17,8 +17,8 @@ from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.catalogue import offerings
 from activities.removals.activities import REMOVAL_ACTIVITIES
 from activities.requests.activities import REQUEST_ACTIVITIES
-from api.reading import UnreadableError, read
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
+from api.model import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps

@@ -10,7 +10,7 @@ from activities.ports.ports import Ports, in_place
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.provider import KwokProvider
 from activities.providers.kwok.record import KwokRecords
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class
 from tests.activities import bodies

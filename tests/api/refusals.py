@@ -1,4 +1,4 @@
-"""Wrong objects, and what is said of each: by `api.reading`, and by the API server."""
+"""Wrong objects, and what is said of each: by `api.model`, and by the API server."""
 
 from dataclasses import dataclass
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 import yaml
 
-from api.reading import read
+from api.model import read
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from api.money import Price, format_price, parse_price
+from api.quantity import Price, format_price, parse_price
 
 
 @given(st.decimals(0, 999_999_999, places=9, allow_nan=False))

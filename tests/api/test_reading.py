@@ -4,8 +4,7 @@ import pytest
 from pydantic import Field
 
 from api.definitions import DEFINITIONS
-from api.model import Model, Private
-from api.reading import UnreadableError, read
+from api.model import Model, Private, UnreadableError, read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.node_pool import NodePool
 from tests.api.objects import API_VERSION, hetzner_class, node_class, pool, removal, request

@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from api.money import Price
 from api.names import LabelValue, OptionalLabelValue, TaintKey
+from api.quantity import Price
 from api.rules import RULES, Schema, distinct
 from api.v1alpha1.node_pool import PoolName
 from api.v1alpha1.node_request import RequestName

@@ -2,7 +2,7 @@
 
 import pytest
 
-from api.reading import UnreadableError, read
+from api.model import UnreadableError, read
 from api.v1alpha1.node_pool import NodePool
 from tests.api.cel_rules import SCHEMAS, complaints
 from tests.api.objects import pool

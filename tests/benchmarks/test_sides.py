@@ -12,7 +12,7 @@ from benchmarks.generator import Recipe
 from benchmarks.problem_file import read
 from benchmarks.sides import SideEffort, measure
 from planner.packing.assemble import price_of
-from planner.packing.greedy.bound import lower_bound
+from planner.packing.cost import lower_bound
 from planner.packing.problem import PackedNode, Packing
 from simulator.peers.cluster_autoscaler import cluster_autoscaler
 from simulator.peers.karpenter import karpenter

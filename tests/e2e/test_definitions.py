@@ -8,8 +8,8 @@ import yaml
 
 from api.definitions import DEFINITIONS
 from api.duration import parse_duration
+from api.model import read
 from api.quantity import parse_quantity
-from api.reading import read
 from tests.api.cel_rules import as_stored
 from tests.api.objects import MACHINE, node_class, pool, removal, request
 from tests.api.test_duration import WRONG as WRONG_DURATIONS

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from activities.kube.client import KubeCluster
 from activities.ports.cluster import NODES
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from tests.load.masses import create
 
 REPORTS_EVERY: Final = 300.0

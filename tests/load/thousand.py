@@ -16,7 +16,7 @@ from temporalio.client import Client
 from activities.ports.cluster import NODE_POOLS, NODES
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import LABEL_POOL, LABEL_SERVER_TYPE
-from api.money import format_price
+from api.quantity import format_price
 from benchmarks.generator import Recipe
 from benchmarks.instance import Instance
 from benchmarks.objects import pod_of, server_types_of

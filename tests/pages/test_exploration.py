@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from api.duration import Duration
-from api.timestamp import Timestamp
+from api.meta import Timestamp
 from pages.exploration import NOW, UndeclaredWordError, explore
 
 

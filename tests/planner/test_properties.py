@@ -6,7 +6,7 @@ from decimal import Decimal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from planner.model.plan import Plan
 from planner.plan import plan
 from tests.builders import kwok_node_class, node_pool, node_request, pod

@@ -10,7 +10,7 @@ import pytest
 from activities.garbage import sweep as garbage
 from api import keys
 from api.duration import format_duration
-from api.reading import read
+from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool

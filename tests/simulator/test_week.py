@@ -41,7 +41,7 @@ PAYLOADS = {
 OBJECT_BYTES = 8 * KIB
 """etcd takes 1.5 MiB; an object that grows with time would get there."""
 CONDITIONS = 16
-"""Source: `api.conditions.Conditions`."""
+"""Source: `api.meta.Conditions`."""
 OFFERINGS = sum(len(each["locations"]) for each in OBJECTS[0]["spec"]["serverTypes"])
 LIST = 12
 """Any other list or map: the pods of the largest machine, the labels of a Node."""

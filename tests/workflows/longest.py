@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from activities.objects.start_notes import note_on_removal, note_on_request, prices
-from api.conditions import Condition
+from api.meta import Condition
 from api.v1alpha1.node_pool import PodBackoff
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
@@ -13,7 +13,7 @@ from planner.lifecycle.seen import DecisionSeen, DrainSeen, NodeSeen, RemovalObs
 from planner.model.plan import PlannerMemory, PlanResult, PodBackoffState
 from planner.model.round import STARTS_PER_ROUND, RoundResult
 from planner.objects.offering import Offering
-from planner.policies.pod_backoff import Miss, remember
+from planner.policies.admission import Miss, remember
 
 NOW = datetime(2026, 11, 1, 12, 30, 15, 123456, tzinfo=UTC)
 UID = "01234567-89ab-cdef-0123-456789abcdef"

@@ -26,9 +26,8 @@ from activities.ports.cluster import CRDS, NODES, Object, Resource
 from activities.ports.errors import NotFound
 from activities.ports.ports import Ports, in_place
 from activities.registry import LIFECYCLES, all_activities
-from api.conditions import Conditions
 from api.keys import API_VERSION, FINALIZER, GROUP, VERSION
-from api.meta import ObjectMeta
+from api.meta import Conditions, ObjectMeta
 from api.model import Model, Payload
 from api.v1alpha1.lifecycle import LifecycleEvent
 from planner.lifecycle.kinds import LifecycleKind, ObjectId

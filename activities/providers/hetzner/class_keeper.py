@@ -19,9 +19,9 @@ from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.classes.catalogue import READY
 from activities.providers.hetzner.classes.check import CATALOGUE_READ, OWN_CONDITIONS, look_up, without_token
 from activities.providers.hetzner.classes.names import ProjectReader
-from api.conditions import Condition
-from api.money import format_price
-from api.reading import UnreadableError, read
+from api.meta import Condition
+from api.model import UnreadableError, read
+from api.quantity import format_price
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
 

@@ -15,7 +15,7 @@ from activities.ports.errors import AlreadyExists, Conflict, GrowthError, NotFou
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.faults import holds
 from activities.providers.kwok.record import KwokRecord, KwokRecords
-from api.reading import UnreadableError, read
+from api.model import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokFault, KwokNodeClass
 
 _AGAIN_AFTER: Final = timedelta(seconds=1)

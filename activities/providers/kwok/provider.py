@@ -26,8 +26,8 @@ from activities.providers.kwok.catalogue import allocatable, capacity, node_labe
 from activities.providers.kwok.faults import KwokFaults, error_of, holds
 from activities.providers.kwok.record import KwokRecord, KwokRecords
 from api.keys import LABEL_HOSTNAME
+from api.model import UnreadableError, read
 from api.quantity import format_amount
-from api.reading import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokLocation, KwokNodeClass, KwokServerType
 from planner.objects.offering import Offering, ResourceVector
 

@@ -13,7 +13,7 @@ from activities.ports.cluster import CONFIG_MAPS, NAMESPACES, Cluster, Object
 from activities.ports.errors import AlreadyExists, NotFound, Unreadable
 from activities.ports.provider import Server, ServerState
 from api.keys import LABEL_CLUSTER, LABEL_KWOK_SERVER
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 
 _IS_SERVER: Final = "true"
 

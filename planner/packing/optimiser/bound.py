@@ -59,7 +59,7 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
 def _beside_free(question: Question, shares: Shares, pods: Ints) -> float:
     """Return the worth of the pods less what free machines may carry of it.
 
-    `planner.packing.greedy.bound` says why it holds.
+    `planner.packing.cost` says why it holds.
     """
     yard = question.yard
     worth = shares.pod * pods

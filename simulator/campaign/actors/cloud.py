@@ -26,7 +26,7 @@ from activities.ports.errors import (
 from activities.ports.provider import Provider, Server, ServerOrder
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import LABEL_CLUSTER, LABEL_KWOK_SERVER
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from planner.objects.offering import Offering
 from simulator.apiserver.store import Observer
 from simulator.campaign.judging.provider_side import Side

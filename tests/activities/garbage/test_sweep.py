@@ -8,7 +8,7 @@ import pytest
 from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import AuthenticationFailed, UnknownOutcome, Unreachable
 from activities.providers.built_in import HETZNER_NODE_CLASSES, KWOK_NODE_CLASSES
-from api.reading import read
+from api.model import read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from planner.lifecycle.garbage import Garbage
 from simulator.apiserver.cluster import MemoryCluster

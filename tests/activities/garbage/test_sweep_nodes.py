@@ -4,7 +4,7 @@ import pytest
 
 from activities.ports.cluster import NODES
 from activities.ports.errors import AuthenticationFailed, Conflict
-from api.reading import read
+from api.model import read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from planner.lifecycle.garbage import Garbage
 from tests.activities.yards import NAME, START, Yard

@@ -8,7 +8,7 @@ import pytest
 from activities.ports.errors import UnknownOutcome
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.requests.as_planned import plan_kept
-from api.reading import read
+from api.model import read
 from api.v1alpha1.node_request import NodeRequest
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import NAME, Life

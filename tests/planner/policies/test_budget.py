@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.policies.budget import Budget
+from planner.policies.checks import Budget
 from planner.policies.departures import candidates
 from planner.supply.machines import machines_of
 from tests.builders import kwok_node_class, node, node_pool, node_request

@@ -8,7 +8,7 @@ from datetime import timedelta
 from api.v1alpha1.node_pool import PodBackoff
 from planner.model.plan import PlannerMemory, PodBackoffState
 from planner.plan import plan
-from planner.policies.pod_backoff import Miss, remember, waiting
+from planner.policies.admission import Miss, remember, waiting
 from tests.builders import NOW, kwok_node_class, node, node_pool, pod, server_type
 from tests.planner.scenes import Scene
 

@@ -3,7 +3,7 @@
 import pytest
 
 from api.keys import LABEL_HOSTNAME
-from planner.objects.amounts import shown
+from api.quantity import rounded_amount
 from planner.plan import plan
 from tests.builders import DRIVER, claim, kwok_node_class, node_pool, pod, server_type, storage_class
 from tests.planner.differing import differing
@@ -179,4 +179,4 @@ def test_a_constraint_that_is_not_judged_names_its_field():
     ],
 )
 def test_amounts_are_written_as_people_do(resource, amount, text):
-    assert shown(resource, amount) == text
+    assert rounded_amount(resource, amount) == text

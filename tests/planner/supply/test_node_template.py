@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from api.reading import read
+from api.model import read
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.kinds import Node, Taint
 from planner.objects.offering import Offering

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from planner.plan import plan
-from planner.supply.class_problems import unserved
+from planner.supply.machine_kind import unserved
 from tests.builders import kwok_node_class, node_pool, pod
 from tests.planner.scenes import Scene
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.packing.assemble import price_of
-from planner.packing.greedy.bound import lower_bound
+from planner.packing.cost import lower_bound
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from simulator.peers.karpenter import karpenter

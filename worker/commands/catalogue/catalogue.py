@@ -9,7 +9,7 @@ from datetime import datetime
 
 from activities.ports.catalogue import CatalogueRow, Standing
 from activities.ports.provider_kind import NodeClassModel
-from api.conditions import Condition
+from api.meta import Condition
 from api.v1alpha1.node_class_status import BuyingPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.supply.unavailable import pause_in_force

@@ -16,7 +16,7 @@ from activities.ports.catalogue import CatalogueRow
 from activities.ports.cluster import NODE_POOLS, Object
 from activities.ports.provider_kind import NodeClassModel
 from activities.providers.kinds import node_classes, provider_kinds
-from api.reading import ModelT, UnreadableError, read
+from api.model import ModelT, UnreadableError, read
 from api.v1alpha1.node_pool import NodePool
 from worker.commands.catalogue.catalogue import Catalogue, catalogue_of
 from worker.commands.catalogue.document import catalogue_document

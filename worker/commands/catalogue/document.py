@@ -19,9 +19,8 @@ from typing import Any
 
 from activities.ports.catalogue import CatalogueRow
 from api.keys import API_VERSION
-from api.money import format_price
-from api.quantity import format_amount
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
+from api.quantity import format_amount, format_price
 from worker.commands.catalogue.catalogue import Catalogue
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from activities.ports.catalogue import CatalogueRow, Standing
-from planner.objects.amounts import shown
+from api.quantity import rounded_amount
 from worker.commands.catalogue.catalogue import Catalogue
 from worker.commands.shared.tables import WIDTH_WITHOUT_TERMINAL, money, print_anywhere, table
 from worker.commands.shared.times import ago, clock, until
@@ -83,8 +83,8 @@ def _cells(row: CatalogueRow, provider: str, now: datetime) -> tuple[str, ...]:
     return (
         row.server_type,
         row.architecture,
-        f"{shown('cpu', row.millicores)} ded" if row.is_dedicated else shown("cpu", row.millicores),
-        shown("memory", row.memory_bytes),
+        f"{rounded_amount('cpu', row.millicores)} ded" if row.is_dedicated else rounded_amount("cpu", row.millicores),
+        rounded_amount("memory", row.memory_bytes),
         "-" if row.disk_bytes is None else f"{row.disk_bytes / _GB:.0f}G",
         row.location,
         "unknown" if row.price_per_hour is None else money(row.price_per_hour),
@@ -117,5 +117,6 @@ def _for_pods(row: CatalogueRow) -> str:
     if row.allocatable is None:
         return "-"
     return ", ".join(
-        f"{shown(name, row.allocatable[name])}{'*' if name in row.learned else ''}" for name in ("cpu", "memory")
+        f"{rounded_amount(name, row.allocatable[name])}{'*' if name in row.learned else ''}"
+        for name in ("cpu", "memory")
     )

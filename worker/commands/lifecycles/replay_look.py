@@ -12,8 +12,8 @@ from activities.ports.errors import GrowthError, InvalidConfiguration, NotFound
 from activities.ports.ports import Ports
 from activities.removals.look import is_ours
 from api.keys import LABEL_CLUSTER
-from api.reading import UnreadableError, read
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
+from api.model import UnreadableError, read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.model.round import cluster_of

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from activities.providers.kinds import node_classes
-from api.model import Model
-from api.reading import UnreadableError, read
+from api.model import Model, UnreadableError, read
 from worker.commands.plan.assignment_path import ABSENT, NowhereError, changed_at, shared_names
 from worker.commands.plan.objects import Json, Objects
 from worker.commands.plan.syntax import BadDocument, documents

@@ -18,8 +18,8 @@ A machine whose price changes is two entries: none after at the old price, none 
 from copy import deepcopy
 
 from api.keys import API_VERSION
-from api.money import format_price
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
+from api.quantity import format_price
 from planner.model.plan import PlannedRemoval
 from worker.commands.plan.diff import PlanDiff
 from worker.commands.plan.document import Json, document

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from planner.model.plan import Plan, Reason, Unplaced
 from worker.commands.plan.diff import NewlyPlaced, PlanDiff, counts
 from worker.commands.plan.document import gap_percent

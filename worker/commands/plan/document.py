@@ -36,8 +36,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from api.keys import API_VERSION
-from api.money import format_price
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
+from api.quantity import format_price
 from planner.model.plan import Alternative, Because, Placed, Plan, PlannedRequest, PoolReport, Reason, Unplaced
 from planner.model.stages import Stage
 from planner.objects.kinds import Pod

@@ -11,14 +11,13 @@ from typing import Any, Final, TypeVar
 
 from activities.ports.provider_kind import NodeClassModel
 from activities.providers.kinds import provider_kinds
-from api.model import Model
-from api.reading import UnreadableError
+from api.model import Model, UnreadableError
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, Snapshot
 from planner.parsing.objects import parse_objects
-from planner.supply.class_problems import unserved
+from planner.supply.machine_kind import unserved
 from worker.commands.plan.assignments import Setting, check_objects, notes, read_changed
 from worker.commands.plan.defaults import Completed, completed
 from worker.commands.plan.doubts import doubts

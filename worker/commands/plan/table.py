@@ -7,7 +7,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from planner.model.plan import Alternative, Placed, Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
 from planner.report.machine_choice import missed, percent
 from worker.commands.plan.document import gap_percent

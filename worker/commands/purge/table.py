@@ -22,8 +22,8 @@ from rich.text import Text
 from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import NODE_POOLS, Resource
 from api.keys import API_VERSION
-from api.money import format_price
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
+from api.quantity import format_price
 from worker.commands.purge.look import ClusterContents
 from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
 

@@ -11,7 +11,7 @@ from activities.providers.kinds import provider_kinds
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.model.plan import NodeClass
 from planner.objects.offering import Offering
-from planner.supply.class_problems import refusals
+from planner.supply.machine_kind import refusals
 
 
 def kind_of(node_class: NodeClassModel) -> ProviderKind[Any]:

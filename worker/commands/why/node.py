@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from api.keys import LABEL_POOL
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.objects.kinds import Node
-from planner.policies.budget import kept_by_minimum
-from planner.policies.checks import refusals, safety_checks
+from planner.policies.checks import kept_by_minimum, refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
 from planner.policies.port import Candidate, MachineAction
 from planner.supply.machines import Machine

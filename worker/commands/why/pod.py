@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from api.quantity import rounded_amount
 from planner.model.plan import Placed, PlannedRequest, Unplaced
-from planner.objects.amounts import shown
 from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
 from planner.supply.pod_group import GroupKeys, choose_pools
@@ -23,7 +23,7 @@ def why_pod(pod: Pod, sight: ClusterView, events: Sequence[ToldEvent] = (), *, i
     They end with what stands in the way on each node and each offering, if the pod is on no node. Of a cluster that is
     not live, no command is named that would tell more.
     """
-    asked = ", ".join(f"{name} {shown(name, amount)}" for name, amount in sorted(pod.requests.items()))
+    asked = ", ".join(f"{name} {rounded_amount(name, amount)}" for name, amount in sorted(pod.requests.items()))
     lines = [f"Pod {pod.key} asks for {asked}; {_class(pod, sight)}."]
     if pod.node_name or pod.is_finished:
         return [*lines, _no_demand(pod, sight, is_live=is_live)]

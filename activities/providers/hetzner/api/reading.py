@@ -32,9 +32,9 @@ _GIB: Final = 2**30
 _GB: Final = 10**9
 """Bytes of a GB of disk."""
 _SMALLEST_PRICE: Final = Decimal("1E-9")
-"""Prices have nine digits after the point, as `api.money` has it; Hetzner writes up to sixteen."""
+"""Prices have nine digits after the point, as `api.quantity` has it; Hetzner writes up to sixteen."""
 _MOST: Final = Decimal(10) ** 9
-"""Larger than any price: `api.money` has nine digits before the point, too. The API server would refuse the whole
+"""Larger than any price: `api.quantity` has nine digits before the point, too. The API server would refuse the whole
 status of a class for one more."""
 _STATUSES: Final = ("running", "success", "error")
 

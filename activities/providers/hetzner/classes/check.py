@@ -14,7 +14,7 @@ from activities.ports.errors import AuthenticationFailed, GrowthError, InvalidCo
 from activities.providers.hetzner.classes import user_data
 from activities.providers.hetzner.classes.catalogue import READY, UNREACHABLE, catalogue_of, offered, usable_locations
 from activities.providers.hetzner.classes.names import FoundNames, ProjectReader, find_names
-from api.conditions import Condition, set_condition
+from api.meta import Condition, set_condition
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass, HetznerNodeClassSpec
 from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
 

@@ -21,7 +21,7 @@ from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.servers.actions import OpenActions
 from activities.providers.hetzner.servers.listing import ServerList
 from activities.providers.hetzner.servers.placement_groups import SpreadGroups
-from api.reading import UnreadableError, read
+from api.model import UnreadableError, read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 
 _READ_FOR_SECONDS: Final = 30.0

@@ -7,7 +7,7 @@ from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.classes.catalogue import offerings
 from activities.providers.hetzner.classes.check import look_up
-from api.reading import read
+from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.cloud import FakeHetzner

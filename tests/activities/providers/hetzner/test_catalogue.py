@@ -15,7 +15,7 @@ from activities.ports.errors import InvalidConfiguration
 from activities.providers.hetzner.api.facts import LocationFacts, PriceFacts, TypeFacts, TypePlaceFacts
 from activities.providers.hetzner.classes.catalogue import NotLookedUp, catalogue_of, image_key, offerings, refusal
 from activities.providers.hetzner.classes.kubelet import allocatable
-from api.reading import read
+from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerKubelet, HetznerNodeClass
 from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
 from tests.activities.providers.hetzner.yard import hetzner_class

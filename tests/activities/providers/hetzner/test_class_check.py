@@ -6,7 +6,7 @@ import pytest
 
 from activities.ports.errors import InvalidConfiguration, Unreachable
 from activities.providers.hetzner.classes.catalogue import NotLookedUp
-from api.reading import read
+from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from simulator.hetzner.faults import Fault
 from tests.activities.providers.hetzner.desk import READ_ONLY, Desk

@@ -19,7 +19,7 @@ from activities.ports.cluster import SECRETS
 from activities.ports.provider import ServerOrder
 from activities.providers.hetzner.classes.kubelet import allocatable
 from activities.providers.hetzner.classes.user_data import check, given_values, user_data_of
-from api.reading import read
+from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.node_pool import NodePool
 from simulator.apiserver.cluster import MemoryCluster

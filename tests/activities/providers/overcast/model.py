@@ -8,8 +8,8 @@ from api.definitions import AGE, READY, Definition, PrinterColumn
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
 from api.model import Model
-from api.money import Price
 from api.names import LabelValue
+from api.quantity import Price
 from api.rules import distinct, rules
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import CLASS_NAME

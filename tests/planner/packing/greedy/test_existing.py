@@ -1,8 +1,8 @@
 """Filling what costs nothing: order of ranks, priorities, and the order of pods that saves most."""
 
 from planner.packing.greedy.construct import Work
-from planner.packing.greedy.existing import fill_free
 from planner.packing.greedy.index import ProblemIndex
+from planner.packing.greedy.pack import fill_free
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from planner.packing.greedy.bound import lower_bound
+from planner.packing.cost import lower_bound
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem
 from tests.planner.catalogue import instance

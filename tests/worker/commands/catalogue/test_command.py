@@ -13,7 +13,7 @@ from rich.console import Console
 from activities.kube.client import KubeCluster
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.classes.catalogue import refusal
-from api.reading import read
+from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool

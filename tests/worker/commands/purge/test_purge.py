@@ -9,7 +9,7 @@ from activities.ports.cluster import CONFIG_MAPS, CRDS, LEASES, NODE_POOLS, NODE
 from activities.ports.errors import AuthenticationFailed, Conflict, InvalidConfiguration, UnknownOutcome, Unreachable
 from activities.ports.provider import ServerState
 from activities.providers.built_in import KWOK_NODE_CLASSES
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.yards import SPACE, START, Yard
 from worker.commands.purge.look import look

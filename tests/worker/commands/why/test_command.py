@@ -10,7 +10,7 @@ from activities.kube.client import KubeCluster
 from activities.kube.kubeconfig import Access
 from activities.ports.cluster import EVENTS
 from activities.ports.errors import Rejected
-from api.timestamp import format_timestamp
+from api.meta import format_timestamp
 from tests.builders import NOW, after, before, node, node_pool, node_removal_request, node_request, pod
 from tests.planner.scenes import Scene, scene, seat
 from tests.planner.wishes import apart

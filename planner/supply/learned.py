@@ -1,28 +1,39 @@
-"""Labels that others will give to a machine to come, learned from the Nodes that are there.
+"""What Nodes teach about machines to come: labels that others set on them, and the amounts that pods really get.
 
-A CSI driver says by labels of its own, such as csi.hetzner.cloud/location, where its volumes can be used
-from. It sets them when it registers on a Node, so no class states them; but what the Nodes of a place
-agree on holds for the next one, too. So does the zone that a cloud-controller-manager gives to the Nodes of a
-region, where a class states none. It is a prediction: what an offering or a pool states, and what
-a Node itself has, comes first.
-
+*Labels.* A CSI driver states by labels of its own, such as csi.hetzner.cloud/location, where its volumes can be used
+from. It sets them when it registers on a Node, so no class states them; but where the Nodes of a place agree, the next
+one gets the same. So does the zone that a cloud-controller-manager gives to the Nodes of a region, where a class
+states none. It is a prediction: the labels of an offering, of a pool and of the Node itself come first.
 Source: Kubernetes CSI docs, "CSI Topology Feature"; Kubernetes API reference, CSINode, topologyKeys.
+
+*Amounts.* A catalogue advertises memory that a machine does not have, so a pod that fits by the catalogue alone would
+make a round buy the same type again and again. The image counts too: kernels keep different amounts.
+Source: kubernetes/autoscaler issue 5756; karpenter-provider-hetzner issue 68.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from api.keys import LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_REGION, LABEL_SERVER_TYPE, LABEL_ZONE
+from api.quantity import format_amount, parse_amount
+from api.v1alpha1.node_class_status import LearnedAllocatable
 from planner.model.plan import NodeClass
 from planner.objects.kinds import Node
-from planner.objects.offering import Offering
+from planner.objects.offering import Offering, ResourceVector
 
 _WHERE: Final = (LABEL_REGION, LABEL_ZONE)
 _Spot = tuple[str | None, ...]
 """Values of `_WHERE`."""
 _Seen = Mapping[_Spot, Mapping[str, Mapping[str, set[str]]]]
 """Values by spot, server type and label."""
+RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods")
+"""What a kubelet states itself. Extended resources come from device plugins, some time after the Node is Ready."""
+MOST_ENTRIES: Final = 200
+"""As the class's definition bounds them: some 100 types with two images."""
+
+Entries = tuple[LearnedAllocatable, ...]
 
 
 def with_learned_labels(classes: Iterable[NodeClass], nodes: Iterable[Node]) -> tuple[NodeClass, ...]:
@@ -82,3 +93,33 @@ def _is_at(offering: Offering, spot: _Spot) -> bool:
         if there is not None and label in offering.labels
     ]
     return bool(both) and all(there == wanted for there, wanted in both)
+
+
+def learned(
+    entries: Iterable[LearnedAllocatable], server_type: str, image: str, allocatable: ResourceVector, now: datetime
+) -> Entries:
+    """Return the entries after a Node of this type and image was seen with these amounts.
+
+    They are the same ones when it had no less than was known.
+    """
+    before = tuple(entries)
+    # A kubelet that has not measured its disk yet states 0 of it: that is not what pods will find.
+    seen = {name: allocatable[name] for name in RESOURCES if allocatable.get(name, 0) > 0}
+    entry = next((e for e in before if e.server_type == server_type and e.image == image), None)
+    known = {} if entry is None else amounts(entry.allocatable)
+    least = {name: min(amount, known.get(name, amount)) for name, amount in (known | seen).items()}
+    if least == known:
+        return before
+    noted = LearnedAllocatable(server_type=server_type, image=image, allocatable=quantities(least), last_seen_at=now)
+    others = sorted((e for e in before if e is not entry), key=lambda e: e.last_seen_at)
+    return (*others[-(MOST_ENTRIES - 1) :], noted)
+
+
+def quantities(vector: ResourceVector) -> dict[str, str]:
+    """Return amounts (cpu in millicores, all else in whole units) as exact quantities."""
+    return {name: format_amount(name, amount) for name, amount in vector.items()}
+
+
+def amounts(texts: Mapping[str, str]) -> dict[str, int]:
+    """Return quantities as amounts: cpu in millicores, all else in whole units."""
+    return {name: parse_amount(name, text) for name, text in texts.items()}

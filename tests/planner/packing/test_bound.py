@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.packing.greedy.bound import lower_bound
+from planner.packing.cost import lower_bound
 from planner.packing.greedy.exact import cheapest_sharing
 from planner.packing.greedy.index import ProblemIndex
 from planner.packing.greedy.pod_prices import SCALE, pod_prices
