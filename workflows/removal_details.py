@@ -44,14 +44,14 @@ def choices(seen: RemovalObservation) -> list[Choice]:
 
 def how(name: str, seen: RemovalObservation) -> str:
     """Return how to decide, in markdown, or why there is nothing to decide."""
-    found = choices(seen)
-    if not found:
+    possible = choices(seen)
+    if not possible:
         why = refusal(seen, DecisionKind.CANCEL) or "it is cancelled already"
         return f"Nothing to decide now: {why}."
     return (
         "Here: More Actions, **Send an Update**, that word as its name; leave Data empty, or say who and why: "
         '`{"by": "your name", "reason": "why"}`. '
-        f"In a terminal: `growth removals {found[0].name} {name}`."
+        f"In a terminal: `growth removals {possible[0].name} {name}`."
     )
 
 

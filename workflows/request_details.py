@@ -30,9 +30,9 @@ def choices(seen: RequestObservation) -> list[Choice]:
     return [Choice(CANCEL, effect)]
 
 
-def how(name: str, found: Sequence[Choice]) -> str:
+def how(name: str, possible: Sequence[Choice]) -> str:
     """Return how to do it, in markdown, or why there is nothing to do."""
-    if not found:
+    if not possible:
         return "Nothing to decide now: it is ending."
     return f"Here: the button above. In a terminal: `growth requests cancel {name}`."
 
@@ -87,8 +87,8 @@ def _node(seen: RequestObservation) -> str:
     node = seen.node
     if node is None:
         return "has not joined" if seen.status.registered_at is None else "gone"
-    kept = ", kept for its planned pods" if node.reserved else ""
-    return f"{'Ready' if node.ready else 'joined, not Ready yet'}{kept}"
+    purpose = ", kept for its planned pods" if node.reserved else ""
+    return f"{'Ready' if node.ready else 'joined, not Ready yet'}{purpose}"
 
 
 ACCOUNT: Final = Account(facts=facts, choices=choices, how=lambda name, _seen, found: how(name, found), ending=ending)

@@ -72,12 +72,12 @@ async def lift(ports: Ports, recorder: Recorder, finding: Finding, node: Object)
     """
     key = _TAINTS[finding.kind]
     value = finding.value if finding.kind is Garbage.RESERVED else None
-    kept = [t for t in taints_of(node) if t["key"] != key or (value is not None and t.get("value", "") != value)]
-    if kept == taints_of(node):
+    taints = [t for t in taints_of(node) if t["key"] != key or (value is not None and t.get("value", "") != value)]
+    if taints == taints_of(node):
         return False
     is_back = finding.kind is Garbage.SCALE_DOWN and finding.node is not None and finding.node.is_growths
     idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())} if is_back else None
-    await change_node(ports.cluster, node, taints=kept, annotations=idle)
+    await change_node(ports.cluster, node, taints=taints, annotations=idle)
     log.warning("%s %s: %s", finding.kind, finding.name, finding.why)
     await tell_on(recorder, NODES, node, finding.kind, finding.why, warning=True)
     return True

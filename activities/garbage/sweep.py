@@ -79,24 +79,24 @@ class Healer:
         # A cache may be behind: it is only good enough for finding nothing.
         seen = await look_around(self._ports, servers, self._ports.cluster)
         seen = await with_answers(self._ports, providers, seen, self._guards)
-        found = garbage(seen, self._guards)
-        due, self._sightings = confirmed(found, before, seen.now, self._guards)
-        if await self._are_kept(excess(found, seen, self._guards), seen):
+        findings = garbage(seen, self._guards)
+        due, self._sightings = confirmed(findings, before, seen.now, self._guards)
+        if await self._are_kept(excess(findings, seen, self._guards), seen):
             due = tuple(one for one in due if not one.is_orphan)
         return tuple([one for one in due[:MOST_HEALED] if await self._is_healed(one, seen, providers)])
 
     async def _servers(self, providers: Providers) -> tuple[ServerFact, ...] | None:
         """Return the servers of all providers that list them, or None if none does."""
-        found: list[ServerFact] | None = None
+        servers: list[ServerFact] | None = None
         for kind, provider in providers.items():
             try:
-                found = [*(found or ()), *await list_servers(self._ports, kind, provider)]
+                servers = [*(servers or ()), *await list_servers(self._ports, kind, provider)]
             except ProviderError as error:
                 kinds = provider.node_classes.kinds
                 message = f"Servers of {kinds} that nobody knows of are not looked for, as none are listed: {error}"
                 log.warning("%s", message)
                 await self._recorder.tell(self._about_namespace(UNSEEN, message))
-        return None if found is None else tuple(found)
+        return None if servers is None else tuple(servers)
 
     async def _is_healed(self, finding: Finding, seen: GarbageSeen, providers: Providers) -> bool:
         try:

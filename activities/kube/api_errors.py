@@ -38,17 +38,17 @@ _STRICT: Final = "strict decoding error: "
 """Before the field that the API server does not know; what stands before it may be the whole object."""
 
 
-def error_of(status: int, text: str, headers: Mapping[str, str], *, what: str) -> GrowthError:
+def error_of(status: int, text: str, headers: Mapping[str, str], *, call: str) -> GrowthError:
     """Return the error that an answer outside 2xx tells of.
 
     Args:
         status: HTTP status code.
         text: body; a `Status` object as JSON, or plain text from a proxy or for an unknown resource.
         headers: of the answer.
-        what: the call, for the message: verb, resource and name.
+        call: the call, for the message: verb, resource and name.
     """
     body = _status_object(text)
-    message = f"{what}: {body.get('message') or f'HTTP {status} {text.strip()[:200]}'}"
+    message = f"{call}: {body.get('message') or f'HTTP {status} {text.strip()[:200]}'}"
     match status:
         case 404:
             return NotFound(message)
@@ -60,18 +60,18 @@ def error_of(status: int, text: str, headers: Mapping[str, str], *, what: str) -
             return Expired(message)
         case 401:
             return Rejected(
-                f"{what}: the API server does not accept these credentials, they are unknown or expired: "
+                f"{call}: the API server does not accept these credentials, they are unknown or expired: "
                 "renew the token or the client certificate"
             )
         case 403:
             return _forbidden(message)
         case 400 | 422 if _STRICT in message:
             return Rejected(
-                f"{what}: {message.partition(_STRICT)[2]}: are Growth's definitions of an older version? "
+                f"{call}: {message.partition(_STRICT)[2]}: are Growth's definitions of an older version? "
                 "`growth crds | kubectl apply --server-side -f -` brings them up to date"
             )
         case 429 | 500 if (budget := _budget_of(body)) is not None:
-            return BudgetExhausted(f"{what}: {budget}")
+            return BudgetExhausted(f"{call}: {budget}")
         case _ if status in {408, 429} or status >= 500:  # noqa: PLR2004 - HTTP status codes
             return Unreachable(message, _retry_after_seconds(body, headers))
         case _:
@@ -123,23 +123,23 @@ def _status_object(text: str) -> dict[str, Any]:
 
 
 def _retry_after_seconds(body: Mapping[str, Any], headers: Mapping[str, str]) -> float | None:
-    told = (body.get("details") or {}).get("retryAfterSeconds") or headers.get("Retry-After")
+    seconds = (body.get("details") or {}).get("retryAfterSeconds") or headers.get("Retry-After")
     try:
-        return float(told) if told else None
+        return float(seconds) if seconds else None
     except ValueError:
         # The header may also hold a date; the caller's own back-off is good enough then.
         return None
 
 
-def unreachable(failure: Exception, *, what: str, server: str) -> Unreachable:
+def unreachable(failure: Exception, *, call: str, server: str) -> Unreachable:
     """Return the error that a failed connection or a time-out is.
 
     Args:
         failure: as the HTTP client raised it.
-        what: the call, for the message: verb, resource and name.
+        call: the call, for the message: verb, resource and name.
         server: address of the API server.
     """
-    return Unreachable(f"{what}: {_sentence(failure, server)}")
+    return Unreachable(f"{call}: {_sentence(failure, server)}")
 
 
 def _sentence(failure: Exception, server: str) -> str:

@@ -165,11 +165,11 @@ class Cache:
 
     async def _list(self, store: _Store) -> None:
         listed = await self._cluster.list(store.resource)
-        found = {_key(item): kept(store.resource, item) for item in listed.items}
+        items = {_key(item): trimmed(store.resource, item) for item in listed.items}
         known = store.items
-        store.items, store.version, store.must_list = found, listed.resource_version, False
+        store.items, store.version, store.must_list = items, listed.resource_version, False
         store.is_absent = False
-        for event, before in _differences(known, found):
+        for event, before in _differences(known, items):
             self._tell(store.resource, event, before)
         async with self._listed:
             self._listed.notify_all()
@@ -186,7 +186,7 @@ class Cache:
         return has_any
 
     def _take(self, store: _Store, event: WatchEvent) -> None:
-        item = kept(store.resource, event.object)
+        item = trimmed(store.resource, event.object)
         store.version = item["metadata"]["resourceVersion"]
         if event.type == "BOOKMARK":
             return
@@ -229,14 +229,14 @@ class Cache:
         await self._sleep(max(seconds, asked or 0))
 
 
-def _differences(known: dict[Key, Object], found: dict[Key, Object]) -> list[tuple[WatchEvent, Object | None]]:
+def _differences(known: dict[Key, Object], listed: dict[Key, Object]) -> list[tuple[WatchEvent, Object | None]]:
     """Return the events that lead from what was known to what a list found, each with the object before."""
     events: list[tuple[WatchEvent, Object | None]] = []
     for key, before in known.items():
-        now = found.get(key)
+        now = listed.get(key)
         if now is None or now["metadata"]["uid"] != before["metadata"]["uid"]:
             events.append((WatchEvent("DELETED", before), before))
-    for key, now in found.items():
+    for key, now in listed.items():
         before = known.get(key)
         if before is None or now["metadata"]["uid"] != before["metadata"]["uid"]:
             events.append((WatchEvent("ADDED", now), None))
@@ -249,7 +249,7 @@ def _key(item: Object) -> Key:
     return item["metadata"].get("namespace", ""), item["metadata"]["name"]
 
 
-def kept(resource: Resource, item: Object) -> Object:
+def trimmed(resource: Resource, item: Object) -> Object:
     """Return the object without what no decision reads.
 
     Who wrote which field goes, of every kind: it is up to half of an object. So does, of the kinds that nothing

@@ -141,7 +141,7 @@ class KubeCluster:
 
     async def watch(self, resource: Resource, *, resource_version: str, labels: str = "") -> AsyncIterator[WatchEvent]:
         """Yield changes after `resource_version` until the server ends the stream: `Cluster.watch`."""
-        what = f"watch {resource.plural}"
+        call = f"watch {resource.plural}"
         query = {
             "watch": "true",
             "resourceVersion": resource_version,
@@ -150,33 +150,33 @@ class KubeCluster:
             "labelSelector": labels,
         }
         seconds = self._watch_seconds + _WATCH_GRACE_SECONDS
-        response = await self._open("GET", _path(resource), what=what, query=query, seconds=seconds)
+        response = await self._open("GET", _path(resource), call=call, query=query, seconds=seconds)
         try:
             if response.status != _OK:
-                raise error_of(response.status, await self._text(response, what), response.headers, what=what)
-            while line := await self._reached(response.content.readline(), what):
-                event = _decoded(line, what)
+                raise error_of(response.status, await self._text(response, call), response.headers, call=call)
+            while line := await self._reached(response.content.readline(), call):
+                event = _decoded(line, call)
                 if event["type"] == "ERROR":
-                    raise error_of(event["object"].get("code", 500), json.dumps(event["object"]), {}, what=what)
+                    raise error_of(event["object"].get("code", 500), json.dumps(event["object"]), {}, call=call)
                 yield WatchEvent(event["type"], event["object"])
         finally:
             response.close()
 
     async def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Object:
         """Return the object, read live: `Cluster.get`."""
-        what = f"get {resource.plural} {name}"
-        return (await self._send("GET", _path(resource, namespace, name), what=what)).object()
+        call = f"get {resource.plural} {name}"
+        return (await self._send("GET", _path(resource, namespace, name), call=call)).object()
 
     async def create(self, resource: Resource, body: Object, *, namespace: str | None = None) -> Object:
         """Create the object and return it as stored: `Cluster.create`."""
         metadata = body.get("metadata", {})
-        what = f"create {resource.plural} {metadata.get('name') or metadata.get('generateName', '')}"
+        call = f"create {resource.plural} {metadata.get('name') or metadata.get('generateName', '')}"
         if "resourceVersion" in metadata:
             # The API server answers this with 500, which would look like an outage.
-            raise Rejected(f"{what}: metadata.resourceVersion must not be set on a new object")
+            raise Rejected(f"{call}: metadata.resourceVersion must not be set on a new object")
         path = _path(resource, namespace or metadata.get("namespace"))
         sent = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
-        return (await self._send("POST", path, what=what, query=_STRICT, body=sent)).object()
+        return (await self._send("POST", path, call=call, query=_STRICT, body=sent)).object()
 
     async def patch(
         self,
@@ -188,13 +188,13 @@ class KubeCluster:
         subresource: str | None = None,
     ) -> Object:
         """Apply a JSON patch as a whole and return the object: `Cluster.patch`."""
-        what = f"patch {resource.plural} {name}"
+        call = f"patch {resource.plural} {name}"
         path = _path(resource, namespace, name, subresource)
-        answer = await self._send("PATCH", path, what=what, query=_STRICT, body=list(operations), content=_JSON_PATCH)
+        answer = await self._send("PATCH", path, call=call, query=_STRICT, body=list(operations), content=_JSON_PATCH)
         if answer.status == _UNPROCESSABLE and is_failed_patch(answer.text):
             # Of the subresources, only a scale is another object than the one it belongs to.
             patched = path if subresource == "scale" else _path(resource, namespace, name)
-            raise await self._why_not_applied(patched, operations, what=what)
+            raise await self._why_not_applied(patched, operations, call=call)
         return answer.object()
 
     async def delete(
@@ -214,8 +214,8 @@ class KubeCluster:
             "propagationPolicy": "Background",
             "preconditions": {key: value for key, value in wanted.items() if value is not None},
         }
-        what = f"delete {resource.plural} {name}"
-        (await self._send("DELETE", _path(resource, namespace, name), what=what, body=options)).object()
+        call = f"delete {resource.plural} {name}"
+        (await self._send("DELETE", _path(resource, namespace, name), call=call, body=options)).object()
 
     async def evict(self, name: str, *, namespace: str, uid: str) -> None:
         """Ask for the end of a pod if its budgets allow that: `Cluster.evict`."""
@@ -226,18 +226,18 @@ class KubeCluster:
             "deleteOptions": {"preconditions": {"uid": uid}},
         }
         path = _path(PODS, namespace, name, "eviction")
-        (await self._send("POST", path, what=f"evict pod {namespace}/{name}", body=eviction)).object()
+        (await self._send("POST", path, call=f"evict pod {namespace}/{name}", body=eviction)).object()
 
     async def _pages(self, resource: Resource, namespace: str | None, query: Mapping[str, str]) -> ObjectList:
         """Return all pages of a list; they are all of the version of the first."""
-        what = f"list {resource.plural}"
+        call = f"list {resource.plural}"
         items: list[Object] = []
         token = ""
         while True:
             page = await self._send(
                 "GET",
                 _path(resource, namespace),
-                what=what,
+                call=call,
                 query={**query, "continue": token},
                 seconds=self._list_timeout_seconds,
             )
@@ -248,38 +248,38 @@ class KubeCluster:
             if not token:
                 return ObjectList(items, body["metadata"]["resourceVersion"])
 
-    async def _why_not_applied(self, path: str, operations: Sequence[PatchOp], *, what: str) -> GrowthError:
+    async def _why_not_applied(self, path: str, operations: Sequence[PatchOp], *, call: str) -> GrowthError:
         """Return whether a patch failed in a `test` or cannot be applied at all, which the API server does not say.
 
         Args:
             path: of what was patched: an object, or a subresource that is an object of its own.
             operations: of the patch.
-            what: was tried.
+            call: was tried.
         """
-        read = (await self._send("GET", path, what=what)).object()
+        read = (await self._send("GET", path, call=call)).object()
         try:
             jsonpatch.JsonPatch(list(operations)).apply(read)
         except jsonpatch.JsonPatchTestFailed as failure:
-            return Conflict(f"{what}: {failure}")
+            return Conflict(f"{call}: {failure}")
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as failure:
-            return Rejected(f"{what}: the patch cannot be applied: {failure}")
-        return Conflict(f"{what}: the object changed meanwhile")
+            return Rejected(f"{call}: the patch cannot be applied: {failure}")
+        return Conflict(f"{call}: the object changed meanwhile")
 
     async def _send(
         self,
         method: str,
         path: str,
         *,
-        what: str,
+        call: str,
         query: Mapping[str, str] | None = None,
         body: Any = None,
         content: str = _JSON,
         seconds: float | None = None,
     ) -> "_Answer":
         seconds = seconds or self._timeout_seconds
-        response = await self._open(method, path, what=what, query=query, body=body, content=content, seconds=seconds)
+        response = await self._open(method, path, call=call, query=query, body=body, content=content, seconds=seconds)
         try:
-            return _Answer(what, response.status, await self._text(response, what), response.headers)
+            return _Answer(call, response.status, await self._text(response, call), response.headers)
         finally:
             response.release()
 
@@ -288,7 +288,7 @@ class KubeCluster:
         method: str,
         path: str,
         *,
-        what: str,
+        call: str,
         seconds: float,
         query: Mapping[str, str] | None = None,
         body: Any = None,
@@ -304,7 +304,7 @@ class KubeCluster:
             headers = {"Content-Type": content, "Accept": _JSON, "User-Agent": self._client.user_agent}
             await self._client.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
             sent = self._client.call_api(method, url, header_params=headers, body=body, _request_timeout=limits)
-            return (await self._reached(sent, what)).response
+            return (await self._reached(sent, call)).response
 
         response = await send()
         if response.status == _UNAUTHORIZED and self._reload:
@@ -313,20 +313,20 @@ class KubeCluster:
             response = await send()
         return response
 
-    async def _text(self, response: aiohttp.ClientResponse, what: str) -> str:
-        return (await self._reached(response.read(), what)).decode(errors="replace")
+    async def _text(self, response: aiohttp.ClientResponse, call: str) -> str:
+        return (await self._reached(response.read(), call)).decode(errors="replace")
 
-    async def _reached(self, answer: Awaitable[_T], what: str) -> _T:
+    async def _reached(self, answer: Awaitable[_T], call: str) -> _T:
         """Return what the server sends, or raise `Unreachable` when it cannot be reached or stops answering."""
         try:
             return await answer
         except (aiohttp.ClientError, OSError) as failure:
-            raise unreachable(failure, what=what, server=self._client.configuration.host) from failure
+            raise unreachable(failure, call=call, server=self._client.configuration.host) from failure
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    what: str
+    call: str
     status: int
     text: str
     headers: Mapping[str, str]
@@ -334,15 +334,15 @@ class _Answer:
     def object(self) -> Object:
         """Return the body of a success, or raise the error that the answer tells of."""
         if _OK <= self.status < _REDIRECT:
-            return _decoded(self.text, self.what)
-        raise error_of(self.status, self.text, self.headers, what=self.what)
+            return _decoded(self.text, self.call)
+        raise error_of(self.status, self.text, self.headers, call=self.call)
 
 
-def _decoded(text: str | bytes, what: str) -> Any:
+def _decoded(text: str | bytes, call: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as failure:
-        raise Unreachable(f"{what}: the answer is cut off or not from an API server: {text[:100]!r}") from failure
+        raise Unreachable(f"{call}: the answer is cut off or not from an API server: {text[:100]!r}") from failure
 
 
 def _path(resource: Resource, namespace: str | None = None, name: str = "", subresource: str | None = None) -> str:

@@ -69,10 +69,10 @@ def read_kubeconfig(path: str, context: str | None) -> Access:
     current = next((str(d["current-context"]) for _, d in documents if d.get("current-context")), None)
     chosen = context or current
     if chosen is None:
-        raise Rejected(f"{subject} has no current context: choose one with --context; {_those(contexts, '')}")
+        raise Rejected(f"{subject} has no current context: choose one with --context; {_context_names(contexts, '')}")
     if chosen not in contexts:
-        which = f"has no context {chosen}" if context else f"has no context {chosen}, which is its current one"
-        raise Rejected(f"{subject} {which}: choose one with --context; {_those(contexts, chosen)}")
+        problem = f"has no context {chosen}" if context else f"has no context {chosen}, which is its current one"
+        raise Rejected(f"{subject} {problem}: choose one with --context; {_context_names(contexts, chosen)}")
     about = f"{subject}, context {chosen}"
     body = contexts[chosen].body
     cluster = _named(documents, body, "cluster", about)
@@ -94,10 +94,10 @@ def any_exists(path: str) -> bool:
 @contextmanager
 def client_complaints() -> Iterator[list[str]]:
     """Collect the errors that the client only logs while it reads credentials, and then goes on without any."""
-    kept: list[str] = []
-    before = _complaints.set(kept)
+    complaints: list[str] = []
+    before = _complaints.set(complaints)
     try:
-        yield kept
+        yield complaints
     finally:
         _complaints.reset(before)
 
@@ -106,15 +106,15 @@ _complaints: ContextVar[list[str] | None] = ContextVar("_complaints", default=No
 """Of the load that runs here: more of them run at once when credentials expire."""
 
 
-class _Kept(logging.Handler):
+class _ComplaintHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        kept = _complaints.get()
-        if kept is not None:
-            kept.append(" ".join(record.getMessage().split()))
+        complaints = _complaints.get()
+        if complaints is not None:
+            complaints.append(" ".join(record.getMessage().split()))
 
 
 _client_logger = logging.getLogger("kubernetes.aio.config.kube_config")
-_client_logger.addHandler(_Kept(logging.ERROR))
+_client_logger.addHandler(_ComplaintHandler(logging.ERROR))
 _client_logger.propagate = False
 
 
@@ -124,10 +124,10 @@ def _documents(path: str) -> list[tuple[Path, Mapping[str, Any]]]:
     Raises:
         Rejected: there is none, or one cannot be read.
     """
-    found = [(file, _document(file)) for file in _files(path) if _exists(file)]
-    if not found:
+    documents = [(file, _document(file)) for file in _files(path) if _exists(file)]
+    if not documents:
         raise Rejected(f"there is no kubeconfig at {path}: name one with --kubeconfig or KUBECONFIG")
-    return found
+    return documents
 
 
 def _files(path: str) -> list[Path]:
@@ -184,10 +184,10 @@ def _named(documents: list[tuple[Path, Mapping[str, Any]]], body: Mapping[str, A
     name = body.get(kind)
     if not name:
         raise Rejected(f"{about}: it names no {kind}")
-    found = _entries(documents, f"{kind}s").get(str(name))
-    if found is None:
+    entry = _entries(documents, f"{kind}s").get(str(name))
+    if entry is None:
         raise Rejected(f"{about}: it names {kind} {name}, which the kubeconfig does not have")
-    return found
+    return entry
 
 
 def _check_files(entry: _Entry, keys: Mapping[str, str], about: str) -> None:
@@ -209,7 +209,7 @@ def _check_program(user: _Entry, about: str) -> None:
         raise Rejected(f"{about}: its credentials come from the program {command}, which is not in PATH: install it")
 
 
-def _those(contexts: Mapping[str, _Entry], wanted: str) -> str:
+def _context_names(contexts: Mapping[str, _Entry], wanted: str) -> str:
     """Return which contexts there are, those that look like the wanted one first."""
     if not contexts:
         return "it has none"

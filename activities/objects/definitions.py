@@ -19,8 +19,8 @@ async def are_going(ports: Ports) -> bool:
     Raises:
         Unreachable: the API server does not answer.
     """
-    found = await _found(ports)
-    return None in found or any(_is_deleted(one) for one in found)
+    definitions = await _definitions(ports)
+    return None in definitions or any(_is_deleted(one) for one in definitions)
 
 
 async def is_kind_going(ports: Ports, resource: Resource) -> bool:
@@ -39,20 +39,20 @@ async def are_being_deleted(ports: Ports) -> bool:
     Raises:
         Unreachable: the API server does not answer.
     """
-    return any(_is_deleted(one) for one in await _found(ports))
+    return any(_is_deleted(one) for one in await _definitions(ports))
 
 
-async def _found(ports: Ports) -> list[Object | None]:
+async def _definitions(ports: Ports) -> list[Object | None]:
     """Return the definitions of our kinds, None for one that does not exist; an optional one is left out then."""
     classes = (provider.node_classes for provider in ports.providers.values())
     lifecycles = [stored.resource for stored in STORED_KINDS if not stored.resource.is_optional]
-    ours = (NODE_POOLS, *lifecycles, *classes)
-    found: list[Object | None] = []
-    for resource in ours:
+    resources = (NODE_POOLS, *lifecycles, *classes)
+    definitions: list[Object | None] = []
+    for resource in resources:
         definition = await _definition(ports, resource)
         if definition is not None or not resource.is_optional:
-            found.append(definition)
-    return found
+            definitions.append(definition)
+    return definitions
 
 
 async def _definition(ports: Ports, resource: Resource) -> Object | None:

@@ -72,14 +72,14 @@ class StoredKind(Generic[Stored]):
     action: str = "Plan"
     """What is being done with such an object: the action of its Kubernetes Events."""
 
-    def read(self, found: Object) -> Stored:
+    def read(self, item: Object) -> Stored:
         """Return the object as its model.
 
         Raises:
             Unreadable: names the field.
         """
         try:
-            return read(cast("type[Any]", self.model), found)
+            return read(cast("type[Any]", self.model), item)
         except UnreadableError as error:
             raise Unreadable(str(error)) from error
 

@@ -82,8 +82,8 @@ async def change_class_status(ports: Ports, ref: ClassRef, change: Change) -> No
             if after == before:
                 return after
             changed = {field for field in _FIELDS if getattr(after, field) != getattr(before, field)}
-            kept = {name: value for name, value in (node_class.get("status") or {}).items() if name not in changed}
-            status = kept | {name: value for name, value in after.to_json().items() if name in changed}
+            unchanged = {name: value for name, value in (node_class.get("status") or {}).items() if name not in changed}
+            status = unchanged | {name: value for name, value in after.to_json().items() if name in changed}
             operations = guarded(node_class, set_field(node_class, ("status",), status))
             await ports.cluster.patch(resource, ref.name, operations, subresource="status")
         except NotFound:
@@ -108,8 +108,8 @@ def class_of(model: type[ModelT], node_class: Object) -> ModelT:
 
 
 @contextmanager
-def as_answers(what: str) -> Iterator[None]:
-    """Turn what the API server says about what a provider keeps there into what a cloud says of `what`.
+def as_provider_errors(call: str) -> Iterator[None]:
+    """Turn what the API server says about what a provider keeps there into what a cloud says of `call`.
 
     Raises:
         UnknownOutcome: it did not answer, or somebody else was first.
@@ -118,9 +118,9 @@ def as_answers(what: str) -> Iterator[None]:
     try:
         yield
     except (Unreachable, Conflict) as error:
-        raise UnknownOutcome(f"{what}: {error}") from error
+        raise UnknownOutcome(f"{call}: {error}") from error
     except (Rejected, Unreadable) as error:
-        raise InvalidConfiguration(f"{what}: {error}") from error
+        raise InvalidConfiguration(f"{call}: {error}") from error
 
 
 log = logging.getLogger(__name__)

@@ -160,9 +160,9 @@ async def lift_taint(cluster: Cluster, node: Object, key: str, value: str | None
         Conflict: it has changed since it was read; nothing was written.
         NotFound: it does not exist any more.
     """
-    kept = [
+    remaining = [
         taint
         for taint in taints_of(node)
         if taint["key"] != key or (value is not None and taint.get("value", "") != value)
     ]
-    return await change_node(cluster, node, taints=kept)
+    return await change_node(cluster, node, taints=remaining)

@@ -76,10 +76,10 @@ async def see_seats(cluster: Cluster, reader: Reader, seats: Sequence[Seat], req
     """
     waiting = 0
     if len(seats) > 1:
-        there = {pod["metadata"]["uid"] for pod in (await cluster.list(PODS, fields=f"spec.nodeName={request}")).items}
+        bound = {pod["metadata"]["uid"] for pod in (await cluster.list(PODS, fields=f"spec.nodeName={request}")).items}
         awaited = await _known_to_wait(reader, seats, request)
-        waiting = sum(seat.uid in awaited and seat.uid not in there for seat in seats)
-        seats = [seat for seat in seats if seat.uid not in there and seat.uid not in awaited]
+        waiting = sum(seat.uid in awaited and seat.uid not in bound for seat in seats)
+        seats = [seat for seat in seats if seat.uid not in bound and seat.uid not in awaited]
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def pod_of(seat: Seat) -> Object | None:
@@ -117,7 +117,7 @@ async def tolerate(cluster: Cluster, pods: Sequence[Object], request: str) -> st
     """
     gate = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(pod: Object) -> str:
+    async def tolerate_one(pod: Object) -> str:
         async with gate:
             try:
                 await _tolerate(cluster, pod, request)
@@ -125,7 +125,7 @@ async def tolerate(cluster: Cluster, pods: Sequence[Object], request: str) -> st
                 return str(error)
         return ""
 
-    refusals = await asyncio.gather(*(one(pod) for pod in pods))
+    refusals = await asyncio.gather(*(tolerate_one(pod) for pod in pods))
     return next((refusal for refusal in refusals if refusal), "")
 
 

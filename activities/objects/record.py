@@ -60,25 +60,25 @@ async def read_record(cluster: Cluster, stored: StoredKind[Stored], name: str, u
     Raises:
         Unreadable: a person broke it.
     """
-    found = await find_object(cluster, stored.resource, name)
-    if found is None:
+    item = await find_object(cluster, stored.resource, name)
+    if item is None:
         return None
-    metadata = found["metadata"]
+    metadata = item["metadata"]
     if metadata["uid"] != uid:
         return None
     if "deletionTimestamp" in metadata and FINALIZER not in metadata.get("finalizers", ()):
         # Only someone else's finalizer still holds it, such as foreground deletion's.
         return None
-    return as_record(stored, found)
+    return as_record(stored, item)
 
 
-def as_record(stored: StoredKind[Stored], found: Object) -> Record[Stored]:
+def as_record(stored: StoredKind[Stored], item: Object) -> Record[Stored]:
     """Return the object as a record.
 
     Raises:
         Unreadable: names the field.
     """
-    return Record(stored, found, stored.read(found))
+    return Record(stored, item, stored.read(item))
 
 
 async def write_status(
@@ -121,8 +121,8 @@ async def write_step(
         Conflict: the object has changed since it was read; nothing was written.
         NotFound: it does not exist any more.
     """
-    told = {"reason": act.reason, "message": act.message}
-    return await write_status(cluster, record, now=now, event=act.reason, because=act.message, **told, **changes)
+    standing = {"reason": act.reason, "message": act.message}
+    return await write_status(cluster, record, now=now, event=act.reason, because=act.message, **standing, **changes)
 
 
 def conditions_with(

@@ -22,9 +22,9 @@ async def read_pool(ports: Ports, name: str) -> NodePool:
         NotFound: it does not exist.
         Unreadable: names the field.
     """
-    found = await ports.cluster.get(NODE_POOLS, name)
+    pool = await ports.cluster.get(NODE_POOLS, name)
     try:
-        return read(NodePool, found)
+        return read(NodePool, pool)
     except UnreadableError as error:
         raise Unreadable(str(error)) from error
 

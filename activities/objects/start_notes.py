@@ -81,8 +81,8 @@ def _unreadable(name: str, error: UnreadableError) -> StartNote:
     return StartNote(summary=f"{name}: cannot be read", details=_cut(str(error), _PODS_CHARACTERS))
 
 
-def _summary(what: str, price: str) -> str:
-    return _cut(f"{what}, {price}" if price else what, _SUMMARY_CHARACTERS)
+def _summary(headline: str, price: str) -> str:
+    return _cut(f"{headline}, {price}" if price else headline, _SUMMARY_CHARACTERS)
 
 
 def _machine(spec: NodeRequestSpec | NodeRemovalRequestSpec, price: str) -> Iterator[str]:

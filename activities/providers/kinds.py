@@ -23,10 +23,10 @@ def provider_kinds() -> tuple[ProviderKind[Any], ...]:
     return served(declared(entry_points(group=ENTRY_POINTS)))
 
 
-def declared(found: Iterable[EntryPoint]) -> list[EntryPoint]:
+def declared(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
     """Return the entry points to load, the built-in ones first, each once, whether metadata names them or not."""
     built_in = {one.value for one in BUILT_IN}
-    others = {(one.name, one.value): one for one in found if one.value not in built_in}
+    others = {(one.name, one.value): one for one in entries if one.value not in built_in}
     return [*BUILT_IN, *(others[key] for key in sorted(others))]
 
 

@@ -58,8 +58,8 @@ async def answer_decision(ports: Ports, recorder: Recorder, observed: RemovalObj
         return
     record = observed.record
     if given.reason != TAKEN:
-        told = record.model.status.events[-1:]
-        is_repeat = [(event.name, event.reason) for event in told] == [(given.reason, given.message)]
+        last_events = record.model.status.events[-1:]
+        is_repeat = [(event.name, event.reason) for event in last_events] == [(given.reason, given.message)]
         if not is_repeat:
             record = await write_status(
                 ports.cluster, record, now=ports.now(), event=given.reason, because=given.message

@@ -57,10 +57,10 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         conditions=conditions_with(record, "Tainted", status=True, reason=act.reason, message=act.message, now=now),
     )
     ends_at = record.model.status.scale_down_at
-    told = act.message if ends_at is None or ends_at <= now else f"{act.message} by {ends_at:%H:%M:%S} UTC"
-    await tell(recorder, record, act.reason, told)
+    message = act.message if ends_at is None or ends_at <= now else f"{act.message} by {ends_at:%H:%M:%S} UTC"
+    await tell(recorder, record, act.reason, message)
     if observed.node is not None:
-        await tell_on(recorder, NODES, observed.node, act.reason, told)
+        await tell_on(recorder, NODES, observed.node, act.reason, message)
 
 
 async def cancel(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:

@@ -67,10 +67,12 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
     record = await write_step(ports.cluster, observed.record, act, now=now, conditions=conditions)
     deadline = hard_deadline(observed.seen)
     then = "" if deadline is None else f". At {deadline:%H:%M:%S} UTC they are deleted all the same"
-    found = [one for pod in observed.pods if (one := occupant(pod, now)).blocker is not None]
-    for kind, pods in groupby(sorted(found, key=lambda one: (str(one.blocker), one.key)), key=lambda one: one.blocker):
-        told = ", ".join(f"{one.key} {one.why}" for one in list(pods)[:NAMED])
-        await tell(recorder, record, str(kind), f"{told}{then}", warning=True)
+    blocked = [one for pod in observed.pods if (one := occupant(pod, now)).blocker is not None]
+    for kind, pods in groupby(
+        sorted(blocked, key=lambda one: (str(one.blocker), one.key)), key=lambda one: one.blocker
+    ):
+        named = ", ".join(f"{one.key} {one.why}" for one in list(pods)[:NAMED])
+        await tell(recorder, record, str(kind), f"{named}{then}", warning=True)
     if observed.node is not None:
         await tell_on(recorder, NODES, observed.node, act.reason, act.message, warning=True)
 
@@ -85,7 +87,7 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
     """
     status = observed.record.model.status
     leaving = _in_turn(observed.pods, ports)
-    told = _names(act, leaving)
+    message = _names(act, leaving)
     is_forced = act.reason == HARD_GRACE
     # A budget may refuse for days: its rounds add no event, or nothing else would be left of the list.
     is_repeat = status.reason in set(Refusal) and not is_forced
@@ -94,11 +96,11 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         observed.record,
         now=ports.now(),
         event=None if is_repeat else act.reason,
-        because=told,
+        because=message,
         evict_attempts=status.evict_attempts + 1,
         evict_attempted_at=ports.now(),
     )
-    await tell(recorder, record, act.reason, told, warning=is_forced)
+    await tell(recorder, record, act.reason, message, warning=is_forced)
     refused = await ask_to_leave(ports.cluster, leaving, whatever_keeps_them=is_forced)
     if refused:
         attempts = 1 if len(refused) < len(leaving) else record.model.status.evict_attempts
@@ -109,7 +111,7 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         record,
         now=ports.now(),
         event=None,
-        because=told,
+        because=message,
         reason=act.reason,
         message=act.message,
         evict_attempts=0,
@@ -172,11 +174,11 @@ async def ask_to_leave(cluster: Cluster, pods: Sequence[Object], *, whatever_kee
     """
     gate = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(pod: Object) -> EvictionRefused | None:
+    async def ask_one(pod: Object) -> EvictionRefused | None:
         async with gate:
             return await _ask(cluster, pod, whatever_keeps_it=whatever_keeps_them)
 
-    answers = await asyncio.gather(*(one(pod) for pod in pods), return_exceptions=True)
+    answers = await asyncio.gather(*(ask_one(pod) for pod in pods), return_exceptions=True)
     for answer in answers:
         if isinstance(answer, BaseException):
             raise answer

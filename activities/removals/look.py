@@ -68,7 +68,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     occupants: list[str] = []
     if not status.phase.is_reversible:
         server = await see_server(
-            ports, spec.class_ref, spec.server_name, lambda found: is_ours(ports, record.model, found)
+            ports, spec.class_ref, spec.server_name, lambda server: is_ours(ports, record.model, server)
         )
     elif node is not None and not spec.immediate:
         node_name = node["metadata"]["name"]
@@ -117,8 +117,8 @@ async def _find_node(ports: Ports, removal: NodeRemovalRequest) -> Object | None
     slip in `nodeName`, would be taken for one without a Node, and go with pods on it.
     """
     spec = removal.spec
-    found = None if spec.node_name is None else await get_node(ports.cluster, spec.node_name)
-    return await get_node(ports.cluster, spec.server_name) if found is None else found
+    node = None if spec.node_name is None else await get_node(ports.cluster, spec.node_name)
+    return await get_node(ports.cluster, spec.server_name) if node is None else node
 
 
 def _seen_node(node: Object, removal: NodeRemovalRequest) -> NodeSeen:

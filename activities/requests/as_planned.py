@@ -125,11 +125,11 @@ def add_finding(
     )
 
 
-def _finding(found: Deviations) -> Deviation:
-    if not found.all:
+def _finding(differences: Deviations) -> Deviation:
+    if not differences.all:
         return Deviation(True, "AsPlanned", "The Node has the labels, the taints and the room that were planned")
-    reason = _ROOM if found.room else _TAINTS if found.taints else _LABELS
-    return Deviation(False, reason, "; ".join(found.all))
+    reason = _ROOM if differences.room else _TAINTS if differences.taints else _LABELS
+    return Deviation(False, reason, "; ".join(differences.all))
 
 
 def find_offering(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> Offering | None:

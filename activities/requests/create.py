@@ -207,8 +207,8 @@ class CreateOutcomes:
             return self._parked(record, phase, error.reason, message, until)
 
         await self._settle(record, error.reason, message, changes)
-        told = f"{message}; not asked for again before {until:%H:%M:%S} UTC"
-        await tell(self._recorder, record, error.reason, told, warning=True)
+        sentence = f"{message}; not asked for again before {until:%H:%M:%S} UTC"
+        await tell(self._recorder, record, error.reason, sentence, warning=True)
 
     async def name_taken(self, record: Request, taken_by: Literal["server", "Node"], until: datetime) -> None:
         """Write that a server or Node of that name is not this request's.
@@ -237,17 +237,17 @@ class CreateOutcomes:
         begins with a call that reaches the provider.
         """
         message = shortened(str(error))
-        told = {"reason": error.reason, "message": message}
+        standing = {"reason": error.reason, "message": message}
         made = record.model.status
 
         def changes(record: Request) -> Mapping[str, Any]:
             status = record.model.status
             if (status.attempts, status.create_attempt_at) != (made.attempts, made.create_attempt_at):
                 # Another attempt has begun meanwhile, whose call may have had an effect.
-                return told
+                return standing
             if status.attempts > 1:
-                return {**told, "attempts": status.attempts - 1}
-            return {**told, "attempts": 0, "create_attempt_at": None, "provisioning_deadline": None}
+                return {**standing, "attempts": status.attempts - 1}
+            return {**standing, "attempts": 0, "create_attempt_at": None, "provisioning_deadline": None}
 
         await self._settle(record, error.reason, message, changes)
 

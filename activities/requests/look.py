@@ -83,11 +83,11 @@ async def _before_the_server(ports: Ports, observed: RequestObjects) -> RequestO
     if node_class is not None:
         status, now = class_status(node_class), ports.now()
         left_out_until = unavailable_until(status.unavailable, spec.server_type, spec.location, now)
-        found: dict[str, Any] = {"offering_unavailable_until": left_out_until}
+        pauses: dict[str, Any] = {"offering_unavailable_until": left_out_until}
         pause = pause_in_force(status.pause, now)
         if pause is not None:
-            found |= {"buying_paused_until": pause.until, "pause_message": pause.message}
-        seen = seen.model_copy(update=found)
+            pauses |= {"buying_paused_until": pause.until, "pause_message": pause.message}
+        seen = seen.model_copy(update=pauses)
     return RequestObjects(observed.record, seen, observed.pool, node_class)
 
 
@@ -96,7 +96,7 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
     name, uid, status = observed.record.name, observed.record.uid, request.status
     server = ServerLook(ServerSeen.UNKNOWN)
     if status.phase in _WITH_SERVER:
-        server = await see_server(ports, request.spec.class_ref, name, lambda found: is_server_of(found, uid))
+        server = await see_server(ports, request.spec.class_ref, name, lambda server: is_server_of(server, uid))
     node = await find_node(ports.cluster, name, request_uid=uid, provider_id=status.provider_id)
     seated = Seated(observed.seen.awaited, ())
     bound = 0

@@ -46,8 +46,8 @@ async def is_ordered(ports: Ports, request: NodeRequest) -> bool:
 
 
 async def _find(ports: Ports, name: str) -> Record[NodeRemovalRequest] | None:
-    found = await find_object(ports.cluster, NODE_REMOVAL_REQUESTS, name)
-    return None if found is None else as_record(REMOVALS, found)
+    removal = await find_object(ports.cluster, NODE_REMOVAL_REQUESTS, name)
+    return None if removal is None else as_record(REMOVALS, removal)
 
 
 def _is_of_earlier(removal: Record[NodeRemovalRequest], request: NodeRequest) -> bool:

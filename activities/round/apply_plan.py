@@ -103,13 +103,13 @@ def _closings(writes: RoundWrites, observed: Observation, closed: set[str]) -> l
     if not closed:
         return []
     machines = list(machines_of(observed.snapshot).values())
-    found: list[Closing] = []
+    all_closings: list[Closing] = []
     for name in sorted(closed):
         try:
-            found.append(closing(observed.pools[name], observed, machines))
+            all_closings.append(closing(observed.pools[name], observed, machines))
         except ValueError as error:
             writes.refuse(f"end of the deleted pool {name}", error)
-    return found
+    return all_closings
 
 
 async def _cancel_requests(

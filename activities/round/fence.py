@@ -242,8 +242,8 @@ class RoundWrites:
         self.left = 0
         """Writes not begun, because the time was over or an outcome was unknown."""
 
-    async def attempt(self, what: str, write: Callable[[], Awaitable[R]]) -> R | None:
-        """Return what `write` returns, or None if it was left out or failed; `what` names it in the log."""
+    async def attempt(self, name: str, write: Callable[[], Awaitable[R]]) -> R | None:
+        """Return what `write` returns, or None if it was left out or failed; `name` stands for it in the log."""
         if self._hold.is_kept or not self._hold.can_write():
             self.left += 1
             return None
@@ -253,26 +253,26 @@ class RoundWrites:
             # The call may still take effect. Nobody may decide anything before that is over.
             self._hold.keep()
             self.left += 1
-            log.warning("%s: unknown outcome, the rest of the round is left to the next: %s", what, error)
+            log.warning("%s: unknown outcome, the rest of the round is left to the next: %s", name, error)
         except (GrowthError, ValidationError) as error:
-            self.refuse(what, error)
+            self.refuse(name, error)
         return None
 
-    def refuse(self, what: str, error: Exception) -> None:
+    def refuse(self, name: str, error: Exception) -> None:
         """Count and log a write that cannot be done; the next round decides on it anew."""
         self.failed += 1
-        log.warning("%s failed: %s", what, error)
+        log.warning("%s failed: %s", name, error)
 
     async def each(
-        self, items: Iterable[T], what: Callable[[T], str], write: Callable[[T], Awaitable[R]]
+        self, items: Iterable[T], name_of: Callable[[T], str], write: Callable[[T], Awaitable[R]]
     ) -> list[tuple[T, R]]:
         """Attempt one write per item, some at once, and return the items that succeeded with their results."""
         gate = asyncio.Semaphore(_AT_ONCE)
 
-        async def one(item: T) -> tuple[T, R] | None:
+        async def attempt_one(item: T) -> tuple[T, R] | None:
             async with gate:
-                result = await self.attempt(what(item), lambda: write(item))
+                result = await self.attempt(name_of(item), lambda: write(item))
             return None if result is None else (item, result)
 
-        done = await asyncio.gather(*(one(item) for item in items))
+        done = await asyncio.gather(*(attempt_one(item) for item in items))
         return [pair for pair in done if pair is not None]

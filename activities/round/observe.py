@@ -94,12 +94,12 @@ class ParsedCache(Generic[T]):
         for item in items:
             uid, version = _uid(item), item["metadata"]["resourceVersion"]
             before = self._known.get(uid)
-            known[uid] = before if before is not None and before[0] == version else (version, *self._one(item))
+            known[uid] = before if before is not None and before[0] == version else (version, *self._parse_item(item))
         self._known = known
         parsed = tuple(one for _, one, _ in known.values() if one is not None)
         return parsed, tuple(problem for _, _, problem in known.values() if problem is not None)
 
-    def _one(self, item: Object) -> tuple[T | None, Problem | None]:
+    def _parse_item(self, item: Object) -> tuple[T | None, Problem | None]:
         try:
             return self._parse(item), None
         except ValueError as error:
@@ -226,11 +226,11 @@ class Observer:
 
     async def _read_others(self) -> dict[StoredKind[Any], Sequence[Object]]:
         """Return the objects of other kinds from the cache: nothing is decided on them, they only need workflows."""
-        found: dict[StoredKind[Any], Sequence[Object]] = {}
+        by_kind: dict[StoredKind[Any], Sequence[Object]] = {}
         for kind in self._others:
             with suppress(Unreachable, NotFound):
-                found[kind] = (await self._ports.reader.list(kind.resource)).items
-        return found
+                by_kind[kind] = (await self._ports.reader.list(kind.resource)).items
+        return by_kind
 
     async def _list_own(self, resource: Resource) -> Sequence[Object] | None:
         try:
@@ -242,9 +242,9 @@ class Observer:
         try:
             with suppress(Unreachable):
                 # A cache that knows nothing yet, or nothing any more, is passed over like an old one.
-                found = await self._ports.reader.list(resource)
-                if not _is_older(found.resource_version, wanted):
-                    return found.items, found.resource_version
+                cached = await self._ports.reader.list(resource)
+                if not _is_older(cached.resource_version, wanted):
+                    return cached.items, cached.resource_version
             live = await self._ports.cluster.list(resource)
         except NotFound:
             return ([], "") if resource.is_optional else (None, wanted)

@@ -104,7 +104,7 @@ class PlanActivities:
         self._ports.tell_stages(watch.seconds)
         # Rounds that buy nothing come every few seconds while something is awaited.
         level = logging.INFO if plan.requests else logging.DEBUG
-        log.log(level, "round %d: %s, planned in %s", round_input.round, _told_of(plan), watch.told)
+        log.log(level, "round %d: %s, planned in %s", round_input.round, _outline(plan), watch.summary)
 
     def _result(
         self, round_input: RoundInput, observed: Observation, plan: Plan, carried: Carried, writes: RoundWrites
@@ -129,7 +129,7 @@ class PlanActivities:
         own = _own(observed)
         starts, _ = self._starts.choose(own)
         notes = notes_on_started(own, starts, _prices(observed.snapshot))
-        summary = f"Nothing was decided: the planner failed: {_told(error)}"
+        summary = f"Nothing was decided: the planner failed: {_one_line(error)}"
         return _idle(round_input, summary).model_copy(update={**started_fields(starts), "notes": notes})
 
     async def _let_go(self, round_input: RoundInput, writes: RoundWrites, going: DefinitionsGoing) -> RoundResult:
@@ -190,18 +190,18 @@ def _failures(observed: Observation, error: Exception) -> list[PlannedEvent]:
             namespace=None,
             uid=pool.metadata.uid,
             reason="PlannerFailed",
-            message=f"Nothing is bought or removed: the planner failed: {_told(error)}",
+            message=f"Nothing is bought or removed: the planner failed: {_one_line(error)}",
             warning=True,
         )
         for pool in observed.snapshot.pools
     ]
 
 
-def _told(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def _told_of(plan: Plan) -> str:
+def _outline(plan: Plan) -> str:
     bound = format_price(plan.lower_bound_per_hour)
     cost = f"{format_price(plan.cost_per_hour)} {plan.currency}/h, at least {bound}"
     return f"{plan.result}, {_count(plan.requests, 'machine')} for {cost}" if plan.requests else str(plan.result)
@@ -225,5 +225,5 @@ def _summary(plan: Plan, carried: Carried, writes: RoundWrites) -> str:
     return ", ".join(parts)[:_SUMMARY_CHARACTERS]
 
 
-def _count(things: Sized, noun: str) -> str:
-    return f"1 {noun}" if len(things) == 1 else f"{len(things)} {noun}s"
+def _count(items: Sized, noun: str) -> str:
+    return f"1 {noun}" if len(items) == 1 else f"{len(items)} {noun}s"

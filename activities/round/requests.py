@@ -131,7 +131,7 @@ async def move_seats(
 
     leaving = [name for name in current if (_uids(current[name]) - _wanted_uids(wanted[name])) & taken]
     left = await writes.each(
-        leaving, _what, lambda name: _write(cluster, current[name], _staying(current[name], wanted[name]))
+        leaving, _write_name, lambda name: _write(cluster, current[name], _staying(current[name], wanted[name]))
     )
     current.update(left)
     gone = {name for name, _ in left}
@@ -147,13 +147,13 @@ async def move_seats(
     }
     await writes.each(
         [name for name, seats in final.items() if seats != _seats(current[name])],
-        _what,
+        _write_name,
         lambda name: _write(cluster, current[name], final[name]),
     )
     return frozenset(bound)
 
 
-def _what(name: str) -> str:
+def _write_name(name: str) -> str:
     return f"reservation of request {name}"
 
 

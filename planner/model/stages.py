@@ -46,7 +46,7 @@ class Stopwatch:
         return {stage: self._seconds[stage] for stage in STAGES if stage in self._seconds}
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What a person reads: "0.420 s: assemble 0.050, pack 0.370"."""
         parts = ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in self.seconds.items())
         return f"{sum(self.seconds.values()):.3f} s: {parts}"

@@ -103,9 +103,9 @@ class ClassKeeper:
         items = (await self._cluster.list(HETZNER_NODE_CLASSES)).items
         uids = [item["metadata"]["uid"] for item in items]
         self._memories = {uid: self._memories.get(uid) or _Memory() for uid in uids}
-        found = await asyncio.gather(*(self._keep_one(item) for item in items), return_exceptions=True)
+        outcomes = await asyncio.gather(*(self._keep_one(item) for item in items), return_exceptions=True)
         rest = _LONGEST_REST_SECONDS
-        for item, outcome in zip(items, found, strict=True):
+        for item, outcome in zip(items, outcomes, strict=True):
             if not isinstance(outcome, BaseException):
                 rest = min(rest, (outcome - self._now()).total_seconds())
             elif isinstance(outcome, GrowthError):
@@ -152,11 +152,11 @@ class ClassKeeper:
         if _merged(item, after) == item.get("status"):
             return
 
-        def operations(found: Object) -> list[PatchOp]:
-            return set_field(found, ("status",), _merged(found, after))
+        def operations(live: Object) -> list[PatchOp]:
+            return set_field(live, ("status",), _merged(live, after))
 
-        def is_same(found: Object) -> bool:
-            return _mark(found) == _mark(item)
+        def is_same(live: Object) -> bool:
+            return _mark(live) == _mark(item)
 
         try:
             await patch_if_same(self._cluster, HETZNER_NODE_CLASSES, item, operations, is_same, subresource="status")
@@ -192,19 +192,19 @@ def _jitter(node_class: HetznerNodeClass) -> timedelta:
     return timedelta(seconds=int.from_bytes(digest[:4], "big") % (_JITTER_SECONDS + 1))
 
 
-def _merged(found: Object, status: HetznerNodeClassStatus) -> Object:
+def _merged(item: Object, status: HetznerNodeClassStatus) -> Object:
     """Return the status of the object as found, with the parts that are kept here as in `status`."""
-    before, ours = found.get("status") or {}, status.to_json()
+    before, own = item.get("status") or {}, status.to_json()
     merged = {key: value for key, value in before.items() if key not in _OWN_FIELDS}
-    merged.update({key: ours[key] for key in _OWN_FIELDS if key in ours})
+    merged.update({key: own[key] for key in _OWN_FIELDS if key in own})
     conditions = {each["type"]: each for each in before.get("conditions", ())}
     conditions.update({each.type: each.to_json() for each in status.conditions if each.type in OWN_CONDITIONS})
     return {**merged, "conditions": list(conditions.values())}
 
 
-def _mark(found: Object) -> tuple[object, object]:
+def _mark(item: Object) -> tuple[object, object]:
     """Return what differs once the spec has changed or another worker has looked the class up."""
-    return found["metadata"].get("generation"), (found.get("status") or {}).get("readAt")
+    return item["metadata"].get("generation"), (item.get("status") or {}).get("readAt")
 
 
 def _condition(status: HetznerNodeClassStatus, kind: str) -> Condition | None:
@@ -227,5 +227,5 @@ def _changes(before: HetznerNodeClassStatus, after: HetznerNodeClassStatus) -> I
         for place in server_type.locations:
             old_price, new_price = known.get((server_type.name, place.name)), place.price_per_hour
             if old_price is not None and new_price is not None and old_price != new_price:
-                what = f"{server_type.name} in {place.name} costs {format_price(new_price)} {after.currency} per hour"
-                yield logging.INFO, f"{what}, not {format_price(old_price)} as before"
+                price = f"{server_type.name} in {place.name} costs {format_price(new_price)} {after.currency} per hour"
+                yield logging.INFO, f"{price}, not {format_price(old_price)} as before"

@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 
 from requests.adapters import BaseAdapter
 
-from activities.objects.node_classes import as_answers, class_of
+from activities.objects.node_classes import as_provider_errors, class_of
 from activities.ports.cluster import Cluster, Object, Resource
 from activities.ports.errors import (
     AuthenticationFailed,
@@ -107,8 +107,8 @@ class HetznerProvider:
         """Create the server, or return the one of that name: `Provider.create`."""
         parsed = class_of(HetznerNodeClass, node_class)
         offering = _offering(parsed, order, self._now())
-        what = f"creation of server {order.name}"
-        with as_answers(what):
+        call = f"creation of server {order.name}"
+        with as_provider_errors(call):
             project = await self._projects.of(parsed)
             user_data = await user_data_of(self._cluster, parsed, order)
         creation = creation_of(parsed, order, offering, user_data)
@@ -116,7 +116,7 @@ class HetznerProvider:
             made = await self._creator.create(project, parsed, creation)
         except AuthenticationFailed:
             # A token that was changed moments ago: nothing was made, and its pool need not stop for that.
-            with as_answers(what):
+            with as_provider_errors(call):
                 fresh = await self._projects.of_class(parsed.metadata.name)
             if fresh is project:
                 raise
@@ -125,29 +125,29 @@ class HetznerProvider:
 
     async def get(self, name: str, class_name: str | None = None) -> Server:
         """Return the server of that name: `Provider.get`."""
-        project, found = await self._find(name, class_name)
-        return self._server(project, found)
+        project, server = await self._find(name, class_name)
+        return self._server(project, server)
 
     async def list(self, cluster: str) -> list[Server]:
         """Return the servers of this cluster: `Provider.list`."""
         if cluster != self._cluster_name:
             raise InvalidConfiguration(f"servers of cluster {cluster}: this worker is of cluster {self._cluster_name}")
-        with as_answers("list of servers"):
+        with as_provider_errors("list of servers"):
             projects = await self._projects.all()
-        servers = [self._server(project, found) for project in projects for found in await project.servers.all()]
+        servers = [self._server(project, server) for project in projects for server in await project.servers.all()]
         # Two tokens may be of one project.
-        return list({one.provider_id: one for one in servers}.values())
+        return list({server.provider_id: server for server in servers}.values())
 
     async def delete(self, name: str, class_name: str | None = None) -> None:
         """Ask for deletion: `Provider.delete`."""
         try:
-            project, found = await self._find(name, class_name)
+            project, server = await self._find(name, class_name)
         except NotFound:
             return
         try:
-            action = await project.client.delete_server(found.id)
+            action = await project.client.delete_server(server.id)
         except Locked:
-            if found.status == "deleting":
+            if server.status == "deleting":
                 # What it is locked by is the deletion.
                 return
             raise
@@ -155,19 +155,19 @@ class HetznerProvider:
             # The call may have taken effect, so what was known is no longer certain.
             project.servers.forget(name)
             raise
-        project.actions.forget(found.id)
+        project.actions.forget(server.id)
         if action is None:
             project.servers.forget(name)
         else:
-            project.actions.add(found.id, [action])
-            project.servers.note_deleting(found)
+            project.actions.add(server.id, [action])
+            project.servers.note_deleting(server)
 
     async def label(self, name: str, labels: dict[str, str], class_name: str | None = None) -> None:
         """Add labels to a server: `Provider.label`."""
-        project, found = await self._find(name, class_name)
+        project, server = await self._find(name, class_name)
         # The call replaces all labels: they are read live, so that none that was set meanwhile is lost.
         live = await project.client.server(name)
-        if live is None or live.id != found.id:
+        if live is None or live.id != server.id:
             raise NotFound(f"server {name} does not exist")
         await project.client.set_labels(live.id, {**live.labels, **labels})
         project.servers.note(replace(live, labels={**live.labels, **labels}))
@@ -198,32 +198,32 @@ class HetznerProvider:
         await self._projects.close()
 
     async def _find(self, name: str, class_name: str | None) -> tuple[Project, ServerFacts]:
-        what = f"look at server {name}"
-        with as_answers(what):
+        call = f"look at server {name}"
+        with as_provider_errors(call):
             projects = [await self._projects.of_class(class_name)] if class_name else await self._projects.all()
         if not projects:
-            raise InvalidConfiguration(f"{what}: there is no HetznerNodeClass, and so no token of a project")
+            raise InvalidConfiguration(f"{call}: there is no HetznerNodeClass, and so no token of a project")
         for project in projects:
             try:
-                found = await project.servers.find(name)
+                server = await project.servers.find(name)
             except AuthenticationFailed:
                 self._projects.doubt(project)
                 raise
-            if found is not None:
-                return project, found
+            if server is not None:
+                return project, server
         raise NotFound(f"server {name} does not exist")
 
-    def _server(self, project: Project, found: ServerFacts) -> Server:
-        state, problem = self._state(project, found)
+    def _server(self, project: Project, server: ServerFacts) -> Server:
+        state, problem = self._state(project, server)
         return Server(
-            name=found.name,
-            provider_id=f"hcloud://{found.id}",
+            name=server.name,
+            provider_id=f"hcloud://{server.id}",
             state=state,
-            server_type=found.server_type,
-            location=found.location,
-            labels=dict(found.labels),
-            created_at=found.created_at,
-            is_progressing=state is ServerState.CREATING and found.status == "initializing",
+            server_type=server.server_type,
+            location=server.location,
+            labels=dict(server.labels),
+            created_at=server.created_at,
+            is_progressing=state is ServerState.CREATING and server.status == "initializing",
             problem=problem,
         )
 
@@ -233,15 +233,15 @@ class HetznerProvider:
             for server in project.servers.known
         )
 
-    def _state(self, project: Project, found: ServerFacts) -> tuple[ServerState, str]:
-        problem = project.actions.problem(found.id)
-        if found.status == "deleting":
+    def _state(self, project: Project, server: ServerFacts) -> tuple[ServerState, str]:
+        problem = project.actions.problem(server.id)
+        if server.status == "deleting":
             return ServerState.DELETING, ""
         if problem:
             return ServerState.BROKEN, problem
-        if found.status == "running":
+        if server.status == "running":
             return ServerState.RUNNING, ""
-        if found.status == "off" and not is_unfinished(project, found, self._now()):
+        if server.status == "off" and not is_unfinished(project, server, self._now()):
             return ServerState.BROKEN, "it is switched off"
         return ServerState.CREATING, ""
 
@@ -271,11 +271,13 @@ def _offering(node_class: HetznerNodeClass, order: ServerOrder, now: datetime) -
         offered = catalogue.offerings(node_class, now)
     except catalogue.NotLookedUp as error:
         raise ClassNotLookedUp(str(error), _REST_SECONDS) from error
-    for one in offered:
-        if (one.server_type.lower(), one.location) == wanted:
-            if not one.available:
-                raise InsufficientCapacity(f"{one.server_type} in {one.location} {one.unavailable_because}", lasts=True)
-            return one
+    for offering in offered:
+        if (offering.server_type.lower(), offering.location) == wanted:
+            if not offering.available:
+                raise InsufficientCapacity(
+                    f"{offering.server_type} in {offering.location} {offering.unavailable_because}", lasts=True
+                )
+            return offering
     raise InvalidConfiguration(
         f"HetznerNodeClass {node_class.metadata.name} has no server type {order.server_type} in location "
         f"{order.location}"

@@ -51,8 +51,8 @@ def capacity(server_type: KwokServerType) -> dict[str, int]:
 
 def allocatable(server_type: KwokServerType) -> dict[str, int]:
     """Return what is left of the capacity for pods, never below zero."""
-    kept = {name: parse_amount(name, text) for name, text in server_type.overhead.items()}
-    return {name: max(0, amount - kept.get(name, 0)) for name, amount in capacity(server_type).items()}
+    reserved = {name: parse_amount(name, text) for name, text in server_type.overhead.items()}
+    return {name: max(0, amount - reserved.get(name, 0)) for name, amount in capacity(server_type).items()}
 
 
 def node_labels(server_type: KwokServerType, location: KwokLocation) -> dict[str, str]:

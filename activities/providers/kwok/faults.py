@@ -52,25 +52,25 @@ class KwokFaults:
 
     async def forget(self, name: str) -> None:
         """Drop the counters of a server that is gone: a later one of that name meets the faults anew."""
-        found = await self._read()
-        if found is None:
+        counters = await self._read()
+        if counters is None:
             return
-        keys = [key for key in found.get("data") or {} if key.endswith(f".{name}")]
+        keys = [key for key in counters.get("data") or {} if key.endswith(f".{name}")]
         if keys:
             operations = [{"op": "remove", "path": f"/data/{escape(key)}"} for key in keys]
-            await self._cluster.patch(CONFIG_MAPS, NAME, guarded(found, operations), namespace=self._namespace)
+            await self._cluster.patch(CONFIG_MAPS, NAME, guarded(counters, operations), namespace=self._namespace)
 
     async def _count(self, key: str, most: int) -> bool:
         """Add one to the counter unless it has reached `most`, and return whether it was added."""
         tries = 0
         while True:
             tries += 1
-            found = await self._read()
-            count = int((found or {}).get("data", {}).get(key, "0"))
+            counters = await self._read()
+            count = int((counters or {}).get("data", {}).get(key, "0"))
             if count >= most:
                 return False
             try:
-                await self._write(found, key, str(count + 1))
+                await self._write(counters, key, str(count + 1))
             except (Conflict, AlreadyExists, NotFound):
                 if tries >= _TRIES:
                     raise
@@ -83,15 +83,15 @@ class KwokFaults:
         except NotFound:
             return None
 
-    async def _write(self, found: Object | None, key: str, value: str) -> None:
-        if found is not None:
-            present = found.get("data") is not None
+    async def _write(self, counters: Object | None, key: str, value: str) -> None:
+        if counters is not None:
+            present = counters.get("data") is not None
             operation = (
                 {"op": "add", "path": f"/data/{escape(key)}", "value": value}
                 if present
                 else {"op": "add", "path": "/data", "value": {key: value}}
             )
-            await self._cluster.patch(CONFIG_MAPS, NAME, guarded(found, [operation]), namespace=self._namespace)
+            await self._cluster.patch(CONFIG_MAPS, NAME, guarded(counters, [operation]), namespace=self._namespace)
             return
         body = {
             "apiVersion": CONFIG_MAPS.api_version,
@@ -111,6 +111,6 @@ def holds(fault: KwokFault, call: str, *, server_type: str, location: str) -> bo
     return fault.call == call and fault.server_type in (None, server_type) and fault.location in (None, location)
 
 
-def error_of(fault: KwokFault, what: str) -> ProviderError:
+def error_of(fault: KwokFault, call: str) -> ProviderError:
     """Return the error that a call which meets the fault answers with."""
-    return _ERRORS[fault.error](f"{what}: scripted fault of the class ({fault.error})")
+    return _ERRORS[fault.error](f"{call}: scripted fault of the class ({fault.error})")

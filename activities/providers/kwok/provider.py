@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar, Final
 
-from activities.objects.node_classes import as_answers, class_of
+from activities.objects.node_classes import as_provider_errors, class_of
 from activities.ports.cluster import Cluster, Object, Resource
 from activities.ports.errors import (
     AlreadyExists,
@@ -80,38 +80,38 @@ class KwokProvider:
         """Create the server, or return the one of that name: `Provider.create`."""
         parsed = class_of(KwokNodeClass, node_class)
         server_type, location = _choice(parsed, order)
-        with as_answers(f"creation of server {order.name}"):
+        with as_provider_errors(f"creation of server {order.name}"):
             existing = await self._find(order.name)
             if existing is not None:
                 return await self._server(existing)
             fault = await self._faults.meet(
                 parsed, "create", server_type=order.server_type, location=order.location, name=order.name
             )
-        what = f"creation of a {order.server_type} in {order.location}"
+        call = f"creation of a {order.server_type} in {order.location}"
         if fault is not None and not fault.lost_reply:
-            raise error_of(fault, what)
+            raise error_of(fault, call)
         if not location.available:
-            raise InsufficientCapacity(f"{what}: sold out")
-        with as_answers(f"creation of server {order.name}"):
+            raise InsufficientCapacity(f"{call}: sold out")
+        with as_provider_errors(f"creation of server {order.name}"):
             record = await self._add(parsed, server_type, location, order)
         if fault is not None:
-            raise error_of(fault, what)
+            raise error_of(fault, call)
         return await self._server(record)
 
     async def get(self, name: str, class_name: str | None = None) -> Server:  # noqa: ARG002 - one account holds all
         """Return the server of that name: `Provider.get`."""
-        with as_answers(f"look at server {name}"):
+        with as_provider_errors(f"look at server {name}"):
             return await self._server(await self._records.get(name))
 
     async def list(self, cluster: str) -> list[Server]:
         """Return the servers of this cluster: `Provider.list`."""
-        with as_answers("list of servers"):
+        with as_provider_errors("list of servers"):
             return [await self._server(record) for record in await self._records.list(cluster)]
 
     async def delete(self, name: str, class_name: str | None = None) -> None:  # noqa: ARG002 - as get
         """Delete the server at once: `Provider.delete`. Its Node stays, as a real one's does."""
-        what = f"deletion of server {name}"
-        with as_answers(what):
+        call = f"deletion of server {name}"
+        with as_provider_errors(call):
             record = await self._find(name)
             if record is None:
                 return
@@ -122,16 +122,16 @@ class KwokProvider:
                     node_class, "delete", server_type=record.server_type, location=record.location, name=name
                 )
         if fault is not None and not fault.lost_reply:
-            raise error_of(fault, what)
-        with as_answers(what):
+            raise error_of(fault, call)
+        with as_provider_errors(call):
             await self._records.remove(record)
             await self._faults.forget(name)
         if fault is not None:
-            raise error_of(fault, what)
+            raise error_of(fault, call)
 
     async def label(self, name: str, labels: dict[str, str], class_name: str | None = None) -> None:  # noqa: ARG002 - as get
         """Add labels to a server: `Provider.label`."""
-        with as_answers(f"labels of server {name}"):
+        with as_provider_errors(f"labels of server {name}"):
             await self._records.label(await self._records.get(name), labels)
 
     async def boot(self) -> datetime | None:
@@ -180,12 +180,12 @@ class KwokProvider:
                     node=_node(server_type, location, order),
                 )
             except AlreadyExists:
-                found = await self._find(order.name)
-                if found is None:
+                record = await self._find(order.name)
+                if record is None:
                     raise InvalidConfiguration(
                         f"a ConfigMap named {order.name} exists and is no record of a server: delete it"
                     ) from None
-                return found
+                return record
 
     async def _server(self, record: KwokRecord) -> Server:
         state = ServerState.RUNNING

@@ -74,17 +74,17 @@ class KwokRecords:
             NotFound: there is no such ConfigMap, or it is no record.
             Unreadable: a person broke it.
         """
-        found = await self._cluster.get(CONFIG_MAPS, name, namespace=self._namespace)
-        if not _is_record(found):
+        config_map = await self._cluster.get(CONFIG_MAPS, name, namespace=self._namespace)
+        if not _is_record(config_map):
             raise NotFound(f"ConfigMap {self._namespace}/{name} is no record of a server")
-        return _parse(found)
+        return _parse(config_map)
 
     async def list(self, cluster: str | None = None) -> list[KwokRecord]:
         """Return the records, of one cluster if given; one that a person broke is left out."""
         labels = f"{LABEL_KWOK_SERVER}={_IS_SERVER}" + (f",{LABEL_CLUSTER}={cluster}" if cluster else "")
-        found = await self._cluster.list(CONFIG_MAPS, namespace=self._namespace, labels=labels)
+        listed = await self._cluster.list(CONFIG_MAPS, namespace=self._namespace, labels=labels)
         records: list[KwokRecord] = []
-        for item in found.items:
+        for item in listed.items:
             try:
                 records.append(_parse(item))
             except Unreadable:
@@ -175,16 +175,16 @@ async def make_namespace(cluster: Cluster, name: str) -> None:
         return
 
 
-def _is_record(found: Object) -> bool:
-    return (found["metadata"].get("labels") or {}).get(LABEL_KWOK_SERVER) == _IS_SERVER
+def _is_record(config_map: Object) -> bool:
+    return (config_map["metadata"].get("labels") or {}).get(LABEL_KWOK_SERVER) == _IS_SERVER
 
 
-def _parse(found: Object) -> KwokRecord:
-    name = found["metadata"]["name"]
+def _parse(config_map: Object) -> KwokRecord:
+    name = config_map["metadata"]["name"]
     try:
-        data = found["data"]
+        data = config_map["data"]
         return KwokRecord(
-            object=found,
+            object=config_map,
             name=name,
             server_type=data["serverType"],
             location=data["location"],
@@ -196,5 +196,5 @@ def _parse(found: Object) -> KwokRecord:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(
-            f"ConfigMap {found['metadata'].get('namespace')}/{name} is no readable record of a server: {error}"
+            f"ConfigMap {config_map['metadata'].get('namespace')}/{name} is no readable record of a server: {error}"
         ) from error

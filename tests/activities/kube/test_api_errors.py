@@ -51,17 +51,17 @@ INVALID = {
     ],
 )
 def test_which_error_an_answer_is(status, body, expected):
-    assert type(error_of(status, json.dumps(body), {}, what="get pods p")) is expected
+    assert type(error_of(status, json.dumps(body), {}, call="get pods p")) is expected
 
 
 def test_the_message_names_the_call_and_what_the_server_says():
-    error = error_of(404, json.dumps({"message": 'pods "p" not found'}), {}, what="get pods p")
+    error = error_of(404, json.dumps({"message": 'pods "p" not found'}), {}, call="get pods p")
     assert str(error) == 'get pods p: pods "p" not found'
 
 
 @pytest.mark.parametrize("text", ["404 page not found\n", "", "[]", "<html>"])
 def test_an_answer_that_is_no_status_object_is_understood_by_its_code(text):
-    error = error_of(404, text, {}, what="list nodepools")
+    error = error_of(404, text, {}, call="list nodepools")
     assert type(error) is NotFound
     assert str(error).startswith(f"list nodepools: HTTP 404 {text.strip()}"[:30])
 
@@ -73,7 +73,7 @@ FORBIDDEN = (
 
 
 def forbidden(message: str) -> GrowthError:
-    return error_of(403, json.dumps({"message": message}), {}, what="list nodepools")
+    return error_of(403, json.dumps({"message": message}), {}, call="list nodepools")
 
 
 def test_a_missing_right_says_whose_and_which_and_where_it_is_granted():
@@ -104,7 +104,7 @@ def test_what_is_forbidden_for_another_reason_than_rights_is_the_servers_words_a
 
 
 def test_unknown_credentials_say_what_to_do():
-    assert "renew the token or the client certificate" in str(error_of(401, "", {}, what="list pods"))
+    assert "renew the token or the client certificate" in str(error_of(401, "", {}, call="list pods"))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_unknown_credentials_say_what_to_do():
     ],
 )
 def test_a_field_that_older_definitions_do_not_have_says_what_to_do(status, message):
-    error = error_of(status, json.dumps({"message": message}), {}, what="patch nodepools p")
+    error = error_of(status, json.dumps({"message": message}), {}, call="patch nodepools p")
     assert type(error) is Rejected
     assert str(error) == (
         'patch nodepools p: unknown field "status.x": are Growth\'s definitions of an older version? '
@@ -137,7 +137,7 @@ def test_a_field_that_older_definitions_do_not_have_says_what_to_do(status, mess
     ],
 )
 def test_the_pause_that_a_busy_server_wishes_for(body, headers, expected):
-    error = error_of(429, json.dumps(body), headers, what="list pods")
+    error = error_of(429, json.dumps(body), headers, call="list pods")
     assert isinstance(error, Unreachable)
     assert error.retry_after_seconds == expected
 

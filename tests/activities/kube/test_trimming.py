@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.kube.cache import kept
+from activities.kube.cache import trimmed
 from activities.ports.cluster import (
     CSI_NODES,
     NAMESPACES,
@@ -31,7 +31,7 @@ def test_the_planner_reads_the_same_from_what_is_kept(resource):
     for item in drawn:
         item["metadata"].setdefault("annotations", {})["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
         whole = PARSE[resource](item)
-        left = kept(resource, item)
+        left = trimmed(resource, item)
         assert PARSE[resource](left) == whole
         assert "managedFields" not in left["metadata"]
         assert "kubectl.kubernetes.io/last-applied-configuration" not in left["metadata"]["annotations"]
@@ -39,16 +39,16 @@ def test_the_planner_reads_the_same_from_what_is_kept(resource):
 
 def test_of_a_namespace_only_its_metadata_is_kept():
     item = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}, "spec": {}, "status": {}}
-    assert kept(NAMESPACES, item) == {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
+    assert trimmed(NAMESPACES, item) == {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
 
 
 def test_of_a_pod_everything_but_who_wrote_it():
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
     item = {"metadata": {"managedFields": [{}], "annotations": annotations}, "spec": {}, "status": {}, "other": 1}
-    assert kept(PODS, item) == {"metadata": {"annotations": annotations}, "spec": {}, "status": {}, "other": 1}
+    assert trimmed(PODS, item) == {"metadata": {"annotations": annotations}, "spec": {}, "status": {}, "other": 1}
 
 
 def test_of_a_node_everything_but_its_images():
     item = {"metadata": {"name": "a"}, "spec": {}, "status": {"images": [{"names": ["b"]}], "capacity": {"cpu": "2"}}}
-    assert kept(NODES, item) == {"metadata": {"name": "a"}, "spec": {}, "status": {"capacity": {"cpu": "2"}}}
-    assert kept(NODES, {"metadata": {"name": "a"}}) == {"metadata": {"name": "a"}}
+    assert trimmed(NODES, item) == {"metadata": {"name": "a"}, "spec": {}, "status": {"capacity": {"cpu": "2"}}}
+    assert trimmed(NODES, {"metadata": {"name": "a"}}) == {"metadata": {"name": "a"}}

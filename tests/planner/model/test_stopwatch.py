@@ -30,7 +30,7 @@ def test_seconds_are_added_up_and_never_counted_twice():
             clock.now += 0.25
     assert watch.seconds == {"read": 1, "assemble": 0.5, "pack": 4, "check": 10}
     assert list(watch.seconds) == ["read", "assemble", "pack", "check"]
-    assert watch.told == "15.500 s: read 1.000, assemble 0.500, pack 4.000, check 10.000"
+    assert watch.summary == "15.500 s: read 1.000, assemble 0.500, pack 4.000, check 10.000"
 
 
 def test_a_stage_that_fails_ends():

@@ -81,7 +81,7 @@ def plan(
     watch = Stopwatch(time.perf_counter)
     made = decide(snapshot, packer(), watch)
     if timing:
-        print(f"growth: planned in {watch.told}", file=sys.stderr)
+        print(f"growth: planned in {watch.summary}", file=sys.stderr)
     if diff:
         changes = compare(decide(given, packer()), made)
         if output == "table":

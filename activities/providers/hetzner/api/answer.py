@@ -63,14 +63,14 @@ class ApiResponse:
         return int(text) if text.isdecimal() else None
 
 
-def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, what: str, secrets: Sequence[Secret]) -> _T:
+def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, call: str, secrets: Sequence[Secret]) -> _T:
     """Return what `read` makes of an answer.
 
     Args:
         answer: as it came.
         read: makes facts of the body.
         verb: what was being done.
-        what: the call in words, for the message.
+        call: the call in words, for the message.
         secrets: never told.
 
     Raises:
@@ -79,7 +79,7 @@ def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, what:
     if answer.code is not None:
         code, message, details = redacted([answer.code, answer.message, answer.details], secrets)
         pause = answer.pause_seconds
-        raise classify(code, message, details=details, verb=verb, what=what, retry_after_seconds=pause)
+        raise classify(code, message, details=details, verb=verb, call=call, retry_after_seconds=pause)
     trouble = answer.trouble
     if not trouble:
         try:
@@ -87,7 +87,7 @@ def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, what:
         except UNREADABLE as failure:
             trouble = unreadable(failure)
     # Outside of the handler: an error that is chained to this one would be printed with it, secrets and all.
-    raise UnknownOutcome(f"{what}: {redacted(trouble, secrets)[:_LONGEST_TROUBLE]}")
+    raise UnknownOutcome(f"{call}: {redacted(trouble, secrets)[:_LONGEST_TROUBLE]}")
 
 
 def unreadable(failure: Exception) -> str:

@@ -77,8 +77,8 @@ class HetznerClient:
 
     async def server(self, name: str) -> ServerFacts | None:
         """Return the server of that name, read live, or None."""
-        found = await self._connection.list("servers", reading.server, f"get server {name}", {"name": name})
-        return next((server for server in found if server.name == name), None)
+        servers = await self._connection.list("servers", reading.server, f"get server {name}", {"name": name})
+        return next((server for server in servers if server.name == name), None)
 
     async def servers(self, selector: str) -> list[ServerFacts]:
         """Return all servers that the label selector accepts."""
@@ -95,9 +95,9 @@ class HetznerClient:
             ProviderError: of any other kind: certain that nothing was created.
         """
         networks = "".join(f", network {network}" for network in creation.networks)
-        what = f"create server {creation.name} ({creation.server_type} in {creation.location}{networks})"
+        call = f"create server {creation.name} ({creation.server_type} in {creation.location}{networks})"
         answer = await self._connection.send("POST", "/servers", json=reading.creation_body(creation))
-        return self._connection.understood(answer, self._created, "create", what, user_data=creation.user_data)
+        return self._connection.understood(answer, self._created, "create", call, user_data=creation.user_data)
 
     async def delete_server(self, server_id: int) -> ActionFacts | None:
         """Ask for deletion, and return the action; None when the server does not exist.
@@ -133,12 +133,12 @@ class HetznerClient:
             Locked: something else is being done to it.
         """
         subnet = f" ({ip_range})" if ip_range else ""
-        what = f"attach server {server_id} to network {network}{subnet}"
+        call = f"attach server {server_id} to network {network}{subnet}"
         wanted = {"network": network} | ({"ip_range": ip_range} if ip_range else {})
         answer = await self._connection.send("POST", f"/servers/{server_id}/actions/attach_to_network", json=wanted)
         if answer.code == _ALREADY_ATTACHED:
             return None
-        return self._connection.understood(answer, self._action, "write", what)
+        return self._connection.understood(answer, self._action, "write", call)
 
     async def power_on(self, server_id: int) -> ActionFacts:
         """Start a server that is off.
@@ -151,11 +151,11 @@ class HetznerClient:
 
     async def actions(self, ids: Sequence[int]) -> list[ActionFacts]:
         """Return the actions of these ids, as far as they exist."""
-        found: list[ActionFacts] = []
+        actions: list[ActionFacts] = []
         for start in range(0, len(ids), _ACTIONS_PER_CALL):
             wanted = list(ids[start : start + _ACTIONS_PER_CALL])
-            found += await self._connection.list("actions", reading.action, "look at actions", {"id": wanted})
-        return [self._told(action) for action in found]
+            actions += await self._connection.list("actions", reading.action, "look at actions", {"id": wanted})
+        return [self._without_secrets(action) for action in actions]
 
     async def placement_groups(self, selector: str) -> list[GroupFacts]:
         """Return all placement groups that the label selector accepts."""
@@ -217,9 +217,9 @@ class HetznerClient:
     async def image(self, image_id: int) -> ImageFacts | None:
         """Return the image of that id, or None."""
         answer = await self._connection.send("GET", f"/images/{image_id}")
-        what = f"get image {image_id}"
+        call = f"get image {image_id}"
         try:
-            return self._connection.understood(answer, lambda body: reading.image(body["image"]), "read", what)
+            return self._connection.understood(answer, lambda body: reading.image(body["image"]), "read", call)
         except NotFound:
             return None
 
@@ -249,12 +249,14 @@ class HetznerClient:
 
     def _created(self, body: Any) -> CreatedServer:
         actions = (body["action"], *(body.get("next_actions") or ()))
-        return CreatedServer(reading.server(body["server"]), tuple(self._told(reading.action(one)) for one in actions))
+        return CreatedServer(
+            reading.server(body["server"]), tuple(self._without_secrets(reading.action(one)) for one in actions)
+        )
 
     def _action(self, body: Any) -> ActionFacts:
-        return self._told(reading.action(body["action"]))
+        return self._without_secrets(reading.action(body["action"]))
 
-    def _told(self, action: ActionFacts) -> ActionFacts:
+    def _without_secrets(self, action: ActionFacts) -> ActionFacts:
         """Return the action without secrets in Hetzner's words."""
         return replace(action, error_message=redacted(action.error_message, (self._token,)))
 

@@ -82,28 +82,28 @@ class Connection:
             self._budget.pause(answer.pause_seconds)
         return answer
 
-    async def list(self, kind: str, read: Callable[[Any], _T], what: str, wanted: Mapping[str, Any]) -> list[_T]:
+    async def list(self, kind: str, read: Callable[[Any], _T], call: str, wanted: Mapping[str, Any]) -> list[_T]:
         """Return what all pages of a list hold.
 
         Args:
             kind: of the entries, such as servers: the path, and the field of the body.
             read: makes facts of an entry.
-            what: the call in words, for the message.
+            call: the call in words, for the message.
             wanted: parameters of the query.
 
         Raises:
             GrowthError: a page failed, or an entry cannot be read: a list is whole, or it is an error.
         """
-        found: list[_T] = []
+        listed: list[_T] = []
         page: int | None = 1
         while page is not None:
             answer = await self.send("GET", f"/{kind}", params={**wanted, "page": page, "per_page": _PAGE})
-            entries, page = self.understood(answer, partial(page_of, kind, page, read), "read", what)
-            found += entries
-        return found
+            entries, page = self.understood(answer, partial(page_of, kind, page, read), "read", call)
+            listed += entries
+        return listed
 
     def understood(
-        self, answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, what: str, *, user_data: str = ""
+        self, answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, call: str, *, user_data: str = ""
     ) -> _T:
         """Return what `read` makes of an answer.
 
@@ -111,10 +111,10 @@ class Connection:
             answer: as it came.
             read: makes facts of the body.
             verb: what was being done.
-            what: the call in words, for the message.
+            call: the call in words, for the message.
             user_data: what was sent, which is never told.
 
         Raises:
             GrowthError: as the error table has it.
         """
-        return understood(answer, read, verb, what, (self._token, text_secret(user_data)))
+        return understood(answer, read, verb, call, (self._token, text_secret(user_data)))

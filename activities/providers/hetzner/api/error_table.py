@@ -102,7 +102,7 @@ def classify(
     *,
     details: Any = None,
     verb: Verb,
-    what: str,
+    call: str,
     retry_after_seconds: float = FEW_TOKENS_SECONDS,
 ) -> GrowthError:
     """Return the error that an answer tells of; its text is one sentence for people.
@@ -112,55 +112,55 @@ def classify(
         message: Hetzner's words, without secrets.
         details: of the API: `fields` or `limits`, without secrets.
         verb: what was being done.
-        what: the call in words, such as "create server general-x7 (cx22 in fsn1)".
+        call: the call in words, such as "create server general-x7 (cx22 in fsn1)".
         retry_after_seconds: how long to wait after a call too many.
     """
-    told = _told(code, message, details, what)
+    sentence = _sentence(code, message, details, call)
     lowered = message.lower()
     match code:
         case _ if code in RATE_LIMITED:
-            return RateLimited(told, retry_after_seconds)
+            return RateLimited(sentence, retry_after_seconds)
         case "invalid_server_type":
-            return InsufficientCapacity(f"{told}: it is no longer sold", lasts=True)
+            return InsufficientCapacity(f"{sentence}: it is no longer sold", lasts=True)
         case "invalid_input" if _UNSUPPORTED_LOCATION in lowered:
-            return InsufficientCapacity(told, lasts=True)
+            return InsufficientCapacity(sentence, lasts=True)
         case "service_error" if _GROUP_LIMIT in lowered:
-            return GroupFull(told)
+            return GroupFull(sentence)
         case "not_found" if verb != "create":
-            return NotFound(told)
+            return NotFound(sentence)
         case "not_found" if _GROUP in lowered.replace("_", " "):
-            return GroupFull(f"{told}: it was deleted meanwhile")
+            return GroupFull(f"{sentence}: it was deleted meanwhile")
         case "not_found":
-            return InvalidConfiguration(f"{told}: {_GONE}")
+            return InvalidConfiguration(f"{sentence}: {_GONE}")
         case _:
             # What is not known is taken for transient: who gives up too early may leave a server behind.
             kind, advice = _TABLE.get(str(code), (UnknownOutcome, ""))
-            return kind(f"{told}: {advice}" if advice else told)
+            return kind(f"{sentence}: {advice}" if advice else sentence)
 
 
-def of_action(code: str, message: str, *, what: str) -> GrowthError:
+def of_action(code: str, message: str, *, call: str) -> GrowthError:
     """Return the error that a failed action tells of: its codes are those of a refused call.
 
     Args:
         code: of the action's error.
         message: of the action's error.
-        what: the action in words, such as "start server general-x7".
+        call: the action in words, such as "start server general-x7".
     """
-    return classify(code, message, verb="write", what=what)
+    return classify(code, message, verb="write", call=call)
 
 
-def _told(code: str | int, message: str, details: Any, what: str) -> str:
+def _sentence(code: str | int, message: str, details: Any, call: str) -> str:
     said = " ".join(message.split())[:_LONGEST_SAID].rstrip(".: ")
     named = f" of {names}" if (names := _names(details)) else ""
     shown = f"HTTP status {code}" if isinstance(code, int) else code
-    return f'{what}: Hetzner says "{said}"{named} ({shown})' if said else f"{what}: Hetzner says {shown}{named}"
+    return f'{call}: Hetzner says "{said}"{named} ({shown})' if said else f"{call}: Hetzner says {shown}{named}"
 
 
 def _names(details: Any) -> str:
     """Return the names of the fields or limits that the details are about."""
     if not isinstance(details, Mapping):
         return ""
-    told = details.get("fields") or details.get("limits")
-    entries = told if isinstance(told, list) else []
+    listed = details.get("fields") or details.get("limits")
+    entries = listed if isinstance(listed, list) else []
     names = (str(entry["name"]) for entry in entries if isinstance(entry, Mapping) and entry.get("name"))
     return ", ".join(names)[:_LONGEST_SAID]

@@ -123,9 +123,9 @@ def _places(body: Any) -> Iterator[TypePlaceFacts]:
         )
 
 
-def price(told: Any) -> Decimal | None:
+def price(body: Any) -> Decimal | None:
     """Return the net price, or None when there is none: a price that is missing or 0 must never look like a gift."""
-    net = told.get("net") if isinstance(told, dict) else None
+    net = body.get("net") if isinstance(body, dict) else None
     if not isinstance(net, str):
         return None
     try:

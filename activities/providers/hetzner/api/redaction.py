@@ -34,27 +34,27 @@ def text_secret(text: str) -> Secret:
     return Secret(text, _TEXT_RUN)
 
 
-def redacted(told: Any, secrets: Sequence[Secret]) -> Any:
+def redacted(content: Any, secrets: Sequence[Secret]) -> Any:
     """Return text, or JSON, with each part of a secret blotted out."""
-    match told:
+    match content:
         case str():
             for secret in secrets:
-                told = _without(told, secret)
-            return told
+                content = _without(content, secret)
+            return content
         case Mapping():
-            return {key: redacted(value, secrets) for key, value in told.items()}
+            return {key: redacted(value, secrets) for key, value in content.items()}
         case list() | tuple():
-            return [redacted(each, secrets) for each in told]
+            return [redacted(each, secrets) for each in content]
         case _:
-            return told
+            return content
 
 
-def _without(told: str, secret: Secret) -> str:
+def _without(text: str, secret: Secret) -> str:
     run = secret.run
     parts = {secret.text[start : start + run] for start in range(len(secret.text) - run + 1)}
-    is_secret = [False] * len(told)
-    for start in range(len(told) - run + 1):
-        if told[start : start + run] in parts:
+    is_secret = [False] * len(text)
+    for start in range(len(text) - run + 1):
+        if text[start : start + run] in parts:
             is_secret[start : start + run] = [True] * run
-    runs = groupby(zip(told, is_secret, strict=True), key=itemgetter(1))
+    runs = groupby(zip(text, is_secret, strict=True), key=itemgetter(1))
     return "".join(_REDACTED if hidden else "".join(letter for letter, _ in letters) for hidden, letters in runs)

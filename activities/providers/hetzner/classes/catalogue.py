@@ -121,7 +121,7 @@ def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: dat
         }
         for entry in status.learned
     }
-    found: list[Offering] = []
+    offerings: list[Offering] = []
     for server_type in status.server_types:
         architecture = server_type.architecture
         image = image_of(status, architecture)
@@ -139,7 +139,7 @@ def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: dat
             if price is None or place.name not in locations:
                 continue
             gone = place.unavailable_after is not None and place.unavailable_after <= now
-            found.append(
+            offerings.append(
                 Offering(
                     server_type=server_type.name,
                     location=place.name,
@@ -154,7 +154,7 @@ def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: dat
                     is_doubtful=not place.available,
                 )
             )
-    return tuple(found)
+    return tuple(offerings)
 
 
 def usable_locations(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus) -> frozenset[str]:

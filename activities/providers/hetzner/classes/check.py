@@ -58,22 +58,24 @@ async def look_up(
 def without_token(node_class: HetznerNodeClass, error: GrowthError, *, now: datetime) -> HetznerNodeClassStatus:
     """Return the status of a class without a token that Hetzner accepts; the catalogue is kept as it was."""
     ref = node_class.spec.token_secret_ref
-    what = _plain(node_class, error)
-    message = what if what.startswith("spec.") else f"spec.tokenSecretRef: Secret {ref}: {what}"
-    conditions = _told(node_class, node_class.status.conditions, READY, ("InvalidToken", message), now=now)
-    conditions = _told(node_class, conditions, CATALOGUE_READ, ("InvalidToken", "no token is accepted"), now=now)
+    problem = _plain(node_class, error)
+    message = problem if problem.startswith("spec.") else f"spec.tokenSecretRef: Secret {ref}: {problem}"
+    conditions = _conditions_with(node_class, node_class.status.conditions, READY, ("InvalidToken", message), now=now)
+    conditions = _conditions_with(
+        node_class, conditions, CATALOGUE_READ, ("InvalidToken", "no token is accepted"), now=now
+    )
     return node_class.status.model_copy(update={"conditions": conditions})
 
 
 def _unread(node_class: HetznerNodeClass, error: Exception, now: datetime) -> HetznerNodeClassStatus:
     """Return the status after a read that failed: as it was, but for a class that was never looked up as it is now."""
     reason = error.reason if isinstance(error, GrowthError) else "Unreadable"
-    what = " ".join(str(error).split())
-    conditions = _told(node_class, node_class.status.conditions, CATALOGUE_READ, (reason, what), now=now)
+    problem = " ".join(str(error).split())
+    conditions = _conditions_with(node_class, node_class.status.conditions, CATALOGUE_READ, (reason, problem), now=now)
     ready = next((each for each in conditions if each.type == READY), None)
     if ready is None or ready.observed_generation != node_class.metadata.generation or ready.reason == UNREACHABLE:
-        message = f"the project could not be looked up: {what}"
-        conditions = _told(node_class, conditions, READY, (UNREACHABLE, message), now=now)
+        message = f"the project could not be looked up: {problem}"
+        conditions = _conditions_with(node_class, conditions, READY, (UNREACHABLE, message), now=now)
     return node_class.status.model_copy(update={"conditions": conditions})
 
 
@@ -137,19 +139,19 @@ def _with_conditions(
 ) -> HetznerNodeClassStatus:
     fault = (faults[0][0], "; ".join(message for _, message in faults)) if faults else None
     places = _listed({one.location for one in offered(node_class.spec, status, now) if one.available})
-    told: tuple[tuple[str, _Fault | None, str], ...] = (
+    verdicts: tuple[tuple[str, _Fault | None, str], ...] = (
         (READY, fault, f"it offers servers in {places}"),
         (CATALOGUE_READ, None, ""),
         (IMAGES, _joined("ImageNotFound", names.missing_images), "; ".join(names.partial_images)),
         (SSH_KEYS, _joined("SSHKeyNotFound", names.missing_ssh_keys), ""),
     )
     conditions = status.conditions
-    for kind, why_not, message in told:
-        conditions = _told(node_class, conditions, kind, why_not, message, now=now)
+    for kind, why_not, message in verdicts:
+        conditions = _conditions_with(node_class, conditions, kind, why_not, message, now=now)
     return status.model_copy(update={"conditions": conditions})
 
 
-def _told(
+def _conditions_with(
     node_class: HetznerNodeClass,
     conditions: Sequence[Condition],
     kind: str,

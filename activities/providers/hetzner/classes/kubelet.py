@@ -96,30 +96,30 @@ def allocatable(cores: int, memory_bytes: int, disk_bytes: int, kubelet: Hetzner
     # A threshold in percent is one of the whole file system. Source: kubelet, hardEvictionReservation.
     disk_threshold = disk * kubelet.eviction_storage_percent / 100
     return {
-        "cpu": max(0, cores * 1000 - sum(parse_millis(kept.get("cpu", 0)) for kept in _kept(kubelet))),
+        "cpu": max(0, cores * 1000 - sum(parse_millis(kept.get("cpu", 0)) for kept in _reserved(kubelet))),
         "memory": _left(memory, parse_units(kubelet.eviction_memory), _units(kubelet, "memory")),
         "ephemeral-storage": _left(disk, disk_threshold, _units(kubelet, "ephemeral-storage")),
         "pods": kubelet.max_pods,
     }
 
 
-def _kept(kubelet: HetznerKubelet) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _reserved(kubelet: HetznerKubelet) -> tuple[Mapping[str, str], Mapping[str, str]]:
     return kubelet.kube_reserved, kubelet.system_reserved
 
 
 def _units(kubelet: HetznerKubelet, resource: str) -> int:
-    return sum(parse_units(kept.get(resource, 0)) for kept in _kept(kubelet))
+    return sum(parse_units(reserved.get(resource, 0)) for reserved in _reserved(kubelet))
 
 
-def _left(whole: Fraction, *kept: Fraction | int) -> int:
-    return max(0, int(whole - sum(kept)))
+def _left(whole: Fraction, *reserved: Fraction | int) -> int:
+    return max(0, int(whole - sum(reserved)))
 
 
 def _settings(kubelet: HetznerKubelet) -> Iterator[tuple[str, str]]:
     yield "max-pods", str(kubelet.max_pods)
-    for name, kept in zip(("kube-reserved", "system-reserved"), _kept(kubelet), strict=True):
-        if kept:
-            yield name, ",".join(f"{resource}={amount}" for resource, amount in sorted(kept.items()))
+    for name, reserved in zip(("kube-reserved", "system-reserved"), _reserved(kubelet), strict=True):
+        if reserved:
+            yield name, ",".join(f"{resource}={amount}" for resource, amount in sorted(reserved.items()))
     yield "eviction-hard", ",".join(_thresholds(kubelet))
 
 

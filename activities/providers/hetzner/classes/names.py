@@ -93,11 +93,11 @@ async def find_names(client: ProjectReader, spec: HetznerNodeClassSpec) -> Found
     missing_networks: list[str] = []
     known = await client.networks() if spec.networks else []
     for place, wanted in enumerate(spec.networks):
-        found = _network(f"spec.networks[{place}]", wanted, known)
-        if isinstance(found, str):
-            missing_networks.append(found)
+        network = _network(f"spec.networks[{place}]", wanted, known)
+        if isinstance(network, str):
+            missing_networks.append(network)
         else:
-            networks.append(found)
+            networks.append(network)
     firewalls, missing_firewalls = _pick(spec.firewalls, await client.firewalls() if spec.firewalls else [])
     keys, missing_keys = _pick(spec.ssh_keys, await client.ssh_keys() if spec.ssh_keys else [])
     return FoundNames(
@@ -120,18 +120,18 @@ async def _images(
     missing: list[str] = []
     partial: list[str] = []
     for field, wanted, architectures in _wanted_images(spec):
-        found = await _newest(client, wanted, architectures)
+        newest = await _newest(client, wanted, architectures)
         resolved.extend(
             ResolvedImage(architecture=each.architecture, id=each.id, name=each.name, disk_bytes=each.disk_bytes)
-            for each in found
+            for each in newest
             if each.is_available
         )
-        usable = {each.architecture for each in found if each.is_available}
+        usable = {each.architecture for each in newest if each.is_available}
         lacking = [each for each in architectures if each not in usable]
         if not lacking:
             continue
-        what = _image_fault(field, wanted, lacking, is_there=bool(found) and not usable)
-        (partial if usable else missing).append(what)
+        fault = _image_fault(field, wanted, lacking, is_there=bool(newest) and not usable)
+        (partial if usable else missing).append(fault)
     return tuple(sorted(resolved, key=lambda each: each.architecture)), tuple(missing), tuple(partial)
 
 
@@ -170,30 +170,30 @@ def _image_fault(field: str, wanted: HetznerImage, lacking: Sequence[str], *, is
     where = " and ".join(lacking)
     if is_there:
         return f"{field}.{way}: {value} is not finished yet for {where}"
-    what = "no snapshot that matches" if way == "selector" else f"no image of this {way}"
-    return f"{field}.{way}: {value}: the project has {what} for {where}"
+    absence = "no snapshot that matches" if way == "selector" else f"no image of this {way}"
+    return f"{field}.{way}: {value}: the project has {absence} for {where}"
 
 
 def _network(field: str, wanted: HetznerNetwork, known: Iterable[NetworkFacts]) -> ResolvedNetwork | str:
     """Return the network, or what is wrong with it."""
-    found = _find(wanted.name, known)
-    if found is None:
+    network = _find(wanted.name, known)
+    if network is None:
         return f"{field}.name: the project has no network {wanted.name}"
-    if not found.subnets:
+    if not network.subnets:
         return f"{field}.name: network {wanted.name} has no subnet, so no server can join it: add one"
-    zones = [zone for ip_range, zone in found.subnets if wanted.subnet_ip_range in {None, ip_range}]
+    zones = [zone for ip_range, zone in network.subnets if wanted.subnet_ip_range in {None, ip_range}]
     if not zones:
-        has = ", ".join(ip_range for ip_range, _ in found.subnets if ip_range)
+        has = ", ".join(ip_range for ip_range, _ in network.subnets if ip_range)
         return f"{field}.subnetIPRange: network {wanted.name} has no subnet {wanted.subnet_ip_range}, only {has}"
     # Where none is named and they are in several zones, servers are bought in the first one only: less, but not wrong.
-    return ResolvedNetwork(id=found.id, zone=zones[0], subnetIPRange=wanted.subnet_ip_range)
+    return ResolvedNetwork(id=network.id, zone=zones[0], subnetIPRange=wanted.subnet_ip_range)
 
 
 def _pick(names: Iterable[str], known: Sequence[NamedFacts]) -> tuple[tuple[int, ...], list[str]]:
     """Return the ids of those that exist, and the names of those that do not."""
-    found = {name: _find(name, known) for name in names}
-    ids = tuple(dict.fromkeys(each.id for each in found.values() if each is not None))
-    return ids, [name for name, each in found.items() if each is None]
+    by_name = {name: _find(name, known) for name in names}
+    ids = tuple(dict.fromkeys(each.id for each in by_name.values() if each is not None))
+    return ids, [name for name, each in by_name.items() if each is None]
 
 
 _Fact = TypeVar("_Fact", NetworkFacts, NamedFacts)

@@ -131,11 +131,11 @@ def render(text: str, given: Mapping[str, str], variables: Mapping[str, str]) ->
 
 def _check_names(text: str, given: Mapping[str, str], variables: Mapping[str, str]) -> None:
     used: set[str] = set()
-    for found in _BRACES.finditer(text):
-        if found["name"]:
-            used.add(found["name"])
-        elif found[0] != "{{{{":
-            line = text.count("\n", 0, found.start()) + 1
+    for braces in _BRACES.finditer(text):
+        if braces["name"]:
+            used.add(braces["name"])
+        elif braces[0] != "{{{{":
+            line = text.count("\n", 0, braces.start()) + 1
             raise InvalidConfiguration(
                 f"{_FIELD}: line {line} of the text has braces that are no variable: "
                 "write {{{{ where {{ itself is meant"
@@ -217,8 +217,8 @@ class _Source:
             InvalidConfiguration: the object or its key cannot be had; names the field.
         """
         if secret is not None:
-            found = secret_value(await self._object(f"{field}.secretKeyRef", SECRETS, secret), secret.key)
-            return _present(found, f"{field}.secretKeyRef", SECRETS, secret)
+            value = secret_value(await self._object(f"{field}.secretKeyRef", SECRETS, secret), secret.key)
+            return _present(value, f"{field}.secretKeyRef", SECRETS, secret)
         if config_map is not None:
             data = (await self._object(f"{field}.configMapKeyRef", CONFIG_MAPS, config_map)).get("data") or {}
             return _present(data.get(config_map.key), f"{field}.configMapKeyRef", CONFIG_MAPS, config_map)

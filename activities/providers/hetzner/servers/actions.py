@@ -101,5 +101,5 @@ class OpenActions:
         if action.status == "running":
             self._open[action.id] = (server, began)
         elif action.status == "error":
-            what = f"{action.command} of server {server}"
-            self.fail(server, str(of_action(action.error_code, action.error_message, what=what)))
+            call = f"{action.command} of server {server}"
+            self.fail(server, str(of_action(action.error_code, action.error_message, call=call)))

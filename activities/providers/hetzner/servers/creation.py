@@ -91,20 +91,20 @@ class Creator:
         """
         name = creation.name
         if name in project.unsure:
-            found = await project.client.server(name)
-            if found is not None:
-                return _taken(project, found)
+            existing = await project.client.server(name)
+            if existing is not None:
+                return _taken(project, existing)
         refusal = self._refusal(project, node_class.metadata.name)
         if refusal:
             # An earlier worker may have made it, and its answer been lost.
-            found = await project.servers.listed(name)
-            if found is not None:
-                return found
+            existing = await project.servers.listed(name)
+            if existing is not None:
+                return existing
             raise QuotaExceeded(refusal)
         try:
             made = await self._placed(project, node_class, creation)
         except NameInUse:
-            return await self._found(project, name)
+            return await self._existing(project, name)
         except NoGroup:
             # It is remembered where groups are, and other classes need none.
             raise
@@ -175,21 +175,21 @@ class Creator:
         project.actions.add(made.server.id, made.actions)
         return made.server
 
-    async def _found(self, project: Project, name: str) -> ServerFacts:
+    async def _existing(self, project: Project, name: str) -> ServerFacts:
         """Return the server that has the name already.
 
         Raises:
             UnknownOutcome: it is gone since, or something else has the name.
         """
         project.servers.forget(name)
-        found = await project.client.server(name)
-        if found is None:
+        existing = await project.client.server(name)
+        if existing is None:
             raise UnknownOutcome(f"Hetzner says that a server named {name} exists, and does not find it")
-        return _taken(project, found)
+        return _taken(project, existing)
 
 
-def _taken(project: Project, found: ServerFacts) -> ServerFacts:
+def _taken(project: Project, server: ServerFacts) -> ServerFacts:
     """Return the server that an earlier call made, or somebody else."""
-    project.unsure.discard(found.name)
-    project.servers.note(found)
-    return found
+    project.unsure.discard(server.name)
+    project.servers.note(server)
+    return server

@@ -95,12 +95,12 @@ class ServerList:
         now = self._elapsed()
         if now - self._absent.get(name, float("-inf")) < ABSENT_FOR_SECONDS:
             return None
-        found = await self._client.server(name) or self._fresh(name)
-        if found is not None:
-            self.note(found)
+        server = await self._client.server(name) or self._fresh(name)
+        if server is not None:
+            self.note(server)
         else:
             self._absent = {one: at for one, at in self._absent.items() if now - at < ABSENT_FOR_SECONDS} | {name: now}
-        return found
+        return server
 
     async def listed(self, name: str) -> ServerFacts | None:
         """Return the server of that name, without a call for it alone; None if no list shows it.

@@ -29,11 +29,11 @@ def network_labels(networks: Sequence[ResolvedNetwork]) -> dict[str, str]:
 
 def attachments(labels: Mapping[str, str]) -> tuple[Attachment, ...]:
     """Return the networks that the labels of a server name; what a person made of one is passed over."""
-    found: list[Attachment] = []
-    while (value := labels.get(_key(len(found) + 1))) is not None and (match := _VALUE.fullmatch(value)):
+    networks: list[Attachment] = []
+    while (value := labels.get(_key(len(networks) + 1))) is not None and (match := _VALUE.fullmatch(value)):
         network, address, length = match.groups()
-        found.append((int(network), f"{address}/{length}" if address else None))
-    return tuple(found)
+        networks.append((int(network), f"{address}/{length}" if address else None))
+    return tuple(networks)
 
 
 def _key(number: int) -> str:

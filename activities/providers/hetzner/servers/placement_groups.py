@@ -70,8 +70,8 @@ class SpreadGroups:
         # One after the other: those who come together share one list, and fill a group before the next is made.
         async with self._one_flight:
             await self._list()
-            found = self._with_room(class_name)
-            return await self._make(class_name) if found is None else found
+            group = self._with_room(class_name)
+            return await self._make(class_name) if group is None else group
 
     def give_back(self, group: int, *, is_full: bool = False) -> None:
         """Take that a server did not come into the group, perhaps as it is full."""
@@ -112,18 +112,18 @@ class SpreadGroups:
         if now - self._listed_at < _LISTED_FOR_SECONDS:
             return
         known_as_full = set(self._full)
-        found = await self._client.placement_groups(f"{LABEL_CLUSTER}={self._cluster_name},{LABEL_NODE_CLASS}")
+        listed = await self._client.placement_groups(f"{LABEL_CLUSTER}={self._cluster_name},{LABEL_NODE_CLASS}")
         # What was said while the list was made is newer than the list.
         self._full -= known_as_full
-        for group in found:
+        for group in listed:
             before = self._groups.get(group.id)
             arrived = len(set(group.servers) - set(before.servers if before else ()))
             placed = self._placed[group.id][arrived:]
             self._placed[group.id] = [at for at in placed if now - at < _UNDER_WAY_SECONDS]
-        self._groups = {group.id: group for group in found}
-        self._placed = defaultdict(list, {group.id: self._placed[group.id] for group in found})
+        self._groups = {group.id: group for group in listed}
+        self._placed = defaultdict(list, {group.id: self._placed[group.id] for group in listed})
         self._listed_at = now
-        self._may_be_any = bool(found)
+        self._may_be_any = bool(listed)
 
     def _with_room(self, class_name: str) -> int | None:
         """Return the fullest group of the class that takes one more."""
@@ -151,8 +151,8 @@ class SpreadGroups:
                 # Another worker was first, and its group will do; or it is a group that is not of this cluster.
                 self._listed_at = float("-inf")
                 await self._list()
-                if (found := self._with_room(class_name)) is not None:
-                    return found
+                if (group := self._with_room(class_name)) is not None:
+                    return group
                 self._foreign |= {tried[-1]} - self._names()
             else:
                 self._groups[made.id] = made

@@ -116,8 +116,8 @@ class Projects:
         if known is not None:
             return known
         try:
-            found = await self._cluster.get(HETZNER_NODE_CLASSES, name)
-            return await self._read(read(HetznerNodeClass, found))
+            item = await self._cluster.get(HETZNER_NODE_CLASSES, name)
+            return await self._read(read(HetznerNodeClass, item))
         except (NotFound, UnreadableError, InvalidConfiguration, AuthenticationFailed) as error:
             remembered = self._classes.get(name)
             if remembered is not None and remembered[0] in self._projects:
@@ -136,8 +136,8 @@ class Projects:
             InvalidConfiguration: the token of one cannot be read, so that there may be servers nobody sees.
             Unreachable: the API server does not answer.
         """
-        found = (await self._cluster.list(HETZNER_NODE_CLASSES)).items
-        projects = [await self.of_class(item["metadata"]["name"]) for item in found]
+        items = (await self._cluster.list(HETZNER_NODE_CLASSES)).items
+        projects = [await self.of_class(item["metadata"]["name"]) for item in items]
         return list({id(one): one for one in projects}.values())
 
     def doubt(self, project: Project) -> None:

@@ -30,8 +30,8 @@ def is_unfinished(project: Project, server: ServerFacts, now: datetime) -> bool:
 
 
 def _missing(server: ServerFacts, attached: frozenset[int]) -> list[Attachment]:
-    there = attached | set(server.networks)
-    return [one for one in attachments(server.labels) if one[0] not in there]
+    joined = attached | set(server.networks)
+    return [one for one in attachments(server.labels) if one[0] not in joined]
 
 
 class Finisher:

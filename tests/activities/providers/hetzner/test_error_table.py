@@ -114,7 +114,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("code", "message", "kind", "is_retryable", "advice"), ROWS)
 def test_each_code_is_taken_for_its_kind_and_told_in_one_sentence(code, message, kind, is_retryable, advice):
-    error = classify(code, message, verb="create", what=WHAT)
+    error = classify(code, message, verb="create", call=WHAT)
     assert type(error) is kind
     assert error.retryable is is_retryable
     end = f": {advice}" if advice else ""
@@ -123,14 +123,14 @@ def test_each_code_is_taken_for_its_kind_and_told_in_one_sentence(code, message,
 
 @pytest.mark.parametrize("status", [200, 401, 404, 408, 418, 500, 502, 503, 504])
 def test_an_answer_without_json_leaves_the_outcome_unknown(status):
-    error = classify(status, "Bad Gateway", verb="create", what=WHAT)
+    error = classify(status, "Bad Gateway", verb="create", call=WHAT)
     assert type(error) is UnknownOutcome
     assert str(error) == f'{WHAT}: Hetzner says "Bad Gateway" (HTTP status {status})'
 
 
 def test_a_429_without_json_is_one_call_too_many_like_one_with_json():
     for code in (429, "rate_limit_exceeded"):
-        error = classify(code, "slow down", verb="read", what="list servers", retry_after_seconds=12.0)
+        error = classify(code, "slow down", verb="read", call="list servers", retry_after_seconds=12.0)
         assert type(error) is RateLimited
         assert error.retry_after_seconds == 12.0
 
@@ -144,46 +144,46 @@ def test_a_429_without_json_is_one_call_too_many_like_one_with_json():
     ],
 )
 def test_what_is_not_sold_at_all_lasts_and_what_is_sold_out_does_not(code, message, lasts):
-    error = classify(code, message, verb="create", what=WHAT)
+    error = classify(code, message, verb="create", call=WHAT)
     assert isinstance(error, InsufficientCapacity)
     assert error.lasts is lasts
 
 
 @pytest.mark.parametrize("verb", ["read", "write", "delete"])
 def test_what_is_looked_for_and_not_there_is_not_found(verb):
-    assert type(classify("not_found", "placement group 7 not found", verb=verb, what="x")) is NotFound
+    assert type(classify("not_found", "placement group 7 not found", verb=verb, call="x")) is NotFound
 
 
 def test_invalid_input_names_the_fields():
     details = {"fields": [{"name": "ssh_keys", "messages": ["no"]}, {"name": "labels"}, {}, None]}
-    error = classify("invalid_input", "invalid input", details=details, verb="create", what=WHAT)
+    error = classify("invalid_input", "invalid input", details=details, verb="create", call=WHAT)
     assert str(error) == f'{WHAT}: Hetzner says "invalid input" of ssh_keys, labels (invalid_input): {SPEC}'
 
 
 def test_a_limit_is_named():
     details = {"limits": [{"name": "server_limit"}, {"name": "dedicated_vcpu_limit"}]}
-    error = classify("resource_limit_exceeded", "limit reached", details=details, verb="create", what=WHAT)
+    error = classify("resource_limit_exceeded", "limit reached", details=details, verb="create", call=WHAT)
     named = "server_limit, dedicated_vcpu_limit"
     assert str(error) == f'{WHAT}: Hetzner says "limit reached" of {named} (resource_limit_exceeded): {QUOTA}'
 
 
 @pytest.mark.parametrize("details", [None, "text", [], {"fields": "text"}, {"limits": None}, {"content": b"<html>"}])
 def test_details_of_another_shape_are_left_out(details):
-    error = classify("server_error", "error", details=details, verb="read", what="list servers")
+    error = classify("server_error", "error", details=details, verb="read", call="list servers")
     assert str(error) == 'list servers: Hetzner says "error" (server_error)'
 
 
 def test_hetzners_words_stay_one_line_of_bounded_length_and_may_be_missing():
-    assert str(classify("locked", " a\n b. ", verb="write", what="x")) == 'x: Hetzner says "a b" (locked)'
-    assert str(classify("locked", "", verb="write", what="x")) == "x: Hetzner says locked"
-    assert len(str(classify("server_error", "z" * 5_000, verb="write", what="x"))) < 400
+    assert str(classify("locked", " a\n b. ", verb="write", call="x")) == 'x: Hetzner says "a b" (locked)'
+    assert str(classify("locked", "", verb="write", call="x")) == "x: Hetzner says locked"
+    assert len(str(classify("server_error", "z" * 5_000, verb="write", call="x"))) < 400
 
 
 def test_an_action_fails_for_the_same_reasons_as_a_call():
-    error = of_action("resource_unavailable", "error during placement", what="create_server a-1")
+    error = of_action("resource_unavailable", "error during placement", call="create_server a-1")
     assert type(error) is InsufficientCapacity
     assert str(error) == 'create_server a-1: Hetzner says "error during placement" (resource_unavailable)'
-    assert type(of_action("action_failed", "failed", what="start_server a-1")) is UnknownOutcome
+    assert type(of_action("action_failed", "failed", call="start_server a-1")) is UnknownOutcome
 
 
 def test_the_reason_of_each_refusal_is_its_own_name():
