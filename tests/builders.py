@@ -54,6 +54,15 @@ def as_sent(built: Json) -> Json:
     return {key: value for key, value in built.items() if key != "status"} | {"metadata": metadata}
 
 
+def differing(raw: Json, change: Json) -> Json:
+    """Return a copy of the object in which the fields of `change` stand; objects in it are merged, all else is set."""
+    made = dict(raw)
+    for key, value in change.items():
+        own = made.get(key)
+        made[key] = differing(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
+    return made
+
+
 # Growth's own kinds.
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from planner.model.plan import PlanResult
 from tests.builders import after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
-from tests.golden.outcome import codes, landed, planned, together, types
+from tests.planner.outcome import codes, landed, planned, together, types
 from tests.planner.reading import Json
 from tests.planner.scenes import Scene
 from tests.planner.wishes import HOST, ZONE, on_port, spread

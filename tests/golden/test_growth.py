@@ -23,7 +23,7 @@ from tests.builders import (
     pod,
     server_type,
 )
-from tests.golden.outcome import codes, planned, together, types
+from tests.planner.outcome import codes, planned, together, types
 from tests.planner.scenes import Scene
 from tests.planner.wishes import ZONE, affinity, term
 

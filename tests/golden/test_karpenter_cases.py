@@ -23,7 +23,7 @@ from tests.builders import (
     storage_class,
     volume,
 )
-from tests.golden.outcome import codes, landed, planned, together, types
+from tests.planner.outcome import codes, landed, planned, together, types
 from tests.planner.reading import Json
 from tests.planner.scenes import Scene
 from tests.planner.wishes import HOST, ZONE, affinity, spread, term, using

@@ -1,12 +1,11 @@
 """What the checker looks up in a scene and its plan: raw objects, who holds which seat, which pools may buy."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from api.v1alpha1.node_request import Seat
 from planner.model.plan import Plan, PlannedRequest
 from tests.planner import checker_volumes
-from tests.planner.checker_learned import learned
 from tests.planner.reading import (
     OWN_TAINTS,
     REQUIRED,
@@ -25,6 +24,8 @@ from tests.planner.reading import (
 from tests.planner.scenes import Scene
 from tests.planner.world import Spot, World
 
+PLACE_LABELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
+TYPE_LABEL = "growth.dev/server-type"
 STARTING = 10
 """Seconds after Ready."""
 
@@ -251,3 +252,27 @@ def wants_pool(pod: Json, name: str) -> bool:
         )
         for t in required["nodeSelectorTerms"]
     )
+
+
+def learned(labels: Mapping[str, str], nodes: Mapping[str, Json], csi_nodes: Iterable[Json]) -> dict[str, str]:
+    """Return the labels of drivers on which Nodes at the place of these labels agree, those of the same type first."""
+    told: list[tuple[bool, str, str]] = []
+    for csi_node in csi_nodes:
+        name = csi_node["metadata"]["name"]
+        there = nodes[name]["metadata"]["labels"] if name in nodes else {}
+        known = [label for label in PLACE_LABELS if label in there and label in labels]
+        if known and all(there[label] == labels[label] for label in known):
+            kind = there.get(TYPE_LABEL) or there.get("node.kubernetes.io/instance-type", "")
+            for driver in csi_node["spec"]["drivers"]:
+                told += [
+                    (kind.lower() == labels[TYPE_LABEL].lower(), key, there[key])
+                    for key in driver.get("topologyKeys") or ()
+                    if key in there and there[key] not in (name, there.get("kubernetes.io/hostname"))
+                ]
+    found: dict[str, str] = {}
+    for label in {label for _, label, _ in told}:
+        alike = {value for same, k, value in told if k == label and same}
+        values = alike or {value for _, k, value in told if k == label}
+        if len(values) == 1:
+            found[label] = values.pop()
+    return found

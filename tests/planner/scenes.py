@@ -74,31 +74,49 @@ class Scene:
 
 
 _PARTS = {part.name for part in fields(Scene)}
+_LISTS = {
+    "Pod": "pods",
+    "Node": "nodes",
+    "DaemonSet": "daemon_sets",
+    "NodePool": "pools",
+    "KwokNodeClass": "classes",
+    "NodeRequest": "requests",
+    "NodeRemovalRequest": "removals",
+    "PersistentVolumeClaim": "claims",
+    "PersistentVolume": "volumes",
+    "StorageClass": "storage_classes",
+    "CSINode": "csi_nodes",
+}
 
 
 def scene(
-    *pods: Json,
+    *objects: Json,
     types: Iterable[str | Json] = ("cx22", "cx32", "cx42"),
     kinds: Iterable[Json] = (),
     unavailable: list[Json] | None = None,
+    limits: Json | None = None,
     **parts: Any,
 ) -> Scene:
-    """Return pods in a cluster with one class and one pool.
+    """Return these objects in a cluster, with one pool and one class unless there are some among them.
 
     Args:
-        pods: of the scene, unless it has some by keyword.
+        objects: each goes into the list of its kind.
         types: server types of the pool.
         kinds: server types of the class, or all that are known.
         unavailable: offerings that the class has no capacity of.
+        limits: of the pool, which has at most 100 machines if they do not say.
         parts: fields of the scene, and of the pool's spec.
     """
-    spec = {name: value for name, value in parts.items() if name not in _PARTS}
-    usual = {
-        "pools": [node_pool(types=types, **spec)],
-        "classes": [kwok_node_class(*kinds, unavailable=unavailable)],
-        "pods": list(pods),
-    }
-    return Scene(**usual | {name: value for name, value in parts.items() if name in _PARTS})
+    given = {name: parts.pop(name) for name in _PARTS & parts.keys()}
+    made = Scene(**given)
+    for each in objects:
+        part = _LISTS[each["kind"]]
+        setattr(made, part, [*getattr(made, part), each])
+    if not made.pools and "pools" not in given:
+        made.pools = [node_pool(types=types, limits={"max": 100} | (limits or {}), **parts)]
+    if not made.classes and "classes" not in given:
+        made.classes = [kwok_node_class(*kinds, unavailable=unavailable)]
+    return made
 
 
 def seat(raw: Json) -> Json:

@@ -5,23 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from planner.model.plan import Plan, PlanResult
+from planner.model.plan import PlanResult
 from planner.packing.problem import Packing, PackingProblem
 from planner.plan import plan
 from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
-from tests.planner.checker import violations
-from tests.planner.scenes import Scene
+from tests.planner.outcome import planned
+from tests.planner.scenes import Scene, scene
 from tests.planner.wishes import apart
-
-
-def scene(*pods, types=("cx22", "cx32", "cx42"), **spec):
-    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=types, **spec)], pods=list(pods))
-
-
-def planned(given: Scene) -> Plan:
-    made = plan(given.snapshot())
-    assert violations(given, made) == []
-    return made
 
 
 def test_an_empty_cluster_has_nothing_to_do():

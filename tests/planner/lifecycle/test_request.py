@@ -7,8 +7,7 @@ import pytest
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.request import RequestEffect, next_step
 from planner.lifecycle.seen import NodeSeen, RequestObservation, RequestTimings, ServerSeen
-from planner.lifecycle.step import Done, Wait
-from tests.planner.lifecycle.steps import check_step
+from planner.lifecycle.step import Act, Done, Wait
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 TIMINGS = RequestTimings(provisioning_timeout=timedelta(minutes=3), join_timeout=timedelta(minutes=4))
@@ -379,6 +378,12 @@ ROWS = {
         None,
     ),
 }
+
+
+def check_step(found, step, reason, until):
+    """Assert that a step is this effect, or of this type, for this reason, and with this deadline."""
+    effect = found.effect if isinstance(found, Act) else type(found)
+    assert (effect, found.reason, getattr(found, "until", None)) == (step, reason, until)
 
 
 @pytest.mark.parametrize(("given", "step", "reason", "until"), ROWS.values(), ids=ROWS)

@@ -5,8 +5,7 @@ import pytest
 from planner.lifecycle.request import next_step
 from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Wait
-from tests.planner.lifecycle.steps import check_step
-from tests.planner.lifecycle.test_request import NOW, ago, ahead, pending, provisioning
+from tests.planner.lifecycle.test_request import NOW, ago, ahead, check_step, pending, provisioning
 
 ROWS = {
     # Its time is 3 min, so the deadline and the last one are 6 min apart.

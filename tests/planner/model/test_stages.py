@@ -4,8 +4,8 @@ from contextlib import contextmanager
 
 from planner.model.stages import STAGES
 from planner.plan import plan
-from tests.builders import kwok_node_class, node_pool, pod
-from tests.planner.scenes import Scene
+from tests.builders import pod
+from tests.planner.scenes import scene
 
 
 def test_each_stage_is_told_with_what_runs_within_it():
@@ -17,7 +17,7 @@ def test_each_stage_is_told_with_what_runs_within_it():
         yield
         told.append(("ends", stage))
 
-    given = Scene(classes=[kwok_node_class()], pools=[node_pool()], pods=[pod("a")])
+    given = scene(pod("a"))
     made = plan(given.snapshot(), stages=watched)
     assert made == plan(given.snapshot())
     assert [stage for what, stage in told if what == "begins"] == [

@@ -5,10 +5,9 @@ Source: Kubernetes docs, "Pod Priority and Preemption: User exposed information"
 
 import pytest
 
-from planner.plan import plan
-from tests.builders import before, kwok_node_class, node, node_pool, node_request, pod
-from tests.planner.checker import violations
-from tests.planner.scenes import Scene, seat
+from tests.builders import before, node, node_request, pod
+from tests.planner.outcome import planned
+from tests.planner.scenes import scene, seat
 from tests.planner.wishes import apart
 
 ZONE = "topology.kubernetes.io/zone"
@@ -20,16 +19,6 @@ def kept(name, on, cpu="500m", **fields):
     """Return a pod that the scheduler found no place for, and keeps a node for since."""
     made = pod(name, cpu, **fields)
     made["status"]["nominatedNodeName"] = on
-    return made
-
-
-def scene(*pods, **parts):
-    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
-
-
-def planned(given):
-    made = plan(given.snapshot())
-    assert violations(given, made) == []
     return made
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from planner.model.plan import Plan, PlanResult
+from planner.model.plan import PlanResult
 from planner.packing.problem import PackedNode, Packing, PackingProblem
 from planner.plan import plan
 from tests.builders import kwok_node_class, node, node_pool, pod, server_type
-from tests.planner.checker import violations
+from tests.planner.outcome import planned
 from tests.planner.reading import Json
 from tests.planner.scenes import Scene
 from tests.planner.wishes import HOST, ZONE, affinity, in_zones, on_port, preference, soft_spread, spread, term
@@ -38,12 +38,6 @@ def webs(number: int, cpu: str = "2", **spec: Any) -> list[Json]:
 def resident(name: str, zone: str, app: str, **spec: Any) -> tuple[Json, Json]:
     """Return a node in a zone that has no more room, and the pod that fills it."""
     return node(name, labels={ZONE: zone}), pod(f"on-{name}", "2", "1Gi", node=name, labels={"app": app}, **spec)
-
-
-def planned(given: Scene) -> Plan:
-    made = plan(given.snapshot())
-    assert violations(given, made) == []
-    return made
 
 
 def bought(given: Scene) -> Counter[tuple[str, str]]:

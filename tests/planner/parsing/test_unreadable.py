@@ -6,14 +6,10 @@ import pytest
 
 from planner.parsing.objects import UnreadableObject, parse_node, parse_pod
 from planner.plan import plan
-from tests.builders import Json, kwok_node_class, node, node_pool, pod
-from tests.planner.scenes import Scene
+from tests.builders import Json, node, pod
+from tests.planner.scenes import scene
 
 GRACE = {"scaleDown": {"idleAfter": "1m"}}
-
-
-def scene(*pods: Json, **parts: object) -> Scene:
-    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22"], **GRACE)], pods=list(pods), **parts)
 
 
 def broken_pod(**changes: object) -> Json:

@@ -15,8 +15,7 @@ from planner.parsing.objects import (
     parse_storage_class,
     parse_volume,
 )
-from tests.builders import DRIVER, claim, csi_node, storage_class, volume
-from tests.planner.differing import differing
+from tests.builders import DRIVER, claim, csi_node, differing, storage_class, volume
 from tests.planner.wishes import ZONE
 
 GIB = 2**30

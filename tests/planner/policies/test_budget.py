@@ -5,13 +5,13 @@ import pytest
 from planner.policies.checks import Budget
 from planner.policies.departures import candidates
 from planner.supply.machines import machines_of
-from tests.builders import kwok_node_class, node, node_pool, node_request
-from tests.planner.scenes import Scene
+from tests.builders import node, node_pool, node_request
+from tests.planner.scenes import scene
 
 
 def budgeted(nodes, *, requests=(), types=("cx22", "cx32"), least=1):
     made = node_pool(types=types, limits={"max": 10, "min": least})
-    snapshot = Scene(classes=[kwok_node_class()], pools=[made], nodes=nodes, requests=list(requests)).snapshot()
+    snapshot = scene(pools=[made], nodes=nodes, requests=list(requests)).snapshot()
     there = machines_of(snapshot)
     return Budget(there.values()), {c.machine.name: c for c in candidates(snapshot.pools, there.values())}
 

@@ -10,8 +10,8 @@ from planner.policies.checks import refusals, safety_checks
 from planner.policies.departures import candidates
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
 from planner.supply.machines import machines_of
-from tests.builders import NOW, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
-from tests.planner.scenes import Scene
+from tests.builders import NOW, before, node, node_removal_request, node_request, pod
+from tests.planner.scenes import scene
 
 IDLE = {"growth.dev/idle-since": before(minutes=11)}
 
@@ -28,11 +28,6 @@ class Renewal:
         return Advice(
             tuple(Proposal(n, self.action, "TooOld", "Older than 7d", view.now + self.after) for n in self.names)
         )
-
-
-def scene(*nodes, pods=(), limits=None, **parts):
-    made = node_pool(limits={"max": 10} | (limits or {}), scaleDown=parts.pop("scaleDown", {}))
-    return Scene(classes=[kwok_node_class()], pools=[made], nodes=list(nodes), pods=list(pods), **parts)
 
 
 def planned(given, *policies):

@@ -7,23 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from planner.plan import plan
-from tests.builders import NOW, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
-from tests.planner.checker import violations
-from tests.planner.scenes import Scene, seat
+from tests.builders import NOW, before, node, node_removal_request, node_request, pod
+from tests.planner.outcome import planned
+from tests.planner.scenes import scene, seat
 
 IDLE = {"growth.dev/idle-since": before(minutes=11)}
-
-
-def scene(*nodes, pods=(), types=("cx22", "cx32", "cx42"), limits=None, **parts):
-    made = node_pool(types=types, limits=limits or {"max": 10}, scaleDown=parts.pop("scaleDown", {}))
-    return Scene(classes=[kwok_node_class()], pools=[made], nodes=list(nodes), pods=list(pods), **parts)
-
-
-def planned(given):
-    made = plan(given.snapshot())
-    assert violations(given, made) == []
-    return made
 
 
 def leaving(given):

@@ -4,21 +4,9 @@ import json
 
 import pytest
 
-from planner.plan import plan
-from tests.builders import kwok_node_class, node, node_pool, node_removal_request, node_request, pod, server_type
-from tests.planner.checker import violations
-from tests.planner.scenes import Scene
-
-
-def scene(*pods, types=("cx22", "cx32"), limits=None, **parts):
-    made = node_pool(types=types, limits=limits or {"max": 10})
-    return Scene(classes=[kwok_node_class()], pools=[made], pods=list(pods), **parts)
-
-
-def planned(given):
-    made = plan(given.snapshot())
-    assert violations(given, made) == []
-    return made
+from tests.builders import kwok_node_class, node, node_removal_request, node_request, pod, server_type
+from tests.planner.outcome import planned
+from tests.planner.scenes import scene
 
 
 def kinds(made):

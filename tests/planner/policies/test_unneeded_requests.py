@@ -6,13 +6,13 @@ Source: docs/design.md#unneeded-requests.
 import pytest
 
 from planner.plan import plan
-from tests.builders import before, kwok_node_class, node, node_pool, node_request, pod
-from tests.planner.scenes import Scene, seat
+from tests.builders import before, node, node_pool, node_request, pod
+from tests.planner.scenes import scene, seat
 
 
 def cancelled(*requests, pods=(), nodes=(), **limits):
     made = node_pool(limits={"max": 9} | limits)
-    given = Scene(classes=[kwok_node_class()], pools=[made], pods=list(pods), nodes=list(nodes))
+    given = scene(*pods, pools=[made], nodes=list(nodes))
     given.requests = list(requests)
     return plan(given.snapshot()).cancelled
 
@@ -38,9 +38,7 @@ def test_one_with_a_server_or_of_a_person_is_not(changes):
 
 
 def test_what_is_cancelled_is_not_written_as_well():
-    given = Scene(
-        classes=[kwok_node_class()], pools=[node_pool()], requests=[node_request("m", seats=[seat(pod("gone"))])]
-    )
+    given = scene(node_request("m", seats=[seat(pod("gone"))]))
     made = plan(given.snapshot())
     assert (made.cancelled, made.reservations) == (("m",), {})
 
@@ -63,7 +61,5 @@ def test_a_node_that_is_not_ready_counts_as_it_does_when_a_minimum_is_bought():
 
 
 def test_a_mode_without_removals_takes_requests_back():
-    given = Scene(
-        classes=[kwok_node_class()], pools=[node_pool(scaleDown={"mode": "none"})], requests=[node_request("m")]
-    )
+    given = scene(node_request("m"), scaleDown={"mode": "none"})
     assert plan(given.snapshot()).cancelled == ("m",)

@@ -1,16 +1,12 @@
 """Events of a round: few, stable and on the right object. Source: docs/design.md#events."""
 
 from planner.plan import plan
-from tests.builders import after, kwok_node_class, node_pool, node_request, pod
-from tests.planner.scenes import Scene
+from tests.builders import after, node_request, pod
+from tests.planner.scenes import scene
 
 
 def told(given):
     return [(e.kind, e.name, e.namespace, e.reason) for e in plan(given.snapshot()).events]
-
-
-def scene(*pods, types=("cx22",), **spec):
-    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=types, **spec)], pods=list(pods))
 
 
 def test_each_pod_without_a_place_is_told_why():

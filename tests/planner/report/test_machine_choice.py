@@ -10,7 +10,7 @@ import pytest
 from planner.model.plan import Because
 from planner.plan import plan
 from tests.builders import after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
-from tests.planner.scenes import Scene
+from tests.planner.scenes import Scene, scene
 from tests.planner.wishes import needs, spread
 
 ALL = ("cx22", "cx32", "cx42")
@@ -133,7 +133,7 @@ def test_two_obstacles_are_one_too_many():
 
 def test_a_limit_that_the_machine_itself_takes_up_is_no_obstacle():
     # The pool may have one machine: a cx42 could be it instead of the cx32.
-    given = Scene(classes=[kwok_node_class()], pools=[node_pool(limits={"max": 1})], pods=[pod("a", "3", "1Gi")])
+    given = scene(pod("a", "3", "1Gi"), limits={"max": 1})
     (one,) = plan(given.snapshot()).requests
     assert told(one) == "next: cx42 for 0.017"
 

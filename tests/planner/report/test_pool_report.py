@@ -4,8 +4,8 @@ from datetime import timedelta
 from decimal import Decimal
 
 from planner.plan import plan
-from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
-from tests.planner.scenes import Scene
+from tests.builders import NOW, after, before, node, node_removal_request, node_request, pod
+from tests.planner.scenes import scene
 
 
 def report(given):
@@ -15,10 +15,6 @@ def report(given):
 
 def conditions(given):
     return {c.type: (c.status, c.reason) for c in report(given).status.conditions}
-
-
-def scene(*pods, types=("cx22", "cx42"), **spec):
-    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=types, **spec)], pods=list(pods))
 
 
 def test_counts_price_and_delta():

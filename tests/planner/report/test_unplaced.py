@@ -5,9 +5,8 @@ import pytest
 from api.keys import LABEL_HOSTNAME
 from api.quantity import rounded_amount
 from planner.plan import plan
-from tests.builders import DRIVER, claim, kwok_node_class, node_pool, pod, server_type, storage_class
-from tests.planner.differing import differing
-from tests.planner.scenes import Scene
+from tests.builders import DRIVER, claim, differing, kwok_node_class, node_pool, pod, server_type, storage_class
+from tests.planner.scenes import Scene, scene
 from tests.planner.wishes import needs, using
 
 NAMED = {
@@ -20,7 +19,7 @@ NAMED = {
 
 
 def reasons(raw, types=("cx22", "cx42"), kinds=(), **spec):
-    given = Scene(classes=[kwok_node_class(*kinds)], pools=[node_pool(types=types, **spec)], pods=[raw])
+    given = scene(raw, kinds=kinds, pools=[node_pool(types=types, **spec)])
     (unplaced,) = plan(given.snapshot()).unplaced
     return [(r.code, r.message, r.server_type) for r in unplaced.reasons]
 
@@ -120,7 +119,7 @@ def test_a_taint_of_the_pool_that_the_pod_does_not_tolerate():
     ],
 )
 def test_a_claim_that_no_machine_can_have(annotations, provisioner, words):
-    given = Scene(classes=[kwok_node_class()], pools=[node_pool()], pods=[using(pod("a"), "data")])
+    given = scene(using(pod("a"), "data"))
     given.claims = [differing(claim("data"), {"metadata": {"annotations": annotations}})]
     given.storage_classes = [storage_class(provisioner=provisioner)]
     (unplaced,) = plan(given.snapshot()).unplaced

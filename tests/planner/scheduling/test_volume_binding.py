@@ -11,8 +11,7 @@ from planner.objects.kinds import Pod
 from planner.objects.predicates import FIELD_NAME, selects
 from planner.parsing.objects import parse_objects, parse_pod
 from planner.scheduling.volume_places import resolve
-from tests.builders import claim, pod, storage_class, volume
-from tests.planner.differing import differing
+from tests.builders import claim, differing, pod, storage_class, volume
 from tests.planner.wishes import HOST, ZONE, using
 
 Json = dict[str, Any]

@@ -8,8 +8,7 @@ from planner.objects.kinds import Pod
 from planner.objects.predicates import selects
 from planner.parsing.objects import parse_objects, parse_pod
 from planner.scheduling.volume_places import resolve
-from tests.builders import DRIVER, before, claim, pod, storage_class, volume
-from tests.planner.differing import differing
+from tests.builders import DRIVER, before, claim, differing, pod, storage_class, volume
 from tests.planner.wishes import ZONE, own_disk, using
 
 Json = dict[str, Any]

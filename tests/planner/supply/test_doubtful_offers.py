@@ -4,18 +4,15 @@ from dataclasses import replace
 
 from planner.plan import plan
 from planner.supply.machine_kind import kinds_of_pools
-from tests.builders import before, kwok_node_class, node_pool, node_request, pod, server_type
-from tests.planner.scenes import Scene
+from tests.builders import before, node_request, pod, server_type
+from tests.planner.scenes import scene
 
 
 def snapshot(*pods, kinds=("cx22",), requests=(), unavailable=None, **told):
     """A snapshot whose cx22 offerings are as `told`."""
-    made = Scene(
-        classes=[kwok_node_class(*(server_type(kind) for kind in kinds), unavailable=unavailable)],
-        pools=[node_pool(types=kinds)],
-        pods=list(pods),
-        requests=list(requests),
-    ).snapshot()
+    kinds_listed = [server_type(kind) for kind in kinds]
+    given = scene(*pods, types=kinds, kinds=kinds_listed, unavailable=unavailable, requests=list(requests))
+    made = given.snapshot()
     (only,) = made.classes
     offerings = tuple(replace(o, **told) if o.server_type == "cx22" else o for o in only.offerings)
     return replace(made, classes=(replace(only, offerings=offerings),))

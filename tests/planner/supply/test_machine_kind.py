@@ -4,13 +4,8 @@ import pytest
 
 from planner.plan import plan
 from planner.supply.machine_kind import kinds_of_pools
-from tests.builders import after, before, daemon_set, kwok_node_class, node_pool, node_request, pod, server_type
-from tests.planner.scenes import Scene
-
-
-def scene(*pods, types=("cx22", "cx32"), kinds=(), unavailable=None, **parts):
-    classes = [kwok_node_class(*kinds, unavailable=unavailable)]
-    return Scene(classes=classes, pools=[node_pool(types=types)], pods=list(pods), **parts)
+from tests.builders import after, before, daemon_set, node_request, pod, server_type
+from tests.planner.scenes import scene
 
 
 def bought(given):

@@ -18,23 +18,13 @@ from tests.builders import (
     pod,
     server_type,
 )
-from tests.planner.checker import violations
-from tests.planner.scenes import Scene, seat
+from tests.planner.outcome import planned
+from tests.planner.scenes import scene, seat
 from tests.planner.wishes import apart
-
-
-def scene(*pods, **parts):
-    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
 
 
 def places(made):
     return {p.pod: p.node or p.request for p in made.placed}
-
-
-def planned(given):
-    made = plan(given.snapshot())
-    assert violations(given, made) == []
-    return made
 
 
 def test_a_node_with_room_is_used_first():

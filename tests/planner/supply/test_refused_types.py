@@ -6,7 +6,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.plan import plan
 from planner.supply.machine_kind import refusals, with_refusals
 from tests.builders import kwok_node_class, node_pool, pod, server_type
-from tests.planner.scenes import Scene
+from tests.planner.scenes import Scene, scene
 
 GEX44 = "GEX44 is a dedicated server of Hetzner Robot (with a GPU): it is ordered by hand"
 
@@ -16,9 +16,7 @@ def refusal(name):
 
 
 def planned(*types, pods=()):
-    given = Scene(
-        classes=[kwok_node_class(server_type("cx22"))], pools=[node_pool(types=types)], pods=list(pods)
-    ).snapshot()
+    given = scene(*pods, types=types, kinds=[server_type("cx22")]).snapshot()
     (only,) = given.classes
     told = refusals(only.ref, only.offerings, given.pools, refusal)
     return plan(replace(given, classes=(replace(only, refusals=told),)))

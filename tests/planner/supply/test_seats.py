@@ -4,19 +4,9 @@ Source: docs/design.md#round, docs/design.md#lifecycles.
 """
 
 from planner.plan import plan
-from tests.builders import before, kwok_node_class, node, node_pool, node_request, pod
-from tests.planner.checker import violations
-from tests.planner.scenes import Scene, seat
-
-
-def scene(*pods, **parts):
-    return Scene(classes=[kwok_node_class()], pools=[node_pool(types=["cx22", "cx32"])], pods=list(pods), **parts)
-
-
-def planned(given):
-    made = plan(given.snapshot())
-    assert violations(given, made) == []
-    return made
+from tests.builders import before, node, node_request, pod
+from tests.planner.outcome import planned
+from tests.planner.scenes import scene, seat
 
 
 def test_a_pod_with_a_seat_counts_as_placed_and_nothing_is_written():

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from planner.plan import plan
 from planner.supply.machine_kind import unserved
-from tests.builders import kwok_node_class, node_pool, pod
-from tests.planner.scenes import Scene
+from tests.builders import node_pool, pod
+from tests.planner.scenes import Scene, scene
 
 SERVED = ("KwokNodeClass", "HetznerNodeClass")
 
@@ -17,7 +17,7 @@ def planned(*pods):
         node_pool("odder", template={"classRef": overcast}),
         node_pool(),
     ]
-    given = Scene(classes=[kwok_node_class()], pools=pools, pods=list(pods)).snapshot()
+    given = scene(*pods, pools=pools).snapshot()
     classes = unserved(given.pools, SERVED)
     assert [str(one.ref) for one in classes] == ["OvercastNodeClass/grey"]
     return plan(replace(given, classes=(*given.classes, *classes)))

@@ -12,16 +12,11 @@ from simulator.peers.from_snapshot import problem_of
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import Purchase
 from tests.benchmarks.problems import on_machines
-from tests.builders import after, daemon_set, kwok_node_class, node, node_pool, node_request, pod, server_type
-from tests.planner.scenes import Scene, seat
+from tests.builders import after, daemon_set, node, node_request, pod, server_type
+from tests.planner.scenes import Scene, scene, seat
 from tests.planner.strategies import scenes
 from tests.planner.wishes import apart
 from tests.searching import searching
-
-
-def scene(*pods, kinds=(), types=("cx22", "cx32"), unavailable=None, **parts):
-    classes = [kwok_node_class(*kinds, unavailable=unavailable)]
-    return Scene(classes=classes, pools=[node_pool(types=types)], pods=list(pods), **parts)
 
 
 def read(given):
@@ -30,7 +25,7 @@ def read(given):
 
 def test_pods_and_offerings_of_a_pool_with_what_daemon_sets_leave():
     kinds = [server_type("cx22", locations=("fsn1", "nbg1")), server_type("cx32"), server_type("cx42")]
-    problem = read(scene(pod("a"), pod("b"), pod("c", "1"), kinds=kinds, daemon_sets=[daemon_set("agent")]))
+    problem = read(scene(pod("a"), pod("b"), pod("c", "1"), daemon_set("agent"), kinds=kinds, types=("cx22", "cx32")))
     assert problem.offerings == ("cx22 fsn1", "cx22 nbg1", "cx32 fsn1")
     assert problem.currency == "EUR"
     assert [(problem.demand(i, "cpu"), g.count) for i, g in enumerate(problem.packing.groups)] == [(500, 2), (1000, 1)]

@@ -18,7 +18,7 @@ from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
 from tests.builders import NOW, after, before, kwok_node_class, server_type
-from tests.planner.scenes import Scene
+from tests.planner.scenes import Scene, scene
 from tests.worker.hetzner_dump import KEYS, READY, dump, hetzner_class, hetzner_pool
 from tests.worker.looking import LookedAt
 from worker import cli
@@ -295,7 +295,7 @@ def cluster(monkeypatch):
 
 
 async def test_a_cluster_is_only_read(cluster):
-    await cluster.fill(Scene(classes=[kwok_node_class()], pools=list(POOLS)), (HETZNER_NODE_CLASSES, BUSY))
+    await cluster.fill(scene(pools=list(POOLS)), (HETZNER_NODE_CLASSES, BUSY))
     classes, pools = await catalogue_command._of_cluster(None, None)
     assert cluster.is_closed
     found = catalogue_command.chosen(classes, pools, catalogue_command.CatalogueQuery("HetznerNodeClass/default"), NOW)

@@ -7,8 +7,7 @@ Source: Kubernetes docs, "Runtime Class", "Pod Overhead", "Pod Priority and Pree
 import pytest
 
 from planner.model.plan import Problem
-from tests.builders import claim, daemon_set, pod, storage_class
-from tests.planner.differing import differing
+from tests.builders import claim, daemon_set, differing, pod, storage_class
 from tests.planner.wishes import own_disk
 from worker.commands.plan.defaults import completed
 from worker.commands.plan.objects import Objects

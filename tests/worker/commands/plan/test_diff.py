@@ -6,7 +6,7 @@ from decimal import Decimal
 from planner.model.plan import Placed, Plan, PlanResult, Reason, RemovalCancel, Unplaced
 from planner.plan import plan as decide
 from tests.builders import before, kwok_node_class, node, node_pool, node_request, pod, server_type
-from tests.planner.scenes import Scene
+from tests.planner.scenes import Scene, scene
 from worker.commands.plan.diff import MachineChange, PlanChange, compare, counts
 
 FULL = Reason("LimitReached", "pool default is at its max")
@@ -59,7 +59,7 @@ def test_other_types():
 
 def test_a_machine_at_another_price_is_another_one():
     dear = kwok_node_class(server_type("cx22", pricePerHour="0.01"))
-    new = decide(Scene(classes=[dear], pods=FOUR, pools=[node_pool(**ONE_TYPE)]).snapshot())
+    new = decide(scene(*FOUR, classes=[dear], pools=[node_pool(**ONE_TYPE)]).snapshot())
     diff = compare(decided(pods=FOUR, pools=[node_pool(**ONE_TYPE)]), new)
     assert [(one.price_per_hour, one.before, one.after) for one in diff.machines] == [
         (Decimal("0.0066"), 4, 0),

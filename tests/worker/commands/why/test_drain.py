@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.builders import before, kwok_node_class, node, node_pool, node_removal_request, pod
-from tests.planner.scenes import Scene
+from tests.builders import before, node, node_pool, node_removal_request, pod
+from tests.planner.scenes import scene
 from tests.worker.looking import sight
 from worker.commands.why.command import NODE, REMOVAL, lines_about
 
@@ -46,7 +46,7 @@ def test_a_node_that_is_drained(owner, status, awaited):
     tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
     pools = [node_pool(scaleDown={"mode": "drain", "hardGrace": "30m"})]
     pods = [pod("web", node="m-1", owner=owner)]
-    seen = sight(Scene(pools=pools, classes=[kwok_node_class()], nodes=[tainted], removals=[drained], pods=pods))
+    seen = sight(scene(tainted, drained, *pods, pools=pools))
     told = lines_about(REMOVAL, "m-1", seen)
     assert any(
         line.startswith(f"Phase Draining: is drained ({status['reason']}), then goes") and status["message"] in line

@@ -1,7 +1,7 @@
 """What `growth why node` says that a machine costs: what was paid, and beside it the price of today if that differs."""
 
-from tests.builders import kwok_node_class, node, node_pool
-from tests.planner.scenes import Scene
+from tests.builders import node
+from tests.planner.scenes import scene
 from tests.worker.looking import sight
 from worker.commands.why.command import NODE, lines_about
 
@@ -9,7 +9,7 @@ from worker.commands.why.command import NODE, lines_about
 def told(*prices):
     """The first line about a cx22, of 0.0066 EUR today, whose Node bears these: price and currency."""
     annotations = dict(zip(("growth.dev/price-per-hour", "growth.dev/currency"), prices, strict=False))
-    made = Scene(classes=[kwok_node_class()], pools=[node_pool()], nodes=[node("m-1", annotations=annotations)])
+    made = scene(node("m-1", annotations=annotations))
     return "\n".join(lines_about(NODE, "m-1", sight(made))).splitlines()[0]
 
 

@@ -1,4 +1,4 @@
-"""What comes out of a round, in the words of the golden tables; every plan is judged by the checker as well."""
+"""What comes out of a round, in few words; every plan is judged by the checker as well."""
 
 from collections import Counter
 
