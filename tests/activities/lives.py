@@ -308,6 +308,10 @@ class Life:
     async def look_removal(self):
         return await self.removals.look_removal(EffectInput(name=NAME, uid=self.uid))
 
+    async def removal_step(self):
+        """Look at the removal, and return its next step."""
+        return removal_steps.next_step(await self.look_removal(), None, self._now)
+
     async def die_during(self, activity, act, when, write):
         """Run an activity in a process that dies before or after its write of this number, and start another."""
         setattr(self.cluster, when, len(self.cluster.writes) + write)

@@ -22,12 +22,6 @@ async def new(life):
     return life
 
 
-async def with_server(life, status=LEAVING):
-    await life.add_removal(status, nodeName=NAME, providerID=f"kwok://test/{NAME}")
-    life.add_server()
-    await life.add_node()
-
-
 async def rate_limited(life):
     """Make a create call that is not carried out, and return the request's status."""
     life.cloud.fail["create"] = LIMITED
@@ -106,7 +100,7 @@ async def test_a_request_deleted_after_such_a_call_ends_without_a_removal(new):
 
 @pytest.mark.parametrize("call", ["delete", "get"])
 async def test_a_delete_call_that_was_not_carried_out_is_raised_and_does_not_count(life, call):
-    await with_server(life)
+    await life.add_leaving(LEAVING)
 
     async def limit():
         life.cloud.fail[call] = LIMITED
@@ -124,7 +118,7 @@ async def test_a_delete_call_that_was_not_carried_out_is_raised_and_does_not_cou
 
 async def test_a_removal_never_parks_for_calls_that_were_not_carried_out(life):
     before = LEAVING | {"removalAttempts": 4, "removeAttemptedAt": START - timedelta(minutes=1)}
-    await with_server(life, before)
+    await life.add_leaving(before)
     life.cloud.fail["delete"] = LIMITED
     for _ in range(20):
         with pytest.raises(RateLimited):
@@ -137,7 +131,7 @@ async def test_a_removal_never_parks_for_calls_that_were_not_carried_out(life):
 
 
 async def test_a_change_during_a_delete_call_does_not_keep_its_attempt(life):
-    await with_server(life)
+    await life.add_leaving(LEAVING)
 
     async def note():
         await life.cluster.put(NODE_REMOVAL_REQUESTS, NAME, "/metadata/annotations", {"example.com/note": "x"})
@@ -150,7 +144,7 @@ async def test_a_change_during_a_delete_call_does_not_keep_its_attempt(life):
 
 
 async def test_a_later_delete_call_is_not_taken_back_for_an_earlier_one(life):
-    await with_server(life)
+    await life.add_leaving(LEAVING)
     later = {"removalAttempts": 2, "removeAttemptedAt": "2026-11-01T12:00:30Z"}
 
     async def another_attempt():

@@ -5,9 +5,8 @@ import pytest
 from activities.objects.related import count_others
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import Unreachable
-from planner.lifecycle.step import EffectInput
 from tests.activities import bodies
-from tests.activities.lives import NAME, START, Life
+from tests.activities.lives import START, Life
 
 
 async def put(life, resource, body, status):
@@ -32,7 +31,7 @@ async def test_a_request_that_boots_counts_requests_that_are_under_way(status, c
     await life.add_request({"phase": "Provisioning", "createAttemptAt": START})
     life.add_server()
     await put(life, NODE_REQUESTS, bodies.request("default-b2"), status)
-    seen = await life.requests.look_request(EffectInput(name=NAME, uid=life.uid))
+    seen = await life.look_request()
     assert seen.others == counts
 
 
@@ -43,7 +42,7 @@ async def test_a_removal_counts_removals_that_are_not_parked(phase, counts):
     life = Life()
     await life.add_removal({"phase": "Pending"})
     await put(life, NODE_REMOVAL_REQUESTS, bodies.removal("default-b2"), {"phase": phase})
-    seen = await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
+    seen = await life.look_removal()
     assert seen.others == counts
 
 

@@ -6,13 +6,12 @@ from activities.objects.kind_activities import TRIES
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES
 from planner.lifecycle.removal import next_step
 from planner.lifecycle.seen import ServerSeen
-from planner.lifecycle.step import Act, EffectInput
+from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
-from tests.activities.lives import NAME, UNREGISTERED
+from tests.activities.lives import FOREIGN, NAME, UNREGISTERED
 
 STRANGER = "bare-metal-1"
-OTHER = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
 _STEPS = 20
 
 
@@ -27,7 +26,7 @@ async def live(life):
     """Drive the removal to its end, through every wait, and return the reasons of its steps."""
     reasons = []
     for _ in range(_STEPS):
-        seen = await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
+        seen = await life.look_removal()
         step = next_step(seen, None, life.now())
         if not seen.exists:
             return reasons
@@ -42,11 +41,11 @@ async def live(life):
 async def test_a_slip_in_the_name_of_the_node_does_not_hide_its_pods(life):
     await life.add_removal(nodeName="defualt-a1")
     life.add_server()
-    await life.add_node(OTHER, ready=True)
+    await life.add_node(FOREIGN, ready=True)
     await life.add_pod("web-1", bound=True)
     assert (await live(life))[-1] == "NotEmpty"
     assert list(life.cloud.servers) == [NAME]
-    assert await life.taints() == [OTHER]
+    assert await life.taints() == [FOREIGN]
 
 
 @pytest.mark.parametrize("taints", [[], [UNREGISTERED]], ids=["registered", "not yet registered"])
@@ -66,7 +65,7 @@ async def test_another_nodes_emptiness_is_no_proof(life, taints):
 
 @pytest.mark.parametrize("immediate", [False, True])
 async def test_a_node_that_growth_did_not_make_is_left_as_it_is(life, immediate):
-    await add_stranger(life, OTHER, team="storage")
+    await add_stranger(life, FOREIGN, team="storage")
     before = await life.find(NODES, STRANGER)
     await life.add_removal(nodeName=STRANGER, immediate=immediate)
     await live(life)
@@ -77,10 +76,10 @@ async def test_a_server_that_growth_did_not_make_is_left_and_its_node_opened_aga
     """The Node bears our labels, by a person's doing, and its server does not."""
     await life.add_removal(nodeName=NAME)
     life.add_server(**{"growth.dev/cluster": "another"})
-    await life.add_node(OTHER, ready=True)
+    await life.add_node(FOREIGN, ready=True)
     reasons = await live(life)
     assert reasons[-2:] == ["NotOurs", "NotOurs"], "untainted, then ended, and not told as removed"
-    assert await life.taints() == [OTHER]
+    assert await life.taints() == [FOREIGN]
     assert "delete" not in life.cloud.calls
 
 
@@ -116,11 +115,10 @@ async def test_a_deletion_that_comes_too_late_is_answered(life, status, immediat
     assert ("NodeRemovalRequest", "NotCancelled") not in await life.event_reasons()
     await life.cluster.delete(NODE_REMOVAL_REQUESTS, NAME)
     for _ in range(TRIES):
-        seen = await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
+        seen = await life.look_removal()
     assert seen.server in {ServerSeen.RUNNING, ServerSeen.UNKNOWN}
-    events = [e for e in await life.events() if e["reason"] == "NotCancelled"]
-    assert len(events) == 1
-    assert why in events[0]["note"]
+    [note] = [event["note"] for event in await life.events() if event["reason"] == "NotCancelled"]
+    assert why in note
 
 
 async def test_a_deletion_in_time_is_not_answered_with_a_refusal(life):
@@ -135,5 +133,4 @@ async def test_nobody_is_told_that_an_immediate_removals_node_was_empty(life):
     await life.add_removal(nodeName=NAME, immediate=True)
     life.add_server()
     await life.do("commit_removal")
-    (condition,) = (await life.removal())["status"]["conditions"]
-    assert (condition["type"], condition["status"]) == ("Empty", "Unknown")
+    assert [(kind, status) for kind, (status, _) in (await life.conditions()).items()] == [("Empty", "Unknown")]

@@ -1,36 +1,30 @@
 """Decisions by annotation: honoured once, else answered and taken off; nobody's newer value is lost."""
 
 from datetime import timedelta
-from itertools import count
 
 import pytest
 
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import Conflict
-from planner.lifecycle.removal import next_step
-from planner.lifecycle.step import Act, EffectInput
-from tests.activities.lives import NAME, START
+from planner.lifecycle.step import Act
+from tests.activities.lives import NAME, SCALE_DOWN, START, at_each_write
 from tests.activities.rounds import Crash
 
 DECISION, REASON = "growth.dev/decision", "growth.dev/decision-reason"
 OTHERS = {"example.org/owner": "shop"}
-TAINT = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
-DRIVEN = {"workflowId": "w"}
-COOLING = DRIVEN | {"phase": "Pending", "scaleDownAt": START + timedelta(minutes=1), "taintedAt": START}
-OVER = DRIVEN | {"phase": "Pending", "scaleDownAt": START, "taintedAt": START - timedelta(minutes=1)}
-PARKED = DRIVEN | {"phase": "CouldNotRemove", "removalAttempts": 5, "timesParked": 2}
+WITH_WORKFLOW = {"workflowId": "w"}
+COOLING = WITH_WORKFLOW | {"phase": "Pending", "scaleDownAt": START + timedelta(minutes=1), "taintedAt": START}
+OVER = WITH_WORKFLOW | {"phase": "Pending", "scaleDownAt": START, "taintedAt": START - timedelta(minutes=1)}
+PARKED = WITH_WORKFLOW | {"phase": "CouldNotRemove", "removalAttempts": 5, "timesParked": 2}
 PARKED["retryAt"] = START + timedelta(hours=4)
 COMMIT = Act(effect="commit_removal", reason="Empty", message="Empty")
 ANSWER = Act(effect="answer_decision", reason="DecisionUnknown")
 
 
-async def with_removal(life, status, word=None, **more):
-    await life.add_removal(status, nodeName=NAME, **more)
-    life.add_server()
-    await life.add_node(TAINT, ready=True)
+async def with_removal(life, status, word=None):
+    await life.add_leaving(status, SCALE_DOWN)
     if word is not None:
         await annotate(life, word)
-    return life
 
 
 async def annotate(life, word, reason=None, resource=NODE_REMOVAL_REQUESTS):
@@ -40,12 +34,6 @@ async def annotate(life, word, reason=None, resource=NODE_REMOVAL_REQUESTS):
 
 async def annotations(life):
     return (await life.removal())["metadata"].get("annotations")
-
-
-async def due(life):
-    """Look, and return the next step."""
-    seen = await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
-    return next_step(seen, None, life.now())
 
 
 async def events(life, name):
@@ -92,37 +80,30 @@ async def test_an_annotation_between_the_look_and_the_commit_wins(life, finalize
 
 def put_before_next_write(life, word, *, writes=1):
     """Let a person write the annotation while an activity has looked already, before its write of this number."""
-    made = count(1)
-
-    def put(verb, resource, _):
-        if (verb, resource) == ("patch", NODE_REMOVAL_REQUESTS) and next(made) == writes:
-            life.cluster.refuse = None
-            stored = life.cluster._store.find(NODE_REMOVAL_REQUESTS, ("", NAME))
-            metadata = {**stored["metadata"], "annotations": OTHERS | {DECISION: word}}
-            life.cluster._store.put(NODE_REMOVAL_REQUESTS, ("", NAME), {**stored, "metadata": metadata})
-
-    life.cluster.refuse = put
+    annotated = {"annotations": OTHERS | {DECISION: word}}
+    life.cluster.overtake(
+        "patch", NODE_REMOVAL_REQUESTS, lambda removal: removal["metadata"].update(annotated), number=writes
+    )
 
 
 async def test_a_retry_acts_once_and_is_taken_off_without_a_word(life):
     await with_removal(life, PARKED, "retry")
     seen = await life.do("resume_removal")
     assert (seen.status.phase, seen.status.times_parked) == ("Deprovisioning", 0)
-    assert (await due(life)).reason == "DecisionTaken"
+    assert (await life.removal_step()).reason == "DecisionTaken"
     assert (await life.do("answer_decision")).decision is None
     assert await annotations(life) == OTHERS
     assert (await life.event_reasons()) == {("NodeRemovalRequest", "Retry")}
-    assert (await due(life)).effect == "delete_server"
+    assert (await life.removal_step()).effect == "delete_server"
 
 
-@pytest.mark.parametrize("write", range(1, 4))
-@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
+@at_each_write(3)
 async def test_killed_at_any_write_a_retry_acts_once(life, write, when):
     """Its writes: the status, the event that tells it, the annotation."""
     await with_removal(life, PARKED, "retry")
     setattr(life.cluster, when, len(life.cluster.writes) + write)
     deaths = 0
-    while (step := await due(life)).effect != "delete_server":
+    while (step := await life.removal_step()).effect != "delete_server":
         try:
             await life.do(step.effect)
         except Crash:
@@ -144,11 +125,7 @@ async def test_killed_at_any_write_a_retry_acts_once(life, write, when):
 async def test_killed_at_any_write_the_end_of_a_parked_removal_is_completed(life, word, effect, write):
     """Also by a workflow that knows of no message: the annotation stays until the object is gone."""
     await with_removal(life, PARKED, word)
-    life.cluster.crash_after = len(life.cluster.writes) + write
-    with pytest.raises(Crash):
-        await life.do(effect)
-    life.restart()
-    life.cluster.crash_after = None
+    await life.die_during(effect, None, "crash_after", write)
     if await life.removal() is not None:
         assert not (await life.do(effect)).exists
     assert (await life.node() is None) == (word == "skip")
@@ -169,16 +146,16 @@ async def test_a_refused_decision_is_answered_and_never_acts_later(life):
         [why],
         [f"NodeRemovalRequest {NAME}: annotation {why}. It is taken off"],
     )
-    assert (await due(life)).reason == "CoolOff"
+    assert (await life.removal_step()).reason == "CoolOff"
 
 
 async def test_an_unknown_word_is_answered_with_the_words_there_are(life):
     await with_removal(life, PARKED, "rtry")
     seen = await life.do("answer_decision")
     assert (seen.decision, seen.status.phase, seen.status.retry_at) == (None, "CouldNotRemove", PARKED["retryAt"])
-    _, told = await events(life, "DecisionUnknown")
+    _, notes = await events(life, "DecisionUnknown")
     why = "growth.dev/decision=rtry is no decision: say cancel, retry, skip, abandon"
-    assert told == [f"NodeRemovalRequest {NAME}: annotation {why}. It is taken off"]
+    assert notes == [f"NodeRemovalRequest {NAME}: annotation {why}. It is taken off"]
     version = (await life.removal())["metadata"]["resourceVersion"]
     assert await life.do("answer_decision", ANSWER) == seen
     assert (await life.removal())["metadata"]["resourceVersion"] == version
@@ -190,26 +167,22 @@ async def test_each_slip_of_a_person_is_answered_also_within_minutes(life):
     life.pass_time(20)
     await annotate(life, "retr")
     await life.do("answer_decision")
-    in_status, told = await events(life, "DecisionUnknown")
-    assert (len(in_status), len(told)) == (2, 2)
+    in_status, notes = await events(life, "DecisionUnknown")
+    assert (len(in_status), len(notes)) == (2, 2)
 
 
-@pytest.mark.parametrize("write", range(1, 4))
-@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
+@at_each_write(3)
 async def test_killed_at_any_write_the_answer_is_given_before_the_annotation_goes(life, write, when):
     """Its writes: the status, the event, the annotation."""
     await with_removal(life, PARKED, "rtry")
-    setattr(life.cluster, when, len(life.cluster.writes) + write)
-    with pytest.raises(Crash):
-        await life.do("answer_decision")
+    await life.die_during("answer_decision", None, when, write)
     if await annotations(life) == OTHERS:
         assert (when, write) == ("crash_after", 3)
-    life.restart()
     life.pass_time(1)
     await life.do("answer_decision", ANSWER)
-    in_status, told = await events(life, "DecisionUnknown")
+    in_status, notes = await events(life, "DecisionUnknown")
     assert (len(in_status), await annotations(life)) == (1, OTHERS)
-    assert told
+    assert notes
 
 
 @pytest.mark.parametrize("writes", [1, 2], ids=["before the answer", "after it"])
@@ -243,12 +216,7 @@ async def test_an_effect_that_was_asked_for_earlier_yields_to_what_stands_there_
 
 async def test_what_keeps_changing_is_a_conflict(life):
     await with_removal(life, PARKED, "rtry")
-
-    def conflict(verb, changed, _):
-        if (verb, changed) == ("patch", NODE_REMOVAL_REQUESTS):
-            raise Conflict("changed")
-
-    life.cluster.refuse = conflict
+    life.cluster.refuse_writes(Conflict("changed"), "patch", NODE_REMOVAL_REQUESTS)
     with pytest.raises(Conflict):
         await life.do("answer_decision", ANSWER)
 
@@ -257,7 +225,7 @@ async def test_a_request_tells_that_only_removals_take_decisions(life):
     await life.add_request()
     await annotate(life, "cancel", resource=NODE_REQUESTS)
     for _ in range(2):
-        await life.requests.look_request(EffectInput(name=NAME, uid=life.uid))
+        await life.look_request()
     (event,) = await life.events()
     assert event["note"] == (
         f"NodeRequest {NAME}: annotation growth.dev/decision=cancel has no effect: only removals take decisions; "

@@ -9,54 +9,46 @@ from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS
 from activities.ports.errors import Forbidden, Unreachable
 from activities.round.removals import cancel as cancel_by_planner
 from planner.lifecycle.removal import next_step
-from planner.lifecycle.step import Act, EffectInput, Wait
+from planner.lifecycle.step import Act, Wait
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
-from tests.activities.lives import NAME, START, Life
+from tests.activities.lives import NAME, SCALE_DOWN, START, Life, at_each_write
 from tests.activities.rounds import Crash
+from tests.tables import rows
 
-TAINT = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
 OVER = {"phase": "Pending", "scaleDownAt": START, "taintedAt": START - timedelta(minutes=1)}
 DRAINING = OVER | {"phase": "Draining", "drainStartedAt": START}
 CACHE = [{"name": "cache", "emptyDir": {}}]
 
 
-async def world(status=DRAINING, *, scale_down=None, **spec):
-    """A Node in its drain, in a pool of mode drain."""
+async def draining(*pods, status=DRAINING, scale_down=None, **spec):
+    """A Node with these pods in its drain, in a pool of mode drain."""
     life = Life()
     await life.install(scaleDown={"mode": "drain"} | (scale_down or {}))
-    await life.add_removal(status, **{"nodeName": NAME, "providerID": f"kwok://test/{NAME}"} | spec)
-    life.add_server()
-    await life.add_node(TAINT, ready=True)
+    await life.add_leaving(status, SCALE_DOWN, **spec)
+    for name in pods:
+        await life.run_pod(name)
     return life
-
-
-async def look(life):
-    return await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
-
-
-async def step(life):
-    return next_step(await look(life), None, life.now())
 
 
 async def go_on(life, *, seconds=600, kubelet=True):
     """Live on until the drain is over or for so long, and return the effects and awaited reasons in their order."""
-    told, ends = [], life.now() + timedelta(seconds=seconds)
+    steps, ends = [], life.now() + timedelta(seconds=seconds)
     while life.now() < ends:
-        seen = await look(life)
+        seen = await life.look_removal()
         if not seen.exists or seen.status.phase == "Deprovisioning":
             break
-        given = next_step(seen, None, life.now())
-        word = given.effect if isinstance(given, Act) else given.reason
-        if not told or told[-1] != word:
-            told.append(word)
-        if isinstance(given, Act):
-            await life.do(given.effect, given)
+        step = next_step(seen, None, life.now())
+        word = step.effect if isinstance(step, Act) else step.reason
+        if not steps or steps[-1] != word:
+            steps.append(word)
+        if isinstance(step, Act):
+            await life.do(step.effect, step)
         else:
             life.pass_time(1)
         if kubelet:
             await end_pods(life)
-    return told
+    return steps
 
 
 async def end_pods(life):
@@ -82,25 +74,21 @@ def events(status):
 
 
 async def test_a_node_with_pods_is_drained_and_goes():
-    life = await world(OVER)
-    for name in ("web-1", "web-2"):
-        await life.run_pod(name)
+    life = await draining("web-1", "web-2", status=OVER)
     assert await go_on(life) == ["begin_drain", "evict_pods", "commit_removal"]
     status = await status_of(life)
     assert status["phase"] == "Deprovisioning"
     assert await pods(life) == {}
     assert events(status) == ["Draining", "Evicting", "Drained"]
-    conditions = {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]}
-    assert conditions == {"Drained": ("True", "Drained"), "Empty": ("True", "Drained")}
+    assert await life.conditions() == {"Drained": ("True", "Drained"), "Empty": ("True", "Drained")}
     assert {("NodeRemovalRequest", "Draining"), ("Node", "Draining"), ("NodeRemovalRequest", "Evicting")} <= (
         await life.event_reasons()
     )
 
 
 async def test_how_often_pods_were_asked_is_written_before_they_are():
-    life = await world()
-    await life.run_pod()
-    act = await step(life)
+    life = await draining("web-1")
+    act = await life.removal_step()
     before = len(life.cluster.writes)
     seen = await life.do("evict_pods", act)
     wrote = [w for w in life.cluster.writes[before:] if not w.startswith("create events")]
@@ -110,40 +98,41 @@ async def test_how_often_pods_were_asked_is_written_before_they_are():
 
 
 async def test_executed_twice_in_a_row_it_evicts_once():
-    life = await world()
-    await life.run_pod()
-    act = await step(life)
+    life = await draining("web-1")
+    act = await life.removal_step()
     first = await life.do("evict_pods", act)
     assert await life.do("evict_pods", act) == first
     assert [w for w in life.cluster.writes if w.startswith("evict")] == ["evict pods/web-1"]
 
 
 async def test_system_critical_pods_are_evicted_when_all_others_are_gone():
-    life = await world()
-    await life.run_pod("web-1")
+    life = await draining("web-1")
     await life.run_pod("dns-1", owner="dns", priorityClassName="system-cluster-critical")
     await life.do("evict_pods")
     assert await going(life) == ["web-1"]
-    assert (await step(life)).reason == "PodsLeave"
+    assert (await life.removal_step()).reason == "PodsLeave"
     await end_pods(life)
     life.pass_time(10)
     await life.do("evict_pods")
     assert await going(life) == ["dns-1"]
 
 
-@pytest.mark.parametrize("owner", ["DaemonSet", "mirror"])
-async def test_pods_that_belong_to_the_node_stay_until_it_goes(owner):
-    life = await world()
-    await life.run_pod(annotations={"kubernetes.io/config.mirror": "x"} if owner == "mirror" else None)
-    if owner == "DaemonSet":
-        await life.cluster.put(PODS, "web-1", "/metadata/ownerReferences/0/kind", "DaemonSet")
+@rows(
+    ("path", "value"),
+    {
+        "a DaemonSet's": ("/metadata/ownerReferences/0/kind", "DaemonSet"),
+        "a mirror pod": ("/metadata/annotations", {"kubernetes.io/config.mirror": "x"}),
+    },
+)
+async def test_pods_that_belong_to_the_node_stay_until_it_goes(path, value):
+    life = await draining("web-1")
+    await life.cluster.put(PODS, "web-1", path, value)
     assert await go_on(life) == ["commit_removal"]
     assert list(await pods(life)) == ["web-1"]
 
 
 async def test_each_kind_of_blocker_is_told_by_its_own_event_and_nothing_is_evicted():
-    life = await world()
-    await life.run_pod("web-1")
+    life = await draining("web-1")
     await life.run_pod("bare-1", owner=None)
     await life.run_pod("db-1", volumes=CACHE)
     await life.run_pod("job-1", annotations={"growth.dev/do-not-remove": "half done"})
@@ -153,8 +142,7 @@ async def test_each_kind_of_blocker_is_told_by_its_own_event_and_nothing_is_evic
     assert (status["phase"], status["reason"]) == ("Draining", "BlockedByAnnotation")
     assert "shop/job-1 is annotated growth.dev/do-not-remove: half done, shop/bare-1 has no" in status["message"]
     assert events(status) == ["BlockedByAnnotation"]
-    (condition,) = status["conditions"]
-    assert (condition["type"], condition["status"], condition["reason"]) == ("Drained", "False", "BlockedByAnnotation")
+    assert await life.conditions() == {"Drained": ("False", "BlockedByAnnotation")}
     kinds = {"BlockedByAnnotation", "BlockedByBarePod", "BlockedByLocalStorage"}
     assert {("NodeRemovalRequest", kind) for kind in kinds} | {
         ("Node", "BlockedByAnnotation")
@@ -162,8 +150,7 @@ async def test_each_kind_of_blocker_is_told_by_its_own_event_and_nothing_is_evic
 
 
 async def test_a_drain_goes_on_when_a_person_frees_what_blocked_it():
-    life = await world()
-    await life.run_pod("web-1")
+    life = await draining("web-1")
     await life.run_pod("bare-1", owner=None)
     await go_on(life, seconds=20)
     await MemoryCluster.delete(life.cluster, PODS, "bare-1", namespace="shop")
@@ -171,8 +158,7 @@ async def test_a_drain_goes_on_when_a_person_frees_what_blocked_it():
 
 
 async def test_a_budget_that_never_allows_it_is_visible_and_no_loop():
-    life = await world()
-    await life.run_pod()
+    life = await draining("web-1")
     await life.add_budget()
     assert await go_on(life, seconds=3600) == ["evict_pods", "BlockedByBudget"] * 16
     status = await status_of(life)
@@ -186,8 +172,7 @@ async def test_a_budget_that_never_allows_it_is_visible_and_no_loop():
 
 
 async def test_a_budget_that_allows_it_later_is_honoured():
-    life = await world()
-    await life.run_pod()
+    life = await draining("web-1")
     await life.add_budget()
     await go_on(life, seconds=100)
     await MemoryCluster.delete(life.cluster, POD_DISRUPTION_BUDGETS, "web", namespace="shop")
@@ -196,9 +181,7 @@ async def test_a_budget_that_allows_it_later_is_honoured():
 
 
 async def test_pods_go_one_after_another_when_their_budget_says_so():
-    life = await world()
-    for name in ("web-1", "web-2", "web-3"):
-        await life.run_pod(name)
+    life = await draining("web-1", "web-2", "web-3")
     await life.add_budget(minAvailable=2)
     await life.do("evict_pods")
     assert await going(life) == ["web-1"]
@@ -207,13 +190,19 @@ async def test_pods_go_one_after_another_when_their_budget_says_so():
     assert status["message"].count("shop/web-") == 2
 
 
-@pytest.mark.parametrize("what", ["annotation", "bare", "storage", "budget"])
-async def test_after_hard_grace_pods_are_deleted_whatever_keeps_them(what):
-    life = await world(scale_down={"hardGrace": "90s"})
-    annotations = {"growth.dev/do-not-remove": "x"} if what == "annotation" else None
-    volumes = {"volumes": CACHE} if what == "storage" else {}
-    await life.run_pod(owner=None if what == "bare" else "web", annotations=annotations, **volumes)
-    if what == "budget":
+@rows(
+    "pod",
+    {
+        "annotation": {"annotations": {"growth.dev/do-not-remove": "x"}},
+        "no controller": {"owner": None},
+        "local storage": {"volumes": CACHE},
+        "budget": {},
+    },
+)
+async def test_after_hard_grace_pods_are_deleted_whatever_keeps_them(pod):
+    life = await draining(scale_down={"hardGrace": "90s"})
+    await life.run_pod(**pod)
+    if not pod:
         await life.add_budget()
     await go_on(life, seconds=90)
     assert await going(life) == []
@@ -227,21 +216,19 @@ async def test_after_hard_grace_pods_are_deleted_whatever_keeps_them(what):
 
 
 async def test_a_deadline_can_be_given_to_a_drain_that_is_blocked_already():
-    life = await world()
+    life = await draining()
     await life.run_pod(owner=None)
     await go_on(life, seconds=30)
     await life.cluster.put(NODE_POOLS, "default", "/spec/scaleDown/hardGrace", "1m")
-    given = await step(life)
-    assert isinstance(given, Wait)
-    assert given.until == START + timedelta(minutes=1)
+    step = await life.removal_step()
+    assert isinstance(step, Wait)
+    assert step.until == START + timedelta(minutes=1)
     assert (await go_on(life))[-1] == "commit_removal"
 
 
 async def test_a_pod_that_does_not_end_is_told():
-    life = await world()
-    await life.run_pod()
-    told = await go_on(life, kubelet=False)
-    assert told[-2:] == ["tell_blockers", "BlockedByTerminating"]
+    life = await draining("web-1")
+    assert (await go_on(life, kubelet=False))[-2:] == ["tell_blockers", "BlockedByTerminating"]
     # Its grace of 30 s began at once.
     assert "shop/web-1 should have ended at 2026-11-01 12:00:30 UTC" in (await status_of(life))["message"]
     await end_pods(life)
@@ -249,56 +236,42 @@ async def test_a_pod_that_does_not_end_is_told():
 
 
 async def test_a_pod_that_comes_meanwhile_is_evicted_too_and_never_in_a_loop():
-    life = await world()
-    await life.run_pod("web-1")
+    life = await draining("web-1")
     await life.do("evict_pods")
     await end_pods(life)
     await life.run_pod("web-2")
-    given = await step(life)
-    assert (given.reason, given.until) == ("Evicting", START + timedelta(seconds=10))
+    step = await life.removal_step()
+    assert (step.reason, step.until) == ("Evicting", START + timedelta(seconds=10))
     life.pass_time(10)
     await life.do("evict_pods")
     assert await going(life) == ["web-2"]
 
 
 async def test_an_api_server_that_does_not_answer_is_asked_again_after_the_pause():
-    life = await world()
-    await life.run_pod("web-1")
-    await life.run_pod("web-2")
+    life = await draining("web-1", "web-2")
 
-    def silent(verb, _resource, name):
-        if (verb, name) == ("evict", "web-1"):
-            raise Unreachable("no answer")
-
-    life.cluster.refuse = silent
+    life.cluster.refuse_writes(Unreachable("no answer"), "evict", name="web-1")
     with pytest.raises(Unreachable):
         await life.do("evict_pods")
     assert await going(life) == ["web-2"]
     life.cluster.refuse = None
-    given = await step(life)
-    assert (given.reason, given.until) == ("Evicting", START + timedelta(seconds=10))
+    step = await life.removal_step()
+    assert (step.reason, step.until) == ("Evicting", START + timedelta(seconds=10))
     assert (await go_on(life))[-1] == "commit_removal"
 
 
 async def test_a_right_that_is_missing_is_no_blocker_but_an_error():
-    life = await world()
-    await life.run_pod()
+    life = await draining("web-1")
 
-    def forbid(verb, _resource, _name):
-        if verb == "evict":
-            raise Forbidden("no", user="growth", verb="create", resource="pods/eviction", advice="grant it")
-
-    life.cluster.refuse = forbid
+    forbidden = Forbidden("no", user="growth", verb="create", resource="pods/eviction", advice="grant it")
+    life.cluster.refuse_writes(forbidden, "evict")
     with pytest.raises(Forbidden):
         await life.do("evict_pods")
 
 
-@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
-@pytest.mark.parametrize("write", range(1, 12))
+@at_each_write(11)
 async def test_killed_at_any_write_it_goes_on_from_its_object(write, when):
-    life = await world(OVER)
-    for name in ("web-1", "web-2"):
-        await life.run_pod(name)
+    life = await draining("web-1", "web-2", status=OVER)
     setattr(life.cluster, when, len(life.cluster.writes) + write)
     try:
         await go_on(life)
@@ -309,38 +282,30 @@ async def test_killed_at_any_write_it_goes_on_from_its_object(write, when):
     assert (await status_of(life))["phase"] == "Deprovisioning"
 
 
-async def test_a_node_that_a_round_found_empty_is_not_drained():
-    life = await world(OVER, reason="Empty")
-    await life.run_pod()
-    assert (await life.do("cancel_removal")).status.cancel.by == "NotEmpty"
-
-
-async def test_a_node_that_carries_the_worker_is_not_drained():
-    life = await world(OVER)
-    life.ports = replace(life.ports, own_pods=frozenset({"shop/web-1"}))
+@rows(
+    ("removal", "mode", "own_pods"),
+    {
+        "a round found the node empty": ({"status": OVER, "reason": "Empty"}, "drain", ()),
+        "the node carries the worker": ({"status": OVER}, "drain", ("shop/web-1",)),
+        "the pool drains no more": ({}, "empty", ()),
+    },
+)
+async def test_a_node_is_kept_for_its_pods(removal, mode, own_pods):
+    life = await draining("web-1", **removal)
+    life.ports = replace(life.ports, own_pods=frozenset(own_pods))
     life.restart()
-    await life.run_pod()
-    assert (await life.do("cancel_removal")).status.cancel.by == "NotEmpty"
-
-
-async def test_a_pool_that_drains_no_more_keeps_the_node():
-    life = await world()
-    await life.run_pod()
-    await life.cluster.put(NODE_POOLS, "default", "/spec/scaleDown/mode", "empty")
+    await life.cluster.put(NODE_POOLS, "default", "/spec/scaleDown/mode", mode)
     assert (await life.do("cancel_removal")).status.cancel.by == "NotEmpty"
 
 
 async def test_a_drain_outlives_its_pool():
-    life = await world()
-    await life.run_pod()
+    life = await draining("web-1")
     await MemoryCluster.delete(life.cluster, NODE_POOLS, "default")
     assert (await go_on(life))[-1] == "commit_removal"
 
 
 async def test_the_planner_cancels_a_drain_and_what_was_evicted_stays_so():
-    life = await world()
-    await life.run_pod("web-1")
-    await life.run_pod("web-2")
+    life = await draining("web-1", "web-2")
     await life.add_budget(minAvailable=1)
     await life.do("evict_pods")
     await end_pods(life)

@@ -28,14 +28,6 @@ async def going(life):
     return [pod["metadata"]["name"] for pod in pods if "deletionTimestamp" in pod["metadata"]]
 
 
-def failing(life, error):
-    def fail(verb, _resource, name):
-        if verb in {"evict", "delete"} and name == "web-1":
-            raise error
-
-    life.cluster.refuse = fail
-
-
 @pytest.mark.parametrize("whatever_keeps_them", [False, True])
 async def test_pods_leave_with_their_own_grace(life, whatever_keeps_them):
     assert await ask(life, whatever_keeps_them=whatever_keeps_them) == []
@@ -56,7 +48,7 @@ async def test_of_a_pod_that_is_gone_nothing_is_hit(life, whatever_keeps_them, c
     [(BudgetExhausted("no: web"), "BlockedByBudget"), (Rejected("no: denied by a webhook"), "EvictionRefused")],
 )
 async def test_who_may_not_is_told_and_the_others_go(life, error, reason):
-    failing(life, error)
+    life.cluster.refuse_writes(error, "evict", name="web-1")
     assert await ask(life) == [EvictionRefused(reason, str(error))]
     assert await going(life) == ["web-2"]
 
@@ -66,7 +58,7 @@ async def test_who_may_not_is_told_and_the_others_go(life, error, reason):
     [Unreachable("no answer"), Forbidden("no", user="u", verb="create", resource="pods/eviction", advice="grant it")],
 )
 async def test_what_a_person_or_time_must_mend_is_raised_when_the_others_were_asked(life, error):
-    failing(life, error)
+    life.cluster.refuse_writes(error, "evict", name="web-1")
     with pytest.raises(type(error)):
         await ask(life)
     assert await going(life) == ["web-2"]

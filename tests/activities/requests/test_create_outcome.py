@@ -22,11 +22,10 @@ from planner.lifecycle import removal, request
 from planner.lifecycle.outcome import GONE, REMOVAL_OUTCOMES, REQUEST_OUTCOMES, STAYS
 from planner.lifecycle.step import Act, Decision, EffectInput
 from tests.activities import bodies
-from tests.activities.lives import NAME, RESERVED, START, UNREGISTERED
+from tests.activities.lives import NAME, RESERVED, SCALE_DOWN, START, UNREGISTERED
 
 LATER = START + timedelta(minutes=5)
 ASKED = START - timedelta(seconds=90)
-TAINT = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
 AGAIN = {"phase": "Pending", "attempts": 1, "createAttemptAt": ASKED, "provisioningDeadline": LATER}
 BOOTING = AGAIN | {"phase": "Provisioning"}
 RUNNING = BOOTING | {"runningAt": ASKED, "joinDeadline": LATER}
@@ -71,20 +70,12 @@ def machine(status, *taints, ready=False, server=ServerState.RUNNING, node=True,
     """A request with its server and Node, and perhaps a planned pod."""
 
     async def arrange(life):
-        seats = [] if planned == "none" else [await life.add_pod(bound=planned == "bound")]
-        await life.add_request(status, seats=seats)
-        life.add_server(server)
-        if node:
-            await life.add_node(*taints, ready=ready)
+        pods, bound = planned != "none", planned == "bound"
+        await life.add_machine(status, *taints, pods=pods, bound=bound, server=server, node=node, ready=ready)
         if refuse:
-            life.cluster.refuse = refuse_pods
+            life.cluster.refuse_writes(Rejected("pods is forbidden"), "patch", PODS)
 
     return arrange
-
-
-def refuse_pods(verb, resource, _):
-    if (verb, resource) == ("patch", PODS):
-        raise Rejected("pods is forbidden")
 
 
 async def others_wait(life):
@@ -103,14 +94,9 @@ def drained(status, *, budget=False, refuse=False, **fields):
         if budget:
             await life.add_budget()
         if refuse:
-            life.cluster.refuse = refuse_evictions
+            life.cluster.refuse_writes(Rejected("pods may not be evicted today"), "evict")
 
     return arrange
-
-
-def refuse_evictions(verb, resource, _):
-    if verb == "evict":
-        raise Rejected(f"{resource.plural} may not be evicted today")
 
 
 def undefined(arrange, resource):
@@ -125,13 +111,9 @@ def undefined(arrange, resource):
 
 def going(status=None, *, taint=True, server=True, node=True, error=None, annotations=None, **spec):
     async def arrange(life):
-        await life.add_removal(status, nodeName=NAME, providerID=f"kwok://test/{NAME}", **spec)
+        await life.add_leaving(status, *([SCALE_DOWN] if taint else []), server=server, node=node, **spec)
         if annotations:
             await life.cluster.put(NODE_REMOVAL_REQUESTS, NAME, "/metadata/annotations", annotations)
-        if server:
-            life.add_server()
-        if node:
-            await life.add_node(*([TAINT] if taint else []), ready=True)
         if error is not None:
             life.cloud.fail["delete"] = error
 
@@ -234,8 +216,8 @@ async def test_of_a_removal(life, row):
 
 @pytest.mark.parametrize(("tried", "declared"), [(REQUESTS, REQUEST_OUTCOMES), (REMOVALS, REMOVAL_OUTCOMES)])
 def test_what_is_declared_is_what_was_tried(tried, declared):
-    rows = {(effect, one.phase, one.reason) for effect, outcomes in declared.items() for one in outcomes}
-    assert {row[-3:] for row in tried} == rows
+    outcomes = {(effect, one.phase, one.reason) for effect, outcomes in declared.items() for one in outcomes}
+    assert {row[-3:] for row in tried} == outcomes
 
 
 @pytest.mark.parametrize("declared", [REQUEST_OUTCOMES, REMOVAL_OUTCOMES])

@@ -15,7 +15,9 @@ from planner.model.plan import PlannerMemory
 from planner.plan import plan
 from planner.supply.learned import amounts
 from simulator.apiserver.cluster import MemoryCluster
+from tests.activities import bodies
 from tests.activities.lives import NAME, REGISTERED, RESERVED, START, UNREGISTERED, Cloud, Life
+from tests.tables import rows
 
 ADVERTISED, REAL = "4096Mi", "3814Mi"
 """Memory of a cpx22, as its price list and as its Node says. Source: karpenter-provider-hetzner, issue 68."""
@@ -90,10 +92,7 @@ async def test_after_the_first_miss_a_type_is_never_bought_for_the_pod_again():
     """Source: karpenter-provider-hetzner, issue 68; kubernetes/autoscaler, issue 5756."""
     life = await made()
     seat = await life.add_pod(memory="3900Mi")
-    waiting = {
-        "phase": "Pending",
-        "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
-    }
+    waiting = bodies.unschedulable()[0]["value"]
     await life.set_pod_status(waiting)
     assert [r.server_type for r in (await round_of(life)).requests] == ["cx32"]
 
@@ -125,11 +124,16 @@ async def test_after_the_first_miss_a_type_is_never_bought_for_the_pod_again():
     assert [r.server_type for r in (await round_of(life)).requests] == ["cx32"], "one that fits is still bought for"
 
 
-async def test_a_node_with_more_than_planned_is_learned_too():
+@rows("later", {"more than planned": (4090, 0), "less at the end of the reservation": (3700, 3600)})
+async def test_what_the_node_has_is_learned(later):
+    memory, seconds = later
     life = await joined()
-    await has_memory(life, "4090Mi")
-    await life.do("mark_ready")
-    assert (await learned(life))["cx32", IMAGE]["memory"] == str(4090 * 2**20)
+    if seconds:
+        await life.do("mark_ready")
+    await has_memory(life, f"{memory}Mi")
+    life.pass_time(seconds)
+    await life.do("release_node" if seconds else "mark_ready")
+    assert (await learned(life))["cx32", IMAGE]["memory"] == str(memory * 2**20)
 
 
 async def test_what_is_known_already_is_not_written_again():
@@ -142,30 +146,19 @@ async def test_what_is_known_already_is_not_written_again():
     assert class_writes(life) == writes
 
 
-async def test_less_room_at_the_end_of_the_reservation_is_learned():
-    life = await joined()
-    await life.do("mark_ready")
-    await has_memory(life, "3700Mi")
-    life.pass_time(3600)
-    await life.do("release_node")
-    assert (await learned(life))["cx32", IMAGE]["memory"] == str(3700 * 2**20)
-
-
-async def test_a_class_that_states_exactly_what_machines_have_learns_nothing():
-    life = await joined(image=None)
-    await life.do("mark_ready")
-    assert (await learned(life), class_writes(life)) == ({}, [])
-
-
-async def test_a_node_that_is_not_ready_teaches_nothing():
-    life = await joined(ready=False, joinDeadline=START)
-    await life.add_pod("web-9", bound=True)
-    await life.do("mark_ready")
-    assert (await learned(life), class_writes(life)) == ({}, [])
-
-
-async def test_a_node_of_the_class_as_it_was_teaches_nothing_about_the_class_as_it_is():
-    life = await joined(classGeneration=77)
+@rows(
+    "machine",
+    {
+        "a class that states exactly what machines have": {"image": None},
+        "a node that is not Ready": {"ready": False, "joinDeadline": START},
+        "a node of the class as it was": {"classGeneration": 77},
+        "a node whose image was not kept": {"plannedImage": None},
+    },
+)
+async def test_nothing_is_learned_from(machine):
+    life = await joined(**machine)
+    if not machine.get("ready", True):
+        await life.add_pod("web-9", bound=True)
     await life.do("mark_ready")
     assert (await learned(life), class_writes(life)) == ({}, [])
 
@@ -178,12 +171,6 @@ async def test_a_node_of_an_older_image_teaches_nothing_about_the_newer_one():
     assert {image for _, image in await learned(life)} == {IMAGE}
 
 
-async def test_a_node_whose_image_was_not_kept_teaches_nothing():
-    life = await joined(plannedImage=None)
-    await life.do("mark_ready")
-    assert (await learned(life), class_writes(life)) == ({}, [])
-
-
 async def test_a_class_that_is_gone_stops_nothing():
     life = await joined()
     await life.cluster.delete(KWOK_NODE_CLASSES, "default")
@@ -193,12 +180,7 @@ async def test_a_class_that_is_gone_stops_nothing():
 @pytest.mark.parametrize("error", [Unreachable("no answer"), Rejected("too long")])
 async def test_a_note_that_cannot_be_written_stops_nothing(error, caplog):
     life = await joined()
-
-    def refuse(verb, resource, name):
-        if resource == KWOK_NODE_CLASSES:
-            raise error
-
-    life.cluster.refuse = refuse
+    life.cluster.refuse_writes(error, resource=KWOK_NODE_CLASSES)
     assert (await life.do("mark_ready")).status.phase == "Ready"
     assert await learned(life) == {}
     assert f"what Node {NAME} has for pods was not noted: {error}" in caplog.text
@@ -215,12 +197,6 @@ async def test_an_amount_that_cannot_be_read_stops_nothing(caplog):
 @pytest.mark.parametrize(("conflicts", "is_learned"), [(1, True), (9, True), (10, False)])
 async def test_another_write_to_the_class_is_met_by_reading_it_again(conflicts, is_learned):
     life = await joined()
-    left = [Conflict("changed")] * conflicts
-
-    def refuse(verb, resource, name):
-        if resource == KWOK_NODE_CLASSES and left:
-            raise left.pop()
-
-    life.cluster.refuse = refuse
+    life.cluster.refuse_writes(Conflict("changed"), resource=KWOK_NODE_CLASSES, times=conflicts)
     await life.do("mark_ready")
     assert bool(await learned(life)) is is_learned

@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 
 from activities.ports.cluster import NODE_REQUESTS
-from planner.lifecycle.step import Act, EffectInput
+from planner.lifecycle.step import Act
+from tests.activities import bodies
 from tests.activities.lives import NAME, RESERVED, START, Life
+from tests.tables import rows
 
 REGISTERED = {
     "phase": "Ready",
@@ -17,10 +19,6 @@ REGISTERED = {
     "releaseBy": START + timedelta(seconds=60),
 }
 SETTLE = Act(effect="mark_settled", reason="Settled", message="All planned pods are bound")
-
-
-async def looked(life):
-    return await life.requests.look_request(EffectInput(name=NAME, uid=life.uid))
 
 
 @pytest.fixture
@@ -38,22 +36,15 @@ async def life():
 
 async def add_neighbour(life, *, status, pool="default", seats=1):
     """Another request, with this status and so many planned pods."""
-    mine = await life.request()
-    seat = mine["spec"]["reservedFor"][0]
-    body = {
-        "apiVersion": mine["apiVersion"],
-        "kind": mine["kind"],
-        "metadata": {"name": "default-b2"},
-        "spec": {**mine["spec"], "pool": pool, "reservedFor": [{**seat, "uid": f"other-{n}"} for n in range(seats)]},
-    }
-    made = await life.cluster.create(NODE_REQUESTS, body)
-    await life.cluster.put(NODE_REQUESTS, made["metadata"]["name"], "/status", status)
+    planned = [{"namespace": "shop", "name": f"web-{number}", "uid": f"other-{number}"} for number in range(seats)]
+    await life.cluster.create(NODE_REQUESTS, bodies.request("default-b2", pool_name=pool, seats=planned))
+    await life.cluster.put(NODE_REQUESTS, "default-b2", "/status", status)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Provisioning", "Ready"])
 async def test_it_settles_while_another_waits_and_keeps_its_taint(life, phase):
     await add_neighbour(life, status={"phase": phase})
-    assert (await looked(life)).unsettled == 1
+    assert (await life.look_request()).unsettled == 1
     seen = await life.do("mark_settled")
     assert seen.status.settled_at == START
     assert seen.status.released_at is None
@@ -61,19 +52,18 @@ async def test_it_settles_while_another_waits_and_keeps_its_taint(life, phase):
     assert await life.do("mark_settled", SETTLE) == seen
 
 
-@pytest.mark.parametrize(
+@rows(
     "neighbour",
-    [
-        {"status": {"phase": "Provisioning"}, "pool": "gpu"},
-        {"status": {"phase": "Provisioning"}, "seats": 0},
-        {"status": {"phase": "Unmet"}},
-        {"status": {"phase": "Failed"}},
-        {"status": {"phase": "Deprovisioning"}},
-        {"status": {"phase": "Ready", "settledAt": "2026-11-01T11:59:00Z"}},
-        {"status": {"phase": "Ready", "releasedAt": "2026-11-01T11:59:00Z"}},
-    ],
-    ids=["other pool", "no planned pods", "Unmet", "Failed", "Deprovisioning", "settled", "released"],
+    {
+        "of another pool": {"status": {"phase": "Provisioning"}, "pool": "gpu"},
+        "without planned pods": {"status": {"phase": "Provisioning"}, "seats": 0},
+        "Unmet": {"status": {"phase": "Unmet"}},
+        "Failed": {"status": {"phase": "Failed"}},
+        "Deprovisioning": {"status": {"phase": "Deprovisioning"}},
+        "settled": {"status": {"phase": "Ready", "settledAt": "2026-11-01T11:59:00Z"}},
+        "released": {"status": {"phase": "Ready", "releasedAt": "2026-11-01T11:59:00Z"}},
+    },
 )
 async def test_it_waits_for_no_other(life, neighbour):
     await add_neighbour(life, **neighbour)
-    assert (await looked(life)).unsettled == 0
+    assert (await life.look_request()).unsettled == 0

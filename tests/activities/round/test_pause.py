@@ -173,11 +173,7 @@ async def test_one_machine_ends_the_memory_of_its_misses_and_of_the_pause_at_onc
 
 @pytest.mark.parametrize("error", [Unreachable("?"), Conflict("?")], ids=lambda e: e.reason)
 async def test_a_note_that_cannot_be_written_does_not_undo_the_providers_answer(life, error):
-    def refuse(verb, resource, _):
-        if (verb, resource) == ("patch", KWOK_NODE_CLASSES):
-            raise error
-
-    life.cluster.refuse = refuse
+    life.cluster.refuse_writes(error, "patch", KWOK_NODE_CLASSES)
     seen = await refused(life)
     assert (seen.status.phase, seen.status.expires_at) == ("Unmet", START + timedelta(minutes=5))
     assert "pause" not in await status_of(life)
