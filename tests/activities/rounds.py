@@ -1,4 +1,4 @@
-"""A small world for rounds: a cluster in memory whose writes can fail, a clock, and the objects of a story."""
+"""A small world for rounds: a cluster in memory whose writes can fail, a clock, plans, and the objects of a story."""
 
 import asyncio
 from copy import deepcopy
@@ -16,7 +16,8 @@ from activities.round.fence import Fence
 from activities.round.plan_round import PlanActivities
 from api.keys import LABEL_INSTANCE_TYPE, LABEL_REGION
 from api.v1alpha1.node_pool import ClassRef
-from planner.model.plan import PlannerMemory
+from api.v1alpha1.node_request import Seat
+from planner.model.plan import Plan, PlannedRemoval, PlannedRequest, PlannerMemory, PlanResult
 from planner.model.round import RoundInput
 from planner.objects.offering import Offering
 from simulator.apiserver.cluster import MemoryCluster
@@ -257,3 +258,52 @@ class World:
 
     async def lease(self):
         return await self.cluster.get(LEASES, "growth-round", namespace="growth-system")
+
+
+def nothing(**parts):
+    """A plan without demands."""
+    return Plan(result=PlanResult.NO_DEMANDS, **parts)
+
+
+def bought(ordinal=0, **parts):
+    """A machine to buy for one pod."""
+    standard = PlannedRequest(
+        ordinal=ordinal,
+        pool="default",
+        pool_uid="pool-uid",
+        server_type="cx22",
+        location="fsn1",
+        class_ref=CLASS,
+        price_per_hour=Decimal("0.0066"),
+        seats=(Seat(namespace="shop", name=f"web-{ordinal}", uid=f"u-{ordinal}", owner="rs", pod_class="k"),),
+        reserve=True,
+        why="Cheapest machine for 1 pod",
+    )
+    return replace(standard, **parts)
+
+
+def begun(name, **parts):
+    """A removal of an empty machine."""
+    standard = PlannedRemoval(
+        node=name,
+        server=name,
+        provider_id=f"kwok://{name}",
+        pool="default",
+        server_type="cx32",
+        location="fsn1",
+        class_ref=CLASS,
+        reason="Empty",
+        why="No pods",
+        at=START + timedelta(minutes=1),
+    )
+    return replace(standard, **parts)
+
+
+def buying(count):
+    """A plan that buys so many machines."""
+    return Plan(
+        result=PlanResult.ALL_PLACED,
+        requests=tuple(bought(n) for n in range(count)),
+        cost_per_hour=Decimal("0.0066") * count,
+        currency="EUR",
+    )

@@ -1,18 +1,8 @@
 """A name may be given again, by hand: a removal knows whose machine it is about, by the uid of its request."""
 
-import pytest
-
 from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS
 from api.keys import ANNOTATION_DELETE_MACHINES, LABEL_REQUEST, LABEL_REQUEST_UID
-from tests.activities.plans import begun, nothing
-from tests.activities.rounds import World
-
-
-@pytest.fixture
-async def world():
-    world = World()
-    await world.install()
-    return world
+from tests.activities.rounds import begun, nothing
 
 
 async def add_machine(world, name, **labels):

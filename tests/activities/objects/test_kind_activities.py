@@ -12,8 +12,7 @@ from activities.removals.activities import REMOVAL_ACTIVITIES
 from activities.requests.activities import REQUEST_ACTIVITIES
 from planner.lifecycle.step import EffectInput
 from tests.activities.bodies import removal, request
-from tests.activities.plans import nothing
-from tests.activities.rounds import World
+from tests.activities.rounds import World, nothing
 
 
 @pytest.fixture

@@ -28,13 +28,6 @@ from tests.activities.bodies import definitions, node_class, pod, pool, removal,
 from tests.activities.rounds import World
 
 
-@pytest.fixture
-async def world():
-    world = World()
-    await world.install()
-    return world
-
-
 async def see(world, versions=None, observer=None):
     return await (observer or Observer(world.ports)).observe(PlannerMemory(), versions or {})
 
@@ -48,8 +41,8 @@ class Cache:
 
     async def fill(self, version=None):
         for resource in (*observe.SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES):
-            found = await self.cluster.list(resource)
-            self.lists[resource] = replace(found, resource_version=version or found.resource_version)
+            items = await self.cluster.list(resource)
+            self.lists[resource] = replace(items, resource_version=version or items.resource_version)
         self.cluster.reads.clear()
 
     async def list(self, resource):
@@ -84,8 +77,8 @@ async def test_of_server_types_that_a_pool_names_and_its_class_lacks_the_provide
     world.cluster.install_definitions(definitions())
     await world.cluster.create(KWOK_NODE_CLASSES, node_class())
     await world.cluster.create(NODE_POOLS, pool("default", serverTypes=[{"name": "gex44"}, {"name": "cx99"}]))
-    [found] = (await see(world)).snapshot.classes
-    assert found.refusals == {"gex44": "gex44 is sold elsewhere"}
+    [seen] = (await see(world)).snapshot.classes
+    assert seen.refusals == {"gex44": "gex44 is sold elsewhere"}
 
 
 async def test_a_snapshot_holds_namespaces_storage_and_how_many_volumes_a_node_takes(world):
@@ -205,11 +198,11 @@ async def test_unreadable_objects_are_problems_and_stop_no_other(world):
     observed = await see(world)
     assert [p.name for p in observed.snapshot.pods] == ["web-0", "web-1"]
     assert [p.metadata.name for p in observed.snapshot.pools] == ["default"]
-    told = {(p.kind, p.name): p for p in observed.snapshot.problems}
-    assert set(told) == {("Pod", "shop/broken-0"), ("NodePool", "odd"), ("NodeRequest", "default-b")}
-    assert "'lots' is not a quantity" in told["Pod", "shop/broken-0"].message
-    assert told["NodePool", "odd"].message == "spec.serverTypes[0].max: must be a whole number, not 'many'"
-    assert all("\n" not in p.message and p.uid for p in told.values())
+    problems = {(p.kind, p.name): p for p in observed.snapshot.problems}
+    assert set(problems) == {("Pod", "shop/broken-0"), ("NodePool", "odd"), ("NodeRequest", "default-b")}
+    assert "'lots' is not a quantity" in problems["Pod", "shop/broken-0"].message
+    assert problems["NodePool", "odd"].message == "spec.serverTypes[0].max: must be a whole number, not 'many'"
+    assert all("\n" not in p.message and p.uid for p in problems.values())
 
 
 async def test_a_class_without_offerings_is_a_class_with_a_problem(world):
@@ -223,12 +216,7 @@ async def test_a_class_without_offerings_is_a_class_with_a_problem(world):
 
 
 async def test_a_class_whose_status_is_broken_is_told_in_one_line(world):
-    await world.cluster.patch(
-        KWOK_NODE_CLASSES,
-        "default",
-        [{"op": "add", "path": "/status", "value": {"unavailable": [{"serverType": "cx32"}]}}],
-        subresource="status",
-    )
+    await world.cluster.put(KWOK_NODE_CLASSES, "default", "/status", {"unavailable": [{"serverType": "cx32"}]})
     (problem,) = (await see(world)).snapshot.problems
     assert (problem.kind, problem.name) == ("KwokNodeClass", "default")
     assert problem.message.startswith("status cannot be read: ")
@@ -245,13 +233,13 @@ async def test_a_fault_in_the_code_of_a_provider_is_a_problem_of_its_class_alone
     (problem,) = snapshot.problems
     assert (problem.kind, problem.name) == ("KwokNodeClass", "default")
     assert problem.message == "its provider failed: KeyError: 'cx22'"
-    assert [one.metadata.name for one in snapshot.pools] == ["default"]
+    assert [pool.metadata.name for pool in snapshot.pools] == ["default"]
 
 
 async def test_a_class_of_a_kind_that_no_provider_serves_has_a_problem_that_names_the_kinds(world):
     await world.cluster.create(NODE_POOLS, pool("odd", template={"classRef": {"kind": "OvercastNodeClass"}}))
     snapshot = (await see(world)).snapshot
-    assert {str(one.ref): one.problem for one in snapshot.classes} == {
+    assert {str(seen.ref): seen.problem for seen in snapshot.classes} == {
         "KwokNodeClass/default": "",
         "OvercastNodeClass/default": "no provider serves the kind OvercastNodeClass; known: KwokNodeClass",
     }
@@ -266,7 +254,9 @@ async def test_without_its_definition_an_optional_kind_is_used_by_nobody_and_a_r
     world.provider.node_classes = overcast
     world.ports = replace(world.ports, providers={"OvercastNodeClass": world.provider})
     seen = await see(world, versions={"overcastnodeclasses": "1"})
-    assert [str(one.ref) for one in seen.snapshot.classes] == ["KwokNodeClass/default"], "no provider of this worker"
+    assert [str(node_class.ref) for node_class in seen.snapshot.classes] == ["KwokNodeClass/default"], (
+        "no provider of this worker"
+    )
     assert not await are_going(world.ports)
     world.provider.node_classes = replace(overcast, is_optional=False)
     with pytest.raises(DefinitionsGoing):
@@ -288,14 +278,11 @@ async def test_the_nodes_that_carry_the_worker_are_protected(world):
 
 
 @pytest.mark.parametrize("name", ["nodepools", "noderequests", "noderemovalrequests", "kwoknodeclasses"])
-async def test_while_a_definition_is_being_deleted_nothing_is_read_for_a_decision(name):
-    world = World()
-    await world.install()
+async def test_while_a_definition_is_being_deleted_nothing_is_read_for_a_decision(world, name):
     held = pool("held")
     held["metadata"]["finalizers"] = ["growth.dev/lifecycle"]
     await world.cluster.create(NODE_POOLS, held)
-    held_request = request("default-b")
-    await world.cluster.create(NODE_REQUESTS, held_request)
+    await world.cluster.create(NODE_REQUESTS, request("default-b"))
     await world.cluster.delete(NODE_POOLS, "held")
     await world.cluster.delete(CRDS, f"{name}.growth.dev")
     reads = world.provider.reads
@@ -304,9 +291,7 @@ async def test_while_a_definition_is_being_deleted_nothing_is_read_for_a_decisio
     assert world.provider.reads == reads
 
 
-async def test_deleted_objects_under_healthy_definitions_are_decided_on():
-    world = World()
-    await world.install()
+async def test_deleted_objects_under_healthy_definitions_are_decided_on(world):
     await world.cluster.create(NODE_REQUESTS, request("default-b"))
     await world.cluster.delete(NODE_REQUESTS, "default-b")
     observed = await see(world)

@@ -25,15 +25,7 @@ from planner.model.plan import (
 )
 from planner.packing.greedy.pack import pack
 from tests.activities.bodies import removal, request
-from tests.activities.plans import begun, bought, buying, nothing
-from tests.activities.rounds import World
-
-
-@pytest.fixture
-async def world():
-    world = World()
-    await world.install()
-    return world
+from tests.activities.rounds import World, begun, bought, buying, nothing
 
 
 async def test_a_planned_machine_becomes_a_request_that_holds_all_of_it(world):
@@ -45,15 +37,8 @@ async def test_a_planned_machine_becomes_a_request_that_holds_all_of_it(world):
     assert metadata["labels"] == {"growth.dev/pool": "default", "growth.dev/server-type": "cx22"}
     assert metadata["finalizers"] == [FINALIZER]
     # As docs/design.md#keys says, with an ownerReference to the pool, as in the seed (blockOwnerDeletion: false).
-    assert metadata["ownerReferences"] == [
-        {
-            "apiVersion": "growth.dev/v1alpha1",
-            "kind": "NodePool",
-            "name": "default",
-            "uid": "pool-uid",
-            "blockOwnerDeletion": False,
-        }
-    ]
+    pool = {"apiVersion": "growth.dev/v1alpha1", "kind": "NodePool", "name": "default", "uid": "pool-uid"}
+    assert metadata["ownerReferences"] == [pool | {"blockOwnerDeletion": False}]
     assert made["spec"] == {
         "pool": "default",
         "serverType": "cx22",
@@ -61,7 +46,7 @@ async def test_a_planned_machine_becomes_a_request_that_holds_all_of_it(world):
         "classRef": {"kind": "KwokNodeClass", "name": "default"},
         "reservedFor": [{"namespace": "shop", "name": "web-0", "uid": "u-0", "owner": "rs", "class": "k"}],
     }
-    assert [(one.name, one.uid) for one in result.requests] == [(metadata["name"], metadata["uid"])]
+    assert [(request.name, request.uid) for request in result.requests] == [(metadata["name"], metadata["uid"])]
     assert result.summary == "AllPlaced, 1 machine to come for 0.0066 EUR/h"
     assert result.is_open
     assert not result.is_partial
@@ -107,13 +92,13 @@ async def test_where_the_pool_does_not_reserve_the_request_has_no_seats(world):
 async def test_events_tell_of_the_machine_on_its_request_and_on_its_pods(world):
     event = PlannedEvent(kind="NodePool", name="default", namespace=None, uid="p", reason="AtMax", message="full")
     await world.carry_out(replace(buying(1), events=(event,)))
-    told = {(e["regarding"]["kind"], e["reason"]): e for e in await world.items(EVENTS)}
-    assert set(told) == {("NodeRequest", "Requested"), ("Pod", "MachineRequested"), ("NodePool", "AtMax")}
-    requested = told["NodeRequest", "Requested"]["note"]
+    events = {(e["regarding"]["kind"], e["reason"]): e for e in await world.items(EVENTS)}
+    assert set(events) == {("NodeRequest", "Requested"), ("Pod", "MachineRequested"), ("NodePool", "AtMax")}
+    requested = events["NodeRequest", "Requested"]["note"]
     assert requested == "cx22 in fsn1 at 0.0066 EUR/h. Cheapest machine for 1 pod (shop/web-0)"
-    assert told["Pod", "MachineRequested"]["regarding"]["uid"] == "u-0"
+    assert events["Pod", "MachineRequested"]["regarding"]["uid"] == "u-0"
     [name] = await world.names(NODE_REQUESTS)
-    assert told["Pod", "MachineRequested"]["note"] == (
+    assert events["Pod", "MachineRequested"]["note"] == (
         f"Machine {name} of pool default is to take this pod: cx22 in fsn1 at 0.0066 EUR/h"
     )
 
@@ -126,14 +111,14 @@ async def test_events_name_the_runner_up_and_its_price(world):
 
 
 async def test_a_round_tells_how_long_its_stages_took(caplog):
-    told = []
+    stages = []
     ticks = itertools.count()
-    world = World(elapsed=lambda: float(next(ticks)), tell_stages=told.append)
+    world = World(elapsed=lambda: float(next(ticks)), tell_stages=stages.append)
     await world.install()
     await world.add_pods(1)
     caplog.set_level("INFO", logger="activities.round.plan_round")
     await world.run()
-    [seconds] = told
+    [seconds] = stages
     # The clock goes on by a second at each look: `check` has one before, between and after the two within it.
     assert seconds == {"read": 1, "assemble": 2, "pack": 1, "check": 3, "decide": 2}
     [line] = [r.getMessage() for r in caplog.records if "planned in" in r.getMessage()]
@@ -170,17 +155,13 @@ async def test_a_cool_off_is_cancelled_with_the_pods_that_want_the_node(world):
 
 async def test_a_removal_that_committed_meanwhile_is_not_cancelled(world):
     await world.cluster.create(NODE_REMOVAL_REQUESTS, removal("default-a"))
-    patch = world.cluster.patch
-
-    async def commits_first(resource, name, operations, **where):
-        world.cluster.patch = patch
-        await world.set_status(NODE_REMOVAL_REQUESTS, "default-a", phase="Deprovisioning")
-        return await patch(resource, name, operations, **where)
-
-    activities = world.activities(planner=lambda _: nothing(removal_cancels=(RemovalCancel("default-a", ()),)))
     await world.carry_out(nothing())
-    world.cluster.patch = commits_first
-    result = await world.run(activities=activities)
+
+    async def commit():
+        await world.set_status(NODE_REMOVAL_REQUESTS, "default-a", phase="Deprovisioning")
+
+    world.cluster.call_before("patch", NODE_REMOVAL_REQUESTS, commit)
+    result = await world.carry_out(nothing(removal_cancels=(RemovalCancel("default-a", ()),)))
     [made] = await world.items(NODE_REMOVAL_REQUESTS)
     assert made["status"] == {"phase": "Deprovisioning"}
     assert result.is_open
@@ -276,5 +257,6 @@ async def test_a_request_of_two_hundred_machines_starts_a_hundred_and_goes_on_at
     second = await world.run(activities=activities)
     assert (len(first.requests), first.is_partial) == (100, True)
     assert (len(second.requests), second.is_partial) == (50, False)
-    assert not {one.name for one in first.requests} & {one.name for one in second.requests}
+    names = [request.name for request in (*first.requests, *second.requests)]
+    assert len(set(names)) == 150
     assert await world.names(NODE_POOLS) == ["default"]

@@ -10,25 +10,11 @@ from activities.ports.cluster import EVENTS, LEASES, NODE_REMOVAL_REQUESTS, NODE
 from activities.ports.errors import Rejected, Unreachable
 from planner.model.plan import PlannerMemory, PodBackoffState
 from tests.activities.bodies import request
-from tests.activities.plans import begun, buying, nothing
-from tests.activities.rounds import World
-
-
-@pytest.fixture
-async def world():
-    world = World()
-    await world.install()
-    return world
+from tests.activities.rounds import begun, buying, nothing
 
 
 async def test_one_refused_write_stops_no_other(world):
-    def refuse(verb, resource, _name):
-        if resource == NODE_REQUESTS and verb == "create" and not refused:
-            refused.append(True)
-            raise Rejected("a webhook says no")
-
-    refused = []
-    world.cluster.refuse = refuse
+    world.cluster.refuse_writes(Rejected("a webhook says no"), "create", NODE_REQUESTS, times=1)
     result = await world.carry_out(replace(buying(3), removals=(begun("default-a"),)))
     assert len(await world.names(NODE_REQUESTS)) == 2
     assert await world.names(NODE_REMOVAL_REQUESTS) == ["default-a"]
@@ -37,12 +23,8 @@ async def test_one_refused_write_stops_no_other(world):
 
 
 async def test_after_an_unknown_outcome_nothing_more_is_written_and_nobody_else_may(world):
-    def refuse(verb, resource, _name):
-        if (verb, resource) == ("delete", NODE_REQUESTS):
-            raise Unreachable("no answer")
-
     await world.cluster.create(NODE_REQUESTS, request("default-b"))
-    world.cluster.refuse = refuse
+    world.cluster.refuse_writes(Unreachable("no answer"), "delete", NODE_REQUESTS)
     result = await world.carry_out(replace(buying(20), cancelled=("default-b",), removals=(begun("default-a"),)))
     assert await world.names(NODE_REQUESTS) == ["default-b"]
     assert await world.names(NODE_REMOVAL_REQUESTS) == []
@@ -111,7 +93,7 @@ async def test_a_planner_that_fails_writes_nothing_tells_the_pools_and_still_sta
     [event] = await world.items(EVENTS)
     assert (event["reason"], event["type"], event["regarding"]["kind"]) == ("PlannerFailed", "Warning", "NodePool")
     assert "KeyError: 'cx99'" in event["note"]
-    assert [one.name for one in result.requests] == ["default-b"]
+    assert [request.name for request in result.requests] == ["default-b"]
     assert result.memory == memory
     assert result.is_open
     assert "the planner failed" in caplog.text

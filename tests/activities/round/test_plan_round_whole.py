@@ -29,9 +29,7 @@ async def seats(world):
     )
 
 
-async def test_pods_become_the_cheapest_requests_each_pod_with_one_seat():
-    world = World()
-    await world.install()
+async def test_pods_become_the_cheapest_requests_each_pod_with_one_seat(world):
     # 4 CPU in all: one cx32 (4 CPU, 0.0106) is cheaper than two cx22 (0.0132).
     await world.add_pods(4, cpu="1", memory="1Gi")
     result = await world.run()
@@ -40,13 +38,11 @@ async def test_pods_become_the_cheapest_requests_each_pod_with_one_seat():
     assert made["spec"]["serverType"] == "cx32"
     assert await seats(world) == {f"web-{n}": 1 for n in range(4)}
     assert result.summary.startswith("AllPlaced, 1 machine to come for 0.0106 EUR/h")
-    [found] = await world.items(NODE_POOLS)
-    assert found["status"]["nodes"]["total"] >= 0
+    [default] = await world.items(NODE_POOLS)
+    assert default["status"]["nodes"]["total"] >= 0
 
 
-async def test_a_second_round_buys_nothing_more():
-    world = World()
-    await world.install()
+async def test_a_second_round_buys_nothing_more(world):
     await world.add_pods(30)
     await world.run()
     first = await world.items(NODE_REQUESTS)
@@ -55,9 +51,7 @@ async def test_a_second_round_buys_nothing_more():
     assert await world.items(NODE_REQUESTS) == first
 
 
-async def test_rounds_on_a_cache_that_stands_still_buy_and_remove_once():
-    world = World()
-    await world.install()
+async def test_rounds_on_a_cache_that_stands_still_buy_and_remove_once(world):
     await world.add_pods(5, cpu="3")
     await world.add_node("default-ripe", cpu="1", annotations={ANNOTATION_IDLE_SINCE: "2026-11-01T08:00:00Z"})
     frozen = {r: await world.cluster.list(r) for r in (*SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES)}
@@ -75,23 +69,21 @@ async def test_rounds_on_a_cache_that_stands_still_buy_and_remove_once():
     assert max((await seats(world)).values()) == 1
     assert len(await seats(world)) == 5
     assert await world.names(NODE_REMOVAL_REQUESTS) == ["default-ripe"]
-    [found] = await world.items(NODE_POOLS)
-    assert found["metadata"]["finalizers"] == [FINALIZER]
+    [default] = await world.items(NODE_POOLS)
+    assert default["metadata"]["finalizers"] == [FINALIZER]
     assert "refused" not in result.summary
 
 
-async def test_unreadable_objects_among_good_ones_are_told_and_stop_nothing():
-    world = World()
-    await world.install()
+async def test_unreadable_objects_among_good_ones_are_told_and_stop_nothing(world):
     await world.add_pods(2)
     await world.cluster.create(PODS, pod("broken-0", cpu="lots"), namespace="shop")
     await world.cluster.create(NODE_POOLS, pool("odd", serverTypes=[{"name": "cx22", "max": "many"}]))
     result = await world.run()
     assert await seats(world) == {"web-0": 1, "web-1": 1}
     assert "2 objects that cannot be read" in result.summary
-    told = {(e["regarding"]["kind"], e["regarding"]["name"]): e["note"] for e in await world.items(EVENTS)}
-    assert "'lots' is not a quantity" in told["Pod", "broken-0"]
-    assert "must be a whole number, not 'many'" in told["NodePool", "odd"]
+    notes = {(e["regarding"]["kind"], e["regarding"]["name"]): e["note"] for e in await world.items(EVENTS)}
+    assert "'lots' is not a quantity" in notes["Pod", "broken-0"]
+    assert "must be a whole number, not 'many'" in notes["NodePool", "odd"]
 
 
 async def a_busy_cluster():
@@ -195,9 +187,7 @@ async def test_a_crash_at_any_write_leaves_nothing_lost_and_nothing_doubled(when
         assert await outcome(world) == expected, f"{when} {number}: {world.cluster.writes[number - 1]}"
 
 
-async def test_two_thousand_pods_in_memory_are_planned_and_unchanged_ones_are_quick(caplog):
-    world = World()
-    await world.install()
+async def test_two_thousand_pods_in_memory_are_planned_and_unchanged_ones_are_quick(world, caplog):
     await world.add_pods(1000, cpu="500m", memory="1Gi", prefix="small")
     await world.add_pods(1000, cpu="1500m", memory="2Gi", prefix="large")
     activities = world.activities()

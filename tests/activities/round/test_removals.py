@@ -7,23 +7,11 @@ import pytest
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES
 from activities.ports.errors import NotFound
 from activities.round.removals import create_removal
-from api.v1alpha1.node_pool import ClassRef
-from planner.model.plan import PlannedRemoval
 from simulator.apiserver.cluster import MemoryCluster
+from tests.activities.rounds import begun
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-PLANNED = PlannedRemoval(
-    node="a",
-    server="a",
-    provider_id=None,
-    pool="default",
-    server_type="small",
-    location="fsn1",
-    class_ref=ClassRef(),
-    reason="Empty",
-    why="Without pods",
-    at=NOW,
-)
+PLANNED = begun("a", provider_id=None)
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ import pytest
 from activities.ports.cluster import NODE_REQUESTS
 from activities.ports.errors import Rejected
 from api.v1alpha1.node_request import Seat
-from planner.model.plan import Plan, PlannedRequest, PlanResult
+from planner.model.plan import Plan, PlanResult
 from tests.activities.bodies import request
-from tests.activities.rounds import CLASS, Crash, World
+from tests.activities.lives import at_each_write
+from tests.activities.rounds import Crash, World, bought
 
 
 def seat(name):
@@ -30,23 +31,11 @@ async def world():
 
 
 def plan(reservations, new=()):
-    bought = tuple(
-        PlannedRequest(
-            ordinal=number,
-            pool="default",
-            pool_uid="u",
-            server_type="cx22",
-            location="fsn1",
-            class_ref=CLASS,
-            price_per_hour=0,
-            seats=tuple(seat(name) for name in seats),
-            reserve=True,
-            why="A test",
-        )
-        for number, seats in enumerate(new)
+    machines = tuple(
+        bought(number, seats=tuple(seat(name) for name in names), why="A test") for number, names in enumerate(new)
     )
     wanted = {name: tuple(seat(each) for each in seats) for name, seats in reservations.items()}
-    return Plan(result=PlanResult.ALL_PLACED, reservations=wanted, requests=bought, currency="EUR")
+    return Plan(result=PlanResult.ALL_PLACED, reservations=wanted, requests=machines, currency="EUR")
 
 
 async def seats_by_request(world):
@@ -76,8 +65,7 @@ async def test_the_last_seat_is_left_as_an_absent_list(world):
 SWAP = {"default-a": ("r", "q"), "default-b": ("p",)}
 
 
-@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
-@pytest.mark.parametrize("write", range(1, 12))
+@at_each_write(11)
 async def test_two_machines_swap_pods_and_no_crash_leaves_a_pod_with_two_seats(world, when, write):
     world.cluster.writes.clear()
     setattr(world.cluster, when, write)
@@ -97,46 +85,27 @@ async def test_two_machines_swap_pods_and_no_crash_leaves_a_pod_with_two_seats(w
 
 
 async def test_a_pod_that_cannot_leave_its_seat_gets_no_other(world):
-    def refuse(verb, resource, name):
-        if (verb, name) == ("patch", "default-a"):
-            raise Rejected("a webhook says no")
-
-    world.cluster.refuse = refuse
+    world.cluster.refuse_writes(Rejected("a webhook says no"), "patch", name="default-a")
     await world.carry_out(plan({"default-a": ("q",), "default-c": ("p",)}, new=[["p"]]))
     assert await seats_by_request(world) == {"default-a": ["p", "q"], "default-b": ["r"], "default-c": []}
 
 
 async def test_only_the_stuck_pods_are_left_out_of_a_new_machine(world):
-    def refuse(verb, resource, name):
-        if (verb, name) == ("patch", "default-a"):
-            raise Rejected("a webhook says no")
-
-    world.cluster.refuse = refuse
+    world.cluster.refuse_writes(Rejected("a webhook says no"), "patch", name="default-a")
     await world.carry_out(plan({"default-a": ("q",)}, new=[["p", "new"]]))
     seats = await seats_by_request(world)
-    [bought] = [seats[name] for name in seats if name not in {"default-a", "default-b", "default-c"}]
-    assert bought == ["new"]
+    [machine] = [seats[name] for name in seats if name not in {"default-a", "default-b", "default-c"}]
+    assert machine == ["new"]
 
 
 async def touch(world, name, **status):
     await world.cluster.put(NODE_REQUESTS, name, "/status", status)
 
 
-def meanwhile(world, name, change):
-    """Run `change` right before the next patch of the request."""
-    patch = world.cluster.patch
-
-    async def patched(resource, subject, operations, **where):
-        if subject == name:
-            world.cluster.patch = patch
-            await change()
-        return await patch(resource, subject, operations, **where)
-
-    world.cluster.patch = patched
-
-
 async def test_a_status_write_in_between_does_not_hold_a_seat_up(world):
-    meanwhile(world, "default-a", lambda: touch(world, "default-a", phase="Pending", workflowId="w"))
+    world.cluster.call_before(
+        "patch", NODE_REQUESTS, lambda: touch(world, "default-a", phase="Pending", workflowId="w")
+    )
     await world.carry_out(plan({"default-a": ("p",)}))
     assert (await seats_by_request(world))["default-a"] == ["p"]
 
@@ -145,7 +114,7 @@ async def test_a_status_write_in_between_does_not_hold_a_seat_up(world):
     "status", [{"phase": "Ready"}, {"phase": "Pending", "releasedAt": datetime(2026, 11, 1, tzinfo=UTC).isoformat()}]
 )
 async def test_a_machine_that_went_on_meanwhile_is_left_to_the_next_round(world, status):
-    meanwhile(world, "default-c", lambda: touch(world, "default-c", **status))
+    world.cluster.call_before("patch", NODE_REQUESTS, lambda: touch(world, "default-c", **status))
     result = await world.carry_out(plan({"default-c": ("s",)}))
     assert (await seats_by_request(world))["default-c"] == []
     assert result.is_open
@@ -155,17 +124,13 @@ async def test_a_request_that_is_being_deleted_gets_no_seat(world):
     async def delete():
         await world.cluster.delete(NODE_REQUESTS, "default-c")
 
-    meanwhile(world, "default-c", delete)
+    world.cluster.call_before("patch", NODE_REQUESTS, delete)
     await world.carry_out(plan({"default-c": ("s",)}))
     assert (await seats_by_request(world))["default-c"] == []
 
 
 async def test_pods_of_a_request_that_could_not_be_cancelled_get_no_other_seat(world):
-    def refuse(verb, resource, name):
-        if (verb, name) == ("delete", "default-b"):
-            raise Rejected("a webhook says no")
-
-    world.cluster.refuse = refuse
+    world.cluster.refuse_writes(Rejected("a webhook says no"), "delete", name="default-b")
     decided = plan({"default-c": ("r",)})
     await world.carry_out(Plan(result=decided.result, reservations=decided.reservations, cancelled=("default-b",)))
     assert await seats_by_request(world) == {"default-a": ["p", "q"], "default-b": ["r"], "default-c": []}
