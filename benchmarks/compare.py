@@ -13,9 +13,8 @@ from benchmarks.checker import WrongPurchase
 from benchmarks.comparison import InstanceComparison, compare
 from benchmarks.comparison_table import means, plans, ratios
 from benchmarks.generator import BadRecipe, Recipe
-from benchmarks.growth_run import growth_run
-from benchmarks.quality import Quality, is_better, read_quality, with_best, worse, write_quality
-from benchmarks.rows import ROWS, BenchmarkRow
+from benchmarks.growth_program import growth_run
+from benchmarks.rows import ROWS, BenchmarkRow, Quality, is_better, read_quality, with_best, worse, write_quality
 from planner.packing.optimiser.effort import Effort
 from simulator.peers.problem import Purchase
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.case import Case
 from benchmarks.checker import WrongPurchase, check
-from benchmarks.growth_run import GrowthRun, growth_run
+from benchmarks.growth_program import GrowthRun, growth_run
 from planner.packing.assemble import price_of
 from planner.packing.greedy.pack import pack
 from simulator.peers.cluster_autoscaler import cluster_autoscaler

@@ -9,8 +9,7 @@ from rich.table import Table
 
 from benchmarks.catalogue import HOURS
 from benchmarks.comparison import RULES, InstanceComparison
-from benchmarks.quality import Quality
-from benchmarks.rows import MOST_BYTES, BenchmarkRow
+from benchmarks.rows import MOST_BYTES, BenchmarkRow, Quality
 
 _MEBIBYTE: Final = 1 << 20
 

@@ -1,19 +1,53 @@
-"""Growth's optimiser as a program of its own, which is given a problem's file as its peers are.
+"""Growth's optimiser in a process of its own; also as a program that is given a problem's file as its peers are.
 
 python -m benchmarks.growth_program PROBLEM
 """
 
+import multiprocessing
 import platform
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.answer import PackingAnswer, read_answer, write_answer
+from benchmarks.answer import PackingAnswer, peak_bytes, read_answer, write_answer
 from benchmarks.problem_file import read
+from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.solve import solve, warm
+from planner.packing.problem import Packing, PackingProblem
 from simulator.peers.problem import PeerProblem
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthRun:
+    """What it answered, and what that took."""
+
+    packing: Packing
+    seconds: float
+    """Of the whole plan, in a warm process."""
+    first_seconds: float
+    """Until there would have been a plan if no more time had been given."""
+    peak_bytes: int
+    """Largest resident set of the process; 0 where the system does not tell."""
+
+
+def growth_run(problem: PackingProblem, effort: Effort = ROUND) -> GrowthRun:
+    """Return what the optimiser makes of a problem in a new process."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_run, problem, effort).result()
+
+
+def _run(problem: PackingProblem, effort: Effort) -> GrowthRun:
+    # A worker compiles or loads code once, before its first round.
+    warm()
+    began = time.monotonic()
+    solve(problem, effort, is_over=lambda: True)
+    first = time.monotonic()
+    packing = solve(problem, effort)
+    return GrowthRun(packing, time.monotonic() - first, first - began, peak_bytes())
 
 
 def run(path: Path, problem: PeerProblem) -> PackingAnswer:

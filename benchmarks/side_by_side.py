@@ -17,8 +17,7 @@ from cyclopts import App, Parameter
 
 from benchmarks.checker import WrongPurchase
 from benchmarks.generator import BadRecipe, Recipe
-from benchmarks.go_program import BuildError
-from benchmarks.peers.karpenter_program import KarpenterFailed
+from benchmarks.peers.karpenter_program import BuildError, KarpenterFailed
 from benchmarks.side_by_side_page import NoPlace, keep, tables
 from benchmarks.sides import SideEffort, measure
 

@@ -13,9 +13,9 @@ from typing import Final
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
+from worker.demo.command import show
 from worker.demo.scene import SEED, prices
 from worker.demo.screen import Screen
-from worker.demo.show import show
 from worker.logs import set_up_logging
 
 WIDTH: Final = 112

@@ -16,10 +16,9 @@ from activities.ports.errors import AlreadyExists, Conflict, Rejected
 from simulator.apiserver.copying import checked_json, copy_json
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
 from simulator.apiserver.kinds import first_status, has_generation
-from simulator.apiserver.patching import drop_empty_metadata
+from simulator.apiserver.patching import drop_empty_metadata, patched_subresource, scale_of
 from simulator.apiserver.selectors import field_selector, label_selector
 from simulator.apiserver.store import DEFINITION_FINALIZER, Key, Observer, Store
-from simulator.apiserver.subresources import patched_subresource, scale_of
 
 _HISTORY: Final = 20_000
 """Changes kept per resource: two for each pod of the largest simulation, so that a slow watcher keeps up."""

@@ -1,13 +1,18 @@
-"""The fake API over HTTP, for programs of another process and for tests of real connections."""
+"""The fake API over HTTP: for programs of another process, and without a network for clients of the same one."""
 
 import json
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
+from http.client import responses
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
 
+import requests
 import uvicorn
+from requests.adapters import BaseAdapter
+from requests.structures import CaseInsensitiveDict
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,8 +20,10 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from simulator.hetzner.cloud import FakeHetzner
-from simulator.hetzner.transport import PREFIX
+from simulator.hetzner.reply import Reply
 
+PREFIX = "/v1"
+"""Of every path."""
 _ABORT: Final = "growth.abort"
 """Where the scope of a request holds what cuts its connection."""
 _STARTS_WITHIN_SECONDS: Final = 10.0
@@ -111,3 +118,50 @@ class _Abortable(H11Protocol):
             await app(scope, receive, send)
 
         self.app = with_abort
+
+
+class InProcess(BaseAdapter):
+    """A transport of `requests` that asks the fake.
+
+    A lost answer is a timeout, at once.
+
+    Args:
+        cloud: whom to ask.
+    """
+
+    def __init__(self, cloud: FakeHetzner) -> None:
+        super().__init__()
+        self._cloud = cloud
+
+    def send(self, request: requests.PreparedRequest, *_settings: Any, **_options: Any) -> requests.Response:
+        """Return the answer.
+
+        Raises:
+            requests.exceptions.ReadTimeout: it is lost.
+        """
+        parts = urlsplit(request.url or "")
+        reply = self._cloud.handle(
+            request.method or "GET",
+            str(parts.path).removeprefix(PREFIX),
+            parse_qsl(str(parts.query), keep_blank_values=True),
+            json.loads(request.body) if request.body else None,
+            (request.headers.get("Authorization") or "").removeprefix("Bearer "),
+        )
+        if reply.is_lost:
+            raise requests.exceptions.ReadTimeout("read timed out", request=request)
+        return _response(request, reply)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def _response(request: requests.PreparedRequest, reply: Reply) -> requests.Response:
+    response = requests.Response()
+    response.status_code = reply.status
+    response.reason = responses.get(reply.status, "")
+    response.url = request.url or ""
+    response.request = request
+    response.headers = CaseInsensitiveDict({"Content-Type": "application/json", **reply.headers})
+    response.encoding = "utf-8"
+    response._content = b"" if reply.body is None else json.dumps(reply.body).encode()  # noqa: SLF001 - there is no other way to fill it
+    return response

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.hetzner.cloud import FakeHetzner, Recorded
 from simulator.hetzner.project.server import ServerRecord, record_of
-from simulator.hetzner.project.timeline import Timeline
+from simulator.hetzner.project.state import Timeline
 from simulator.hetzner.reply import Reply
 
 Told = Callable[[ServerRecord | None, ServerRecord | None], None]

@@ -14,10 +14,10 @@ from activities.ports.provider import Provider, Server, ServerState
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.provider import HetznerProvider
 from api.keys import LABEL_CLUSTER
+from simulator.hetzner.http import InProcess
 from simulator.hetzner.nodes import HetznerNodes
 from simulator.hetzner.project.server import ServerRecord
 from simulator.hetzner.project.state import Durations
-from simulator.hetzner.transport import InProcess
 from simulator.hetzner.watched import WatchedHetzner
 from simulator.world import CLUSTER_NAME, World
 

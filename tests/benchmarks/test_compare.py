@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import compare as command
-from benchmarks import comparison, quality
+from benchmarks import comparison, rows
 from benchmarks.case import Case, Family
 from benchmarks.compare import main
 from benchmarks.comparison import compare
 from benchmarks.generator import BadRecipe, Recipe
-from benchmarks.growth_run import GrowthRun
-from benchmarks.quality import read_quality
-from benchmarks.rows import MOST_BYTES, ROWS, BenchmarkRow
+from benchmarks.growth_program import GrowthRun
+from benchmarks.rows import MOST_BYTES, ROWS, BenchmarkRow, read_quality
 from planner.packing.optimiser.effort import Effort
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import PackedNode, Packing
@@ -42,7 +41,7 @@ def known(monkeypatch, tmp_path):
     path = tmp_path / "quality.json"
     monkeypatch.setattr(command, "ROWS", (BenchmarkRow(CASE, 0.5),))
     monkeypatch.setattr(command, "read_quality", lambda: read_quality(path))
-    monkeypatch.setattr(command, "write_quality", lambda known: quality.write_quality(known, path))
+    monkeypatch.setattr(command, "write_quality", lambda known: rows.write_quality(known, path))
     return path
 
 
@@ -111,7 +110,7 @@ def test_a_row_that_is_not_known_fails_nothing_and_is_written_on_demand(capsys, 
 def test_a_worse_plan_fails_and_names_its_row(capsys, known):
     main(write=True)
     written = read_quality(known)["60 x 6"]
-    quality.write_quality({"60 x 6": replace(written, cost=int(written.cost / 1.02))}, known)
+    rows.write_quality({"60 x 6": replace(written, cost=int(written.cost / 1.02))}, known)
     capsys.readouterr()
     assert main() == 1
     assert "Worse than benchmarks/quality.json says: 60 x 6: the plan costs 2.00% more" in capsys.readouterr().out
@@ -135,7 +134,7 @@ def test_a_plan_that_is_dearer_than_a_rule_fails(capsys, known, monkeypatch):
 def test_a_better_plan_is_told_of_and_renews_the_file_on_demand(capsys, known):
     main(write=True)
     written = read_quality(known)["60 x 6"]
-    quality.write_quality({"60 x 6": replace(written, cost=2 * written.cost)}, known)
+    rows.write_quality({"60 x 6": replace(written, cost=2 * written.cost)}, known)
     capsys.readouterr()
     assert main() == 0
     assert "Better than benchmarks/quality.json says; --write renews it: 60 x 6" in capsys.readouterr().out

@@ -9,7 +9,7 @@ from benchmarks.case import Case, Family
 from benchmarks.checker import WrongPurchase
 from benchmarks.comparison import KARPENTER, RULES, compare
 from benchmarks.generator import Recipe
-from benchmarks.growth_run import GrowthRun, growth_run
+from benchmarks.growth_program import GrowthRun, growth_run
 from planner.packing.assemble import price_of
 from planner.packing.optimiser.effort import Effort
 from planner.packing.optimiser.solve import solve

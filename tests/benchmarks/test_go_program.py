@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.go_program import BuildError, binary
+from benchmarks.peers.karpenter_program import BuildError, binary
 
 GO = """#!/bin/sh
 echo "$@" >> "$GO_CALLS"

@@ -10,8 +10,8 @@ from benchmarks.instance import Instance, InstanceShape, problem_of_instance
 from benchmarks.objects import snapshot_of, unjudged_pods
 from planner.plan import plan
 from simulator.peers.cluster_autoscaler import cluster_autoscaler
-from simulator.peers.from_snapshot import problem_of
 from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import problem_of
 from tests.benchmarks.problems import KNOWN, per_month
 
 MEBIBYTE = 1 << 20

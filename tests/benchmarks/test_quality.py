@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.quality import Quality, is_better, read_quality, with_best, worse, write_quality
-from benchmarks.rows import ROWS
+from benchmarks.rows import ROWS, Quality, is_better, read_quality, with_best, worse, write_quality
 
 KNOWN = Quality(unplaced=3, bound=1_000_000, cost=1_010_000, best=1_005_000)
 

@@ -18,9 +18,9 @@ from activities.providers.hetzner.servers import projects
 from api.keys import LABEL_CLUSTER
 from simulator.campaign.hetzner.setup import class_objects
 from simulator.catalogue import node_pool
+from simulator.hetzner.http import InProcess
 from simulator.hetzner.project.server import ServerRecord
 from simulator.hetzner.project.state import Durations
-from simulator.hetzner.transport import InProcess
 from simulator.hetzner.world import HetznerWorld, Terms, server_of
 from simulator.world import World
 from tests.chaos.points import Tap

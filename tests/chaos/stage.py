@@ -38,7 +38,7 @@ from tests.chaos.taps import PURE, Around, Tapped, TappedTemporal, once
 from worker.ports import utc_now, watched
 from worker.runtime.wiring import at_work
 from worker.settings import task_queue
-from worker.temporal.failures import DATA_CONVERTER
+from worker.temporal.client import DATA_CONVERTER
 from workflows.messages import PLANNER
 
 LOOK_SECONDS: Final = 0.1

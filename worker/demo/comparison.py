@@ -9,8 +9,8 @@ from rich.table import Table
 from planner.model.plan import Snapshot
 from planner.plan import plan
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
-from simulator.peers.from_snapshot import problem_of
 from simulator.peers.karpenter import karpenter
+from simulator.peers.problem import problem_of
 from worker.demo.scene import CURRENCY_SIGN
 from worker.demo.tables import plain
 from worker.solver.in_process import packer

@@ -6,10 +6,17 @@ from decimal import Decimal
 from random import Random
 from typing import Any, Final
 
-from activities.ports.cluster import Object
+from activities.ports.cluster import DAEMON_SETS, NODE_POOLS, PODS, Object
 from api.keys import LABEL_ARCH, LABEL_HOSTNAME
+from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.model.plan import NodeClass, Snapshot
+from planner.parsing.objects import parse_objects
+from planner.plan import plan
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.scheduling.workloads import Workload
+from simulator.world import World
+from worker.ports import utc_now
+from worker.solver.in_process import packer
 
 CURRENCY_SIGN: Final = "€"
 SEED: Final = 1
@@ -120,6 +127,38 @@ def prices() -> dict[str, Decimal]:
 def architectures() -> dict[str, str]:
     """Return the architecture by server type."""
     return {one.name: one.architecture for one in _TYPES}
+
+
+async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snapshot:
+    """Return what a round sees when all pods of `workloads` wait and there is no machine.
+
+    A world of its own is filled and left; nothing of it is seen by the show.
+    """
+    now = utc_now()
+    world = World(now=lambda: now, seed=0)
+    await world.apply(*objects)
+    for workload in workloads:
+        world.workloads.add(workload)
+    await world.settle()
+    cluster = world.cluster
+    parsed = parse_objects(pods=(await cluster.list(PODS)).items, daemon_sets=(await cluster.list(DAEMON_SETS)).items)
+    classes = (await cluster.list(world.node_classes)).items
+    return Snapshot(
+        now=now,
+        pods=parsed.pods,
+        daemon_sets=parsed.daemon_sets,
+        pools=tuple(NodePool.model_validate(pool) for pool in (await cluster.list(NODE_POOLS)).items),
+        classes=tuple(
+            NodeClass(ClassRef(name=one["metadata"]["name"]), world.provider.offerings(one)) for one in classes
+        ),
+    )
+
+
+async def first_choice(objects: list[Object], workloads: list[Workload]) -> SoldOut:
+    """Return the offering that the first plan for these pods would miss most: the dearest that it buys."""
+    planned = plan(await snapshot_of(objects, workloads), packer())
+    dearest = max(planned.requests, key=lambda request: (request.price_per_hour, request.server_type))
+    return SoldOut(dearest.server_type, dearest.location)
 
 
 def _node_class(sold_out: SoldOut | None, *, is_known: bool = False) -> Object:

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 import structlog
 from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.failure.v1 import Failure
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.api.workflowservice.v1 import (
     DescribeNamespaceRequest,
@@ -15,15 +17,18 @@ from temporalio.api.workflowservice.v1 import (
     UpdateNamespaceRequest,
 )
 from temporalio.client import Client, Interceptor
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import DataConverter, DefaultFailureConverter, PayloadConverter
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
+from activities.ports.errors import GrowthError
 from worker.errors import USAGE_ERROR, CommandError
 from worker.log_once import LogOnce
 from worker.settings import Settings
-from worker.temporal.failures import DATA_CONVERTER
 from worker.temporal.trouble import TemporalUnreachable, connect_trouble
 from workflows.messages import SEARCH_ATTRIBUTES
+from workflows.node_removal import REFUSED
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -33,6 +38,27 @@ LONGEST_PAUSE: Final = 15.0
 """Seconds between attempts to reach a server that does not answer."""
 CONNECT_SECONDS: Final = 4.0
 """For one attempt: the client itself would wait half a minute for a port behind which nothing answers."""
+
+
+class FailureConverter(DefaultFailureConverter):
+    """The default one, without stack traces of refusals and of the project's own errors.
+
+    Those of the latter are in the worker's log; here they would hide the line that says what to do.
+    """
+
+    def to_failure(self, exception: BaseException, payload_converter: PayloadConverter, failure: Failure) -> None:
+        """Write `exception` into `failure`."""
+        super().to_failure(exception, payload_converter, failure)
+        is_own = isinstance(exception.__cause__, GrowthError)
+        if is_own:
+            # It says the same once more.
+            failure.ClearField("cause")
+        if is_own or failure.application_failure_info.type == REFUSED:
+            failure.ClearField("stack_trace")
+
+
+DATA_CONVERTER: Final[DataConverter] = replace(pydantic_data_converter, failure_converter_class=FailureConverter)
+"""Of every client of Growth."""
 
 
 async def connect(

@@ -1,5 +1,6 @@
-"""All that the fake knows, and the switches by which tests change it."""
+"""All that the fake knows and what happens later, and the switches by which tests change it."""
 
+import heapq
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,7 +15,6 @@ from simulator.hetzner.project.price_list import ListedLocation, ListedServerTyp
 from simulator.hetzner.project.project import Bucket, FakeProject, find
 from simulator.hetzner.project.resources import Firewall, Image, Network, SSHKey
 from simulator.hetzner.project.server import FakeServer, ServerRecord, record_of
-from simulator.hetzner.project.timeline import Timeline
 
 DEFAULT: Final = "default"
 """Name of the project that is meant when none is named."""
@@ -33,6 +33,35 @@ class Durations:
     attach_seconds: float = 2.0
     delete_seconds: float = 5.0
     protect_seconds: float = 0.0
+
+
+class Timeline:
+    """Effects that are due, carried out when the time is asked for.
+
+    Args:
+        clock: the time, UTC.
+    """
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._due: list[tuple[datetime, int, Callable[[], object]]] = []
+        self._count = 0
+        self.now = clock()
+        """The moment that the effect under way happens at; after `advance`, the time."""
+
+    def at(self, due: datetime, effect: Callable[[], object]) -> None:
+        """Let `effect` happen at `due`; of several at once, in the order of these calls."""
+        self._count += 1
+        heapq.heappush(self._due, (due, self._count, effect))
+
+    def advance(self) -> None:
+        """Let everything happen that is due by now."""
+        until = self._clock()
+        while self._due and self._due[0][0] <= until:
+            due, _, effect = heapq.heappop(self._due)
+            self.now = max(self.now, due)
+            effect()
+        self.now = max(self.now, until)
 
 
 class State:

@@ -14,8 +14,7 @@ from hcloud.servers import ServerCreatePublicNetwork
 from hcloud.ssh_keys import SSHKey
 
 from simulator.hetzner.faults import Fault
-from simulator.hetzner.http import serve
-from simulator.hetzner.transport import InProcess
+from simulator.hetzner.http import InProcess, serve
 from tests.simulator.hetzner.desk import START, TOKEN, Desk, code
 
 

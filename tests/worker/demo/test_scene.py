@@ -6,15 +6,16 @@ from activities.ports.errors import InsufficientCapacity
 from activities.ports.provider import ServerOrder
 from planner.plan import plan
 from simulator.world import World
-from worker.demo.preview import first_choice, snapshot_of
 from worker.demo.scene import (
     RETURNING,
     RETURNING_PODS,
     STUBBORN_ARCHITECTURE,
     SoldOut,
     architectures,
+    first_choice,
     objects,
     prices,
+    snapshot_of,
     without,
     workloads,
 )

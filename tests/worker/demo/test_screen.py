@@ -19,7 +19,7 @@ def test_without_a_terminal_there_are_plain_lines_and_nothing_moves():
     screen, output = printed()
     with screen:
         screen.stage("Pods arrive")
-        screen.progress(View({}, {}, {}, {}, {}), "machines")
+        screen.progress(View({}, {}, {"NodeRequest": {}, "NodeRemovalRequest": {}}, {}), "machines")
         screen.passed("41 of 41 pods run")
     assert output.getvalue() == "\n1. Pods arrive\n  ✓ 41 of 41 pods run\n"
 

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from worker.runtime.burst import Bursts
+from worker.runtime.watches import Bursts
 
 
 class Inbox:

@@ -18,8 +18,7 @@ from simulator.world import NAMESPACE, World
 from tests.worker.metrics_reader import metrics_shown
 from worker.metrics import METRICS, Kind
 from worker.ports import ports_on, utc_now, watched
-from worker.runtime.measured import measured
-from worker.runtime.provider_calls import counted
+from worker.runtime.measured import counted, measured
 from worker.runtime.round_gauges import FORGOTTEN_AFTER_SECONDS, RoundGauges
 from worker.runtime.wiring import at_work
 from worker.solver.process import SolverProcess

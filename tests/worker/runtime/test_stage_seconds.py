@@ -13,7 +13,7 @@ SCRIPT = textwrap.dedent("""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-    from worker.runtime.stage_seconds import StageSeconds
+    from worker.runtime.measured import StageSeconds
 
     reader, spans = InMemoryMetricReader(), InMemorySpanExporter()
     metrics.set_meter_provider(MeterProvider([reader]))

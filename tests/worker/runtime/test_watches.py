@@ -15,8 +15,7 @@ from activities.ports.cluster import (
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.kinds import node_classes
 from tests.planner.lifecycle.watched import claim, event, hetzner, meta, node, pod, pool, removal, request
-from worker.runtime.burst import Bursts
-from worker.runtime.watches import Watches
+from worker.runtime.watches import Bursts, Watches
 
 PLANNER = "planner:test"
 REQUEST = "node-request:test:m-1:r-1"

@@ -12,8 +12,7 @@ from simulator.clock import START
 from simulator.driver.driver import Driver
 from simulator.world import World
 from tests.planner.lifecycle.watched import COURSE, ORPHAN, event
-from worker.runtime.burst import Bursts
-from worker.runtime.watches import Watches
+from worker.runtime.watches import Bursts, Watches
 
 CLUSTER = "simulated"
 Sent = list[tuple[str, str, Pace]]

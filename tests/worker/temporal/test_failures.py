@@ -2,7 +2,7 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.exceptions import ApplicationError
 
 from activities.ports.errors import Unreachable
-from worker.temporal.failures import DATA_CONVERTER
+from worker.temporal.client import DATA_CONVERTER
 from workflows.node_removal import REFUSED
 
 

@@ -9,7 +9,7 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
 from tests.replay.record import path_of
-from worker.temporal.failures import DATA_CONVERTER
+from worker.temporal.client import DATA_CONVERTER
 from worker.temporal.sandbox import LOADED_ONCE, WORKFLOWS, workflow_runner
 from workflows import lifecycle
 from workflows import ui_details as account

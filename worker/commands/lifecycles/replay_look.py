@@ -19,8 +19,7 @@ from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.model.round import cluster_of
 from worker.commands.lifecycles.replay import ReplayedServer, ReplayFindings
 from worker.commands.lifecycles.running import UnderWay, WorkflowState
-from worker.commands.shared.known import list_known
-from worker.commands.shared.live_cluster import LiveCluster
+from worker.commands.shared.live_cluster import LiveCluster, list_known
 from worker.errors import CommandError
 
 TOGETHER: Final = 8

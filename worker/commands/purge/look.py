@@ -30,7 +30,7 @@ from api.keys import LABEL_CLUSTER
 from planner.lifecycle.garbage import NodeFact, ServerFact
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.model.round import cluster_of
-from worker.commands.shared.known import list_known
+from worker.commands.shared.live_cluster import list_known
 
 ROUND_WITHIN: Final = timedelta(seconds=90)
 """A planner that is up takes the fence at least once a minute. Source: docs/design.md#round."""

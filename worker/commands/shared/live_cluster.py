@@ -1,7 +1,7 @@
 """A live cluster for commands that only look: read the way a round reads it, each failure told in one line."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -141,6 +141,14 @@ async def live_cluster(
         for provider in ports.providers.values():
             await provider.close()
         await cluster.close()
+
+
+async def list_known(ports: Ports, resource: Resource) -> Sequence[Object]:
+    """Return all objects of a kind; of one that the API server does not know, none."""
+    try:
+        return (await ports.cluster.list(resource)).items
+    except NotFound:
+        return ()
 
 
 def _is_about(event: Object, kind: str, name: str) -> bool:

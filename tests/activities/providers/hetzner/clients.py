@@ -9,7 +9,7 @@ from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ServerCreation
 from simulator.hetzner.cloud import FakeHetzner
-from simulator.hetzner.transport import InProcess
+from simulator.hetzner.http import InProcess
 
 TOKEN = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 READ_ONLY = "read-only-" + TOKEN[10:]

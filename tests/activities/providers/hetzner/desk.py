@@ -11,7 +11,7 @@ from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.cloud import FakeHetzner
-from simulator.hetzner.transport import InProcess
+from simulator.hetzner.http import InProcess
 from tests.activities.providers.hetzner.yard import START, TOKEN, hetzner_class
 
 READ_ONLY = "r" * 64

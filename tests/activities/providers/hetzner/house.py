@@ -9,7 +9,7 @@ from activities.providers.hetzner.class_keeper import ClassKeeper
 from activities.providers.hetzner.servers.projects import Projects
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.cloud import FakeHetzner
-from simulator.hetzner.transport import InProcess
+from simulator.hetzner.http import InProcess
 from tests.activities.providers.hetzner.yard import CLUSTER, NAMESPACE, START, TOKEN, hetzner_class, secret
 
 CALLS = 6

@@ -11,7 +11,7 @@ from activities.providers.hetzner.api.refusals import NoGroup
 from activities.providers.hetzner.provider import HetznerProvider
 from activities.providers.hetzner.servers.placement_groups import SpreadGroups
 from simulator.hetzner.faults import Fault
-from simulator.hetzner.transport import InProcess
+from simulator.hetzner.http import InProcess
 from tests.activities.providers.hetzner.clients import TOKEN, World
 from tests.activities.providers.hetzner.yard import CLUSTER, ORDER, Yard, hetzner_class
 

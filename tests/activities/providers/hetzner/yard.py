@@ -10,7 +10,7 @@ from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.provider import HetznerProvider
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.cloud import FakeHetzner
-from simulator.hetzner.transport import InProcess
+from simulator.hetzner.http import InProcess
 
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)
 TOKEN = "k" * 40 + "Token0123456789abcdefghi"

@@ -5,8 +5,7 @@ import pytest
 from benchmarks.case import Case, Family
 from benchmarks.catalogue import HOURS
 from benchmarks.generator import Recipe
-from benchmarks.quality import read_quality
-from benchmarks.rows import ROWS
+from benchmarks.rows import ROWS, read_quality
 from planner.packing.optimiser.effort import ROUND
 from planner.packing.optimiser.question import question_of
 from planner.packing.optimiser.shares import shares_of

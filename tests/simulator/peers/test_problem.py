@@ -8,9 +8,8 @@ from hypothesis import given
 from planner.packing.greedy.pack import pack
 from planner.plan import plan
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
-from simulator.peers.from_snapshot import problem_of
 from simulator.peers.karpenter import karpenter
-from simulator.peers.problem import Purchase
+from simulator.peers.problem import Purchase, problem_of
 from tests.benchmarks.problems import on_machines
 from tests.builders import after, daemon_set, node, node_request, pod, server_type
 from tests.planner.scenes import Scene, scene, seat
