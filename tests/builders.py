@@ -6,6 +6,7 @@ names; an API server and the cluster in memory give their own.
 """
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -51,7 +52,7 @@ def after(**amount: float) -> str:
 def as_sent(built: Json) -> Json:
     """Return the object as a client sends it: without what the API server and controllers write."""
     metadata = {key: value for key, value in built["metadata"].items() if key not in ("uid", "deletionTimestamp")}
-    return {key: value for key, value in built.items() if key != "status"} | {"metadata": metadata}
+    return deepcopy({key: value for key, value in built.items() if key != "status"} | {"metadata": metadata})
 
 
 def differing(raw: Json, change: Json) -> Json:

@@ -1,12 +1,18 @@
-"""Right objects of each kind, to be changed by tests."""
+"""Objects as people write them, each with a spec that tests of the API change."""
 
-import copy
 from typing import Any
+
+from tests.builders import (
+    as_sent,
+    hetzner_node_class,
+    kwok_node_class,
+    node_pool,
+    node_removal_request,
+    node_request,
+)
 
 Object = dict[str, Any]
 
-API_VERSION = "growth.dev/v1alpha1"
-CLASS_REF = {"kind": "KwokNodeClass", "name": "default"}
 SMALL = {"name": "CAX11", "max": 3}
 MACHINE: Object = {
     "name": "cax11",
@@ -16,32 +22,24 @@ MACHINE: Object = {
 }
 
 
-def _object(kind: str, name: str, spec: Any) -> Object:
-    return copy.deepcopy({"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec})
-
-
 def pool(*server_types: Any, name: str = "default", **spec: Any) -> Object:
-    return _object("NodePool", name, {"serverTypes": list(server_types) or [SMALL], **spec})
+    made = as_sent(node_pool(name, server_types or [SMALL], **spec))
+    if "limits" not in spec:
+        del made["spec"]["limits"]
+    return made
 
 
 def node_class(*server_types: Any, name: str = "default", **spec: Any) -> Object:
-    return _object("KwokNodeClass", name, {"serverTypes": list(server_types) or [MACHINE], **spec})
+    return as_sent(kwok_node_class(*(server_types or [MACHINE]), name=name, **spec))
 
 
 def request(name: str = "default-abc", **spec: Any) -> Object:
-    base = {"pool": "default", "serverType": "cax11", "location": "fsn1", "classRef": CLASS_REF}
-    return _object("NodeRequest", name, base | spec)
+    return as_sent(node_request(name, "cax11", by_hand=True, spec=spec))
 
 
 def removal(name: str = "default-abc", **spec: Any) -> Object:
-    base = {"serverName": name, "pool": "default", "serverType": "cax11", "location": "fsn1", "classRef": CLASS_REF}
-    return _object("NodeRemovalRequest", name, base | spec)
+    return as_sent(node_removal_request(name, "cax11", spec=spec))
 
 
 def hetzner_class(name: str = "default", **spec: Any) -> Object:
-    base = {
-        "tokenSecretRef": {"namespace": "growth-system", "name": "hcloud"},
-        "image": {"name": "debian-12"},
-        "userData": {"template": "#!/bin/sh\nkubelet {{ kubelet.args }}\n"},
-    }
-    return _object("HetznerNodeClass", name, base | spec)
+    return as_sent(hetzner_node_class(name, **spec))

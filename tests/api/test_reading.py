@@ -4,10 +4,11 @@ import pytest
 from pydantic import Field
 
 from api.definitions import DEFINITIONS
+from api.keys import API_VERSION
 from api.model import Model, Private, UnreadableError, read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.node_pool import NodePool
-from tests.api.objects import API_VERSION, hetzner_class, node_class, pool, removal, request
+from tests.api.objects import hetzner_class, node_class, pool, removal, request
 from tests.api.wrong_objects import WRONG_OBJECTS
 
 MODELS = {definition.kind: definition.model for definition in DEFINITIONS}
