@@ -25,20 +25,20 @@ async def test_a_node_is_not_tainted_for_a_removal_that_was_cancelled_meanwhile(
     cooling = {"phase": "Pending", "scaleDownAt": START}
     await life.add_removal(cooling, nodeName=NAME)
     await life.add_node(ready=True)
-    sight = await look_at_removal(life.ports, NAME, life.uid)
+    state = await look_at_removal(life.ports, NAME, life.uid)
     await life.set_status(NODE_REMOVAL_REQUESTS, cooling | {"cancel": CANCEL})
     with pytest.raises(Conflict):
-        await taint_node(life.ports, Recorder(life.ports), sight, Act(effect="taint_node", reason="CoolOff"))
+        await taint_node(life.ports, Recorder(life.ports), state, Act(effect="taint_node", reason="CoolOff"))
     assert await life.taints() == []
 
 
 async def test_a_node_is_not_sealed_for_a_request_that_took_it_back_meanwhile(life):
     await life.add_request(GIVEN_UP)
     await life.add_node(ready=False)
-    sight = await look_at_request(life.ports, NAME, life.uid)
+    state = await look_at_request(life.ports, NAME, life.uid)
     await life.set_status(NODE_REQUESTS, REGISTERED)
     with pytest.raises(Conflict):
-        await hand_over(life.ports, Recorder(life.ports), sight, Act(effect="hand_over", reason="JoinTimeout"))
+        await hand_over(life.ports, Recorder(life.ports), state, Act(effect="hand_over", reason="JoinTimeout"))
     assert await life.taints() == []
 
 
@@ -47,10 +47,10 @@ async def test_a_node_is_not_registered_for_a_request_that_was_released_meanwhil
     coming = {key: value for key, value in REGISTERED.items() if key not in {"registeredAt", "nodeName"}}
     await life.add_request(coming, seats=[await life.add_pod()])
     await life.add_node(UNREGISTERED)
-    sight = await look_at_request(life.ports, NAME, life.uid)
+    state = await look_at_request(life.ports, NAME, life.uid)
     await life.set_status(NODE_REQUESTS, coming | {"releasedAt": START})
     with pytest.raises(Conflict):
-        await register_node(life.ports, Recorder(life.ports), sight, Act(effect="register_node", reason="Registered"))
+        await register_node(life.ports, Recorder(life.ports), state, Act(effect="register_node", reason="Registered"))
     assert await life.taints() == [UNREGISTERED]
 
 
@@ -59,19 +59,19 @@ async def test_a_skip_ends_no_later_request_of_its_machines_name(life, monkeypat
     await life.add_request(REGISTERED | {"phase": "Ready"})
     of_request = life.uid
     await life.add_removal({"phase": "CouldNotRemove"}, labels={"growth.dev/request-uid": of_request}, nodeName=NAME)
-    sight = await look_at_removal(life.ports, NAME, life.uid)
+    state = await look_at_removal(life.ports, NAME, life.uid)
     real = life.cluster.get
 
     async def get(resource, name, **more):
-        found = await real(resource, name, **more)
-        if resource == NODE_REQUESTS and found["metadata"]["uid"] == of_request:
+        item = await real(resource, name, **more)
+        if resource == NODE_REQUESTS and item["metadata"]["uid"] == of_request:
             await life.cluster.end(NODE_REQUESTS, NAME)
             await MemoryCluster.create(life.cluster, NODE_REQUESTS, bodies.request(NAME))
-        return found
+        return item
 
     monkeypatch.setattr(life.cluster, "get", get)
     with pytest.raises(Conflict):
-        await skip(life.ports, Recorder(life.ports), sight, Act(effect="skip_server", reason="Skipped"))
+        await skip(life.ports, Recorder(life.ports), state, Act(effect="skip_server", reason="Skipped"))
     later = await life.request()
     assert later["metadata"]["uid"] != of_request
     assert "deletionTimestamp" not in later["metadata"]

@@ -5,35 +5,41 @@ from datetime import timedelta
 import pytest
 
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
-from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import NAME
 from tests.activities.whole_lives import Story, through_deaths
+from tests.tables import rows
+
+REFUSED = {"call": "delete"}
+LOST_REPLY = {"call": "create", "lostReply": True}
+NEVER_JOINS = {"call": "join"}
 
 
-def doomed(story, when, write):
-    if when == "twice":
-        story.twice = True
-    elif when is not None:
-        setattr(story.cluster, when, write)
+def stories(faults, pods, before, after, *, most=timedelta.max):
+    """Yield a story of a machine undisturbed, with each effect twice, and with deaths at each write of its last part.
 
+    That part takes less time than `most`.
+    """
 
-async def check_empty(story):
-    """Nothing is left: no object, no server, no Node."""
-    for resource in (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODES):
-        assert await story.names(resource) == [], story.steps
-    assert await story.servers() == [], story.steps
+    async def story_of(when, write):
+        story = Story(*faults)
+        await story.install()
+        await story.add_request(pods=pods)
+        await story.play(*before)
+        story.cluster.writes.clear()
+        if when == "twice":
+            story.twice = True
+        elif when is not None:
+            setattr(story.cluster, when, write)
+        began_at = story.now()
+        await story.play(*after)
+        assert story.now() - began_at < most
+        return story
+
+    return through_deaths(story_of)
 
 
 async def test_a_machine_comes_for_its_pod():
-    async def story_of(when, write):
-        story = Story()
-        await story.install()
-        await story.add_request()
-        doomed(story, when, write)
-        await story.run()
-        return story
-
-    async for story in through_deaths(story_of):
+    async for story in stories((), 1, (), ("run",)):
         assert await story.servers() == [NAME], story.steps
         assert await story.names(NODE_REMOVAL_REQUESTS) == []
         (node,) = await story.items(NODES)
@@ -44,112 +50,43 @@ async def test_a_machine_comes_for_its_pod():
         assert len(pod["spec"]["tolerations"]) == 1
 
 
-async def test_a_cancelled_machine_goes_again():
-    """Cancelled after the create call, whose reply may be lost: the hand-over finds the server."""
-
-    async def story_of(when, write):
-        story = Story({"call": "create", "lostReply": True})
-        await story.install()
-        await story.add_request()
-        doomed(story, when, write)
-        await story.run(until=lambda: bool(story.steps))
-        await story.delete(NODE_REQUESTS)
-        await story.run()
-        return story
-
-    async for story in through_deaths(story_of):
-        await check_empty(story)
-
-
-async def test_a_machine_that_never_joins_goes_again():
-    async def story_of(when, write):
-        story = Story({"call": "join"}, {"call": "delete", "times": 1})
-        await story.install()
-        await story.add_request(pods=0)
-        doomed(story, when, write)
-        await story.run()
-        return story
-
-    async for story in through_deaths(story_of):
-        await check_empty(story)
-        assert any("give_up JoinTimeout" in step for step in story.steps)
+@rows(
+    ("faults", "pods", "before", "after", "step"),
+    {
+        # Cancelled after the create call, whose reply may be lost: the hand-over finds the server.
+        "a cancelled machine": ((LOST_REPLY,), 1, (), ("step", "delete request", "run"), ""),
+        "one that never joins": ((NEVER_JOINS, REFUSED | {"times": 1}), 0, (), ("run",), "give_up JoinTimeout"),
+        "an empty one whose cloud is asked until it obeys": (
+            (REFUSED | {"times": 4},),
+            0,
+            ("run", "remove"),
+            ("run",),
+            "park_removal",
+        ),
+    },
+)
+async def test_nothing_is_left_of(faults, pods, before, after, step):
+    async for story in stories(faults, pods, before, after):
+        for resource in (NODE_REQUESTS, NODE_REMOVAL_REQUESTS, NODES):
+            assert await story.names(resource) == [], story.steps
+        assert await story.servers() == [], story.steps
+        assert any(step in taken for taken in story.steps)
 
 
-async def test_an_empty_machine_goes_and_a_stubborn_cloud_is_asked_until_it_obeys():
-    async def story_of(when, write):
-        story = Story({"call": "delete", "times": 4})
-        await story.install()
-        await story.add_request(pods=0)
-        await story.run()
-        await story.add_removal()
-        story.cluster.writes.clear()
-        doomed(story, when, write)
-        await story.run()
-        return story
-
-    async for story in through_deaths(story_of):
-        await check_empty(story)
-        assert any(step.startswith("park_removal") for step in story.steps)
-
-
-async def test_a_machine_with_a_pod_stays():
-    async def story_of(when, write):
-        story = Story()
-        await story.install()
-        await story.add_request()
-        await story.run()
-        await story.add_removal()
-        story.cluster.writes.clear()
-        doomed(story, when, write)
-        await story.run()
-        return story
-
-    async for story in through_deaths(story_of):
-        assert await story.servers() == [NAME]
-        (node,) = await story.items(NODES)
-        assert node["spec"].get("taints", []) == []
-
-
-async def test_a_cancelled_cool_off_leaves_the_machine():
-    async def story_of(when, write):
-        story = Story()
-        await story.install()
-        await story.add_request(pods=0)
-        await story.run()
-        await story.add_removal()
-        story.cluster.writes.clear()
-        doomed(story, when, write)
-        await story.run(until=lambda: any(s.startswith("taint_node") for s in story.steps))
-        await story.delete(NODE_REMOVAL_REQUESTS)
-        await story.run()
-        return story
-
-    async for story in through_deaths(story_of):
-        assert await story.servers() == [NAME], story.steps
-        (node,) = await story.items(NODES)
-        assert node["spec"].get("taints", []) == []
-
-
-async def annotate(story, word):
-    change = [{"op": "add", "path": "/metadata/annotations", "value": {"growth.dev/decision": word}}]
-    await story.plain(MemoryCluster.patch, NODE_REMOVAL_REQUESTS, NAME, change)
-
-
-async def test_an_annotation_cancels_a_cool_off():
-    async def story_of(when, write):
-        story = Story()
-        await story.install()
-        await story.add_request(pods=0)
-        await story.run()
-        await story.add_removal()
-        await story.run(until=lambda: any(s.startswith("taint_node") for s in story.steps))
-        await annotate(story, "cancel")
-        story.cluster.writes.clear()
-        doomed(story, when, write)
-        await story.run()
-        return story
-
-    async for story in through_deaths(story_of):
+@rows(
+    ("pods", "before", "after"),
+    {
+        "a pod": (1, ("run", "remove"), ("run",)),
+        "a deletion of the removal in its cool-off": (
+            0,
+            ("run", "remove"),
+            ("until taint_node", "delete removal", "run"),
+        ),
+        "an annotation in its cool-off": (0, ("run", "remove", "until taint_node", "say cancel"), ("run",)),
+    },
+)
+async def test_a_machine_is_kept_by(pods, before, after):
+    async for story in stories((), pods, before, after):
         assert (await story.servers(), await story.names(NODE_REMOVAL_REQUESTS)) == ([NAME], []), story.steps
         (node,) = await story.items(NODES)
         assert node["spec"].get("taints", []) == []
@@ -157,24 +94,9 @@ async def test_an_annotation_cancels_a_cool_off():
 
 @pytest.mark.parametrize(("word", "servers"), [("retry", []), ("skip", [NAME]), ("abandon", [NAME])])
 async def test_an_annotation_ends_a_parked_removal(word, servers):
-    async def story_of(when, write):
-        # Each delete call until it parks is refused, and none after that.
-        story = Story({"call": "delete", "times": 3})
-        await story.install()
-        await story.add_request(pods=0)
-        await story.run()
-        await story.add_removal()
-        await story.run(until=lambda: any(s.startswith("park_removal") for s in story.steps))
-        parked_at = story.now()
-        await annotate(story, word)
-        story.cluster.writes.clear()
-        doomed(story, when, write)
-        await story.run()
-        # By itself it would try again a minute later.
-        assert story.now() - parked_at < timedelta(minutes=1)
-        return story
-
-    async for story in through_deaths(story_of):
+    # Each delete call until it parks is refused, and none after that. By itself it would try again a minute later.
+    before = ("run", "remove", "until park_removal", f"say {word}")
+    async for story in stories((REFUSED | {"times": 3},), 0, before, ("run",), most=timedelta(minutes=1)):
         assert (await story.servers(), await story.names(NODE_REMOVAL_REQUESTS)) == (servers, []), story.steps
         assert await story.names(NODES) == ([NAME] if word == "abandon" else [])
         assert not any("DecisionRefused" in step for step in story.steps), story.steps

@@ -88,6 +88,24 @@ class Story:
     async def add_removal(self, **spec):
         await self.plain(MemoryCluster.create, NODE_REMOVAL_REQUESTS, bodies.removal(NAME, nodeName=NAME, **spec))
 
+    async def play(self, *parts):
+        """Play a story: run, step, remove, until EFFECT, delete request, delete removal, say DECISION."""
+        for part in parts:
+            match part.split():
+                case ["run"]:
+                    await self.run()
+                case ["step"]:
+                    await self.run(until=lambda: bool(self.steps))
+                case ["until", effect]:
+                    await self.run(until=lambda effect=effect: any(step.startswith(effect) for step in self.steps))
+                case ["remove"]:
+                    await self.add_removal()
+                case ["delete", kind]:
+                    await self.delete(NODE_REQUESTS if kind == "request" else NODE_REMOVAL_REQUESTS)
+                case ["say", word]:
+                    decision = {"growth.dev/decision": word}
+                    await self.cluster.put(NODE_REMOVAL_REQUESTS, NAME, "/metadata/annotations", decision)
+
     async def run(self, *, until=lambda: False):
         """Drive everything there is to its end, or until `until` says so; a death is followed by a new worker."""
         for _ in range(_STEPS):

@@ -4,7 +4,7 @@ from activities.garbage.look import look_around
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
-from tests.activities.lives import NAME, Life
+from tests.activities.lives import NAME
 
 
 class HandOver:
@@ -19,16 +19,12 @@ class HandOver:
         if not self._is_over:
             self._is_over = True
             await MemoryCluster.create(self._cluster, NODE_REMOVAL_REQUESTS, bodies.removal(NAME))
-            let = [{"op": "remove", "path": "/metadata/finalizers"}]
-            await MemoryCluster.patch(self._cluster, NODE_REQUESTS, NAME, let)
-            await MemoryCluster.delete(self._cluster, NODE_REQUESTS, NAME)
+            await self._cluster.end(NODE_REQUESTS, NAME)
         return listed
 
 
-async def test_a_machine_that_is_handed_over_during_the_look_is_somebodys():
+async def test_a_machine_that_is_handed_over_during_the_look_is_somebodys(life):
     """Else its server would be taken for an orphan."""
-    life = Life()
-    await life.install()
     await life.add_request()
     seen = await look_around(life.ports, (), HandOver(life.cluster))
     assert list(seen.requests) == [NAME]

@@ -12,18 +12,10 @@ from api.model import read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from planner.lifecycle.garbage import Garbage
 from simulator.apiserver.cluster import MemoryCluster
+from tests.activities.lives import RESERVED, SCALE_DOWN
 from tests.activities.yards import NAME, SPACE, START, Listed, Yard
 from tests.api.objects import hetzner_class
-
-RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
-SCALE_DOWN = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
-
-
-@pytest.fixture
-async def yard():
-    made = Yard()
-    await made.install()
-    return made
+from tests.tables import rows
 
 
 async def test_an_orphan_gets_a_removal_that_knows_all_of_it(yard):
@@ -62,16 +54,15 @@ async def test_an_orphan_of_a_pool_that_is_gone_goes_all_the_same(yard):
     assert (await yard.removals())[NAME]["spec"]["pool"] == "gone"
 
 
-@pytest.mark.parametrize(
+@rows(
     "labels",
-    [
-        {"cluster": "another"},
-        {"cluster": ""},
-        {"growth.dev/request": ""},
-        {"uid": ""},
-        {"growth.dev/abandoned": "true"},
-    ],
-    ids=["another cluster's", "of no cluster", "of no request", "of no uid", "abandoned"],
+    {
+        "another cluster's": {"cluster": "another"},
+        "of no cluster": {"cluster": ""},
+        "of no request": {"growth.dev/request": ""},
+        "of no uid": {"uid": ""},
+        "abandoned": {"growth.dev/abandoned": "true"},
+    },
 )
 async def test_servers_of_others_are_never_touched(yard, labels):
     await yard.server(**labels)
@@ -165,8 +156,8 @@ async def test_too_many_orphans_do_not_keep_taints_from_being_lifted(yard):
     assert await yard.sweep() == [Garbage.SCALE_DOWN]
 
 
-@pytest.mark.parametrize("what", ["request", "removal", "node", "abandoned", "gone"])
-async def test_what_comes_between_the_look_and_the_deed_saves_the_server(yard, what, monkeypatch):
+@pytest.mark.parametrize("change", ["request", "removal", "node", "abandoned", "gone"])
+async def test_what_comes_between_the_look_and_the_deed_saves_the_server(yard, change, monkeypatch):
     await yard.server()
     await yard.healer.heal()
     yard.pass_time(30)
@@ -174,17 +165,17 @@ async def test_what_comes_between_the_look_and_the_deed_saves_the_server(yard, w
 
     async def get(name, class_name=None):
         monkeypatch.undo()
-        if what == "abandoned":
+        if change == "abandoned":
             await yard.provider.label(name, {"growth.dev/abandoned": "true"})
-        elif what == "gone":
+        elif change == "gone":
             await yard.provider.delete(name)
         else:
-            await getattr(yard, what)()
+            await getattr(yard, change)()
         return await real(name)
 
     monkeypatch.setattr(yard.provider, "get", get)
     assert await yard.healer.heal() == ()
-    assert list(await yard.removals()) == ([NAME] if what == "removal" else [])
+    assert list(await yard.removals()) == ([NAME] if change == "removal" else [])
 
 
 async def test_two_replicas_at_once_heal_everything_once(yard):
@@ -195,7 +186,7 @@ async def test_two_replicas_at_once_heal_everything_once(yard):
     await asyncio.gather(yard.healer.heal(), other.heal())
     yard.pass_time(30)
     healed = await asyncio.gather(yard.healer.heal(), other.heal())
-    assert sorted(one.kind for each in healed for one in each) == sorted(
+    assert sorted(found.kind for sweep in healed for found in sweep) == sorted(
         [Garbage.ORPHAN, Garbage.SCALE_DOWN, Garbage.SERVER_GONE]
     )
     assert list(await yard.removals()) == [NAME, "default-a2"]
@@ -253,10 +244,10 @@ class Cached:
         self._without = without
 
     async def list(self, resource):
-        found = await MemoryCluster.list(self._cluster, resource)
+        listed = await MemoryCluster.list(self._cluster, resource)
         if resource == self._without:
-            found.items.clear()
-        return found
+            listed.items.clear()
+        return listed
 
 
 async def test_a_provider_that_does_not_list_its_servers_keeps_no_other_from_being_swept(yard):

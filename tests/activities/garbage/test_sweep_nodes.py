@@ -7,19 +7,9 @@ from activities.ports.errors import AuthenticationFailed, Conflict
 from api.model import read
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from planner.lifecycle.garbage import Garbage
-from tests.activities.yards import NAME, START, Yard
-
-OTHER = {"key": "other.example/taint", "value": "x", "effect": "NoSchedule"}
-RESERVED = {"key": "growth.dev/reserved", "value": NAME, "effect": "NoSchedule"}
-SCALE_DOWN = {"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}
-UNREGISTERED = {"key": "growth.dev/unregistered", "effect": "NoSchedule"}
-
-
-@pytest.fixture
-async def yard():
-    made = Yard()
-    await made.install()
-    return made
+from tests.activities.lives import FOREIGN, RESERVED, SCALE_DOWN, UNREGISTERED
+from tests.activities.yards import NAME, START
+from tests.tables import rows
 
 
 async def test_a_node_whose_server_is_gone_gets_a_removal_that_ends_with_its_node(yard):
@@ -66,23 +56,22 @@ async def test_a_node_that_joined_too_late_goes_with_a_cool_off(yard):
     assert ("Node", NAME, "OrphanNode") in await yard.event_reasons()
 
 
-async def test_a_node_that_joined_too_late_stays_while_a_pod_is_bound(yard):
+@rows(
+    ("age", "pods"),
+    {"while a pod is bound": ({}, ["web-1"]), "and is given its time to start": ({"age": START - START}, [])},
+)
+async def test_a_node_that_joined_too_late_stays(yard, age, pods):
     await yard.server()
-    await yard.node(NAME, UNREGISTERED)
-    await yard.pod()
+    await yard.node(NAME, UNREGISTERED, **age)
+    for name in pods:
+        await yard.pod(name)
     assert await yard.sweep() == []
-
-
-async def test_a_node_that_is_starting_is_given_its_time(yard):
-    await yard.server()
-    await yard.node(NAME, UNREGISTERED, age=START - START)
-    assert await yard.sweep() == []
-    assert yard.provider.calls.count("get") == 0
+    assert yard.provider.calls.count("get") == 0 or pods
 
 
 async def test_stale_taints_are_lifted_and_others_stay(yard):
     await yard.server()
-    await yard.node(NAME, OTHER, RESERVED, SCALE_DOWN, {**RESERVED, "value": "gone"})
+    await yard.node(NAME, FOREIGN, RESERVED, SCALE_DOWN, {**RESERVED, "value": "gone"})
     assert sorted(await yard.sweep()) == [Garbage.RESERVED, Garbage.RESERVED, Garbage.SCALE_DOWN]
     assert await yard.taints() == ["other.example/taint"]
     assert set(await yard.event_reasons()) == {("Node", NAME, "StaleReservation"), ("Node", NAME, "StaleScaleDown")}
@@ -92,7 +81,7 @@ async def test_stale_taints_are_lifted_and_others_stay(yard):
 
 
 async def test_the_startup_taint_of_a_persons_own_node_is_lifted(yard):
-    await yard.node("home", UNREGISTERED, OTHER, labels={})
+    await yard.node("home", UNREGISTERED, FOREIGN, labels={})
     assert await yard.sweep() == [Garbage.UNREGISTERED]
     assert await yard.taints("home") == ["other.example/taint"]
     assert "annotations" not in (await yard.find(NODES, "home"))["metadata"]
@@ -117,21 +106,13 @@ async def test_a_reservation_that_was_released_or_is_another_machines_is_stale(y
     assert await yard.sweep() == [Garbage.RESERVED, Garbage.RESERVED]
 
 
-@pytest.mark.parametrize("what", ["request", "removal"])
-async def test_what_comes_between_the_look_and_the_deed_keeps_the_taint(yard, what, monkeypatch):
-    taint = RESERVED if what == "request" else SCALE_DOWN
+@pytest.mark.parametrize("subject", ["request", "removal"])
+async def test_what_comes_between_the_look_and_the_deed_keeps_the_taint(yard, subject):
+    taint = RESERVED if subject == "request" else SCALE_DOWN
     await yard.node(NAME, taint, uid="")
     await yard.healer.heal()
     yard.pass_time(30)
-    real = yard.cluster.get
-
-    async def get(resource, name, **options):
-        if resource == NODES:
-            monkeypatch.undo()
-            await getattr(yard, what)()
-        return await real(resource, name, **options)
-
-    monkeypatch.setattr(yard.cluster, "get", get)
+    yard.cluster.call_before("get", NODES, getattr(yard, subject))
     assert await yard.healer.heal() == ()
     assert await yard.taints() == [taint["key"]]
 
@@ -140,12 +121,7 @@ async def test_a_node_that_changes_under_the_deed_is_left_to_the_next_sweep(yard
     await yard.node(NAME, SCALE_DOWN)
     await yard.healer.heal()
     yard.pass_time(30)
-
-    def conflict(verb, resource, name):
-        yard.cluster.refuse = None
-        raise Conflict("changed")
-
-    yard.cluster.refuse = conflict
+    yard.cluster.refuse_writes(Conflict("changed"), times=1)
     assert await yard.healer.heal() == ()
     yard.pass_time(30)
-    assert [one.kind for one in await yard.healer.heal()] == [Garbage.SCALE_DOWN]
+    assert [healed.kind for healed in await yard.healer.heal()] == [Garbage.SCALE_DOWN]

@@ -9,17 +9,14 @@ from activities.ports.errors import Conflict
 from api.keys import FINALIZER
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
-from tests.activities.lives import NAME, Life
+from tests.activities.lives import NAME
 
 CANCEL = {"at": "2026-11-01T12:00:00Z", "by": "Ada", "reason": "Wanted again"}
 
 
-@pytest.fixture
-async def life():
-    made = Life()
-    await made.install()
-    await made.add_removal({"phase": "Pending"})
-    return made
+@pytest.fixture(autouse=True)
+async def removal(life):
+    await life.add_removal({"phase": "Pending"})
 
 
 async def test_it_goes_as_it_was_read(life):
@@ -55,8 +52,7 @@ async def test_a_namesake_keeps_its_finalizer(life, monkeypatch):
 
     async def delete(resource, name, **conditions):
         await real(resource, name, **conditions)
-        let = [{"op": "remove", "path": "/metadata/finalizers"}]
-        await MemoryCluster.patch(life.cluster, resource, name, let)
+        await life.cluster.put(resource, name, "/metadata/finalizers", None)
         await MemoryCluster.create(life.cluster, resource, bodies.removal(NAME))
 
     monkeypatch.setattr(life.cluster, "delete", delete)
