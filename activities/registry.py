@@ -15,7 +15,7 @@ from activities.requests.activities import REQUEST_ACTIVITIES
 from activities.round.plan_round import PlanActivities
 
 LIFECYCLES: Final[Sequence[KindActivities[Any]]] = (REQUEST_ACTIVITIES, REMOVAL_ACTIVITIES)
-"""What is done for objects of every kind, in the order of `planner.lifecycle.kinds.KINDS`."""
+"""The activities of every kind, in the order of `planner.lifecycle.kinds.KINDS`."""
 
 
 def all_activities(ports: Ports, lifecycles: Sequence[KindActivities[Any]] = LIFECYCLES) -> list[Callable[..., Any]]:

@@ -39,7 +39,7 @@ from workflows.ui_details import Account, Choice, details, waiting
 Seen = TypeVar("Seen", bound=LifecycleObservation)
 
 GONE: Final = "Gone"
-"""What stands for a phase when the object is no more."""
+"""In place of a phase when the object is gone."""
 SHORTEST_WAIT: Final = timedelta(seconds=1)
 """The deadline was written by another clock than the workflow's; without a floor their difference is a busy loop."""
 
@@ -72,7 +72,7 @@ class Lifecycle(ABC, Generic[Seen]):
         """Return the next step."""
 
     def choices(self, seen: Seen) -> Sequence[Choice]:
-        """Return what a person can do now with an effect."""
+        """Return the choices that would have an effect now."""
         return self.account.choices(seen)
 
     def answer(self, step: Act, after: Seen) -> None:
@@ -148,12 +148,12 @@ class Lifecycle(ABC, Generic[Seen]):
             self._end = self.account.ending(self._subject.name, act, before)
 
     async def _run(self, effect: str, act: Act | None, why: str = "") -> Seen | None:
-        """Run an activity; None means that it gave up, was told of, and a pause was made.
+        """Run an activity and return its result; None after it gave up: the trouble is shown, and a pause is over.
 
         Args:
             effect: its name.
-            act: the step that asks for it; without one it looks.
-            why: it looks.
+            act: the step that asks for it; None for a look.
+            why: reason of the look.
         """
         policy = POLICIES[self.calls.get(effect, Calls.API_SERVER)]
         self._is_acting = True

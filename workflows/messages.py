@@ -1,4 +1,4 @@
-"""What workflows are called, what can be told to them and asked of them, and what the Temporal UI shows.
+"""Names of workflows, their signals, queries and updates, and the search attributes that the Temporal UI shows.
 
 A name here is part of histories that are still running: it is added to, never changed.
 """
@@ -90,7 +90,7 @@ class LifecycleReport(Payload):
 
 
 def start_attributes(cluster: str, subject: ObjectId, note: StartNote | None) -> TypedSearchAttributes:
-    """Return what a lifecycle is found by from its start, before a worker has looked at its object."""
+    """Return the search attributes of a lifecycle from its start, before a worker has looked at its object."""
     known = [(CLUSTER, cluster), (NODE, subject.name)]
     if note is not None:
         known += [(POOL, note.pool), (OFFERING, note.offering), (PHASE, note.phase)]

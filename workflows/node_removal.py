@@ -42,9 +42,9 @@ class _Pending:
 
     decision: Decision
     done: str = ""
-    """What was done."""
+    """The answer once it is carried out; empty until then."""
     refused: str = ""
-    """Why it has no effect."""
+    """The reason why it has no effect; empty as long as it may have one."""
 
 
 @workflow.defn(name=REMOVAL.workflow)
@@ -67,7 +67,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalObservation]):
 
     @workflow.run
     async def run(self, _subject: ObjectId) -> str:
-        """Return how the lifecycle ended, as a word and a sentence."""
+        """Return the ending of the lifecycle, as a word and a sentence."""
         return await self.drive()
 
     @workflow.signal(name="cancel", description=description(DecisionKind.CANCEL))

@@ -1,4 +1,4 @@
-"""The lifecycle of a NodeRequest: a machine that shall come. The steps are `planner.lifecycle.request`'s."""
+"""The lifecycle of a NodeRequest: a machine to create. The steps are `planner.lifecycle.request`'s."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -29,7 +29,7 @@ class NodeRequestWorkflow(Lifecycle[RequestObservation]):
 
     @workflow.run
     async def run(self, _subject: ObjectId) -> str:
-        """Return how the lifecycle ended, as a word and a sentence."""
+        """Return the ending of the lifecycle, as a word and a sentence."""
         return await self.drive()
 
     def decide(self, seen: RequestObservation) -> Step:
@@ -39,5 +39,5 @@ class NodeRequestWorkflow(Lifecycle[RequestObservation]):
         return self.kind.next_step(seen, None, workflow.now())
 
     def choices(self, seen: RequestObservation) -> Sequence[Choice]:
-        """Return what a person can do now with an effect."""
+        """Return the choices that would have an effect now."""
         return () if self._cancel_asked else super().choices(seen)

@@ -83,6 +83,7 @@ class PlannerWorkflow:
 
     async def _round(self) -> timedelta | None:
         """Run one round and start its children; return how long to wait, None not at all."""
+        # Taken before the round: a nudge that comes during it is about a change that it may have missed.
         asked, self._nudges = self._nudges, []
         self._next_at = None
         # Counted before the round runs: names of requests hold the number, and an attempt that timed out may still run.

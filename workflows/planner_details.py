@@ -1,4 +1,4 @@
-"""What the planner tells people in the Temporal UI: what the last round did, what comes next, and what they can do."""
+"""Details of the planner in the Temporal UI: the last round, the next one, and what a person can do."""
 
 from datetime import datetime
 from typing import Final

@@ -1,4 +1,4 @@
-"""How long an activity may take and how it is retried, by what it does.
+"""Time-outs and retries of activities, by what they call.
 
 Every activity has a limit for one attempt. A lifecycle's activity is retried for `ASK_AGAIN_AFTER`;
 then the step function is asked again, because a message or a deadline may have changed the answer
@@ -81,5 +81,5 @@ POLICIES: Final = {
 
 
 def pause_after(failures: int, *, final: bool) -> timedelta:
-    """Return how long to wait after the `failures`-th failure in a row, of an error that is final or may pass."""
+    """Return the pause after the `failures`-th failure in a row, of an error that is final or may pass."""
     return LONGEST_PAUSE if final else min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** min(failures - 1, 10))

@@ -1,4 +1,4 @@
-"""What a removal tells people: what was seen of its machine, and what they can decide now."""
+"""Details of a removal in the Temporal UI: facts about its machine, and the decisions that a person can take."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -17,33 +17,33 @@ EFFECTS: Final[Mapping[DecisionKind, str]] = {
     DecisionKind.SKIP: "treat the server as gone and delete its Node; a server that does exist goes on costing money",
     DecisionKind.ABANDON: "leave the server to its people; its Node takes pods again, and Growth spares both",
 }
-"""What each decision does."""
+"""The effect of each decision."""
 DONE: Final[Mapping[DecisionKind, str]] = {
     DecisionKind.CANCEL: "cancelled; the machine stays",
     DecisionKind.RETRY: "tried again; its delete calls begin anew",
     DecisionKind.SKIP: "skipped; its server counts as gone, and its Node is deleted",
     DecisionKind.ABANDON: "abandoned; its server is left to its people, and its Node takes pods again",
 }
-"""What is answered when it was carried out."""
+"""The answer to a decision that was carried out."""
 
 _ENDS: Final = frozenset({RemovalEffect.FINISH, RemovalEffect.FORGET, RemovalEffect.SKIP, RemovalEffect.ABANDON})
 
 
 def description(kind: DecisionKind) -> str:
-    """Return what the Temporal UI says of the update and of the signal of this name."""
+    """Return the Temporal UI's description of the update and the signal of this name."""
     when = "Until the point of no return" if kind is DecisionKind.CANCEL else "While it is parked"
     return f"{when}: {EFFECTS[kind]}."
 
 
 def choices(seen: RemovalObservation) -> list[Choice]:
-    """Return what a person can decide now with an effect."""
+    """Return the decisions that would have an effect now."""
     if seen.status.cancel is not None or seen.crds_going:
         return []
     return [Choice(kind, EFFECTS[kind]) for kind in DecisionKind if refusal(seen, kind) is None]
 
 
 def how(name: str, seen: RemovalObservation) -> str:
-    """Return how to decide, in markdown, or why there is nothing to decide."""
+    """Return the instructions for the decisions, in markdown, or why there are none."""
     possible = choices(seen)
     if not possible:
         why = refusal(seen, DecisionKind.CANCEL) or "it is cancelled already"
@@ -56,7 +56,7 @@ def how(name: str, seen: RemovalObservation) -> str:
 
 
 def facts(seen: RemovalObservation) -> Iterator[str]:
-    """Yield what was seen, a line each."""
+    """Yield the facts of the observation, a line each."""
     status = seen.status
     if status.phase is RemovalPhase.COULD_NOT_REMOVE:
         yield f"Why: {status.message or status.reason}"
@@ -77,7 +77,7 @@ def facts(seen: RemovalObservation) -> Iterator[str]:
 
 
 def ending(act: Act, before: RemovalObservation) -> Done | None:
-    """Return how the removal ended, if `act` was its last."""
+    """Return the ending of the removal if `act` was its last step."""
     if act.effect not in _ENDS:
         return None
     cancel = before.status.cancel

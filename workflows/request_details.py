@@ -1,4 +1,4 @@
-"""What a request tells people: what was seen of its machine, and what they can do now."""
+"""Details of a request in the Temporal UI: facts about its machine, and the choices that a person has."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -23,7 +23,7 @@ _WITH_SERVER: Final = frozenset({RequestPhase.PROVISIONING, RequestPhase.READY})
 
 
 def choices(seen: RequestObservation) -> list[Choice]:
-    """Return what a person can do now with an effect."""
+    """Return the choices that would have an effect now."""
     effect = _CANCELS.get(seen.status.phase)
     if effect is None or seen.deleting or seen.crds_going or not seen.exists:
         return []
@@ -31,14 +31,14 @@ def choices(seen: RequestObservation) -> list[Choice]:
 
 
 def how(name: str, possible: Sequence[Choice]) -> str:
-    """Return how to do it, in markdown, or why there is nothing to do."""
+    """Return the instructions for the choices, in markdown, or why there are none."""
     if not possible:
         return "Nothing to decide now: it is ending."
     return f"Here: the button above. In a terminal: `growth requests cancel {name}`."
 
 
 def facts(seen: RequestObservation) -> Iterator[str]:
-    """Yield what was seen, a line each."""
+    """Yield the facts of the observation, a line each."""
     status = seen.status
     if status.phase is RequestPhase.DEPROVISIONING:
         yield f"Why: {status.reason}: {status.message}"
@@ -55,7 +55,7 @@ def facts(seen: RequestObservation) -> Iterator[str]:
 
 
 def ending(name: str, act: Act, before: RequestObservation) -> Done | None:
-    """Return how the request ended, if `act` was its last."""
+    """Return the ending of the request if `act` was its last step."""
     status = before.status
     match act.effect:
         case RequestEffect.HAND_OVER:

@@ -1,4 +1,4 @@
-"""What a lifecycle tells people in the Temporal UI: where it stands, until when, what then, and what they can do now.
+"""Details of a lifecycle in the Temporal UI: its phase, its deadline, the facts, and the choices that a person has.
 
 Markdown for the current details, one line for timers. Others' words are quoted, cut and never taken for markdown.
 """
@@ -14,7 +14,7 @@ from planner.lifecycle.step import Act, Done
 from workflows.messages import LifecycleReport
 
 DETAILS_BYTES: Final = 4000
-"""What is shown stays well below 4 KiB: it travels with every query of the page."""
+"""The details stay well below 4 KiB: they travel with every query of the page."""
 _QUOTED_CHARACTERS: Final = 600
 """A message may have 1024 characters, which the object holds in full."""
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~#])")
@@ -24,7 +24,7 @@ Seen = TypeVar("Seen", bound=LifecycleObservation)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a person can do now."""
+    """A choice that a person has now."""
 
     name: str
     """As the Temporal UI calls it."""
@@ -34,12 +34,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Account(Generic[Seen]):
-    """What people see of the lifecycles of a kind."""
+    """The account that people see of the lifecycles of a kind."""
 
     facts: Callable[[Seen], Iterable[str]]
-    """What was seen, a line each."""
+    """The facts of the observation, a line each."""
     choices: Callable[[Seen], Sequence[Choice]]
-    """What a person can do now with an effect."""
+    """The choices that would have an effect now."""
     how: Callable[[str, Seen, Sequence[Choice]], str]
     """Where to do it, in markdown, of the object's name and the choices; without choices, why there are none."""
     ending: Callable[[str, Act, Seen], Done | None]
@@ -75,7 +75,7 @@ def details(
 
 
 def waiting(message: str, until: datetime | None, now: datetime) -> str:
-    """Return what a timer says: until when it waits, and for what. The moment comes first, as long lines are cut."""
+    """Return the summary of a timer: its end and its reason. The end comes first, as long lines are cut."""
     if until is None:
         return message
     shown = f"{until:%H:%M:%S} UTC" if until.date() == now.date() else moment(until)

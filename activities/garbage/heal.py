@@ -1,4 +1,4 @@
-"""What heals a piece of garbage: a removal for a machine, or the end of a taint."""
+"""Heals a piece of garbage: makes a removal for a machine, or lifts a taint."""
 
 import logging
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a sweep for garbage sees: servers first, then everything that could stand for one of them.
+"""The look of a sweep for garbage: servers first, then every object that could stand for one of them.
 
 The order is the proof: a server that is listed and whose request, removal or Node is not found later
 had none of them when it was listed. Objects are read as plain JSON, so that one that a person broke
@@ -54,7 +54,7 @@ Providers = Mapping[str, Provider]
 
 
 async def in_use(ports: Ports) -> dict[str, Provider]:
-    """Return the providers that there is a node class for; no other is ever called.
+    """Return the providers that have a node class; no other is ever called.
 
     Raises:
         NotFound: a definition is gone.
@@ -78,7 +78,7 @@ async def list_servers(ports: Ports, kind: str, provider: Provider) -> list[Serv
 
 
 async def look_around(ports: Ports, servers: tuple[ServerFact, ...] | None, reader: Reader) -> GarbageSeen:
-    """Return everything that garbage is told by, but for what providers answer about single servers.
+    """Return all facts that garbage is recognised by, without the providers' answers about single servers.
 
     Args:
         ports: the outside world.
@@ -105,7 +105,7 @@ async def look_around(ports: Ports, servers: tuple[ServerFact, ...] | None, read
 async def look_again(
     ports: Ports, providers: Providers, seen: GarbageSeen, name: str, guards: Guards
 ) -> tuple[GarbageSeen, Object | None]:
-    """Return what there is of one machine now, each thing read live by its name, and its Node.
+    """Return the facts about one machine, each object read live by its name, and its Node.
 
     Args:
         ports: the outside world.
@@ -142,7 +142,7 @@ async def look_again(
 async def with_answers(
     ports: Ports, providers: Providers, seen: GarbageSeen, guards: Guards, *, only: Collection[str] | None = None
 ) -> GarbageSeen:
-    """Return what was seen together with what the providers say of the servers of suspected Nodes.
+    """Return `seen` with the providers' answers about the servers of suspected Nodes.
 
     Args:
         ports: the outside world.
@@ -162,7 +162,7 @@ async def with_answers(
 
 
 def server_fact(class_kind: str, server: Server) -> ServerFact:
-    """Return what garbage is told by of a server."""
+    """Return the facts about a server that garbage is recognised by."""
     labels = server.labels
     return ServerFact(
         name=server.name,
@@ -180,7 +180,7 @@ def server_fact(class_kind: str, server: Server) -> ServerFact:
 
 
 def node_fact(node: Object) -> NodeFact:
-    """Return what garbage is told by of a Node."""
+    """Return the facts about a Node that garbage is recognised by."""
     metadata, labels = node["metadata"], node["metadata"].get("labels") or {}
     taints = taints_of(node)
     keys = {taint["key"] for taint in taints}
@@ -204,19 +204,19 @@ def node_fact(node: Object) -> NodeFact:
 
 
 def request_fact(request: Object) -> RequestFact:
-    """Return what garbage is told by of a NodeRequest."""
+    """Return the facts about a NodeRequest that garbage is recognised by."""
     metadata, status = request["metadata"], request.get("status") or {}
     phase = status.get("phase") or RequestPhase.PENDING
     return RequestFact(metadata["name"], metadata["uid"], str(phase), bool(status.get("releasedAt")))
 
 
 def removal_fact(removal: Object) -> RemovalFact:
-    """Return what garbage is told by of a NodeRemovalRequest."""
+    """Return the facts about a NodeRemovalRequest that garbage is recognised by."""
     return RemovalFact(removal["metadata"]["name"], (removal.get("spec") or {}).get("nodeName") or "")
 
 
 async def _answer(ports: Ports, providers: Providers, node: NodeFact) -> tuple[ProviderAnswer, ServerFact | None]:
-    """Return what the providers say of the Node's server; one that does not answer leaves it unknown."""
+    """Return the providers' answer about the Node's server: unknown as soon as one does not answer."""
     answer = ProviderAnswer.ABSENT if providers else ProviderAnswer.UNKNOWN
     for kind, provider in providers.items():
         try:

@@ -1,6 +1,6 @@
-"""The sweep for garbage: look, believe nothing that was seen once, look again at each piece, then heal it.
+"""The sweep for garbage: look, act on nothing that was seen only once, look again at each piece, then heal it.
 
-A server that nobody knows gets a NodeRemovalRequest like every other, so that its end is watched,
+A server without request, removal or Node gets a NodeRemovalRequest like every other, so that its end is watched,
 tried again and counted; a taint without a reason is lifted. Sweeps of several workers may meet: a
 removal has its server's name, and a taint is lifted on condition of the Node as it was read. What was
 seen once is kept in memory only; a restart makes healing later, never wrong.

@@ -39,7 +39,7 @@ _STRICT: Final = "strict decoding error: "
 
 
 def error_of(status: int, text: str, headers: Mapping[str, str], *, call: str) -> GrowthError:
-    """Return the error that an answer outside 2xx tells of.
+    """Return the error of an answer outside 2xx.
 
     Args:
         status: HTTP status code.
@@ -103,9 +103,9 @@ def is_failed_patch(text: str) -> bool:
 
 
 def _budget_of(body: Mapping[str, Any]) -> str | None:
-    """Return what the API server says of the budget that refuses an eviction, None if none does.
+    """Return the API server's message about the budget that refuses an eviction, None if none does.
 
-    Of a pod in several budgets it knows no answer, which it calls an error of its own.
+    A pod in several budgets is an error for the API server, answered by a 500.
     """
     for cause in (body.get("details") or {}).get("causes") or ():
         if cause.get("reason") == _BUDGET_CAUSE:

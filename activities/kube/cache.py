@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
 Subscriber = Callable[[Resource, WatchEvent, Object | None], None]
-"""Told of each change: the resource, the event and the object as it was before, None if it was not there."""
+"""Called with each change: the resource, the event and the object as it was before, None if it did not exist."""
 
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _LONGEST_PAUSE_SECONDS: Final = 30.0
@@ -50,7 +50,7 @@ _BULKY: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class _Store:
-    """What is known of one resource."""
+    """The copy of one resource."""
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
@@ -205,7 +205,7 @@ class Cache:
             self._tell(store.resource, event, before)
 
     async def _note_absence(self, store: _Store) -> None:
-        """Take that an optional resource without a definition has no objects, so that nobody waits for its list."""
+        """Note that an optional resource without a definition has no objects, so that nobody waits for its list."""
         if store.resource.is_optional and not store.is_absent:
             store.is_absent = True
             async with self._listed:
@@ -250,7 +250,7 @@ def _key(item: Object) -> Key:
 
 
 def trimmed(resource: Resource, item: Object) -> Object:
-    """Return the object without what no decision reads.
+    """Return the object without the fields that no decision reads.
 
     Who wrote which field goes, of every kind: it is up to half of an object. So does, of the kinds that nothing
     but a plan looks at, what `kubectl apply` has noted, which is the object once more; and of Nodes the list of

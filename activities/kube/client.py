@@ -28,7 +28,7 @@ from activities.ports.errors import Conflict, Expired, GrowthError, Rejected, Un
 _PAGE_SIZE: Final = 500
 """As client-go: large enough for few round trips, small enough that decoding one page does not hold up the loop."""
 _WATCH_GRACE_SECONDS: Final = 10.0
-"""How much longer than asked for a stream may last before it counts as cut off."""
+"""Beyond the time asked for, a stream may last so much longer before it counts as cut off."""
 _CONNECT_SECONDS: Final = 3.0
 """A server that is there accepts a connection at once; a long list may take longer, which a person must not wait for
 in vain."""
@@ -249,12 +249,12 @@ class KubeCluster:
                 return ObjectList(items, body["metadata"]["resourceVersion"])
 
     async def _why_not_applied(self, path: str, operations: Sequence[PatchOp], *, call: str) -> GrowthError:
-        """Return whether a patch failed in a `test` or cannot be applied at all, which the API server does not say.
+        """Return the error of a patch that was not applied: a `test` failed, or it can never be applied.
 
         Args:
             path: of what was patched: an object, or a subresource that is an object of its own.
             operations: of the patch.
-            call: was tried.
+            call: for the message: verb, resource and name.
         """
         read = (await self._send("GET", path, call=call)).object()
         try:
@@ -317,7 +317,7 @@ class KubeCluster:
         return (await self._reached(response.read(), call)).decode(errors="replace")
 
     async def _reached(self, answer: Awaitable[_T], call: str) -> _T:
-        """Return what the server sends, or raise `Unreachable` when it cannot be reached or stops answering."""
+        """Return the server's answer, or raise `Unreachable` when it cannot be reached or stops answering."""
         try:
             return await answer
         except (aiohttp.ClientError, OSError) as failure:

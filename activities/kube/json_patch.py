@@ -68,6 +68,7 @@ async def patch_if_same(
     try:
         return await cluster.patch(resource, name, guarded(read, operations(read)), subresource=subresource)
     except Conflict:
+        # Once: who meets a second conflict decides anew on what the next look or round reads.
         live = await cluster.get(resource, name)
         if live["metadata"]["uid"] != read["metadata"]["uid"] or not is_same(live):
             raise

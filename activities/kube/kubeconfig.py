@@ -1,4 +1,4 @@
-"""Which cluster a kubeconfig leads to, and what is wrong with it, in words.
+"""The cluster that a kubeconfig leads to, or the fault of the file, in words.
 
 The Kubernetes client reads the file itself, but says little of what is wrong in it, and goes on without
 credentials where a program that should give them fails.
@@ -53,7 +53,7 @@ class _Entry:
 
 
 def read_kubeconfig(path: str, context: str | None) -> Access:
-    """Return what a context of a kubeconfig leads to, without a name the current one.
+    """Return cluster, context and namespace of a kubeconfig's context: the current one if no name is given.
 
     Args:
         path: a file, or more of them with the system's separator between, as in KUBECONFIG: whichever names a
@@ -136,7 +136,7 @@ def _files(path: str) -> list[Path]:
 
 
 def _exists(file: Path) -> bool:
-    """Return whether something is there, be it out of reach."""
+    """Return whether the file exists, readable or not."""
     try:
         file.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -210,7 +210,7 @@ def _check_program(user: _Entry, about: str) -> None:
 
 
 def _context_names(contexts: Mapping[str, _Entry], wanted: str) -> str:
-    """Return which contexts there are, those that look like the wanted one first."""
+    """Return the names of the contexts, those most like the wanted one first."""
     if not contexts:
         return "it has none"
     alike = difflib.get_close_matches(wanted, contexts, n=_NAMES_TOLD)

@@ -1,7 +1,7 @@
-"""Kubernetes Events on the objects that people look at: seldom enough to be read, never in the way.
+"""Kubernetes Events on the objects that people read: rare enough to be read, and never an error of the work.
 
 One per (object, reason) per five minutes; a round tells at most fifty and sums the rest up on a
-pool. Telling never fails the work it tells of. Source: docs/design.md#events; Kubernetes API reference,
+pool. An event that cannot be written is logged. Source: docs/design.md#events; Kubernetes API reference,
 events.k8s.io/v1.
 """
 
@@ -39,7 +39,7 @@ ROUND_BUDGET: Final = 50
 SUMMED: Final = "MoreEvents"
 """Reason of the event that sums up what went beyond a round's budget."""
 _REMEMBERED: Final = 10_000
-"""(object, reason) pairs kept at most, each for `QUIET_FOR`; beyond that, at worst one event is told twice."""
+"""(object, reason) pairs kept at most, each for `QUIET_FOR`; beyond that, at worst one event is written twice."""
 _AT_ONCE: Final = 8
 """Concurrent calls: a full budget shall not delay a round by fifty round trips."""
 _NOTE_BYTES: Final = 1024
@@ -56,13 +56,13 @@ _ACTIONS: Final = {
     NODES.kind: "Remove",
     **{stored.resource.kind: stored.action for stored in STORED_KINDS},
 }
-"""What is being done with an object of the kind; the default is Plan."""
+"""Action of Events on an object of the kind; the default is Plan."""
 
 log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """Tells events, each seldom."""
+    """Writes events, each at most once per `QUIET_FOR`."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
@@ -73,7 +73,7 @@ class Recorder:
 
         Args:
             event: what to tell.
-            always: it answers a person, who may say another thing within minutes and waits for that answer too.
+            always: write it also within `QUIET_FOR`: it answers a person, who may decide again within minutes.
         """
         if always or self._is_news(event):
             await self._write(event)

@@ -39,7 +39,7 @@ CLOCKS_DIFFER_BY: Final = timedelta(seconds=1)
 
 
 class LifecycleObjects(Protocol):
-    """What a look finds: the object and what belongs to it, at one moment."""
+    """The result of a look: the object and all that belongs to it, at one moment."""
 
     @property
     def record(self) -> Record[Any]:
@@ -48,7 +48,7 @@ class LifecycleObjects(Protocol):
 
     @property
     def seen(self) -> Any:
-        """What the step function is given: the kind's own type."""
+        """The observation that the step function takes: the kind's own type."""
         ...
 
 
@@ -57,39 +57,39 @@ ObjectsT = TypeVar("ObjectsT", bound=LifecycleObjects)
 
 @dataclass(frozen=True, slots=True)
 class EffectContext(Generic[ObjectsT]):
-    """What an effect is run with."""
+    """The arguments of an effect."""
 
     ports: Ports
     recorder: Recorder
     observed: ObjectsT
-    """What was looked at: every write is conditional on it."""
+    """The result of the look: every write is conditional on it."""
     act: Act
     """The step that asks for the effect."""
 
 
 async def looked_at(_recorder: Recorder, _observed: Any) -> None:
-    """Tell nobody of a look."""
+    """Tell no event about a look."""
 
 
 def is_next(kind: LifecycleKind[Any], seen: LifecycleObservation, act: Act, now: datetime) -> bool:
-    """Return whether an effect is the next step of what is seen, by a clock that may be a little behind."""
+    """Return whether the effect is the next step of the observation, by a clock that may be a little behind."""
     steps = (kind.next_step(seen, None, now), kind.next_step(seen, None, now + CLOCKS_DIFFER_BY))
     return any(isinstance(step, Act) and step.effect == act.effect for step in steps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KindActivities(Generic[ObjectsT]):
-    """What is done for the objects of a kind."""
+    """The activities of a kind, as a row."""
 
     stored: StoredKind[Any]
     look: Callable[[Ports, str, str], Awaitable[ObjectsT | None]]
     """Finds the object of a name and uid and what belongs to it; None when its lifecycle is over."""
     bodies: Mapping[str, Callable[[EffectContext[ObjectsT]], Awaitable[object]]]
-    """What each effect does."""
+    """The body of each effect."""
     is_due: Callable[[LifecycleKind[Any], Any, Act, datetime], bool] = is_next
     """Whether an effect is still to be run: what was seen, the step that asks for it, and the time."""
     after_look: Callable[[Recorder, ObjectsT], Awaitable[None]] = looked_at
-    """Tells people of what a look found. Never raises."""
+    """Tells events about the result of a look. Never raises."""
 
 
 def activities_of(row: KindActivities[Any], ports: Ports, recorder: Recorder) -> dict[str, Activity]:
@@ -147,7 +147,7 @@ async def note_driver(ports: Ports, record: Record[Any]) -> None:
 
 
 ObservedT = TypeVar("ObservedT")
-"""What a look found: the answer for the driver, and the objects for the effect."""
+"""The result of a look: the observation for the driver, and the objects for the effect."""
 
 
 def act_of(given: EffectInput) -> Act:
@@ -167,7 +167,7 @@ async def run_effect(
     is_due: Callable[[ObservedT], bool],
     effect: Callable[[ObservedT], Awaitable[object]],
 ) -> ObservedT | None:
-    """Run `effect` if it is due on what `look` finds, and return what is found afterwards; None is an object gone.
+    """Look, run `effect` if it is due, look again and return that look's result; None when the object is gone.
 
     Raises:
         Conflict: what was looked at kept changing.
@@ -182,6 +182,7 @@ async def run_effect(
         try:
             await effect(observed)
         except (Conflict, NotFound):
+            # Somebody else was first: a new look decides whether the effect is still due.
             if tries >= TRIES:
                 raise
         else:

@@ -17,7 +17,7 @@ from planner.model.round import StartNote
 
 
 class Status(Protocol):
-    """What the status of every such kind has."""
+    """The fields that the status of every such kind has."""
 
     @property
     def workflow_id(self) -> str | None:
@@ -68,9 +68,9 @@ class StoredKind(Generic[Stored]):
     resource: Resource
     model: type[Stored]
     start_note: Callable[[Object, Prices], StartNote]
-    """What people are told of an object when its workflow starts."""
+    """The note with which the workflow of an object starts."""
     action: str = "Plan"
-    """What is being done with such an object: the action of its Kubernetes Events."""
+    """The action of the Kubernetes Events of such an object."""
 
     def read(self, item: Object) -> Stored:
         """Return the object as its model.

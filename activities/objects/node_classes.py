@@ -40,7 +40,7 @@ from planner.supply.unavailable import (
 _TRIES: Final = 10
 """Many requests may have the same to say at once; after the first one's write the others have nothing to add."""
 _FIELDS: Final = tuple(name for name in NodeClassStatus.model_fields if name != "conditions")
-"""What is written here: all else in the status is the provider's."""
+"""The fields that are written here: all others of the status are the provider's."""
 
 Change = Callable[[Object, NodeClassStatus], NodeClassStatus]
 """Returns the status after a change, of the class as it is."""
@@ -82,6 +82,7 @@ async def change_class_status(ports: Ports, ref: ClassRef, change: Change) -> No
             if after == before:
                 return after
             changed = {field for field in _FIELDS if getattr(after, field) != getattr(before, field)}
+            # The status is written as a whole: fields that others write go back as they were read.
             unchanged = {name: value for name, value in (node_class.get("status") or {}).items() if name not in changed}
             status = unchanged | {name: value for name, value in after.to_json().items() if name in changed}
             operations = guarded(node_class, set_field(node_class, ("status",), status))
@@ -109,7 +110,7 @@ def class_of(model: type[ModelT], node_class: Object) -> ModelT:
 
 @contextmanager
 def as_provider_errors(call: str) -> Iterator[None]:
-    """Turn what the API server says about what a provider keeps there into what a cloud says of `call`.
+    """Turn an API server's error about a provider's own objects into the provider's error for `call`.
 
     Raises:
         UnknownOutcome: it did not answer, or somebody else was first.
@@ -127,7 +128,7 @@ log = logging.getLogger(__name__)
 
 
 async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> datetime:
-    """Record that the offering has no capacity and return until when it is left out.
+    """Record that the offering has no capacity and return the time until which it is left out.
 
     Never raises: without the memory, the request itself leaves the offering out for `ttl`. An error
     here would undo the answer of the provider, and the next attempt would call it again.
@@ -151,7 +152,7 @@ async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> date
 
 
 async def note_pause(ports: Ports, spec: NodeRequestSpec, message: str) -> datetime:
-    """Record that the account may not have more, as the provider's `message` says, and return until when it pauses.
+    """Record that the account's quota is used up, as the provider's `message` says; return the end of the pause.
 
     Never raises, as for a miss: without the memory, the request itself waits as long as a first pause.
     """

@@ -28,7 +28,7 @@ Taint = dict[str, str]
 """key, value, effect, as in the API."""
 
 UNREGISTERED: Final[Taint] = {"key": TAINT_UNREGISTERED, "effect": "NoSchedule"}
-"""What a machine starts with."""
+"""The taint with which a machine starts."""
 
 
 def reserved(request: str) -> Taint:
@@ -52,7 +52,7 @@ def has_taint(node: Object, key: str, value: str | None = None) -> bool:
 
 
 def own_labels(request: NodeRequest) -> dict[str, str]:
-    """Return the labels that tell whose machine it is, on the server and on its Node."""
+    """Return the labels of the request's server and Node, which tell whose machine it is."""
     return {
         **marks(request.spec.pool, request.spec.server_type),
         LABEL_REQUEST: request.metadata.name,
@@ -69,7 +69,7 @@ def template_taints(pool: NodePool) -> list[dict[str, str]]:
 
 
 def see_node(node: Object, request: str) -> NodeSeen:
-    """Return what the step functions need of a Node of the machine named `request`."""
+    """Return the Node of the machine named `request` as the step functions take it."""
     metadata = node["metadata"]
     return NodeSeen(
         name=metadata["name"],
@@ -96,7 +96,7 @@ async def find_node(cluster: Cluster, name: str, *, request_uid: str | None, pro
 
 
 async def get_node(cluster: Cluster, name: str) -> Object | None:
-    """Return the Node of this name, whose ever it is, or None if there is none."""
+    """Return the Node of this name, whoever made it, or None if there is none."""
     return await find_object(cluster, NODES, name)
 
 

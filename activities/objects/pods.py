@@ -1,4 +1,4 @@
-"""Pods as lifecycles see and change them: who is on a node, who is awaited, who may land on a reserved one.
+"""Pods as lifecycles see and change them: those on a node, those awaited on it, those that tolerate a reservation.
 
 Read as plain JSON: a pod that the planner cannot read still counts on the node it runs on.
 """
@@ -67,9 +67,9 @@ class Seated:
 
 
 async def see_seats(cluster: Cluster, reader: Reader, seats: Sequence[Seat], request: str) -> Seated:
-    """Return how the pods of a reservation stand.
+    """Return the number of awaited pods of a reservation, and those that do not tolerate it.
 
-    With many seats, a call for each at each look would be most of what the API server has to do in a burst. So those
+    With many seats, a call for each at each look would be most of the API server's work in a burst. So those
     that are bound to the machine, which has the request's name, come in one live list; and of the others, what the
     cache knows to wait and to be let in counts as that: it may have gone or be bound elsewhere by now, which the next
     look finds. The rest is read live, one by one.

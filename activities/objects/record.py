@@ -115,7 +115,7 @@ async def write_status(
 async def write_step(
     cluster: Cluster, record: Record[Stored], act: Act, *, now: datetime, **changes: Any
 ) -> Record[Stored]:
-    """Write that the step `act` was taken: its reason and message as event and as where the object stands.
+    """Write that the step `act` was taken: its reason and message as an event and as the status's reason and message.
 
     Raises:
         Conflict: the object has changed since it was read; nothing was written.
@@ -202,6 +202,7 @@ async def let_go(cluster: Cluster, record: Record[Stored]) -> None:
             await cluster.delete(
                 record.resource, record.name, uid=record.uid, resource_version=metadata["resourceVersion"]
             )
+            # The deletion has changed the version on which the finalizer's patch is conditional.
             marked = await cluster.get(record.resource, record.name)
         except NotFound:
             return

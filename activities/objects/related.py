@@ -84,7 +84,7 @@ class ServerLook:
 
 
 async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[Server], bool]) -> ServerLook:
-    """Return what the provider of this class says of the server; without an answer, unknown."""
+    """Return the server's state at the provider of this class; without an answer, unknown."""
     provider = ports.providers.get(ref.kind)
     if provider is None:
         log.debug("no provider for %s: server %s is not looked at", ref.kind, name)
@@ -102,7 +102,7 @@ async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[
 
 
 async def count_others(ports: Ports, resource: Resource, uid: str, counts: Callable[[Object], bool]) -> int:
-    """Return how many objects besides the one with this uid count, as far as the cache knows: 0 if it knows nothing."""
+    """Return the number of objects that count besides the one with this uid, by the cache; 0 while it has none."""
     try:
         objects = (await ports.reader.list(resource)).items
     except Unreachable:

@@ -18,7 +18,7 @@ from planner.model.round import StartNote
 from planner.objects.offering import Offering
 
 Prices = Mapping[tuple[str, str, str, str], str]
-"""What a machine costs, such as "0.0136 EUR/h", by kind and name of its class, server type and location."""
+"""Price of a machine, such as "0.0136 EUR/h", by kind and name of its class, server type and location."""
 
 _SUMMARY_CHARACTERS: Final = 200
 """Temporal takes 400 bytes; names are ASCII."""
@@ -28,7 +28,7 @@ _PODS_CHARACTERS: Final = 400
 
 
 def note_on_request(request: Object, known: Prices) -> StartNote:
-    """Return what is told of a NodeRequest, whoever made it."""
+    """Return the start note of a NodeRequest, whoever made it."""
     name = request["metadata"]["name"]
     try:
         model = read(NodeRequest, request)
@@ -53,7 +53,7 @@ def note_on_request(request: Object, known: Prices) -> StartNote:
 
 
 def note_on_removal(removal: Object, known: Prices) -> StartNote:
-    """Return what is told of a NodeRemovalRequest, whoever made it."""
+    """Return the start note of a NodeRemovalRequest, whoever made it."""
     name = removal["metadata"]["name"]
     try:
         model = read(NodeRemovalRequest, removal)
@@ -109,7 +109,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def prices(classes: Iterable[tuple[str, str, Sequence[Offering]]]) -> dict[tuple[str, str, str, str], str]:
-    """Return what is asked for the offerings of classes, each given as kind, name and offerings."""
+    """Return the prices of the offerings of classes, each given as kind, name and offerings."""
     return {
         (kind, name, one.server_type, one.location): f"{format_price(one.price_per_hour)} {one.currency}/h"
         for kind, name, offerings in classes
@@ -118,7 +118,7 @@ def prices(classes: Iterable[tuple[str, str, Sequence[Offering]]]) -> dict[tuple
 
 
 async def listed_prices(ports: Ports) -> Prices:
-    """Return what is asked for the offerings of all classes that can be read."""
+    """Return the prices of the offerings of all classes that can be read."""
     known: dict[tuple[str, str, str, str], str] = {}
     for kind, provider in ports.providers.items():
         # Rounds tell of what cannot be read; a workflow is started all the same.

@@ -1,4 +1,4 @@
-"""What a node class offers, as people are told of it: each server type in each location, and its price.
+"""The price list of a node class for people: each server type in each location, and its price.
 
 A provider writes it (`activities.ports.provider_kind`), also of a class that cannot be used now: a person looks at the
 prices before anything runs.
@@ -49,7 +49,7 @@ class CatalogueRow:
     at: datetime | None = None
     """Until when it is left out, or when it is or was withdrawn."""
     allocatable: ResourceVector | None = None
-    """What plans count on for pods, before DaemonSets."""
+    """Amounts for pods that plans count on, before DaemonSets."""
     learned: tuple[str, ...] = ()
     """Resources of which a Node of it has told how much there is."""
     pools: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class CatalogueRow:
 
 @dataclass(frozen=True, slots=True)
 class ClassCatalogue:
-    """What a class offers."""
+    """The price list of a class."""
 
     rows: tuple[CatalogueRow, ...]
     currency: str

@@ -1,4 +1,4 @@
-"""What can go wrong outside, as few kinds as callers branch on.
+"""Errors of cluster and clouds, as few kinds as callers branch on.
 
     GrowthError                     reason: CamelCase, retryable
     ├── NotFound                    the object or server does not exist
@@ -12,8 +12,8 @@
     ├── Unreachable                 no answer, a 5xx or a 429: unknown outcome
     └── ProviderError
         ├── InsufficientCapacity    this offering has none left
-        ├── QuotaExceeded           this account may not have more
-        ├── RateLimited             not done, for want of calls: later
+        ├── QuotaExceeded           this account has reached its quota
+        ├── RateLimited             not done, too many calls: later
         │   └── ClassNotLookedUp    not done, as a class has just changed: later
         ├── UnknownOutcome          transient: look before retrying
         ├── InvalidConfiguration    image, network, type: a person must act
@@ -63,7 +63,7 @@ class Forbidden(Rejected):
     reason: ClassVar[str] = "Forbidden"
 
     def __init__(self, message: str, *, user: str, verb: str, resource: str, advice: str) -> None:
-        """Keep who may not do what.
+        """Keep user, verb and resource of the missing right.
 
         Args:
             message: what the API server says.
@@ -129,7 +129,7 @@ class InsufficientCapacity(ProviderError):
 
 
 class QuotaExceeded(ProviderError):
-    """This account may not have more."""
+    """This account has reached its quota."""
 
     reason: ClassVar[str] = "QuotaExceeded"
 

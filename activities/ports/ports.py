@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 
 class Compute(Protocol):
-    """How a long, pure computation is run."""
+    """Runs a long, pure computation."""
 
     async def __call__(self, work: Callable[[], T], /) -> T:
-        """Return what `work` returns."""
+        """Return the result of `work`."""
         ...
 
 

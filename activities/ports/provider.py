@@ -15,7 +15,7 @@ from planner.objects.offering import Offering
 
 
 class ServerState(StrEnum):
-    """What the cloud says of a server."""
+    """State of a server at the cloud."""
 
     CREATING = "creating"
     RUNNING = "running"
@@ -41,12 +41,12 @@ class Server:
     is_progressing: bool = False
     """While creating: the cloud says that it works on it, so that a time-out would only begin the same work anew."""
     problem: str = ""
-    """What the cloud says is wrong with a broken one."""
+    """The cloud's message about a broken server."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOrder:
-    """What to create."""
+    """The server to create."""
 
     name: str
     server_type: str

@@ -1,4 +1,4 @@
-"""What a package registers to bring a provider: a kind of node class, what is read of it, and who serves it.
+"""The registration of a provider by its package: a kind of node class, its offerings, and how to connect.
 
 One `ProviderKind` is the target of an entry point in the group `growth.providers`. All but `connect` is pure and loads
 no client: plans of files, `growth catalogue` and `growth crds` need no cloud.
@@ -43,7 +43,7 @@ ClassT = TypeVar("ClassT", bound=NodeClassModel)
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a provider may reach."""
+    """The outside world of a provider."""
 
     cluster: Cluster
     cluster_name: str
@@ -75,15 +75,15 @@ class ProviderKind(Generic[ClassT]):
     offerings: Callable[[ClassT, datetime], tuple[Offering, ...]]
     """Returns every offering of the class at a time, the sold-out ones too. Raises `InvalidConfiguration`."""
     catalogue: Callable[[ClassT, datetime], ClassCatalogue]
-    """Returns what people are told of the class at a time, whether it can be used or not."""
+    """Returns the class's price list for people at a time, also of a class that cannot be used."""
     connect: Callable[[Surroundings], Provider]
     """Returns the provider; what it needs is imported then, and no call is made yet."""
     refusal: Callable[[str], str | None] = no_refusal
     """Returns why no class of the kind can ever offer a server type, or None."""
     cluster_rules: tuple[Object, ...] = ()
-    """RBAC rules of what its provider does in the cluster, besides reading its classes and writing their status."""
+    """RBAC rules that its provider needs in the cluster, besides reading its classes and writing their status."""
     namespace_rules: tuple[Object, ...] = ()
-    """RBAC rules of what its provider does in Growth's namespace."""
+    """RBAC rules that its provider needs in Growth's namespace."""
     config_maps: tuple[str, ...] = ()
     """Names of ConfigMaps that it keeps in Growth's namespace for itself: `growth purge` deletes them."""
     is_required: bool = False

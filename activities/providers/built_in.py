@@ -19,7 +19,7 @@ BUILT_IN: Final = (
     EntryPoint("kwok", "activities.providers.kwok.registration:KIND", ENTRY_POINTS),
     EntryPoint("hetzner", "activities.providers.hetzner.registration:KIND", ENTRY_POINTS),
 )
-"""In the order in which people are told of them."""
+"""In the order in which they are shown."""
 VARIABLES: Final[Mapping[str, str]] = {
     "GROWTH_HCLOUD_ENDPOINT": "URL of the Hetzner Cloud API; default https://api.hetzner.cloud/v1.",
 }

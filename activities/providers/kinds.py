@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 def provider_kinds() -> tuple[ProviderKind[Any], ...]:
     """Return the kinds that can be served: the built-in ones, then those of other packages by their entry point's name.
 
-    A package whose kind cannot be loaded is told of in the log and stops no other.
+    A package whose kind cannot be loaded is logged and stops no other.
     """
     return served(declared(entry_points(group=ENTRY_POINTS)))
 
@@ -31,7 +31,7 @@ def declared(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
 
 
 def served(entries: Iterable[EntryPoint]) -> tuple[ProviderKind[Any], ...]:
-    """Return what the entry points register; of two that have the same kind, the first."""
+    """Return the kinds that the entry points register; of two with the same name, the first."""
     kinds: dict[str, ProviderKind[Any]] = {}
     for entry in entries:
         try:
@@ -70,5 +70,5 @@ def connected(kinds: Iterable[ProviderKind[Any]], surroundings: Callable[[str], 
 
 
 def node_classes() -> tuple[Resource, ...]:
-    """Return where the node classes of all kinds are, in the order in which people are told of them."""
+    """Return the resources of node classes of all kinds, in the order in which they are shown."""
     return tuple(kind.node_classes for kind in provider_kinds())

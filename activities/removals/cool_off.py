@@ -42,6 +42,8 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
             tainted_at=None,
         )
     if observed.node is not None and not tainted:
+        # A cancel is on the object before it lifts the taint: an attempt that was given up and wakes up here must not
+        # set the taint again.
         if not await still_as_read(ports.cluster, record):
             raise Conflict(f"NodeRemovalRequest {record.name} has changed since it was read")
         taint = scale_down(int(ports.now().timestamp()))
@@ -87,9 +89,9 @@ async def cancel(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
 
 
 async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
-    """Give a cancelled Node back to the scheduler, with its idle time to run anew.
+    """Lift the taint of a cancelled removal from its Node and begin the Node's idle time anew.
 
-    Without that, a Node that is still empty would have the next cool-off begin at once.
+    With the old idle time, the next cool-off of a Node that is still empty would begin at once.
 
     Raises:
         Conflict: the Node has changed since it was read.

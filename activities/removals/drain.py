@@ -28,7 +28,7 @@ _AT_ONCE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class EvictionRefused:
-    """A pod that may not leave now."""
+    """A pod whose eviction or deletion the API server refused."""
 
     reason: Refusal
     why: str
@@ -36,7 +36,7 @@ class EvictionRefused:
 
 
 async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Write that pods are asked to leave from now on.
+    """Write that the drain begins now.
 
     Raises:
         Conflict: the removal has changed since it was read, perhaps by a cancel: look again.
@@ -57,7 +57,7 @@ async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects
 
 
 async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Write what blocks the drain and tell it, each kind of blocker by an event of its own.
+    """Write the blockers of the drain and tell one event for each kind of blocker.
 
     Raises:
         Conflict: the removal has changed since it was read.
@@ -78,7 +78,7 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
 
 
 async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Ask the pods whose turn it is to leave, and write which of them may not.
+    """Evict the pods whose turn it is, and write which evictions were refused.
 
     Raises:
         Conflict: the removal has changed since it was read.
@@ -91,6 +91,7 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
     is_forced = act.reason == HARD_GRACE
     # A budget may refuse for days: its rounds add no event, or nothing else would be left of the list.
     is_repeat = status.reason in set(Refusal) and not is_forced
+    # Counted before the calls: the pause until the next round is then kept also by whoever goes on after a kill.
     record = await write_status(
         ports.cluster,
         observed.record,

@@ -1,4 +1,4 @@
-"""What keeps a pod from being evicted from a node that is drained, read from its JSON.
+"""Blockers of a drain: the reason why a pod is not evicted, read from its JSON.
 
 Read as plain JSON, so that a pod which the planner cannot read is kept or moved like every other.
 """
@@ -18,7 +18,7 @@ _TOLD_CHARACTERS: Final = 60
 
 
 def occupant(pod: Object, now: datetime) -> Occupant:
-    """Return a pod on a drained node as the steps see it.
+    """Return a pod on a drained node, with its blocker, as the step function takes it.
 
     Source: Cluster Autoscaler, simulator/drainability, rules Replicated and LocalStorage: a controller of any kind
     will do; hostPath volumes and emptyDir volumes that are not in memory are local storage.
@@ -53,7 +53,7 @@ def _blocker(pod: Object, now: datetime) -> tuple[Blocker | None, str]:
 
 
 def _local(volume: dict[str, Any]) -> str:
-    """Return what is kept on the node by this volume, empty if nothing is."""
+    """Return the local storage of the volume, such as `emptyDir cache`; empty if it has none."""
     if volume.get("hostPath") is not None:
         return f"hostPath {volume['name']}"
     empty = volume.get("emptyDir")

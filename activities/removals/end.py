@@ -31,7 +31,7 @@ async def finish(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
 
 
 async def tell_late_deletion(recorder: Recorder, observed: RemovalObjects) -> None:
-    """Tell who deleted the removal that this cancels nothing any more, if so. Never raises.
+    """Tell an event if the removal was deleted too late to cancel it. Never raises.
 
     Without it, `kubectl delete` would only hang. Source: docs/design.md#deleting.
     """
@@ -44,10 +44,10 @@ async def tell_late_deletion(recorder: Recorder, observed: RemovalObjects) -> No
 
 
 async def skip(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Treat the server as gone, as a person wishes: delete its Node and end.
+    """Treat the server as gone, as a person decided: delete its Node and end.
 
-    One that still exists is left to its people, so that no sweep takes it for an orphan; as far as its
-    provider answers, for a provider that does not may be why it is skipped.
+    A server that still exists is labelled abandoned, so that no sweep takes it for an orphan. A provider that gives no
+    answer does not stop that: it may be the reason for the skip.
 
     Raises:
         Conflict: the removal or the Node have changed since they were read, or the machine's record still ends.
@@ -58,6 +58,7 @@ async def skip(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: 
     message = f"By {act.by or 'Person'}: {act.message}"
     log.warning("server %s is treated as gone: %s", observed.record.model.spec.server_name, message)
     await tell(recorder, observed.record, act.reason, message, warning=True)
+    # The removal goes last: killed before that, it is still there to delete the Node.
     await delete_node(ports, observed)
     await let_go(ports.cluster, observed.record)
 
@@ -94,6 +95,7 @@ async def abandon(ports: Ports, recorder: Recorder, observed: RemovalObjects, ac
         Conflict: the removal or the Node have changed since they were read.
     """
     message = f"By {act.by or 'Person'}: {act.message}"
+    # Server and Node are marked before the removal ends: without it, a sweep takes an unmarked server for an orphan.
     await _mark_server(ports, recorder, observed)
     if observed.node is not None:
         taints = [taint for taint in taints_of(observed.node) if taint["key"] != TAINT_SCALE_DOWN]

@@ -1,4 +1,4 @@
-"""What belongs to a NodeRemovalRequest, looked at live: its object, pool, server, Node and the pods on it."""
+"""The live look at a NodeRemovalRequest: its object, pool, server, Node and the pods on it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -39,9 +39,9 @@ class RemovalObjects:
 
 
 async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects | None:
-    """Return the removal with this uid and what belongs to it, or None when its lifecycle is over.
+    """Return the removal with this uid, its server, Node and pods, or None when its lifecycle is over.
 
-    Only what the next step may depend on is asked for.
+    Only what the next step may depend on is read.
 
     Raises:
         Unreadable: a person broke the object.
@@ -111,7 +111,7 @@ def may_drain(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:
 
 
 async def _find_node(ports: Ports, removal: NodeRemovalRequest) -> Object | None:
-    """Return the Node that the removal names, else the one with the server's name, whose ever it is.
+    """Return the Node that the removal names, else the one with the server's name, whoever made it.
 
     Without the second, a server whose Node joined late, or whose removal was made by hand with a
     slip in `nodeName`, would be taken for one without a Node, and go with pods on it.
@@ -147,7 +147,7 @@ def request_uid(removal: NodeRemovalRequest) -> str | None:
 
 
 def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server) -> bool:
-    """Return whether the server is the one that shall go: names are given again, other marks are not."""
+    """Return whether the server is the one to delete: names are reused, uids and provider ids are not."""
     known = request_uid(removal)
     wanted = removal.spec.provider_id
     return (

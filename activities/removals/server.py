@@ -1,6 +1,6 @@
-"""The end of a removal's server and Node: asked for until the provider says that it is gone, or parked.
+"""The deletion of a removal's server and Node: repeated until the provider says that the server is gone, or parked.
 
-What the provider answers is written on the object and told; it never ends the lifecycle of a removal.
+Each answer of the provider is written on the object and as an event; none ends the lifecycle of a removal.
 Source: docs/design.md#removal.
 """
 
@@ -68,7 +68,7 @@ async def delete_server(ports: Ports, recorder: Recorder, observed: RemovalObjec
 async def _take_back(
     ports: Ports, made: Record[NodeRemovalRequest], before: NodeRemovalRequestStatus, error: RateLimited
 ) -> None:
-    """Write that the attempt `made` had no effect: however often it happens, the removal must not park for it.
+    """Write that the attempt `made` had no effect: rate limits, however many, must not park the removal.
 
     Raises:
         Conflict: the removal kept changing.
@@ -134,13 +134,14 @@ async def delete_node(ports: Ports, observed: RemovalObjects) -> None:
         return
     metadata = observed.node["metadata"]
     try:
+        # By uid: a Node that has joined under this name since the look is not known to be this machine's.
         await ports.cluster.delete(NODES, metadata["name"], uid=metadata["uid"])
     except NotFound:
         return
 
 
 async def park(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Write that the server could not be removed, tell it, and until when it waits for a person.
+    """Write that the server could not be removed, and until when the removal waits for a person; tell an event.
 
     Raises:
         Conflict: the removal has changed since it was read.

@@ -25,7 +25,7 @@ def _is_due(kind: LifecycleKind[Any], seen: RequestObservation, act: Act, now: d
 
 
 async def _tell_undecidable(recorder: Recorder, observed: RequestObjects) -> None:
-    """Tell who wrote a decision on a request that only removals take them, and what helps instead. Never raises."""
+    """Tell an event about a decision written on a request, which only removals take, with the advice. Never raises."""
     request = observed.record
     decision = decision_on(request.model.metadata.annotations)
     if decision is not None:

@@ -1,4 +1,4 @@
-"""Whether the Node of a request is the machine that was planned, as a condition of the request.
+"""The condition NodeAsPlanned of a request: its Node is the machine that was planned, or how it deviates.
 
 A Node with other labels, taints or less room than its plan counted on cannot take the planned pods, and
 nothing else would say why. Source: docs/design.md#reservations.
@@ -32,7 +32,7 @@ _ROOM, _TAINTS, _LABELS = "LessRoom", "OtherTaints", "OtherLabels"
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """What was found, as the condition says it."""
+    """The condition's status, reason and message."""
 
     status: bool | None
     """None: what was planned is not known any more."""
@@ -41,7 +41,7 @@ class Deviation:
 
 
 async def compare_with_plan(ports: Ports, observed: RequestObjects) -> Deviation | None:
-    """Return whether the Node is as planned, or None while it is not there or not Ready yet.
+    """Return the comparison of the Node with its plan, or None while it does not exist or is not Ready yet.
 
     Raises:
         Unreachable: the API server does not answer.
@@ -75,7 +75,7 @@ async def compare_with_plan(ports: Ports, observed: RequestObjects) -> Deviation
 def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:
     """Return the status fields of a request that keep what is planned now: price, room and image of its machine.
 
-    Nothing, where the class does not tell: then the provider shall say why.
+    None of them where the class does not offer the machine: the provider's refusal says why.
     """
     try:
         offering = find_offering(ports, node_class, spec)
@@ -133,7 +133,7 @@ def _finding(differences: Deviations) -> Deviation:
 
 
 def find_offering(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> Offering | None:
-    """Return what is bought, as the class tells it now, or None if it has no such offering.
+    """Return the offering that the request buys, as the class offers it now, or None if it has no such offering.
 
     Raises:
         InvalidConfiguration: the class cannot be read, or no provider serves it.

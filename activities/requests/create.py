@@ -54,7 +54,7 @@ class _Call:
 
 
 async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
-    """Make one create call and write down how it ended.
+    """Make one create call and write its outcome.
 
     Raises:
         UnknownOutcome: the server may exist; the next call finds it.
@@ -71,6 +71,8 @@ async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjec
     except (InvalidConfiguration, Unreadable) as error:
         await end.refused(observed.record, error, RequestPhase.FAILED, ports.now() + timings.failed_ttl, calls=0)
         return
+    # Finalizer, attempt, call, in this order. With the finalizer, a deletion only marks the object, so that its server
+    # cannot lose its record; the attempt tells whoever goes on after a kill that a server may exist.
     record = await hold(ports.cluster, observed.record)
     status = record.model.status
     asked_at = ports.now()
@@ -160,7 +162,7 @@ log = logging.getLogger(__name__)
 
 
 class CreateOutcomes:
-    """Writes how create calls ended. Each method may raise Conflict: the object kept changing."""
+    """Writes the outcome of create calls. Each method may raise Conflict: the object kept changing."""
 
     def __init__(self, ports: Ports, recorder: Recorder) -> None:
         self._ports = ports

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 async def give_up(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
-    """Write that the machine shall go, and why.
+    """Write that the machine is given up, and why.
 
     Raises:
         Conflict: the request has changed since it was read.
@@ -69,6 +69,7 @@ async def hand_over(ports: Ports, recorder: Recorder, observed: RequestObjects, 
     record = observed.record
     node = observed.node
     if node is not None:
+        # Closed before the last look at its pods: one that is bound after that look would be lost with the machine.
         node = await _seal(ports, observed, node)
     if act.reason in TIMEOUTS and not _is_decided(record):
         came = "" if node is None or await is_ordered(ports, record.model) else await _in_time(ports, node)
@@ -77,6 +78,7 @@ async def hand_over(ports: Ports, recorder: Recorder, observed: RequestObjects, 
             await _take_back(ports, recorder, observed, came)
             return
         record = await _decide(ports, record)
+    # Before the request ends: killed in between, the next attempt finds its own order, and no server lacks an owner.
     await order_removal(ports, record.model)
     if node is not None:
         await lift_taint(ports.cluster, node, TAINT_RESERVED, record.name)
@@ -115,7 +117,7 @@ async def _seal(ports: Ports, observed: RequestObjects, node: Object) -> Object:
 
 
 async def _in_time(ports: Ports, node: Object) -> str:
-    """Return why the machine stays, or an empty text."""
+    """Return the reason why the machine stays, or an empty text."""
     name = node["metadata"]["name"]
     if is_ready(node):
         return f"Node {name} became Ready at the last moment"

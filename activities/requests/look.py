@@ -1,4 +1,4 @@
-"""What belongs to a NodeRequest, looked at live: its object, pool, class, server, Node and pods."""
+"""The live look at a NodeRequest: its object, pool, class, server, Node and pods."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,9 +45,9 @@ class RequestObjects:
 
 
 async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects | None:
-    """Return the request with this uid and what belongs to it, or None when its lifecycle is over.
+    """Return the request with this uid, its class, server, Node and pods, or None when its lifecycle is over.
 
-    Only what the next step may depend on is asked for: a provider has few calls to give.
+    Only what the next step may depend on is read: a provider allows few calls.
 
     Raises:
         Unreadable: a person broke the object.
@@ -126,7 +126,7 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
 
 
 async def _count_unsettled(ports: Ports, pool: str, uid: str) -> int:
-    """Return how many other requests of the pool have planned pods on their way.
+    """Return the number of other requests of the pool with planned pods on their way.
 
     Read from the cache: each of many machines asks, and an answer that is a moment old only delays.
     """

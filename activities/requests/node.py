@@ -43,7 +43,7 @@ PODS_REFUSED = "PodsRefused"
 
 
 async def mark_unmet(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
-    """Write that its machine cannot be had now, without a call: another request found out."""
+    """Write that the machine is not available now, without a call: another request's was refused."""
     await write_step(
         ports.cluster,
         observed.record,
@@ -56,7 +56,7 @@ async def mark_unmet(ports: Ports, recorder: Recorder, observed: RequestObjects,
 
 
 async def mark_running(ports: Ports, observed: RequestObjects, act: Act) -> None:
-    """Write that the server runs, and until when its Node shall be Ready."""
+    """Write that the server runs, and the deadline for its Node to be Ready."""
     now = ports.now()
     await write_step(
         ports.cluster,
@@ -89,6 +89,7 @@ async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjec
             taints += [t for t in template_taints(observed.pool) if (t["key"], t["effect"]) not in present]
     if _keeps(observed):
         taints = _with_reservation(taints, record.name)
+    # One write swaps the taints: between two, any pod could land. The planned pods tolerate the new one only after it.
     await _change_as_read(ports, observed, taints, labels, _price_paid(status))
     refusal = await tolerate(ports.cluster, observed.untolerated, record.name) if status.released_at is None else ""
     now = ports.now()
@@ -182,6 +183,7 @@ async def release_node(ports: Ports, recorder: Recorder, observed: RequestObject
     """
     record = observed.record
     if record.model.status.released_at is None:
+        # Before the taint is lifted: killed in between, a look sees the taint of an ended reservation and lifts it.
         await _end_reservation(ports, observed, act.reason, act.message)
         late = act.reason in {"ReleaseTimeout", "NotReady"}
         await tell(recorder, record, act.reason, act.message, warning=late)
@@ -241,7 +243,7 @@ def _with_reservation(taints: list[dict[str, str]], name: str) -> list[dict[str,
 
 
 def _keeps(observed: RequestObjects) -> bool:
-    """Return whether the Node shall be kept for planned pods."""
+    """Return whether the Node is to be kept for planned pods."""
     request = observed.record.model
     reserve = observed.pool is None or observed.pool.spec.scale_up.reserve
     return reserve and bool(request.spec.reserved_for) and request.status.released_at is None

@@ -78,6 +78,7 @@ async def _make_certain(ports: Ports, removal: Record[NodeRemovalRequest], reque
     is_unwanted = wanted is not None and wanted.kind is DecisionKind.CANCEL
     if model.status.cancel is not None or removal.is_deleting or is_unwanted:
         raise Conflict(f"NodeRemovalRequest {name} is being cancelled: it has to end first")
+    # Conditional on the version that showed no cancel: of this write and a cancel, the later one is refused.
     await write_status(
         ports.cluster,
         removal,

@@ -1,8 +1,8 @@
 """Carries a plan out in the order in which a crash at any point leaves nothing lost and nothing doubled.
 
-First what keeps machines (cancels of cool-offs), then what frees pods of a place (deleted requests,
-left seats), then what gives them one (seats, new requests), last what takes machines away. Whatever
-is cut off is seen by the next round as not yet decided. Source: docs/design.md#round.
+First the writes that keep machines (cancels of cool-offs), then those that free pods of a place (deleted requests,
+left seats), then those that give them one (seats, new requests), last those that remove machines. A write that is cut
+off is decided anew by the next round. Source: docs/design.md#round.
 """
 
 from collections.abc import Sequence
@@ -41,14 +41,14 @@ _PODS_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What was written."""
+    """The objects that the round wrote."""
 
     requests: tuple[Object, ...]
     """New requests."""
     removals: tuple[Object, ...]
     """New removals."""
     events: tuple[PlannedEvent, ...]
-    """What people may want to know of it."""
+    """Events about them."""
 
 
 async def apply_plan(

@@ -76,7 +76,7 @@ class Hold:
         """The fence is left to expire instead of being released."""
 
     def time_left(self) -> timedelta:
-        """Return how long writes may still begin; never negative, zero after a clock that went back."""
+        """Return the time in which writes may still begin; never negative, zero after a clock that went back."""
         passed = self._asked_at.passed_until(_now(self._ports))
         return max(WRITES_WITHIN - max(passed), timedelta()) if min(passed) >= timedelta() else timedelta()
 
@@ -182,10 +182,12 @@ class Fence:
             return Hold(self._ports, lease, identity, asked_at)
         if not self._is_free(lease):
             return None
+        # Before the write: its reply may be late, and the holder must stop before the Lease is free for others.
         asked_at = _now(self._ports)
         try:
             lease = await _take(self._ports, lease, identity, asked_at)
         except (Conflict, NotFound):
+            # Another one was first: the patch tests the version that was found free.
             return None
         return Hold(self._ports, lease, identity, asked_at)
 
@@ -243,7 +245,7 @@ class RoundWrites:
         """Writes not begun, because the time was over or an outcome was unknown."""
 
     async def attempt(self, name: str, write: Callable[[], Awaitable[R]]) -> R | None:
-        """Return what `write` returns, or None if it was left out or failed; `name` stands for it in the log."""
+        """Return the result of `write`, or None if it was left out or failed; `name` stands for it in the log."""
         if self._hold.is_kept or not self._hold.can_write():
             self.left += 1
             return None

@@ -108,7 +108,7 @@ class ParsedCache(Generic[T]):
 
 
 def problem_of(resource: Resource, item: Object, error: Exception) -> Problem:
-    """Return that `item` cannot be read."""
+    """Return the problem of an item that cannot be read, with its name and the field."""
     metadata = item["metadata"]
     namespace = metadata.get("namespace")
     name = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
@@ -171,7 +171,7 @@ class Observer:
         self._removals = ParsedCache(NODE_REMOVAL_REQUESTS, partial(read, NodeRemovalRequest))
 
     async def observe(self, memory: PlannerMemory, versions: Mapping[str, str]) -> Observation:
-        """Return what is there now; a cache older than `versions` is passed over and listed live.
+        """Return the observation of this round; a cache older than `versions` is passed over and listed live.
 
         Raises:
             DefinitionsGoing: one of our definitions is gone or being deleted.

@@ -112,7 +112,7 @@ def unreadable_status(pool: Object, problem: Problem, now: datetime) -> NodePool
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What the deletion of a pool still asks for."""
+    """The writes that the deletion of a pool still needs."""
 
     pool: Object
     requests: tuple[Object, ...]
@@ -122,14 +122,14 @@ class Closing:
     removals: tuple[PlannedRemoval, ...]
     """Removals of Ready machines to create."""
     awaited: tuple[str, ...]
-    """Machines that shall go and whose last removal, a cancelled one, has to end before they can have another."""
+    """Machines to remove whose last removal, a cancelled one, has to end before they can have another."""
 
 
 def closing(pool: Object, observed: Observation, machines: Iterable[Machine]) -> Closing:
-    """Return what must still be written before the deleted pool may go.
+    """Return the writes that are still due before the deleted pool may go.
 
     Raises:
-        ValueError: its machines shall go and its class reference cannot be read.
+        ValueError: its machines go with it and its class reference cannot be read.
     """
     name = _name(pool)
     own = [machine for machine in machines if machine.pool == name]

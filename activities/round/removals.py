@@ -29,6 +29,7 @@ async def create_removal(cluster: Cluster, planned: PlannedRemoval, node: Object
         NotFound: the node is gone or another one of that name: the cache is behind. Without this look, rounds
             would order the removal again and again until it has caught up.
     """
+    # Live: the cache may still show a machine that is gone.
     if node is not None:
         live = await cluster.get(NODES, planned.node)
         if live["metadata"]["uid"] != node["metadata"]["uid"]:

@@ -104,6 +104,7 @@ async def _delete(cluster: Cluster, request: Object) -> bool:
 
 async def _delete_version(cluster: Cluster, request: Object) -> None:
     metadata = request["metadata"]
+    # A create call is written on the request before it is made: a request that asks for its server now is a Conflict.
     await cluster.delete(
         NODE_REQUESTS, metadata["name"], uid=metadata["uid"], resource_version=metadata["resourceVersion"]
     )
@@ -129,6 +130,7 @@ async def move_seats(
     for name, seats in wanted.items():
         taken |= {seat.uid for seat in seats} - _uids(current[name])
 
+    # First the seats that pods leave for another machine, then all others: no pod ever holds two.
     leaving = [name for name in current if (_uids(current[name]) - _wanted_uids(wanted[name])) & taken]
     left = await writes.each(
         leaving, _write_name, lambda name: _write(cluster, current[name], _staying(current[name], wanted[name]))

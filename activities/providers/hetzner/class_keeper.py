@@ -57,7 +57,7 @@ class ClientSource(Protocol):
 
 @dataclass(slots=True)
 class _Memory:
-    """What this worker remembers of a class."""
+    """The worker's memory of a class."""
 
     access: object = None
     """Its client, or why there is none."""
@@ -203,7 +203,7 @@ def _merged(item: Object, status: HetznerNodeClassStatus) -> Object:
 
 
 def _mark(item: Object) -> tuple[object, object]:
-    """Return what differs once the spec has changed or another worker has looked the class up."""
+    """Return generation and time of the last lookup, which change with the spec and with another worker's lookup."""
     return item["metadata"].get("generation"), (item.get("status") or {}).get("readAt")
 
 

@@ -42,7 +42,7 @@ from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from planner.objects.offering import Offering
 
 _REST_SECONDS: Final = 10.0
-"""Between two looks at whether there is something to do."""
+"""Between two calls of `tend` while nothing is under way."""
 
 _ON_THE_WAY: Final = frozenset({"initializing", "starting"})
 """States that end soon; what is deleted is asked for by its removal."""
@@ -56,7 +56,7 @@ class HetznerProvider:
     Args:
         cluster: where classes and Secrets are.
         now: the time, UTC.
-        cluster_name: whose servers it looks at.
+        cluster_name: the cluster whose servers it serves.
         endpoint: of the API.
         compute: runs a blocking call.
         transport: of HTTP; None is the network.
@@ -247,7 +247,7 @@ class HetznerProvider:
 
 
 def _take_finished(project: Project, finished: frozenset[int]) -> None:
-    """Take what it means for a server that all that was begun with it has succeeded: sooner than lists tell."""
+    """Note the new state of servers all of whose actions have succeeded: sooner than a list shows it."""
     for server in project.servers.known:
         if server.id not in finished:
             continue
@@ -259,7 +259,7 @@ def _take_finished(project: Project, finished: frozenset[int]) -> None:
 
 
 def _offering(node_class: HetznerNodeClass, order: ServerOrder, now: datetime) -> Offering:
-    """Return what is ordered.
+    """Return the offering that is ordered.
 
     Raises:
         InvalidConfiguration: the class does not offer it.

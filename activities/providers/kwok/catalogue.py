@@ -1,4 +1,4 @@
-"""What a KwokNodeClass offers, read from its spec alone: also `growth plan`, without any cluster, needs it."""
+"""Offerings of a KwokNodeClass, read from its spec alone: `growth plan` needs them without a cluster."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ DEFAULT_PODS: Final = 110
 def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
     """Return one offering per server type and location, sold-out ones too, in the order of the class.
 
-    Stock is not told: a provider's stock is not known before it refuses, so plans must not know it.
+    The stock is left out: no cloud shows its stock before it refuses a create call, so plans must not know it.
     """
     return tuple(
         Offering(
@@ -33,7 +33,7 @@ def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
 
 
 def catalogue(node_class: KwokNodeClass) -> ClassCatalogue:
-    """Return what people are told of the class: `ProviderKind.catalogue`."""
+    """Return the class's price list for people: `ProviderKind.catalogue`."""
     return ClassCatalogue(
         rows=tuple(
             _row(server_type, location)
@@ -50,7 +50,7 @@ def capacity(server_type: KwokServerType) -> dict[str, int]:
 
 
 def allocatable(server_type: KwokServerType) -> dict[str, int]:
-    """Return what is left of the capacity for pods, never below zero."""
+    """Return the amounts for pods, capacity less overhead, never below zero: cpu in millicores, else whole units."""
     reserved = {name: parse_amount(name, text) for name, text in server_type.overhead.items()}
     return {name: max(0, amount - reserved.get(name, 0)) for name, amount in capacity(server_type).items()}
 

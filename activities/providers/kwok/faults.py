@@ -32,7 +32,7 @@ _ERRORS: Final[dict[str, type[ProviderError]]] = {
 
 
 class KwokFaults:
-    """Says which scripted failure a call meets."""
+    """Chooses the scripted failure of each call, and counts it."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self._cluster = cluster
@@ -112,5 +112,5 @@ def holds(fault: KwokFault, call: str, *, server_type: str, location: str) -> bo
 
 
 def error_of(fault: KwokFault, call: str) -> ProviderError:
-    """Return the error that a call which meets the fault answers with."""
+    """Return the error with which a call fails that meets the fault."""
     return _ERRORS[fault.error](f"{call}: scripted fault of the class ({fault.error})")

@@ -32,9 +32,9 @@ from api.v1alpha1.kwok_node_class import KwokLocation, KwokNodeClass, KwokServer
 from planner.objects.offering import Offering, ResourceVector
 
 _LONGEST_REST_SECONDS: Final = 2.0
-"""Between two looks at which servers have booted: boots take seconds."""
+"""Between two passes over booting servers: boots take seconds."""
 _REST_TO_WORK: Final = 4.0
-"""A rest is so many times as long as the look before it."""
+"""A rest is so many times as long as the pass before it."""
 
 
 class KwokProvider:
@@ -227,7 +227,7 @@ def _is_of(record: KwokRecord, node_class: KwokNodeClass, order: ServerOrder) ->
 
 
 def _node(server_type: KwokServerType, location: KwokLocation, order: ServerOrder) -> dict[str, Any]:
-    """Return what the Node of the server will look like."""
+    """Return labels, taints, capacity and allocatable of the server's Node."""
     return {
         "labels": {**node_labels(server_type, location), **order.node_labels, LABEL_HOSTNAME: order.name},
         "taints": list(order.node_taints),

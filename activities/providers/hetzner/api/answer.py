@@ -1,4 +1,4 @@
-"""What came of one request to Hetzner's API, and what a caller makes of it: facts, or an error without secrets."""
+"""The answer to one request to Hetzner's API, read as facts or as an error without secrets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from activities.providers.hetzner.api.error_table import FEW_TOKENS_SECONDS, RAT
 from activities.providers.hetzner.api.redaction import Secret, redacted
 
 UNREADABLE: Final = (KeyError, IndexError, TypeError, ValueError, AttributeError)
-"""What comes of JSON that is not as documented."""
+"""Exceptions of reading JSON that is not as documented."""
 _FEW: Final = 5
 """Calls that a project should have again before it goes on after one too many."""
 _SECONDS_PER_HOUR: Final = 3600
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """What came of a request: a body, an error of the API, or none of both."""
+    """An answer: a body, an error of the API, or neither, with the trouble in words."""
 
     body: Any = field(default=None, repr=False)
     """May hold what was sent, or the password of a new server."""
@@ -64,7 +64,7 @@ class ApiResponse:
 
 
 def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, call: str, secrets: Sequence[Secret]) -> _T:
-    """Return what `read` makes of an answer.
+    """Return the facts that `read` makes of an answer.
 
     Args:
         answer: as it came.
@@ -91,12 +91,12 @@ def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, call:
 
 
 def unreadable(failure: Exception) -> str:
-    """Return what is wrong with an answer that is not as documented."""
+    """Return the sentence for an answer that is not as documented."""
     return f"Hetzner's answer cannot be read: {type(failure).__name__}: {failure}"
 
 
 def cause(failure: BaseException) -> str:
-    """Return what broke a connection; the exceptions around it hold addresses of this process's memory."""
+    """Return the innermost cause of a broken connection; outer exceptions hold addresses of this process's memory."""
     while (inner := failure.__cause__ or failure.__context__) is not None:
         failure = inner
     return str(getattr(failure, "strerror", None) or failure or type(failure).__name__)

@@ -1,4 +1,4 @@
-"""How many calls to Hetzner one project may be asked for: one bucket of tokens in front of every call.
+"""The budget of calls to Hetzner of one project: one bucket of tokens in front of every call.
 
 A project has 3600 calls an hour, refilled one a second, which it shares with the cloud controller manager and
 the storage driver. Who has used them up stops those, too.
@@ -98,7 +98,7 @@ class CallBudget:
             self._per_second = min(self._most_per_second, limit / _SECONDS_PER_HOUR)
 
     def _seconds_until(self, tokens: int) -> float:
-        """Return how long it takes until so many tokens are there and nothing forbids to spend them."""
+        """Return the seconds until so many tokens are there and no pause forbids to spend them."""
         self._refill()
         pause = self._paused_until - self._counted_at
         missing = tokens - self._tokens

@@ -192,7 +192,7 @@ class HetznerClient:
         return await self._connection.list("locations", reading.location, "list locations", {})
 
     async def prices(self) -> PriceFacts:
-        """Return what is the same for all server types."""
+        """Return the prices that do not depend on the server type."""
         answer = await self._connection.send("GET", "/pricing")
         return self._connection.understood(answer, lambda body: reading.prices(body["pricing"]), "read", "read prices")
 
@@ -277,7 +277,7 @@ class _Requests:
                 self.session.mount(scheme, transport)
 
     def __call__(self, method: str, path: str, *, params: Mapping[str, Any] | None, json: Any) -> ApiResponse:
-        """Return what came of a request. No exception leaves it: the text of one may hold a secret."""
+        """Return the answer to a request. No exception leaves it: the text of one may hold a secret."""
         headers: dict[str, str] = {}
 
         def listen(response: requests.Response, **_: Any) -> None:

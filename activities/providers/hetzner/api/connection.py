@@ -1,4 +1,4 @@
-"""How a call to Hetzner's API is made: within the budget, a few at a time, page by page, and without a secret told."""
+"""Calls to Hetzner's API: within the budget, a few at a time, page by page, and without a secret in any message."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class Request(Protocol):
     """Makes one request and blocks until its answer is there; raises nothing."""
 
     def __call__(self, method: str, path: str, *, params: Mapping[str, Any] | None, json: Any) -> ApiResponse:
-        """Return what came of it.
+        """Return the answer.
 
         Args:
             method: such as GET.
@@ -83,7 +83,7 @@ class Connection:
         return answer
 
     async def list(self, kind: str, read: Callable[[Any], _T], call: str, wanted: Mapping[str, Any]) -> list[_T]:
-        """Return what all pages of a list hold.
+        """Return the entries of all pages of a list.
 
         Args:
             kind: of the entries, such as servers: the path, and the field of the body.
@@ -105,7 +105,7 @@ class Connection:
     def understood(
         self, answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, call: str, *, user_data: str = ""
     ) -> _T:
-        """Return what `read` makes of an answer.
+        """Return the facts that `read` makes of an answer.
 
         Args:
             answer: as it came.

@@ -1,4 +1,4 @@
-"""What an error of Hetzner's API means, in the project's errors: the one place that maps them.
+"""The project's error for each error of Hetzner's API: the one place that maps them.
 
 Source: Hetzner Cloud API docs, "Errors"; messages as users of other autoscalers have met them.
 """
@@ -27,7 +27,7 @@ from activities.providers.hetzner.api.refusals import (
 )
 
 Verb = Literal["create", "delete", "read", "write"]
-"""What was being done. `write` is every other change of something that exists."""
+"""Kind of call. `write` is every change of something that exists, but its deletion."""
 
 RATE_LIMITED: Final = frozenset({"rate_limit_exceeded", 429})
 """Codes of a call that was too many: of the API, and of whatever stands before it."""

@@ -1,4 +1,4 @@
-"""What the Hetzner Cloud API says, as small as Growth needs it."""
+"""Facts from the Hetzner Cloud API, as small as Growth needs them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class ActionFacts:
 
 @dataclass(frozen=True, slots=True)
 class ServerCreation:
-    """What is asked for in a create call."""
+    """The contents of a create call."""
 
     name: str
     server_type: str
@@ -119,7 +119,7 @@ class LocationFacts:
 
 @dataclass(frozen=True, slots=True)
 class PriceFacts:
-    """What is the same for all server types."""
+    """Prices that do not depend on the server type."""
 
     currency: str
     ipv4: Mapping[str, tuple[Decimal, Decimal]]

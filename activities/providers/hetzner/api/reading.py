@@ -144,7 +144,7 @@ def location(body: Any) -> LocationFacts:
 
 
 def prices(body: Any) -> PriceFacts:
-    """Return what is the same for all server types; a location whose IPv4 price is not complete is left out."""
+    """Return the prices that do not depend on the server type, without locations whose IPv4 price is incomplete."""
     ipv4: dict[str, tuple[Decimal, Decimal]] = {}
     for kind in body.get("primary_ips") or ():
         if kind.get("type") != "ipv4":
@@ -187,7 +187,7 @@ def architecture_name(architecture: Architecture) -> str:
 
 
 def creation_body(creation: ServerCreation) -> dict[str, Any]:
-    """Return what is asked for in a create call, as JSON."""
+    """Return the body of a create call, as JSON."""
     group = creation.placement_group
     return {
         "name": creation.name,

@@ -1,4 +1,4 @@
-"""Keeps secrets out of what is told: Hetzner's own messages hold half of a token, or repeat what was sent."""
+"""Redacts secrets from messages: Hetzner's own hold half of a token, or repeat what was sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,7 +5,7 @@ ProviderError
 ├── CannotSpread                no host apart from the others is free
 ├── QuotaExceeded
 │   ├── SubnetFull              the class's subnet has no free address
-│   └── NoGroup                 the project may not have more placement groups
+│   └── NoGroup                 the project has reached its quota of placement groups
 ├── UnknownOutcome
 │   ├── NameInUse               a server of that name exists: whose is it?
 │   └── Locked                  something else is being done to the server
@@ -43,7 +43,7 @@ class SubnetFull(QuotaExceeded):
 
 
 class NoGroup(QuotaExceeded):
-    """The project may not have more placement groups: certain that nothing was created."""
+    """The project has reached its quota of placement groups: certain that nothing was created."""
 
     reason: ClassVar[str] = "NoGroup"
 

@@ -1,4 +1,4 @@
-"""What a HetznerNodeClass offers: from its spec and from what its status keeps of the project.
+"""Offerings of a HetznerNodeClass: from its spec and from the catalogue in its status.
 
 All of it is pure: a plan made from a dump of the cluster, without any token, knows the same prices as the
 worker. Prices are Hetzner's own of the project, read at run time; none is written down here.
@@ -33,7 +33,7 @@ READY: Final = "Ready"
 UNREACHABLE: Final = "ProjectUnreachable"
 """Its reason while the project has not answered since the spec changed."""
 LABEL_CSI_LOCATION: Final = "csi.hetzner.cloud/location"
-"""Where volumes can be used from. Source: Hetzner's CSI driver, its topology key."""
+"""The location from which volumes can be used. Source: Hetzner's CSI driver, its topology key."""
 _DEDICATED_SERVER: Final = re.compile(r"(gex|ex|ax|sx|rx|dx|px)[0-9]+[-a-z0-9]*", re.IGNORECASE)
 """Product lines of Hetzner Robot, such as GEX44, EX44-NVMe, AX102, SX65. No server type of the cloud begins so."""
 _GPU_LINE: Final = "gex"
@@ -112,7 +112,7 @@ def offerings(node_class: HetznerNodeClass, now: datetime | None = None) -> tupl
 
 
 def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: datetime) -> tuple[Offering, ...]:
-    """Return what `offerings` does, whether the class is Ready or not."""
+    """Return the offerings as `offerings` does, also of a class that is not Ready."""
     addresses = ipv4_by_location(status)
     locations = usable_locations(spec, status)
     learned = {
@@ -209,7 +209,7 @@ def ipv4_by_location(status: HetznerNodeClassStatus) -> dict[str, CatalogueIPv4]
 def prices_of(
     place: CatalogueLocation, address: CatalogueIPv4 | None, *, has_ipv4: bool
 ) -> tuple[Decimal | None, Decimal | None]:
-    """Return what a server costs per hour and at most per month, with its address.
+    """Return the price of a server per hour, and at most per month, with its address.
 
     None where any part is unknown: it must not count as nothing.
     """

@@ -1,7 +1,7 @@
 """Looks up in the project all that a HetznerNodeClass needs, and says what is wrong with it.
 
-What a create call would be refused for is found before one is made, and is told on the class, where the
-person who wrote it looks. A read that fails leaves what was read before: prices that are some minutes
+The reason for which a create call would be refused is found before one is made, and is a condition of the class,
+which its author reads. A read that fails leaves what was read before: prices that are some minutes
 old are better than a cluster that cannot grow.
 """
 
@@ -80,7 +80,7 @@ def _unread(node_class: HetznerNodeClass, error: Exception, now: datetime) -> He
 
 
 async def _token_faults(client: ProjectReader, spec: HetznerNodeClassSpec) -> list[_Fault]:
-    """Return whether the token may only read; it has been accepted for reads already."""
+    """Return the fault of a token that may only read; it has been accepted for reads already."""
     try:
         await client.check_writable()
     except AuthenticationFailed:
@@ -114,7 +114,7 @@ async def _user_data_faults(cluster: Cluster, node_class: HetznerNodeClass) -> l
 
 
 def _offer_faults(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: datetime) -> list[_Fault]:
-    """Return why a class without any fault has nothing to offer, if it has not."""
+    """Return the fault of a class that offers nothing though it has no other fault."""
     if any(one.available for one in offered(spec, status, now)):
         return []
     locations = usable_locations(spec, status)

@@ -1,4 +1,4 @@
-"""What the kubelet of a server is told, and what it will leave for pods: both from one setting of the class.
+"""Arguments of a server's kubelet, and the amounts that it leaves for pods: both from one setting of the class.
 
 A plan that counts on more than the kubelet leaves buys a machine on which its pods do not fit, and then the
 next one. So every amount that plans subtract is also a flag. Flags are words of a shell, as user data is
@@ -81,7 +81,7 @@ def taint_list(taints: Sequence[Mapping[str, str]]) -> str:
 
 
 def allocatable(cores: int, memory_bytes: int, disk_bytes: int, kubelet: HetznerKubelet) -> dict[str, int]:
-    """Return what a server leaves for pods, never below zero: cpu in millicores, memory and ephemeral-storage in bytes.
+    """Return a server's amounts for pods, never below zero: cpu in millicores, memory and ephemeral-storage in bytes.
 
     An estimate that is rather too low, for servers of which no Node was seen yet.
 

@@ -1,4 +1,4 @@
-"""What a HetznerNodeClass names in its project: images, networks, firewalls and SSH keys, by few calls.
+"""Images, networks, firewalls and SSH keys that a HetznerNodeClass names, found in its project by few calls.
 
 Each list is read once and picked from, whatever the class names of it: a call for each name would be many.
 """
@@ -23,7 +23,7 @@ ARCHITECTURES: Final[tuple[Architecture, ...]] = get_args(Architecture)
 
 
 class ProjectReader(Protocol):
-    """What is read of a project for its classes. Every call may raise the errors of `activities.ports.errors`."""
+    """The calls by which a project is read for its classes. Each may raise the errors of `activities.ports.errors`."""
 
     async def server_types(self) -> list[TypeFacts]:
         """Return all server types."""
@@ -70,7 +70,7 @@ class ProjectReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FoundNames:
-    """What was found, and a sentence for each fault, which names the field and its value."""
+    """The resolved names, and a sentence for each fault, which names the field and its value."""
 
     resolved: ResolvedNames
     missing_images: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class FoundNames:
 
 
 async def find_names(client: ProjectReader, spec: HetznerNodeClassSpec) -> FoundNames:
-    """Return what the project knows of all that the class names.
+    """Return ids and facts of all that the class names in its project, and a sentence for each that is missing.
 
     Raises:
         ProviderError: the project does not answer.
@@ -200,6 +200,6 @@ _Fact = TypeVar("_Fact", NetworkFacts, NamedFacts)
 
 
 def _find(name: str, known: Iterable[_Fact]) -> _Fact | None:
-    """Return what has this id, or else this name, as Hetzner's own tools read it."""
+    """Return the entry with this id, or else this name, as Hetzner's own tools read it."""
     by_id = {str(each.id): each for each in known}
     return by_id.get(name) or next((each for each in by_id.values() if each.name == name), None)

@@ -1,4 +1,4 @@
-"""What people are told of a HetznerNodeClass: the whole price list of its project where it may buy."""
+"""The price list of a HetznerNodeClass for people: all that its project sells where the class may buy."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -18,7 +18,7 @@ from planner.objects.offering import Offering
 
 
 def price_list(node_class: HetznerNodeClass, now: datetime) -> ClassCatalogue:
-    """Return what the class's project sells at this time: `ProviderKind.catalogue`."""
+    """Return the price list of the class's project at this time: `ProviderKind.catalogue`."""
     spec, status = node_class.spec, node_class.status
     usable = usable_locations(spec, status)
     places = {place.name for server_type in status.server_types for place in server_type.locations}

@@ -45,7 +45,7 @@ _SAMPLE: Final = ServerOrder(
     },
     node_taints=[UNREGISTERED],
 )
-"""With names as long as they come, so that a text that is near the limit is told of before a server is wanted."""
+"""With the longest names, so that a text near the limit is refused before a server is needed."""
 
 
 async def user_data_of(cluster: Cluster, node_class: HetznerNodeClass, order: ServerOrder) -> str:

@@ -1,4 +1,4 @@
-"""What the API does over time for servers: asked about all together, and only while something is open.
+"""Open actions of servers: all asked about in one call, and only while some are open.
 
 A create call may answer that all is well and fail later, by its action. Source: Hetzner Cloud API, "Actions".
 """
@@ -86,13 +86,13 @@ class OpenActions:
         return self._problems.get(server, "")
 
     def fail(self, server: int, why: str) -> None:
-        """Take that the server will not become useful."""
+        """Note that the server will not become useful, and why."""
         self._problems[server] = why
         while len(self._problems) > _MOST_PROBLEMS:
             del self._problems[next(iter(self._problems))]
 
     def forget(self, server: int) -> None:
-        """Take that the server goes."""
+        """Forget the actions and problems of a server that is deleted."""
         self._problems.pop(server, None)
         self._unclear.discard(server)
         self._open = {number: kept for number, kept in self._open.items() if kept[0] != server}

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 def creation_of(node_class: HetznerNodeClass, order: ServerOrder, offering: Offering, user_data: str) -> ServerCreation:
-    """Return what to ask for; a server with an address of a chosen subnet is made stopped, and attached later.
+    """Return the create call to make; a server with an address of a chosen subnet is made stopped, and attached later.
 
     Raises:
         InvalidConfiguration: the class has no image for the architecture.
@@ -66,7 +66,7 @@ def creation_of(node_class: HetznerNodeClass, order: ServerOrder, offering: Offe
 
 
 def refuse(project: Project, class_name: str, error: QuotaExceeded, now: float) -> None:
-    """Take that no more may be had for a while: in the class where its subnet is full, else in the whole project."""
+    """Refuse further servers for a while: of the class where its subnet is full, else of the whole project."""
     holder = class_name if isinstance(error, SubnetFull) else WHOLE
     project.refusals[holder] = (now + REFUSED_FOR_SECONDS, str(error))
 
@@ -84,7 +84,7 @@ class Creator:
         self._elapsed = elapsed
 
     async def create(self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation) -> ServerFacts:
-        """Return the server of that name, whose ever it is.
+        """Return the server of that name, whoever made it.
 
         Raises:
             ProviderError: as `Provider.create`.
@@ -122,7 +122,7 @@ class Creator:
         return made
 
     def _refusal(self, project: Project, class_name: str) -> str:
-        """Return why no more may be had for now, empty if that is not known."""
+        """Return the last refusal while it is in force, else empty."""
         for holder in (WHOLE, class_name):
             until, why = project.refusals.get(holder, (0.0, ""))
             if self._elapsed() < until:
@@ -189,7 +189,7 @@ class Creator:
 
 
 def _taken(project: Project, server: ServerFacts) -> ServerFacts:
-    """Return the server that an earlier call made, or somebody else."""
+    """Note and return a server that exists, made by an earlier call or by somebody else."""
     project.unsure.discard(server.name)
     project.servers.note(server)
     return server

@@ -28,7 +28,7 @@ _MOST_NOTES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What the API said of a server after the list was made."""
+    """A server as the API showed it after the list was made."""
 
     server: ServerFacts
     at: float
@@ -76,7 +76,7 @@ class ServerList:
         return self._known()
 
     async def find(self, name: str) -> ServerFacts | None:
-        """Return the server of that name, whose ever it is, or None: the API says that there is none.
+        """Return the server of that name, whoever made it, or None: the API says that there is none.
 
         Raises:
             ProviderError: the API does not answer, and the server was not seen lately.
@@ -112,7 +112,7 @@ class ServerList:
         return self._seen(name)
 
     def note(self, server: ServerFacts) -> None:
-        """Take what the API has just said of a server."""
+        """Note a server as the API has just shown it."""
         self._absent.pop(server.name, None)
         self._notes.pop(server.name, None)
         self._notes[server.name] = _Note(server, self._elapsed())
@@ -120,19 +120,19 @@ class ServerList:
             del self._notes[next(iter(self._notes))]
 
     def note_made(self, server: ServerFacts) -> None:
-        """Take that the API has just made a server."""
+        """Note a server that the API has just made."""
         self.note(server)
         self._made[server.name] = self._notes[server.name]
         oldest = self._elapsed() - FRESH_FOR_SECONDS
         self._made = {name: note for name, note in self._made.items() if note.at > oldest}
 
     def note_deleting(self, server: ServerFacts) -> None:
-        """Take that its deletion was asked for."""
+        """Note that the deletion of the server was asked for."""
         self.note(replace(server, status="deleting"))
         self._made.pop(server.name, None)
 
     def forget(self, name: str) -> None:
-        """Take that whether there is a server of this name is not known."""
+        """Forget the server of this name: whether it exists is unknown from now on."""
         for known in (self._notes, self._made, self._listed, self._absent):
             known.pop(name, None)
 
@@ -154,7 +154,7 @@ class ServerList:
         return [one for one in servers if one is not None and one.labels.get(LABEL_CLUSTER) == self._cluster_name]
 
     def _seen(self, name: str) -> ServerFacts | None:
-        """Return what is known of a name, by the list or by what came after it."""
+        """Return the server of a name as last seen, by the list or by a newer note."""
         note = self._notes.get(name)
         return self._listed.get(name) if note is None else note.server
 

@@ -18,7 +18,7 @@ from api.keys import LABEL_CLUSTER, LABEL_NODE_CLASS
 MOST_MEMBERS: Final = 10
 _LISTED_FOR_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 300.0
-"""Between two looks for empty groups: they cost nothing, but a project may have fifty only."""
+"""Between two searches for empty groups: they cost nothing, but a project may have fifty only."""
 _EMPTY_FOR_SECONDS: Final = 900.0
 """A group that has been empty for so long is deleted: another worker may have made it for a server to come."""
 _UNDER_WAY_SECONDS: Final = 120.0
@@ -51,7 +51,7 @@ class SpreadGroups:
         self._foreign: set[str] = set()
         """Names that groups of somebody else have."""
         self._refusals: dict[str, tuple[float, str]] = {}
-        """Until when no group is to be had, and why, by node class."""
+        """Until when no group can be made, and why, by node class."""
         self._empty_since: dict[int, float] = {}
         self._looked_at = float("-inf")
         self._may_be_any = True
@@ -74,7 +74,7 @@ class SpreadGroups:
             return await self._make(class_name) if group is None else group
 
     def give_back(self, group: int, *, is_full: bool = False) -> None:
-        """Take that a server did not come into the group, perhaps as it is full."""
+        """Free the place in a group that a server did not take; `is_full` if Hetzner refused it as full."""
         if self._placed[group]:
             self._placed[group].pop()
         if is_full:
@@ -83,7 +83,7 @@ class SpreadGroups:
     async def delete_empty(self) -> None:
         """Delete groups that have been empty for long, of classes that are gone as well.
 
-        It looks once in five minutes; where there are no groups, once at all.
+        It searches once in five minutes; where there are no groups, once at all.
 
         Raises:
             ProviderError: the API does not answer.

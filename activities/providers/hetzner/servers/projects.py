@@ -141,7 +141,7 @@ class Projects:
         return list({id(one): one for one in projects}.values())
 
     def doubt(self, project: Project) -> None:
-        """Take that its token was refused: it is read anew before it is used again."""
+        """Have the token of a project read anew before its next use: Hetzner refused it."""
         for name, (key, _) in list(self._classes.items()):
             if self._projects.get(key) is project:
                 self._classes[name] = (key, float("-inf"))
