@@ -72,7 +72,7 @@ class Model(BaseModel):
 
 
 class Payload(Model):
-    """What programs tell each other, in workflows and in a status: a part that a newer version adds is passed over.
+    """A message between programs, in workflows and in a status: a field that a newer version adds is passed over.
 
     During a roll-out a worker reads what another version wrote; refusing it would stop a lifecycle.
     """
@@ -141,16 +141,16 @@ def _name(model: type[Model], given: object) -> str:
 def _sentence(model: type[Model], fault: ErrorDetails) -> str:
     where = _path(fault["loc"])
     if fault["type"] == "extra_forbidden":
-        what = _unknown(model, fault["loc"])
+        sentence = _unknown(model, fault["loc"])
     else:
         known = _SENTENCES.get(fault["type"], fault["msg"][:1].lower() + fault["msg"][1:])
         is_private = _is_private(model, fault["loc"])
         values = {"input": (_kind if is_private else _quoted)(fault["input"]), **fault.get("ctx", {})}
-        what = known.format_map(values)
+        sentence = known.format_map(values)
         if is_private:
             # Our own validators begin with the value.
-            what = what.removeprefix(f"{fault['input']!r} ")
-    return f"{where}: {what}" if where else what
+            sentence = sentence.removeprefix(f"{fault['input']!r} ")
+    return f"{where}: {sentence}" if where else sentence
 
 
 def _path(location: tuple[int | str, ...]) -> str:
@@ -210,7 +210,7 @@ def _kind(value: Any) -> str:
 
 
 def _unknown(model: type[Model], location: tuple[int | str, ...]) -> str:
-    """Return what is wrong with the field at `location`, which its model does not have."""
+    """Return the fault of the field at `location`, which its model does not have."""
     schema = model.model_json_schema()
     parts = schema.get("$defs", {})
     for step in location[:-1]:

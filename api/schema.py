@@ -94,8 +94,8 @@ def render_definitions(further: Iterable[Definition] = ()) -> dict[str, str]:
 def stale_files(folder: Path) -> list[str]:
     """Return the names of definition files in `folder` that are missing, old or of no kind any more."""
     wanted = render_definitions()
-    found = {file.name: file.read_text() for file in folder.glob("*.yaml")}
-    return sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+    written = {file.name: file.read_text() for file in folder.glob("*.yaml")}
+    return sorted(name for name in wanted.keys() | written.keys() if wanted.get(name) != written.get(name))
 
 
 def main(arguments: Sequence[str], folder: Path = FOLDER) -> int:

@@ -123,16 +123,16 @@ class _Translation:
         schema = dict(given)
         while True:
             if "$ref" in schema:
-                found = self._parts[schema.pop("$ref").removeprefix("#/$defs/")]
+                part = self._parts[schema.pop("$ref").removeprefix("#/$defs/")]
             elif "anyOf" in schema and _INT_OR_STRING not in schema:
                 forms = [form for form in schema.pop("anyOf") if form != {"type": "null"}]
                 if len(forms) != 1:
                     raise UnknownSchemaError(f"{path}: a choice of several types has no structural form")
-                found = forms[0]
+                part = forms[0]
             else:
                 return schema
-            both = [*found.get(RULES, []), *schema.get(RULES, [])]
-            schema = found | schema | ({RULES: both} if both else {})
+            both = [*part.get(RULES, []), *schema.get(RULES, [])]
+            schema = part | schema | ({RULES: both} if both else {})
 
 
 def _without_empty(value: Any) -> Any:
@@ -143,7 +143,7 @@ def _without_empty(value: Any) -> Any:
 
 
 def _filled(schema: Schema) -> Schema:
-    """Return what the API server makes of an empty object of this schema."""
+    """Return the object that the API server makes of an empty one, by the defaults of this schema."""
     return {
         name: _filled(part) if part["default"] == {} else part["default"]
         for name, part in schema["properties"].items()

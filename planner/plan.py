@@ -83,7 +83,7 @@ def plan(
     stages: Stages = unwatched,
     policies: Sequence[Policy] = POLICIES,
 ) -> Plan:
-    """Return what this round does: so specific that carrying it out needs no further decision.
+    """Return the plan of this round: so specific that carrying it out needs no further decision.
 
     `stages` is told of each stage of the work, and may take its time; `policies` propose machines that go.
     """
@@ -187,7 +187,9 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         more = Counter(kind.pool.metadata.name for kind in (*(one.kind for one in assignment.bought), *ahead))
         more.update(known.machines[name].pool for name in assignment.used if known.machines[name].is_leaving)
         top_up = missing_in_pool(known.machines.values(), pool_kinds, limits, more)
-        requests = requests_of(assignment.bought, [*ahead, *top_up], MachineChoices(assembly, pool_kinds, limits).told)
+        requests = requests_of(
+            assignment.bought, [*ahead, *top_up], MachineChoices(assembly, pool_kinds, limits).explanation
+        )
         raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
         refused += [
             Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised), pods)
@@ -196,8 +198,8 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         missed = {
             key: Miss(key, _policy(r, pool_kinds), finds[key]) for r in refused if r.is_miss and (key := r.group.key)
         }
-        kept = {r.group.key: left_out[r.group.key] for r in refused if r.group.key in left_out}
-        after = remember(snapshot.memory, known.fingerprint, list(missed.values()), kept, snapshot.now)
+        still_left_out = {r.group.key: left_out[r.group.key] for r in refused if r.group.key in left_out}
+        after = remember(snapshot.memory, known.fingerprint, list(missed.values()), still_left_out, snapshot.now)
         return _Decided(
             assignment=assignment,
             requests=requests,
@@ -219,12 +221,12 @@ def _why(
 ) -> tuple[Reason, ...]:
     miss = assembly.split.unplaceable.get(i)
     if miss is not None:
-        told = Reason(miss.code, miss.message)
+        reason = Reason(miss.code, miss.message)
         if miss.code == WAITS:
-            return (told,)
+            return (reason,)
         # A rule about other pods may have closed no more than what could be used or bought.
-        return (*held_up(assembly.given.groups[i], pool_kinds, limits, partial(_is_open, i, assembly)), told)
-    return why_unplaced(assembly.given.groups[i], pool_kinds, limits, partial(raised.told, i))
+        return (*held_up(assembly.given.groups[i], pool_kinds, limits, partial(_is_open, i, assembly)), reason)
+    return why_unplaced(assembly.given.groups[i], pool_kinds, limits, partial(raised.sentence, i))
 
 
 def _is_open(i: int, assembly: Assembly, kind: MachineKind) -> bool:

@@ -74,8 +74,8 @@ class KwokServerType(Model):
 
     @model_validator(mode="after")
     def _overhead_fits(self) -> "KwokServerType":
-        for resource, kept in self.overhead.items():
-            if resource not in self.capacity or parse_quantity(kept) > parse_quantity(self.capacity[resource]):
+        for resource, overhead in self.overhead.items():
+            if resource not in self.capacity or parse_quantity(overhead) > parse_quantity(self.capacity[resource]):
                 raise ValueError(_ABOVE_CAPACITY["message"])
         return self
 

@@ -1,7 +1,7 @@
 """The course of a lifecycle: look, ask the step function, act or wait, until its object is gone.
 
 Written once. The workflow (`workflows.lifecycle`) and the simulator (`simulator.driver.lifecycle`) differ only in how
-an effect is run, how time passes and who is told: that is the `CourseDriver`.
+effects run, time passes and steps are reported: that is the `CourseDriver`.
 """
 
 from typing import Protocol, TypeVar
@@ -14,14 +14,14 @@ Seen = TypeVar("Seen", bound=LifecycleObservation)
 
 
 class CourseDriver(Protocol[Seen]):
-    """What a course needs of the program that runs it."""
+    """The program that runs a course: workflow or simulator."""
 
     def is_due_to_renew(self) -> bool:
         """Whether the course stops here, to go on from its object in a new run."""
         ...
 
     async def look(self) -> Seen | None:
-        """Look once, and return what was seen; None when that failed, after a pause.
+        """Look once, and return the observation; None when that failed, after a pause.
 
         A message that comes during the look has to end the next wait: whatever wakes the course is forgotten before it.
         """
@@ -32,15 +32,15 @@ class CourseDriver(Protocol[Seen]):
         ...
 
     def tell(self, step: Step, seen: Seen) -> None:
-        """Tell people what the next step is."""
+        """Show the next step to people."""
         ...
 
     async def run_effect(self, effect: str, act: Act) -> Seen | None:
-        """Run an effect, and return what was seen after it; None when it gave up, after a pause."""
+        """Run an effect, and return the observation after it; None when it gave up, after a pause."""
         ...
 
     def acted(self, act: Act, before: Seen, after: Seen) -> None:
-        """Take that an effect was run, for whoever asked for it."""
+        """Note that an effect was run, for those who wait for it."""
         ...
 
     async def nudge(self, reason: str) -> None:

@@ -35,7 +35,7 @@ class DecisionAnswer(Payload):
 
 
 def refusal(seen: RemovalObservation, kind: DecisionKind) -> str | None:
-    """Return why a decision of this kind has no effect now and what helps instead, or None if it has one."""
+    """Return the reason why a decision of this kind has no effect now, and what helps instead; None if it has one."""
     phase = seen.status.phase
     if not seen.exists:
         return f"cannot {kind}: the removal has ended, nothing is left to decide"
@@ -71,34 +71,34 @@ def decision_on(annotations: Mapping[str, str], *, by: str | None = None) -> Dec
 
 def annotated(seen: RemovalObservation) -> Decision | None:
     """Return the annotation's decision if it has an effect now."""
-    found = seen.decision
-    kind = None if found is None else found.kind
-    if found is None or kind is None or refusal(seen, kind) is not None:
+    written = seen.decision
+    kind = None if written is None else written.kind
+    if written is None or kind is None or refusal(seen, kind) is not None:
         return None
-    reason = found.reason
+    reason = written.reason
     if kind is DecisionKind.CANCEL:
         reason = reason or "Cancelled by annotation"
-    return Decision(kind=kind, by=found.by, reason=reason)
+    return Decision(kind=kind, by=written.by, reason=reason)
 
 
 def answer(seen: RemovalObservation) -> DecisionAnswer | None:
     """Return with which answer the annotation is taken off, or None while there is none or it has an effect."""
     if seen.decision is None:
         return None
-    what = f"{ANNOTATION_DECISION}={seen.decision.word}"
+    written = f"{ANNOTATION_DECISION}={seen.decision.word}"
     kind = seen.decision.kind
     if kind is None:
-        return DecisionAnswer(reason=UNKNOWN, message=f"{what} is no decision: say {', '.join(DecisionKind)}")
+        return DecisionAnswer(reason=UNKNOWN, message=f"{written} is no decision: say {', '.join(DecisionKind)}")
     why = refusal(seen, kind)
     if why is None:
         return None
     if kind is DecisionKind.RETRY and seen.status.reason == RETRIED and not seen.status.removal_attempts:
-        return DecisionAnswer(reason=TAKEN, message=f"{what} was carried out")
-    return DecisionAnswer(reason=REFUSED, message=f"{what} has no effect: {why}")
+        return DecisionAnswer(reason=TAKEN, message=f"{written} was carried out")
+    return DecisionAnswer(reason=REFUSED, message=f"{written} has no effect: {why}")
 
 
 def _not_parked(seen: RemovalObservation, kind: DecisionKind) -> str:
-    """Return why what only a parked removal takes has no effect before."""
+    """Return the reason why a decision for parked removals has no effect before."""
     if seen.status.phase is RemovalPhase.DEPROVISIONING:
         return (
             f"cannot {kind}: the removal is not parked, its server is being deleted; "

@@ -68,11 +68,11 @@ def in_turn(pods: Sequence[Occupant]) -> list[Occupant]:
 
 
 def see_drain(pods: Sequence[Occupant], status: NodeRemovalRequestStatus) -> DrainSeen:
-    """Return what a step needs of the pods on a node that is drained."""
+    """Return the counts and blockers of the pods on a node that is drained."""
     leaving = in_turn(pods)
     stuck = [pod for pod in pods if pod.is_terminating and pod.blocker is not None]
-    kept = [pod for pod in pods if not pod.is_terminating and pod.blocker is not None]
-    blocking = sorted(kept or ([] if leaving else stuck), key=_order)
+    staying = [pod for pod in pods if not pod.is_terminating and pod.blocker is not None]
+    blocking = sorted(staying or ([] if leaving else stuck), key=_order)
     seen = DrainSeen(
         in_turn=len(leaving),
         terminating=sum(pod.is_terminating for pod in pods),
@@ -95,10 +95,10 @@ def _order(pod: Occupant) -> tuple[int, str]:
 
 def blocked(drain: DrainSeen) -> str:
     """Return the sentence that tells what blocks a drain."""
-    told = f": {', '.join(drain.blockers)}" if drain.blockers else ""
+    names = f": {', '.join(drain.blockers)}" if drain.blockers else ""
     if drain.blocker is Blocker.TERMINATING:
-        return shortened(f"Pods do not end{told}. See whether their node still runs, or delete them by force")
-    return shortened(f"No pod is evicted while one must stay{told}. Move or delete it, or cancel the removal")
+        return shortened(f"Pods do not end{names}. See whether their node still runs, or delete them by force")
+    return shortened(f"No pod is evicted while one must stay{names}. Move or delete it, or cancel the removal")
 
 
 def hard_deadline(seen: RemovalObservation) -> datetime | None:
@@ -108,7 +108,7 @@ def hard_deadline(seen: RemovalObservation) -> datetime | None:
 
 
 def pods_leave(seen: RemovalObservation, now: datetime) -> Step:
-    """Return what to do next for a drained node that still has pods."""
+    """Return the next step for a drained node that still has pods."""
     drain = seen.drain
     if drain.blocker is Blocker.TERMINATING:
         return _blocked(drain, drain.blocker, None)
@@ -156,7 +156,7 @@ def _asked(status: NodeRemovalRequestStatus, again_at: datetime) -> Wait:
 
 
 def _again_at(status: NodeRemovalRequestStatus, deadline: datetime | None) -> datetime | None:
-    """Return when pods are asked to leave again, None if nobody has asked yet."""
+    """Return the time of the next eviction of pods, None if none was tried yet."""
     asked_at = status.evict_attempted_at
     if asked_at is None:
         return None

@@ -202,33 +202,33 @@ def suspects(seen: GarbageSeen, guards: Guards) -> tuple[NodeFact, ...]:
 def garbage(seen: GarbageSeen, guards: Guards) -> tuple[Finding, ...]:
     """Return everything in sight that looks like garbage, in the order of names."""
     asked = {node.name for node in suspects(seen, guards)}
-    found = [*_orphans(seen, guards)]
+    findings = [*_orphans(seen, guards)]
     for node in seen.nodes:
         if node.name in asked:
-            found += _by_answer(node, seen)
-        found += _stale_taints(node, seen)
-    return tuple(sorted(found, key=lambda one: (one.name, one.key)))
+            findings += _by_answer(node, seen)
+        findings += _stale_taints(node, seen)
+    return tuple(sorted(findings, key=lambda one: (one.name, one.key)))
 
 
 def confirmed(
-    found: Sequence[Finding], before: Mapping[tuple[str, str, str, str], datetime], now: datetime, guards: Guards
+    findings: Sequence[Finding], before: Mapping[tuple[str, str, str, str], datetime], now: datetime, guards: Guards
 ) -> tuple[tuple[Finding, ...], dict[tuple[str, str, str, str], datetime]]:
-    """Return what was also found in the sweep before this one, long enough ago, and what to remember for the next.
+    """Return the garbage that a sweep long enough ago found too, and the memory for the next sweep.
 
     Args:
-        found: in this sweep.
+        findings: in this sweep.
         before: what the sweep before this one returned to remember; empty if it could not see everything.
         now: the time.
         guards: how long ago is long enough.
     """
-    kept = found[:_REMEMBERED]
-    due = tuple(one for one in kept if one.key in before and now - before[one.key] >= guards.apart)
-    return due, {one.key: before.get(one.key, now) for one in kept}
+    remembered = findings[:_REMEMBERED]
+    due = tuple(one for one in remembered if one.key in before and now - before[one.key] >= guards.apart)
+    return due, {one.key: before.get(one.key, now) for one in remembered}
 
 
-def excess(found: Iterable[Finding], seen: GarbageSeen, guards: Guards) -> tuple[Finding, ...]:
+def excess(findings: Iterable[Finding], seen: GarbageSeen, guards: Guards) -> tuple[Finding, ...]:
     """Return all orphans if they are too many to be believed, else nothing."""
-    orphans = tuple(one for one in found if one.is_orphan)
+    orphans = tuple(one for one in findings if one.is_orphan)
     listed = len(seen.servers or ())
     return orphans if len(orphans) > max(1, listed * guards.percent // 100) else ()
 

@@ -41,7 +41,7 @@ def is_ready(item: Object) -> bool:
 
 
 def keep_reason(item: Object) -> str:
-    """Return why a person wants this Node or pod to stay; empty if nobody does."""
+    """Return the reason for which a person keeps this Node or pod; empty if nobody does."""
     return annotations(item).get(ANNOTATION_DO_NOT_REMOVE, "")
 
 

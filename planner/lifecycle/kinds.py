@@ -32,17 +32,17 @@ class ObjectId(Payload):
 
 
 def always(_item: Mapping[str, Any]) -> bool:
-    """Return that a workflow runs from an object's creation to its end."""
+    """Return True: a workflow runs from an object's creation to its end."""
     return True
 
 
 def never(_item: Mapping[str, Any]) -> bool:
-    """Return that no round waits for an object."""
+    """Return False: no round waits for an object."""
     return False
 
 
 def takes_none(_seen: LifecycleObservation, kind: DecisionKind) -> str:
-    """Return why a kind without decisions refuses one."""
+    """Return the reason why a kind without decisions refuses one."""
     return f"cannot {kind}: its kind takes no decisions"
 
 

@@ -90,7 +90,7 @@ class KnownObjects:
         return self.arrivals.get(node, Arrivals())
 
     def after(self, change: ObjectChange) -> "KnownObjects":
-        """Return what is known after the change."""
+        """Return the known objects after the change."""
         if change.kind == "Pod":
             return self._with_pod(change)
         return self._with_subject(change) if change.kind in self.lifecycles else self

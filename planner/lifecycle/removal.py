@@ -37,7 +37,7 @@ DELETE_FAILED: Final = "DeleteFailed"
 
 
 def next_step(seen: RemovalObservation, decision: Decision | None, now: datetime) -> Step:
-    """Return what to do next for this removal.
+    """Return the next step of this removal.
 
     `decision` is the oldest message that no step has answered yet; one that comes too late or too
     early for its phase has no effect here (the update's validator has told its sender). A decision
@@ -67,7 +67,7 @@ def next_step(seen: RemovalObservation, decision: Decision | None, now: datetime
 
 
 def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | None:
-    """Return what ends the removal before its point of no return or takes it past that at once, if anything does."""
+    """Return the step that ends the removal before its point of no return or takes it past that at once, if any."""
     status = seen.status
     node = seen.node
     if seen.immediate:
@@ -178,12 +178,12 @@ def _deprovisioning(seen: RemovalObservation, now: datetime) -> Step:
 
 
 def _why(seen: RemovalObservation) -> str:
-    """Return what is known of why the delete calls had no effect."""
+    """Return the known reason why the delete calls had no effect."""
     if seen.status.reason == DELETE_FAILED:
         return seen.status.message
     # It may be about something else than the deletion, such as a server that is switched off.
-    told = f"says of the server: {seen.server_problem}" if seen.server_problem else "does not say why"
-    return f"its provider took them and {told}"
+    account = f"says of the server: {seen.server_problem}" if seen.server_problem else "does not say why"
+    return f"its provider took them and {account}"
 
 
 def _without_server(seen: RemovalObservation) -> Step:
@@ -237,7 +237,7 @@ def _parked(seen: RemovalObservation, decision: Decision | None, now: datetime) 
 
 
 def _wait_of_parked(seen: RemovalObservation) -> timedelta:
-    """Return how long to wait for a person: twice as long each time it parks without one, up to `LONGEST_PARKED`."""
+    """Return the wait for a person: twice as long each time the removal parks without one, up to `LONGEST_PARKED`."""
     wait = seen.timings.parked_retry
     for _ in range(seen.status.times_parked):
         if wait >= LONGEST_PARKED:

@@ -70,7 +70,7 @@ class RequestEffect(StrEnum):
 
 
 def next_step(seen: RequestObservation, now: datetime) -> Step:
-    """Return what to do next for this request."""
+    """Return the next step of this request."""
     if not seen.exists:
         return Done(reason="Gone", message="The request no longer exists")
     if seen.crds_going:

@@ -1,4 +1,4 @@
-"""What an activity saw of the outside, as small as the step functions need it: each look is kept in a history."""
+"""Observations of the outside by activities, as small as step functions need: each is kept in a history."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -15,7 +15,7 @@ from planner.lifecycle.step import DecisionKind
 
 
 class ServerSeen(StrEnum):
-    """What the provider said."""
+    """The state of a server, as the provider reports it."""
 
     UNKNOWN = "unknown"
     """It was not asked or gave no answer."""
@@ -47,7 +47,7 @@ class NodeSeen(Payload):
 
 
 class LifecycleObservation(Payload):
-    """What every kind of lifecycle sees of its object."""
+    """The observation of an object that every kind of lifecycle makes."""
 
     exists: bool = True
     """The object with this uid exists."""

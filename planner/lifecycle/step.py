@@ -1,4 +1,4 @@
-"""What a step function answers: act, wait or done. The drivers (workflow, simulator) know only this."""
+"""The answer of a step function: act, wait or done. The drivers (workflow, simulator) know only this."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -48,7 +48,7 @@ class Wait(Payload):
     """Look again this often meanwhile, for what no message tells."""
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """Return when to look next without a message."""
+        """Return the time of the next look without a message."""
         poll = None if self.look_every is None else now + self.look_every
         return min((t for t in (self.until, poll) if t is not None), default=None)
 
@@ -98,5 +98,5 @@ matters for pods, a Node that changes or a pod that is bound, comes by a message
 
 
 def shared(every: timedelta, others: int) -> timedelta:
-    """Return how long after a look the next comes when so many `others` look as well: `every`, or longer for many."""
+    """Return the time between two looks when `others` lifecycles look as well: `every`, or longer for many."""
     return max(every, timedelta(seconds=(others + 1) / LOOKS_A_SECOND))

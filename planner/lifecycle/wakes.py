@@ -77,7 +77,7 @@ def messages(change: ObjectChange, known: KnownObjects) -> list[Message]:
 
 
 def orphan_nudge(subject: Subject, known: KnownObjects) -> Nudge | None:
-    """Return what is due `ORPHAN_SECONDS` after an object was seen without a workflow: nothing if it has one."""
+    """Return the nudge due `ORPHAN_SECONDS` after an object was seen without a workflow; None if it has one by then."""
     # A person made it, or a round was cut off: the next round returns it and its workflow is started.
     return Nudge(f"{subject.name} has no workflow") if subject in known.orphans else None
 
@@ -154,7 +154,7 @@ def _ends(before: Object, after: Object | None) -> bool:
 
 
 def _role(node: Object) -> tuple[bool, bool, bool, str]:
-    """Return what pods and lifecycles ask of a Node: usable, cordoned, terminating, and why a person keeps it."""
+    """Return the properties of a Node that others depend on: usable, cordoned, terminating, reason to keep it."""
     spec = node.get("spec", {})
     ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(node))
     # A cloud-controller-manager takes this taint off some time after the Node is Ready.
@@ -163,12 +163,12 @@ def _role(node: Object) -> tuple[bool, bool, bool, str]:
 
 
 def _wish(item: Object) -> tuple[bool, bool, int, dict[str, str]]:
-    """Return what others change on an object of a lifecycle; the rest of its status is the lifecycle's own."""
+    """Return the parts of a lifecycle's object that others change; the rest of its status is the lifecycle's own."""
     return is_terminating(item), _is_cancelled(item), generation(item), item["metadata"].get("annotations") or {}
 
 
 def _offer(node_class: Object) -> tuple[Any, ...]:
-    """Return what decides on the offerings of a class beside its spec: the time it was read is no part of that."""
+    """Return the parts of a class that its offerings are made of, beside its spec; the time of reading is not one."""
     status = node_class.get("status", {})
     ready = [
         (one.get("status"), one.get("reason"), one.get("observedGeneration"))

@@ -1,4 +1,4 @@
-"""What goes into a round and what comes out of it. No solver, no client, no clock."""
+"""Input and output of a round: snapshot and plan. No solver, no client, no clock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -92,7 +92,7 @@ class Snapshot:
 
 
 class PlanResult(StrEnum):
-    """The seed's three results."""
+    """The result of a round."""
 
     ALL_PLACED = "AllPlaced"
     NO_DEMANDS = "NoDemands"
@@ -205,7 +205,7 @@ class RemovalCancel:
 
 @dataclass(frozen=True, slots=True)
 class PlannedEvent:
-    """A Kubernetes Event to tell."""
+    """A Kubernetes Event to write."""
 
     kind: str
     name: str
@@ -230,7 +230,7 @@ class PoolReport:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a round does. So specific that carrying it out needs no further decision."""
+    """The decisions of a round. So specific that carrying them out needs no further one."""
 
     result: PlanResult
     requests: tuple[PlannedRequest, ...] = ()

@@ -47,7 +47,7 @@ class Stopwatch:
 
     @property
     def summary(self) -> str:
-        """What a person reads: "0.420 s: assemble 0.050, pack 0.370"."""
+        """The seconds as text: "0.420 s: assemble 0.050, pack 0.370"."""
         parts = ", ".join(f"{stage} {seconds:.3f}" for stage, seconds in self.seconds.items())
         return f"{sum(self.seconds.values()):.3f} s: {parts}"
 

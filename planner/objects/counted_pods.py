@@ -1,4 +1,4 @@
-"""Which pods count where: as demand for machines, on a node, or on the node that the scheduler keeps for them.
+"""Counted pods: as demand for machines, on their node, or on the node that the scheduler keeps for them.
 
 The scheduler nominates a node where it preempts other pods, until these are gone, and while it binds the pod's
 volumes. Such a pod counts on its node, and no machine is bought for it.

@@ -127,7 +127,7 @@ class Pod:
     labels: Mapping[str, str] = field(default_factory=dict)
     node_name: str = ""
     nominated_node: str = ""
-    """Node that the scheduler keeps for it while it is not bound yet: see `nominations.heeded`."""
+    """Node that the scheduler keeps for it while it is not bound yet: see `counted_pods.heeded`."""
     phase: str = "Pending"
     owner: Owner | None = None
     node_selector: tuple[Requirement, ...] = ()

@@ -81,22 +81,22 @@ def _liked(made: Arrangement, pod_counts: PodCounts) -> Arrangement:
 
 
 def _less_room(made: Arrangement) -> dict[GroupPart, int]:
-    """Return how many pods found room in each part that left some out and whose pods may go elsewhere."""
+    """Return the number of placed pods of each part that left some out and whose pods may go elsewhere."""
     followers, unplaced = made.assembly.split.followers, made.packing.unplaced
-    found: Counter[GroupPart] = Counter()
+    placed: Counter[GroupPart] = Counter()
     short: set[GroupPart] = set()
     for k, share in enumerate(made.assembly.split.shares):
         parts = [(GroupPart(group, is_beside=True), number) for group, number in share.followers]
         if not parts and (share.cell is not None or share.group in followers):
             parts = [(GroupPart(share.group, share.cell), share.size)]
         for part, number in parts:
-            found[part] += number * (share.count - unplaced.get(k, 0))
+            placed[part] += number * (share.count - unplaced.get(k, 0))
             short.update([part] if k in unplaced else ())
-    return {part: found[part] for part in short}
+    return {part: placed[part] for part in short}
 
 
 def _score(made: Arrangement) -> tuple[object, ...]:
-    """Return what makes one arrangement better than another, the smaller the better."""
+    """Return the score of an arrangement, the smaller the better: pods left out by tier, then cost."""
     assembly = made.assembly
     missing: dict[int, int] = {}
     for group, placed in zip(assembly.given.groups, assembly.placed(made.packing.unplaced), strict=True):

@@ -25,7 +25,7 @@ _RANK_TO_BUY: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """The problem, and what its positions stand for."""
+    """The problem, with the groups and kinds that its positions stand for."""
 
     given: PackingInput
     problem: PackingProblem
@@ -77,8 +77,8 @@ def assemble(
     Args:
         groups: with the pools that may buy for them.
         places: machines with room.
-        pool_kinds: what can be bought, by pool.
-        limits: what is left of limits beside `minimum`.
+        pool_kinds: machine kinds by pool.
+        limits: as they are left beside `minimum`.
         minimum: kinds that are bought in any case, with their numbers.
         pod_counts: the pods that are there; none are, without it.
         ceilings: most pods of parts of groups.

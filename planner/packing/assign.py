@@ -101,7 +101,7 @@ def _use(assignment: Assignment, place: Place, pods: Sequence[PlacedPod]) -> Non
 
 
 def placed_on(machine: Machine, pod: Pod, *, coming: bool) -> Placed:
-    """Return that the pod goes to this machine: its request while it is `coming` and not Ready, else its node."""
+    """Return the place of the pod on this machine: its request while it is `coming` and not Ready, else its node."""
     if machine.node is None or (coming and not machine.is_ready):
         return Placed(pod=pod.key, request=machine.name)
     return Placed(pod=pod.key, node=machine.node.name)
@@ -129,12 +129,12 @@ def requests_of(
     `ahead` are machines without pods, for a minimum; they come last. `why` tells of each that is bought for pods.
     """
 
-    def usefulness(one: NewMachine) -> tuple[object, ...]:
-        offering, pods = one.kind.offering, one.pods
+    def usefulness(machine: NewMachine) -> tuple[object, ...]:
+        offering, pods = machine.kind.offering, machine.pods
         highest = max(placed_pod.pod.priority for placed_pod in pods)
         return -highest, -len(pods), offering.price_per_hour, offering.server_type, pods[0].pod.key
 
-    planned = [(one.kind, one.pods, *why(one)) for one in sorted(bought, key=usefulness)]
+    planned = [(machine.kind, machine.pods, *why(machine)) for machine in sorted(bought, key=usefulness)]
     planned += [(kind, (), f"The minimum of pool {kind.pool.metadata.name} asks for it", Because()) for kind in ahead]
     return tuple(
         PlannedRequest(

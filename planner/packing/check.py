@@ -1,4 +1,4 @@
-"""Looks a packing over before anything is bought by it: an optimiser may err, and compiled code checks no index."""
+"""Checks a packing before anything is bought by it: an optimiser may err, and compiled code checks no index."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from planner.packing.problem import PackedNode, Packing, PackingProblem
 
 
 def fault_of(problem: PackingProblem, packing: Packing) -> str:
-    """Return what the packing does that the problem forbids, in a few words; nothing if it keeps every rule.
+    """Return the rule that the packing breaks, in a few words; empty if it keeps every rule.
 
     Only the rules are looked at, not the cost. It shares no code with the packers.
     """
@@ -46,8 +46,8 @@ def _fault_of_node(problem: PackingProblem, node: PackedNode) -> str:
     return ""
 
 
-def _is_index(i: object, things: Sequence[object]) -> bool:
-    return isinstance(i, int) and 0 <= i < len(things)
+def _is_index(i: object, positions: Sequence[object]) -> bool:
+    return isinstance(i, int) and 0 <= i < len(positions)
 
 
 def _is_number(n: object) -> bool:

@@ -172,8 +172,10 @@ def cost_of(
 
 def _have_one_offer_each(minimum: Sequence[tuple[MachineKind, int]], pool_kinds: Mapping[str, PoolKinds]) -> bool:
     types = {(kind.pool.metadata.name, kind.offering.server_type.lower()) for kind, _ in minimum}
-    there = Counter((kind.pool.metadata.name, kind.offering.server_type.lower()) for kind in buyable(pool_kinds))
-    return all(there[type_] == 1 for type_ in types)
+    kinds_by_type = Counter(
+        (kind.pool.metadata.name, kind.offering.server_type.lower()) for kind in buyable(pool_kinds)
+    )
+    return all(kinds_by_type[type_] == 1 for type_ in types)
 
 
 def _with_priced_minimum(assembly: Assembly) -> PackingProblem:

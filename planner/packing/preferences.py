@@ -17,7 +17,7 @@ from planner.supply.places import Place
 
 
 def preferred(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Packing:
-    """Return the packing with bins of equal price and rank in the place of others where their pods like those better.
+    """Return the packing with bins of equal price and rank in the place of others where their pods prefer those.
 
     What is on a machine stays together, and all of it fits. Where nothing is better, it is the same object.
 
@@ -75,16 +75,16 @@ class _Exchange:
         return replace(self._packing, nodes=tuple(nodes)) if has_changed else self._packing
 
     def _alike(self, b: int, kind: MachineKind) -> object:
-        """Return what two bins have in common that may stand for each other as far as price, rank and limits go."""
-        one, pool, server_type = self._problem.bins[b], kind.pool, kind.offering.server_type.lower()
+        """Return a key that bins share which may stand for each other as far as price, rank and limits go."""
+        row, pool, server_type = self._problem.bins[b], kind.pool, kind.offering.server_type.lower()
         has_minimum = any(entry.min for entry in pool.spec.server_types if entry.name == server_type)
         return (
-            one.price,
-            one.rank,
+            row.price,
+            row.rank,
             # A machine that the minimum of its type counts would have to be bought again.
             (pool.metadata.name, server_type) if has_minimum else None,
             # What waits for a limit shall find it as the packer left it.
-            self._tight.intersection(one.limits),
+            self._tight.intersection(row.limits),
         )
 
     def _machines(self) -> list[_Machine]:
@@ -124,7 +124,7 @@ class _Exchange:
         return all(sum(column) <= most for *column, most in zip(*loads, bins[b].capacity, strict=True))
 
     def _choose(self, machine: _Machine) -> int:
-        """Return the bin that the machine shall be of, with its pods counted there: the one that they like best."""
+        """Return the bin that its pods prefer for the machine, and count them there."""
         chosen = machine.bin
         self._take(chosen, -1)
         bins = tuple(b for b in machine.choices if b == chosen or self._is_left(b))

@@ -54,7 +54,7 @@ class PackingProblem:
     that is told of has to hold for any way."""
 
     def cost(self, nodes: Iterable["PackedNode"]) -> int:
-        """Return what machines cost per hour, in billionths."""
+        """Return the cost of the machines per hour, in billionths."""
         return sum(self.bins[node.bin].price for node in nodes)
 
 

@@ -18,7 +18,7 @@ Amounts = Mapping[str, int]
 
 
 def effective_request(spec: Part, status: Part = _NOTHING) -> dict[str, int]:
-    """Return what a pod of this spec takes: cpu in millicores, all else in whole units, and `pods: 1`.
+    """Return the amounts that a pod of this spec takes: cpu in millicores, all else in whole units, and `pods: 1`.
 
     The larger of what runs for long (containers and sidecars) and the hungriest moment of the
     start (an init container beside the sidecars begun before it); for cpu, memory and huge pages
@@ -67,12 +67,12 @@ def _of_containers(spec: Part, status: Part) -> dict[str, int]:
 def _of_container(container: Part, state: Part | None, *, is_infeasible: bool) -> Amounts:
     # The API server fills a missing request from the limit; an object from a file never passed it.
     resources = container.part("resources")
-    asked = resources.amounts("limits") | resources.amounts("requests")
-    return asked if state is None else _resized(asked, state, is_infeasible=is_infeasible)
+    requested = resources.amounts("limits") | resources.amounts("requests")
+    return requested if state is None else _resized(requested, state, is_infeasible=is_infeasible)
 
 
 def _of_the_whole(resources: Part, status: Part, containers: Amounts) -> Amounts:
-    """Return what the pod asks for as a whole, for those resources that can be asked for so."""
+    """Return the requests of the pod as a whole, for those resources that can be requested so."""
     asked = _supported(resources.amounts("requests"))
     for name, limit in _supported(resources.amounts("limits")).items():
         # As the API server fills it in: a limit stands for a request that neither pod nor containers make.

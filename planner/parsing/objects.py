@@ -28,7 +28,7 @@ NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 class UnreadableObject(ValueError):
     """An object that cannot be read; the text names kind, object and field in one line.
 
-    `remains` is the little that it still says, as an object of its kind; None where nothing follows from it.
+    `remains` is the part of it that could be read, as an object of its kind; None where that is of no use.
     """
 
     def __init__(self, problem: Problem, remains: Pod | Node | None = None) -> None:
@@ -39,7 +39,7 @@ class UnreadableObject(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What could be read, and what could not."""
+    """The objects that could be read, and the problems of the others."""
 
     pods: tuple[Pod, ...] = ()
     nodes: tuple[Node, ...] = ()
@@ -133,23 +133,23 @@ def parse_objects(
     storage_classes: Iterable[Json] = (),
     csi_nodes: Iterable[Json] = (),
 ) -> Parsed:
-    """Return what can be read of all objects, and a problem for each that cannot: it stops no other.
+    """Return all objects that can be read, and a problem for each that cannot: it stops no other.
 
-    Nodes have what their CSINodes tell, and pods only the nominations that mean something; else pods are
-    as they say themselves: see `volumes.resolve`.
+    Nodes have the limits and topology keys of their CSINodes, and pods only the nominations that mean something.
+    The effects of claims are not on the pods yet: see `volume_places.resolve`.
     """
     problems: list[Problem] = []
 
     def readable(kind: type[T], parse: Callable[[Json], T], objects: Iterable[Json]) -> tuple[T, ...]:
-        found: list[T] = []
+        parsed: list[T] = []
         for item in objects:
             try:
-                found.append(parse(item))
+                parsed.append(parse(item))
             except UnreadableObject as error:
                 problems.append(error.problem)
                 if isinstance(error.remains, kind):
-                    found.append(error.remains)
-        return tuple(found)
+                    parsed.append(error.remains)
+        return tuple(parsed)
 
     read_pods, read_nodes = readable(Pod, parse_pod, pods), readable(Node, parse_node, nodes)
     return Parsed(
@@ -274,12 +274,12 @@ def _metadata(item: object) -> Mapping[str, Any]:
 
 def text_in(item: object, part: str, key: str) -> str:
     """Return a text in a part of an object that is broken somewhere, perhaps right here; empty if it is none."""
-    found = item.get(part) if isinstance(item, Mapping) else None
-    value = found.get(key) if isinstance(found, Mapping) else None
+    values = item.get(part) if isinstance(item, Mapping) else None
+    value = values.get(key) if isinstance(values, Mapping) else None
     return value if isinstance(value, str) else ""
 
 
-def _texts(found: object) -> dict[str, str]:
-    if not isinstance(found, Mapping):
+def _texts(values: object) -> dict[str, str]:
+    if not isinstance(values, Mapping):
         return {}
-    return {key: value for key, value in found.items() if isinstance(key, str) and isinstance(value, str)}
+    return {key: value for key, value in values.items() if isinstance(key, str) and isinstance(value, str)}

@@ -51,7 +51,7 @@ def admit(
     pool_kinds: Mapping[str, PoolKinds],
     limits: Limits,
 ) -> tuple[list[PodGroup], list[Refused]]:
-    """Return what to plan for, and what not, with its reasons."""
+    """Return the groups to plan for, and the others with their reasons."""
     admitted: list[PodGroup] = []
     refused: list[Refused] = []
     for pod_group in groups:
@@ -90,13 +90,13 @@ class Miss:
 
     key: str
     policy: PodBackoff
-    sought: str = ""
+    affinity_fingerprint: str = ""
     """Hash of what its affinity finds; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackedOff:
-    """What the round ends with."""
+    """The back-off after a round."""
 
     memory: PlannerMemory
     at_ceiling: frozenset[str]
@@ -104,16 +104,16 @@ class BackedOff:
 
 
 def waiting(
-    memory: PlannerMemory, supply: str, now: datetime, sought: Mapping[str, str] | None = None
+    memory: PlannerMemory, supply: str, now: datetime, fingerprints: Mapping[str, str] | None = None
 ) -> dict[str, PodBackoffState]:
     """Return the classes that are left out of this round; none if anything about supply has changed.
 
-    `sought` are hashes of what the affinity of classes finds now, by class: one that finds something else is not
+    `fingerprints` are hashes of what the affinity of classes finds now, by class: one that finds something else is not
     left out.
     """
     if memory.supply != supply:
         return {}
-    finds = {} if sought is None else sought
+    finds = {} if fingerprints is None else fingerprints
     return {
         key: state
         for key, state in memory.backoff.items()
@@ -137,7 +137,7 @@ def remember(
     before = memory.backoff if memory.supply == supply else {}
     for miss in misses:
         state = before.get(miss.key)
-        number = 1 if state is None or (state.sought or "") != miss.sought else state.misses + 1
+        number = 1 if state is None or (state.sought or "") != miss.affinity_fingerprint else state.misses + 1
         over = number - miss.policy.after_rounds
         until = None
         if over >= 0:
@@ -145,9 +145,9 @@ def remember(
             until = (now + wait).replace(microsecond=0)
             if wait >= miss.policy.max:
                 ceiling.add(miss.key)
-        states[miss.key] = PodBackoffState(misses=number, until=until, sought=miss.sought or None)
-    kept = sorted(states.items(), key=lambda item: (-item[1].misses, item[0]))[:_KEPT]
-    return BackedOff(PlannerMemory(backoff=dict(sorted(kept)), supply=supply), frozenset(ceiling))
+        states[miss.key] = PodBackoffState(misses=number, until=until, sought=miss.affinity_fingerprint or None)
+    longest_waiting = sorted(states.items(), key=lambda item: (-item[1].misses, item[0]))[:_KEPT]
+    return BackedOff(PlannerMemory(backoff=dict(sorted(longest_waiting)), supply=supply), frozenset(ceiling))
 
 
 def supply_hash(places: Sequence[Place], pool_kinds: Mapping[str, PoolKinds], limits: Limits) -> str:

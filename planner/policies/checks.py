@@ -1,4 +1,4 @@
-"""Safety checks: what keeps a machine, whichever policy proposes that it goes; and the budget of pool minimums.
+"""Safety checks: reasons to keep a machine, whichever policy proposes to remove it; and the budget of pool minimums.
 
 The budget counts how many machines may go before a pool falls below its minimum, or below that of a server type.
 """
@@ -48,7 +48,7 @@ class WantedByPods:
     machines: Collection[str]
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return that pods are planned onto it."""
+        """Return the reason if pods are planned onto the machine."""
         return "waiting pods are planned onto it" if candidate.machine.name in self.machines else None
 
 
@@ -57,7 +57,7 @@ class CancelledRemoval:
     """Keeps a machine whose removal was cancelled, until that removal has ended: there is one a server."""
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return that its removal is still there."""
+        """Return the reason if its removal still exists."""
         return None if candidate.machine.removal is None else "its removal was cancelled and has not ended yet"
 
 
@@ -66,7 +66,7 @@ class OpenRequest:
     """Keeps a machine whose request still works on its node."""
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return that its request is at work; one that is cancelled goes with its machine."""
+        """Return the reason if its request still works on the node; a request to cancel goes with its machine."""
         is_open = candidate.action is MachineAction.REMOVE and candidate.machine.has_open_request
         return "its request is not done with it" if is_open else None
 
@@ -76,7 +76,7 @@ class ForeignMachine:
     """Keeps what no round has bought: a node that does not name its request, and a request that a person wrote."""
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return whose it is instead."""
+        """Return the reason if the machine is not one that a round has bought."""
         node, request = candidate.machine.node, candidate.machine.request
         if candidate.action is MachineAction.REMOVE:
             is_own = node is not None and node.labels.get(LABEL_REQUEST) == node.name
@@ -92,7 +92,7 @@ class ProtectedNode:
     nodes: Collection[str]
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return what the node carries."""
+        """Return the reason if the node carries Growth itself."""
         node = candidate.machine.node
         is_protected = node is not None and node.name in self.nodes
         return "it carries the worker or its Temporal" if is_protected else None
@@ -103,7 +103,7 @@ class AnnotatedNode:
     """Keeps a node that a person annotated; an empty value keeps nothing."""
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return that a person keeps it."""
+        """Return the reason if a person annotated the node."""
         node = candidate.machine.node
         is_kept = node is not None and bool(node.annotations.get(ANNOTATION_DO_NOT_REMOVE))
         return f"a person annotated it {ANNOTATION_DO_NOT_REMOVE}" if is_kept else None
@@ -114,7 +114,7 @@ class CordonedNode:
     """Keeps a cordoned node: a cordon is a person's tool."""
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return that a person decides about it."""
+        """Return the reason if the node is cordoned."""
         node = candidate.machine.node
         is_cordoned = node is not None and node.is_cordoned
         return "it is cordoned, and whoever did that decides about it" if is_cordoned else None
@@ -125,13 +125,13 @@ class TerminatingNode:
     """Keeps away from a Node that somebody deletes: its machine is decided about when it is gone."""
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return that its Node goes already."""
+        """Return the reason if its Node is being deleted."""
         node = candidate.machine.node
         return "its Node is being deleted already" if node is not None and node.is_terminating else None
 
 
 class _MachineState(IntEnum):
-    """How far a machine is. A minimum is kept by machines that are at least as far as the one that goes."""
+    """The progress of a machine. A minimum is kept by machines that are at least as far as the one that goes."""
 
     COMING = 0
     JOINED = 1
@@ -151,7 +151,7 @@ class Budget:
         self._counts = Counter(row for machine in machines if machine.stays for row in _budget_rows(machine))
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return which minimum keeps the machine, or None if it may go."""
+        """Return a sentence on the minimum that keeps the machine, or None if it may go."""
         machine, standing = candidate.machine, _state_of(candidate.machine)
         of_pool, of_type = minimums(candidate.pool, machine.server_type)
         least = {(machine.pool, standing): of_pool, (machine.pool, machine.server_type, standing): of_type}
@@ -164,13 +164,13 @@ class Budget:
 
 
 def minimums(pool: NodePool, server_type: str) -> tuple[int, int]:
-    """Return how many machines the pool keeps, in all and of a server type."""
+    """Return the numbers of machines that the pool keeps, in all and of a server type."""
     of_type = next((t.min for t in pool.spec.server_types if t.name == server_type), 0)
     return pool.spec.limits.min, of_type
 
 
 def kept_by_minimum(pool: NodePool, server_type: str) -> str:
-    """Return that a minimum keeps a machine of this type, as the rest of a sentence."""
+    """Return the rest of a sentence on the minimum that keeps a machine of this type."""
     of_pool, of_type = minimums(pool, server_type)
     return f"kept by a minimum: pool {pool.metadata.name} keeps {of_pool} machines, {of_type} of type {server_type}"
 

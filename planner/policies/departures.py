@@ -1,4 +1,4 @@
-"""Departures: which machines go, by what policies propose, what checks refuse and what minimums keep."""
+"""Departures: the machines that go, as policies propose, and safety checks and pool minimums allow."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from planner.supply.machines import Machine, PriceList
 
 @dataclass(frozen=True, slots=True)
 class Departures:
-    """What the policies of a round come to."""
+    """The decisions that follow from the policies of a round."""
 
     removals: tuple[PlannedRemoval, ...] = ()
     cancelled: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ def departures(
     policies: Iterable[Policy],
     prices: PriceList,
 ) -> Departures:
-    """Return what goes, begins to count down, or is waited for.
+    """Return the removals, cancelled requests and idle times of this round, and the time of the next proposal.
 
     Args:
         snapshot: of the round.

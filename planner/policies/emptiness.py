@@ -57,7 +57,7 @@ def is_empty(residents: Iterable[Pod]) -> bool:
 
 
 def read_idle_since(node: Node) -> datetime | None:
-    """Return since when the node is idle by its annotation; one that cannot be read counts as absent."""
+    """Return the start of the idle time by the annotation of the node; a value that cannot be read counts as absent."""
     try:
         since = datetime.fromisoformat(node.annotations.get(ANNOTATION_IDLE_SINCE, ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Machines that a pool keeps even without load: what is missing of a minimum is bought ahead of pods."""
+"""Minimums: machines that a pool keeps even without load. Those that a minimum lacks are bought ahead of pods."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,16 +12,16 @@ from planner.supply.machines import Machine
 def missing_by_type(
     fleet: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds], limits: Limits
 ) -> list[tuple[MachineKind, int]]:
-    """Return what the minimums of single server types ask for, with numbers, and take it from `limits`.
+    """Return the machines that minimums of single server types require, with numbers, and take them from `limits`.
 
     Machines under removal do not count. The cheapest location is taken, the next one where a limit is met.
     """
-    there = Counter((machine.pool, machine.server_type) for machine in fleet if machine.stays)
+    number_by_type = Counter((machine.pool, machine.server_type) for machine in fleet if machine.stays)
     wanted: list[tuple[MachineKind, int]] = []
     cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
-    for name, found in pool_kinds.items():
-        for server_type in found.pool.spec.server_types:
-            missing = server_type.min - there[name, server_type.name]
+    for name, kinds_of_pool in pool_kinds.items():
+        for server_type in kinds_of_pool.pool.spec.server_types:
+            missing = server_type.min - number_by_type[name, server_type.name]
             for kind in cheapest_first:
                 same = kind.offering.server_type.lower() == server_type.name
                 if missing > 0 and same and kind.pool.metadata.name == name:
@@ -34,7 +34,7 @@ def missing_by_type(
 
 
 def still_missing(ahead: Iterable[MachineKind], paid: Iterable[MachineKind]) -> list[MachineKind]:
-    """Return what of `ahead` is needed beside `paid`: a machine that pods need counts towards the min of its type."""
+    """Return those of `ahead` that are needed beside `paid`: a machine for pods counts towards the min of its type."""
     met = Counter(_kind(kind) for kind in paid)
     wanted: list[MachineKind] = []
     for kind in ahead:
@@ -48,15 +48,15 @@ def still_missing(ahead: Iterable[MachineKind], paid: Iterable[MachineKind]) -> 
 def missing_in_pool(
     fleet: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds], limits: Limits, more: Mapping[str, int]
 ) -> list[MachineKind]:
-    """Return what is still missing of the pools' own minimums, and take it from `limits`.
+    """Return the machines that the pools' own minimums still lack, and take them from `limits`.
 
-    `more` is how many machines per pool this plan buys, or keeps by ending their cool-off.
+    `more` is the number of machines per pool that this plan buys, or keeps by ending their cool-off.
     """
-    there = Counter(machine.pool for machine in fleet if machine.stays)
+    number_by_pool = Counter(machine.pool for machine in fleet if machine.stays)
     cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
     wanted: list[MachineKind] = []
-    for name, found in pool_kinds.items():
-        missing = found.pool.spec.limits.min - there[name] - more.get(name, 0)
+    for name, kinds_of_pool in pool_kinds.items():
+        missing = kinds_of_pool.pool.spec.limits.min - number_by_pool[name] - more.get(name, 0)
         for kind in cheapest_first:
             while missing > 0 and kind.pool.metadata.name == name and limits.left(kind, 1) > 0:
                 wanted.append(kind)

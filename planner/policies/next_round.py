@@ -33,7 +33,7 @@ def pause_after_failures(failures: int) -> timedelta:
 
 
 def wake_at(snapshot: Snapshot, memory: PlannerMemory) -> datetime | None:
-    """Return when time alone changes the plan: the end of a back-off, exclusion, pause or grace; idle nodes aside."""
+    """Return the next time at which a back-off, exclusion, pause or grace ends, or None; idle nodes aside."""
     return min((moment for moment in _moments(snapshot, memory) if moment > snapshot.now), default=None)
 
 

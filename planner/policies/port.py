@@ -1,4 +1,4 @@
-"""The port of policies: which machines may go, what a policy proposes, what a check refuses.
+"""The port of policies: candidates for removal, proposals, and refusals by safety checks.
 
 A policy is one file in this folder and one entry of `planner.plan.POLICIES`. It proposes and decides nothing: whether a
 machine goes is decided in one place (`planner.policies.departures`), by the checks and by its pool's minimums.
@@ -54,7 +54,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class PolicyView:
-    """What a policy sees of a round."""
+    """The part of a round that policies see."""
 
     now: datetime
     candidates: tuple[Candidate, ...]
@@ -67,7 +67,7 @@ class PolicyView:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a policy makes of a round."""
+    """The answer of a policy in a round."""
 
     proposals: tuple[Proposal, ...] = ()
     """In the order in which they are granted while a minimum keeps some."""
@@ -79,7 +79,7 @@ class Policy(Protocol):
     """A rule by which machines go."""
 
     def propose(self, view: PolicyView) -> Advice:
-        """Return the machines that shall go, now or later, and what to write down on nodes for later rounds."""
+        """Return the machines to remove, now or later, and the annotations of nodes to write for later rounds."""
         ...
 
 
@@ -87,5 +87,5 @@ class SafetyCheck(Protocol):
     """A rule that keeps a machine, whichever policy proposes it."""
 
     def refuses(self, candidate: Candidate) -> str | None:
-        """Return what keeps the machine, as the rest of a sentence, or None if this check lets it go."""
+        """Return the reason to keep the machine, as the rest of a sentence, or None if this check lets it go."""
         ...

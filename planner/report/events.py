@@ -25,7 +25,7 @@ def events(
     they wait for long now; others that are left out of this round have been told before.
     """
     pods = {pod.uid: pod for pod in snapshot.pods}
-    told: list[PlannedEvent] = []
+    pod_events: list[PlannedEvent] = []
     left: Counter[str] = Counter()
     for entry in unplaced:
         pod = pods[entry.uid]
@@ -35,11 +35,16 @@ def events(
             continue
         else:
             reason = entry.reasons[0].code
-        if len(told) < EVENTS_PER_ROUND:
-            told.append(_about_pod(pod, reason, "; ".join(r.message for r in entry.reasons)))
+        if len(pod_events) < EVENTS_PER_ROUND:
+            pod_events.append(_about_pod(pod, reason, "; ".join(r.message for r in entry.reasons)))
         elif entry.uid in pools_of:
             left[pools_of[entry.uid]] += 1
-    return (*told, *_sums(snapshot, left), *_about_pools(snapshot, reports), *map(_about_problem, snapshot.problems))
+    return (
+        *pod_events,
+        *_sums(snapshot, left),
+        *_about_pools(snapshot, reports),
+        *map(_about_problem, snapshot.problems),
+    )
 
 
 def _about_pod(pod: Pod, reason: str, message: str) -> PlannedEvent:

@@ -49,14 +49,14 @@ class MachineChoices:
         self._fits: dict[tuple[int, int], bool] = {}
 
     def because(self, bought: NewMachine) -> Because:
-        """Return why this machine is of its type."""
+        """Return the reasons for the type of this machine."""
         key = (bought.node.bin, frozenset(bought.node.counts.items()))
         if key not in self._known:
             self._known[key] = self._looked_at(bought)
         return self._known[key]
 
-    def told(self, bought: NewMachine) -> tuple[str, Because]:
-        """Return why this machine is of its type, as a sentence and as data."""
+    def explanation(self, bought: NewMachine) -> tuple[str, Because]:
+        """Return the reasons for the type of this machine, as a sentence and as data."""
         because = self.because(bought)
         return sentence(bought, because, is_minimum=bought.kind.is_minimum), because
 
@@ -82,18 +82,18 @@ class MachineChoices:
 
     def _cheaper(self, bought: NewMachine, used: Mapping[str, int]) -> Alternative | None:
         chosen = bought.kind
-        found: list[Alternative] = []
+        alternatives: list[Alternative] = []
         for kind, obstacles in self._holding(bought):
             if kind.offering.price_per_hour >= chosen.offering.price_per_hour:
                 break
             if len(obstacles) == 1:
-                found.append(_alternative(kind, obstacles[0]))
+                alternatives.append(_alternative(kind, obstacles[0]))
         for position, (kind, reason) in enumerate(self._blocked):
             if kind.offering.price_per_hour >= chosen.offering.price_per_hour:
                 break
             if not self._limits_reached(kind, chosen) and self._would_hold(bought, position, used):
-                found.append(_alternative(kind, reason))
-        return min(found, key=lambda one: _nearness(one, chosen), default=None)
+                alternatives.append(_alternative(kind, reason))
+        return min(alternatives, key=lambda one: _nearness(one, chosen), default=None)
 
     def _holding(self, bought: NewMachine) -> Iterator[tuple[MachineKind, list[Reason]]]:
         """Yield the other kinds of the problem that hold these pods, with the limits in their way, cheapest first."""
@@ -132,8 +132,8 @@ class MachineChoices:
 def sentence(bought: NewMachine, because: Because, *, is_minimum: bool) -> str:
     """Return one short sentence: for whom a machine is bought, how full it is, and what would do instead."""
     chosen, number = bought.kind, len(bought.pods)
-    told = [*_TOLD, *([because.binding] if because.binding not in (None, *_TOLD) else [])]
-    shares = ", ".join(f"{name} {percent(because.shares[name])} %" for name in told if name in because.shares)
+    names = [*_TOLD, *([because.binding] if because.binding not in (None, *_TOLD) else [])]
+    shares = ", ".join(f"{name} {percent(because.shares[name])} %" for name in names if name in because.shares)
     pool = chosen.pool.metadata.name
     parts = [f"For {number} {'pod' if number == 1 else 'pods'} of pool {pool}: {shares}"]
     if is_minimum:
@@ -141,9 +141,9 @@ def sentence(bought: NewMachine, because: Because, *, is_minimum: bool) -> str:
     if because.cheaper is not None:
         parts.append(missed(because.cheaper, chosen.offering.price_per_hour))
     other = because.runner_up
-    them = "it" if number == 1 else "them"
+    pronoun = "it" if number == 1 else "them"
     parts.append(
-        f"nothing else that can be bought holds {them}"
+        f"nothing else that can be bought holds {pronoun}"
         if other is None
         else f"next: {named(other, chosen.offering.location, pool)}"
     )
@@ -151,7 +151,7 @@ def sentence(bought: NewMachine, because: Because, *, is_minimum: bool) -> str:
 
 
 def missed(cheaper: Alternative, price: Decimal) -> str:
-    """Return by how much a machine would be cheaper than one of this price, and what keeps it from being bought."""
+    """Return a sentence part: how much cheaper than this price a machine would be, and the obstacle to buying it."""
     place = f"{cheaper.server_type} in {cheaper.location}"
     obstacle = "" if cheaper.obstacle is None else cheaper.obstacle.message.removeprefix(f"{place} ")
     return f"{place} would be {format_price(price - cheaper.price_per_hour)} cheaper, but {_cut(obstacle)}"
@@ -170,7 +170,7 @@ def named(other: Alternative, location: str, pool: str) -> str:
 
 
 def _used(pods: Sequence[Pod]) -> dict[str, int]:
-    """Return what the pods take together; a volume that several of them use counts once."""
+    """Return the amounts that the pods take together, by resource; a volume that several of them use counts once."""
     used = Counter[str]()
     for pod in pods:
         used.update(pod.requests)
@@ -191,9 +191,9 @@ def _load(assembly: Assembly, counts: Mapping[int, int]) -> list[tuple[int, int]
 
 
 def _blocked(pool_kinds: Mapping[str, PoolKinds]) -> Iterator[tuple[MachineKind, Reason]]:
-    for found in pool_kinds.values():
-        for kind in found.kinds:
-            match [reason for reason in (found.obstacle, kind.obstacle) if reason is not None]:
+    for kinds_of_pool in pool_kinds.values():
+        for kind in kinds_of_pool.kinds:
+            match [reason for reason in (kinds_of_pool.obstacle, kind.obstacle) if reason is not None]:
                 case [reason]:
                     yield kind, reason
                 case _:
@@ -201,8 +201,11 @@ def _blocked(pool_kinds: Mapping[str, PoolKinds]) -> Iterator[tuple[MachineKind,
 
 
 def _is_twin(kind: MachineKind, chosen: MachineKind) -> bool:
-    one, other = kind.offering, chosen.offering
-    return (one.server_type, one.price_per_hour) == (other.server_type, other.price_per_hour)
+    offering, chosen_offering = kind.offering, chosen.offering
+    return (offering.server_type, offering.price_per_hour) == (
+        chosen_offering.server_type,
+        chosen_offering.price_per_hour,
+    )
 
 
 def _is_elsewhere(kind: MachineKind, chosen: MachineKind, pods: Sequence[Pod]) -> bool:
@@ -213,8 +216,10 @@ def _is_elsewhere(kind: MachineKind, chosen: MachineKind, pods: Sequence[Pod]) -
 
 
 def _alternative(kind: MachineKind, obstacle: Reason | None = None) -> Alternative:
-    one = kind.offering
-    return Alternative(one.server_type, one.location, kind.pool.metadata.name, one.price_per_hour, obstacle)
+    offering = kind.offering
+    return Alternative(
+        offering.server_type, offering.location, kind.pool.metadata.name, offering.price_per_hour, obstacle
+    )
 
 
 def _nearness(other: Alternative, chosen: MachineKind) -> tuple[object, ...]:

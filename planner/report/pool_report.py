@@ -1,4 +1,4 @@
-"""What a round tells of each pool: counts, price, how full its nodes are, and three conditions."""
+"""The report of a round on each pool: counts, price, utilisation of its nodes, and three conditions."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +30,9 @@ def pool_reports(
     removed = Counter(removal.pool for removal in removals)
     prices = price_list(snapshot)
     reports: list[PoolReport] = []
-    for name, found in pool_kinds.items():
+    for name, kinds_of_pool in pool_kinds.items():
         own = [machine for machine in machines.values() if machine.pool == name and machine.counts]
-        ref = found.pool.spec.template.class_ref
+        ref = kinds_of_pool.pool.spec.template.class_ref
         costs = [cost for machine in own if (cost := machine_price(machine, ref, prices))]
         counts = PoolCounts(
             ready=sum(machine.name in open_nodes for machine in own),
@@ -41,11 +41,11 @@ def pool_reports(
             total=len(own),
         )
         status = NodePoolStatus(
-            observed_generation=found.pool.metadata.generation,
+            observed_generation=kinds_of_pool.pool.metadata.generation,
             nodes=counts,
             price_per_hour=sum((price for price, _ in costs), Decimal(0)),
-            currency=min({currency for _, currency in costs} | _currencies(found), default=None),
-            conditions=_conditions(found, limits, snapshot.now),
+            currency=min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None),
+            conditions=_conditions(kinds_of_pool, limits, snapshot.now),
         )
         reports.append(
             PoolReport(
@@ -58,29 +58,29 @@ def pool_reports(
     return tuple(reports)
 
 
-def _currencies(found: PoolKinds) -> set[str]:
-    return {kind.offering.currency for kind in found.kinds}
+def _currencies(kinds_of_pool: PoolKinds) -> set[str]:
+    return {kind.offering.currency for kind in kinds_of_pool.kinds}
 
 
 def _utilisation(machines: Sequence[Machine]) -> dict[str, float]:
     shares: dict[str, float] = {}
     for name in ("cpu", "memory"):
-        there = sum(machine.node.allocatable.get(name, 0) for machine in machines if machine.node is not None)
+        allocatable = sum(machine.node.allocatable.get(name, 0) for machine in machines if machine.node is not None)
         bound = (pod for machine in machines for pod in machine.residents if pod.node_name)
-        asked = sum(pod.requests.get(name, 0) for pod in bound)
-        if there:
-            shares[name] = asked / there
+        requested = sum(pod.requests.get(name, 0) for pod in bound)
+        if allocatable:
+            shares[name] = requested / allocatable
     return shares
 
 
-def _conditions(found: PoolKinds, limits: Limits, now: datetime) -> tuple[Condition, ...]:
-    pool = found.pool
+def _conditions(kinds_of_pool: PoolKinds, limits: Limits, now: datetime) -> tuple[Condition, ...]:
+    pool = kinds_of_pool.pool
     generation = pool.metadata.generation
-    ready, reason, message = _readiness(found)
+    ready, reason, message = _readiness(kinds_of_pool)
     conditions = set_condition(
         pool.status.conditions, "Ready", status=ready, reason=reason, message=message, now=now, generation=generation
     )
-    full = bool(found.kinds) and all(limits.exhausted(kind) for kind in found.kinds)
+    full = bool(kinds_of_pool.kinds) and all(limits.exhausted(kind) for kind in kinds_of_pool.kinds)
     conditions = set_condition(
         conditions,
         "AtMax",
@@ -90,26 +90,26 @@ def _conditions(found: PoolKinds, limits: Limits, now: datetime) -> tuple[Condit
         now=now,
         generation=generation,
     )
-    blocker = found.blocked_by
+    blocker = kinds_of_pool.blocked_by
     return set_condition(
         conditions,
         "Blocked",
         status=blocker is not None,
         reason="NotBlocked" if blocker is None else blocker.status.reason or "Failed",
-        message="" if found.obstacle is None or blocker is None else found.obstacle.message,
+        message="" if kinds_of_pool.obstacle is None or blocker is None else kinds_of_pool.obstacle.message,
         now=now,
         generation=generation,
     )
 
 
-def _readiness(found: PoolKinds) -> tuple[bool, str, str]:
-    if found.obstacle is not None and found.blocked_by is None:
-        return False, found.obstacle.code, found.obstacle.message
-    unknown = ", ".join(found.unknown_types)
-    if not found.kinds:
-        message = f"{found.pool.spec.template.class_ref} has none of these server types: {unknown}"
-        return False, "UnknownServerType", with_refusals(message, found.refusals)
+def _readiness(kinds_of_pool: PoolKinds) -> tuple[bool, str, str]:
+    if kinds_of_pool.obstacle is not None and kinds_of_pool.blocked_by is None:
+        return False, kinds_of_pool.obstacle.code, kinds_of_pool.obstacle.message
+    unknown = ", ".join(kinds_of_pool.unknown_types)
+    if not kinds_of_pool.kinds:
+        message = f"{kinds_of_pool.pool.spec.template.class_ref} has none of these server types: {unknown}"
+        return False, "UnknownServerType", with_refusals(message, kinds_of_pool.refusals)
     if unknown:
-        message = f"{found.pool.spec.template.class_ref} does not have {unknown}"
-        return True, "UnknownServerType", with_refusals(message, found.refusals)
+        message = f"{kinds_of_pool.pool.spec.template.class_ref} does not have {unknown}"
+        return True, "UnknownServerType", with_refusals(message, kinds_of_pool.refusals)
     return True, "Usable", ""

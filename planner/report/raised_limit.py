@@ -1,4 +1,4 @@
-"""What one machine more would bring where a limit leaves pods out: it is tried, not estimated.
+"""The gain of one machine more where a limit leaves pods out: it is tried, not estimated.
 
 The plan stays as it is, and one machine of a kind under the limit is filled with pods that were
 left out. A plan made anew under the higher limit may do better, so the number is a least one.
@@ -25,7 +25,7 @@ _CHECKS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What one machine more brings."""
+    """The gain of one machine more."""
 
     server_type: str
     pods: Mapping[int, int]
@@ -50,8 +50,8 @@ class RaisedLimits:
         self._index: ProblemIndex | None = None
         self._tried: dict[LimitKey, Gain | None] = {}
 
-    def told(self, i: int, key: LimitKey) -> str:
-        """Return what raising the limit for one machine more brings, to end a sentence about a pod of group `i`."""
+    def sentence(self, i: int, key: LimitKey) -> str:
+        """Return the gain of one machine more under the limit, as the end of a sentence about a pod of group `i`."""
         gain = self.gain(key)
         if gain is None:
             return ""
@@ -65,7 +65,7 @@ class RaisedLimits:
         return f"; raising it by {more} {places}{number} {others}{noun}{on}"
 
     def gain(self, key: LimitKey) -> Gain | None:
-        """Return what raising the limit for one machine more brings; None if nothing, or if too many were tried."""
+        """Return the gain of one machine more under the limit; None if there is none, or if too many were tried."""
         if key[0] == "probe":
             # One machine is tried first, whatever a person does.
             return None
@@ -85,8 +85,8 @@ class RaisedLimits:
         filled = [(self._filled(index, b), b, kind) for b, kind in bins]
         tiers = sorted({index.tier[k] for k in self._packing.unplaced}, reverse=True)
 
-        def usefulness(one: tuple[dict[int, int], int, MachineKind]) -> tuple[object, ...]:
-            counts, b, _ = one
+        def usefulness(entry: tuple[dict[int, int], int, MachineKind]) -> tuple[object, ...]:
+            counts, b, _ = entry
             by_tier = [sum(n for k, n in counts.items() if index.tier[k] == tier) for tier in tiers]
             return [-number for number in by_tier], index.price[b], b
 
@@ -108,7 +108,7 @@ class RaisedLimits:
         return self._assembly.problem.groups[k].bins
 
     def _filled(self, index: ProblemIndex, b: int) -> dict[int, int]:
-        """Return what a machine takes of what was left out: high tiers first, of those the small pods."""
+        """Return the pods without a place that a machine takes: high tiers first, of those the small pods."""
         left = [self._packing.unplaced.get(k, 0) for k in range(len(index.demand))]
         capacity, counts = index.capacity[b], dict[int, int]()
 
@@ -119,7 +119,7 @@ class RaisedLimits:
         return counts
 
     def _landed(self, node: PackedNode) -> dict[int, int]:
-        """Return how many pods of each group get a place if this machine comes to the plan."""
+        """Return the number of pods of each group that get a place if the plan gets this machine too."""
         left = Counter(self._packing.unplaced)
         left.subtract(node.counts)
         tried = Packing((*self._packing.nodes, node), +left)

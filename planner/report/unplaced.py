@@ -50,7 +50,7 @@ def untried(key: LimitKey) -> str:
 def why_unplaced(
     group: PodGroup, pool_kinds: Mapping[str, PoolKinds], limits: Limits, raised: Callable[[LimitKey], str] = untried
 ) -> tuple[Reason, ...]:
-    """Return why no machine can be bought for pods of this group, at least one reason.
+    """Return the reasons why no machine can be bought for pods of this group, at least one.
 
     `raised` ends the sentence about a limit with what raising it would bring.
     """
@@ -73,9 +73,9 @@ def why_unplaced(
     large_enough = [kind for kind in fitting_labels if not _shortage(pod, kind)]
     if not large_enough:
         return (*reasons, _too_large(pod, fitting_labels))
-    found = [*reasons, *_unavailable(large_enough), *_limits(large_enough, limits, raised)]
-    if found:
-        return tuple(found)
+    obstacles = [*reasons, *_unavailable(large_enough), *_limits(large_enough, limits, raised)]
+    if obstacles:
+        return tuple(obstacles)
     # Room is left and nothing stands in the way, so the packer could not share what was there.
     return (Reason("NoRoom", f"pool {' or '.join(group.pools)} has no room left for this pod beside the others"),)
 
@@ -83,7 +83,7 @@ def why_unplaced(
 def held_up(
     group: PodGroup, pool_kinds: Mapping[str, PoolKinds], limits: Limits, is_open: Callable[[MachineKind], bool]
 ) -> tuple[Reason, ...]:
-    """Return why no machine can be bought on which rules about other pods would let one more pod of this group.
+    """Return the reasons why no machine can be bought on which rules about other pods admit one more of this group.
 
     Nothing, where only such rules stand in the way. `is_open` tells what they say of a machine of a kind.
     """
@@ -93,15 +93,15 @@ def held_up(
     return (*obstacles, *_unavailable(wanted), *_limits(wanted, limits, untried))
 
 
-def _no_types(found: PoolKinds) -> Reason:
-    names = ", ".join(found.unknown_types[:_TOLD])
-    pool = found.pool
+def _no_types(kinds_of_pool: PoolKinds) -> Reason:
+    names = ", ".join(kinds_of_pool.unknown_types[:_TOLD])
+    pool = kinds_of_pool.pool
     message = f"{pool.spec.template.class_ref} has none of the server types of pool {pool.metadata.name}: {names}"
-    return Reason("NoCompatibleOffering", with_refusals(message, found.refusals))
+    return Reason("NoCompatibleOffering", with_refusals(message, kinds_of_pool.refusals))
 
 
 def _mismatch(pod: Pod, kind: MachineKind) -> str | None:
-    """Return what label or taint keeps the pod off this kind, or None."""
+    """Return the label or taint that keeps the pod off this kind, or None."""
     taint = untolerated(pod.tolerations, kind.taints)
     if taint is not None:
         return f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated"
@@ -120,7 +120,7 @@ def wants_label(requirement: Requirement, kind: MachineKind) -> bool:
 
 
 def _missed(requirement: Requirement, kind: MachineKind) -> str:
-    """Return what is wrong with a requirement that the kind does not meet."""
+    """Return a sentence part on a requirement that the kind does not meet."""
     key, operator, values = requirement.key, requirement.operator, ", ".join(requirement.values)
     if not key:
         return "a node affinity term without expressions selects no node"
@@ -156,12 +156,12 @@ def _elsewhere(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
 
 
 def _unknown(terms: Sequence[Sequence[Requirement]], kinds: Sequence[MachineKind]) -> str:
-    """Return what is not known of a label that no offering states, as a CSI driver sets it when a Node is there."""
+    """Return a note on a label that no offering states, as a CSI driver sets it on Nodes."""
     for key in dict.fromkeys(r.key for term in terms for r in term if r.key):
         places = sorted({kind.offering.location for kind in kinds if key not in kind.labels})
         if places and key not in (LABEL_REGION, LABEL_ZONE):
-            told = ", ".join(places[:_TOLD]) + (f" and {len(places) - _TOLD} more" if len(places) > _TOLD else "")
-            return f"; which {key} machines in {told} have is not known from any Node"
+            names = ", ".join(places[:_TOLD]) + (f" and {len(places) - _TOLD} more" if len(places) > _TOLD else "")
+            return f"; which {key} machines in {names} have is not known from any Node"
     return ""
 
 
@@ -178,7 +178,7 @@ def _port_taken(pod: Pod, kind: MachineKind) -> Reason:
 
 
 def _shortage(pod: Pod, kind: MachineKind) -> dict[str, int]:
-    """Return by how much the kind is too small, by resource."""
+    """Return the amounts by which the kind is too small, by resource."""
     return {
         name: amount - amount_of(kind.usable, name)
         for name, amount in asked(pod).items()
@@ -216,16 +216,16 @@ def _unavailable(kinds: Sequence[MachineKind]) -> Iterator[Reason]:
 
 
 def _limits(kinds: Sequence[MachineKind], limits: Limits, raised: Callable[[LimitKey], str]) -> Iterator[Reason]:
-    told: dict[LimitKey, Reason] = {}
+    reached: dict[LimitKey, Reason] = {}
     for kind in kinds:
         if kind.obstacle is None:
-            told.update({key: limit_reached(kind, key) for key in limits.exhausted(kind) if key not in told})
-    for key, reason in list(told.items())[:_TOLD]:
+            reached.update({key: limit_reached(kind, key) for key in limits.exhausted(kind) if key not in reached})
+    for key, reason in list(reached.items())[:_TOLD]:
         yield replace(reason, message=reason.message + raised(key))
 
 
 def limit_reached(kind: MachineKind, key: LimitKey) -> Reason:
-    """Return that a limit allows no more machines of this kind."""
+    """Return the reason that a limit allows no more machines of this kind."""
     pool, server_type = kind.pool, kind.offering.server_type
     name = pool.metadata.name
     if key[0] == "pool":

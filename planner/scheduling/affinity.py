@@ -36,7 +36,7 @@ class Neighbours:
 def neighbours_of(
     pod: Pod, places: Occupancies, repelling: Iterable[tuple[Pod, Occupancy]], namespaces: Namespaces
 ) -> Neighbours:
-    """Return what all pods mean for one; `repelling` are those with an anti-affinity of their own, and where."""
+    """Return the domains that other pods open or close for the pod; `repelling` are pods with anti-affinity."""
     near: set[Domain] = set()
     apart: set[Domain] = set()
     if pod.pod_affinity or pod.pod_anti_affinity:
@@ -58,7 +58,7 @@ def neighbours_of(
 
 
 def affinity_obstacle(pod: Pod, place: Occupancy, neighbours: Neighbours) -> str | None:
-    """Return which rule of affinity the node breaks, or None."""
+    """Return a sentence on the affinity rule that the node breaks, or None."""
     labels = place.labels
     wanted = [(term.topology_key, labels.get(term.topology_key)) for term in pod.pod_affinity]
     for key, value in wanted:

@@ -31,7 +31,7 @@ def asked(pod: Pod, attached: Collection[Handle] = ()) -> Mapping[str, int]:
 
 
 def attachable(limits: Mapping[str, int], pods: Iterable[Pod]) -> dict[str, int]:
-    """Return how many more volumes of each limited driver can be attached beside those of these pods."""
+    """Return the number of further volumes of each limited driver that can be attached beside those of these pods."""
     if not limits:
         return {}
     used = Counter(driver for driver, _ in {volume for pod in pods for volume in pod.attachments})
@@ -40,17 +40,17 @@ def attachable(limits: Mapping[str, int], pods: Iterable[Pod]) -> dict[str, int]
 
 def least_limits(nodes: Iterable[Node]) -> dict[str, dict[str, int]]:
     """Return for each server type the least limit of each driver that any of its nodes has."""
-    found: dict[str, dict[str, int]] = {}
+    limits_by_type: dict[str, dict[str, int]] = {}
     for node in nodes:
         if node.attach_limits:
-            known = found.setdefault(node.labels.get(LABEL_SERVER_TYPE, "").lower(), {})
+            known = limits_by_type.setdefault(node.labels.get(LABEL_SERVER_TYPE, "").lower(), {})
             for driver, limit in node.attach_limits.items():
                 known[driver] = min(limit, known.get(driver, limit))
-    return found
+    return limits_by_type
 
 
 def amount_of(amounts: Mapping[str, int], name: str) -> int:
-    """Return how much there is of a resource; a driver without a limit has no end."""
+    """Return the amount of a resource; a driver without a limit has no end of slots."""
     return amounts.get(name, _NO_LIMIT if is_attachments(name) else 0)
 
 
@@ -79,7 +79,7 @@ class OwnRow:
 class Slots:
     """Free slots for volumes, and the classes of pods that look for some.
 
-    Of the volumes of a pod, those that others use too are the same for its whole class: see `pod_class.group`.
+    Of the volumes of a pod, those that others use too are the same for its whole class: see `pod_group.pod_groups`.
 
     Attributes:
         no_limit: more than all pods ask for.
@@ -92,22 +92,22 @@ class Slots:
         self.no_limit = 1
         self.rows: list[OwnRow] = []
         for pods in classes:
-            found: dict[str, set[Handle]] = {}
+            by_driver: dict[str, set[Handle]] = {}
             for volume in {volume for pod in pods for volume in pod.attachments}:
-                found.setdefault(_PREFIX + volume[0], set()).add(volume)
+                by_driver.setdefault(_PREFIX + volume[0], set()).add(volume)
             self._asks.append(pods[0])
-            self._volumes.append(found)
+            self._volumes.append(by_driver)
             self.no_limit += sum(len(pod.attachments) for pod in pods)
-        self._wanted = {v for found in self._volumes for volumes in found.values() for v in volumes}
+        self._wanted = {v for by_driver in self._volumes for volumes in by_driver.values() for v in volumes}
 
     def attached(self, pods: Iterable[Pod]) -> frozenset[Handle]:
-        """Return which of the volumes are attached where these pods are."""
+        """Return those of the volumes that are attached where these pods run."""
         if not self._wanted:
             return frozenset()
         return frozenset(volume for pod in pods for volume in pod.attachments if volume in self._wanted)
 
     def free(self, b: int, name: str, left: int, held: Sequence[int], attached: Collection[Handle]) -> int:
-        """Return how many slots the problem gives to a bin where `left` are free for volumes not attached yet.
+        """Return the slots that the problem gives to a bin where `left` are free for volumes not attached yet.
 
         They have no end where pods that share volumes would else be counted too often: where the volumes
         of all classes that it may hold fit, and on a machine that has some of them, whose slots are

@@ -15,14 +15,14 @@ from planner.scheduling.spread import is_counted
 _EVERY_ADDRESS: Final = ("", "0.0.0.0")  # noqa: S104 - names what a pod asked for, opens nothing
 
 
-def keep_apart(one: Pod, other: Pod, namespaces: Namespaces) -> str | None:
+def keep_apart(pod: Pod, other: Pod, namespaces: Namespaces) -> str | None:
     """Return the code of what forbids two pods to share a machine, or None.
 
     The scheduler looks at the terms of the pod it places and at those of pods that are there.
     """
-    if repel_each_other(one, other, (LABEL_HOSTNAME,), namespaces):
+    if repel_each_other(pod, other, (LABEL_HOSTNAME,), namespaces):
         return "AntiAffinity"
-    return "HostPortTaken" if ports_meet(one, (other,)) else None
+    return "HostPortTaken" if ports_meet(pod, (other,)) else None
 
 
 def ports_meet(pod: Pod, others: Iterable[Pod]) -> bool:
@@ -39,11 +39,11 @@ def looks_at(pod: Pod, other: Pod, namespaces: Namespaces) -> bool:
     )
 
 
-def repel_each_other(one: Pod, other: Pod, keys: Container[str], namespaces: Namespaces) -> bool:
+def repel_each_other(pod: Pod, other: Pod, keys: Container[str], namespaces: Namespaces) -> bool:
     """Return whether a term of either, over one of these topology keys, forbids the other in the same domain."""
     return any(
         term.topology_key in keys and term_matches(term, there, namespaces)
-        for here, there in ((one, other), (other, one))
+        for here, there in ((pod, other), (other, pod))
         for term in here.pod_anti_affinity
     )
 
@@ -59,13 +59,13 @@ def port_obstacle(pod: Pod, place: Occupancy) -> str | None:
     return None
 
 
-def ports_conflict(one: HostPort, other: HostPort) -> bool:
+def ports_conflict(port: HostPort, other: HostPort) -> bool:
     """Return whether two pods with these ports cannot share a node.
 
     An address that stands for all of them meets every other; `::` is an address like any, as for the scheduler.
     """
     return (
-        one.port == other.port
-        and one.protocol == other.protocol
-        and (one.ip == other.ip or one.ip in _EVERY_ADDRESS or other.ip in _EVERY_ADDRESS)
+        port.port == other.port
+        and port.protocol == other.protocol
+        and (port.ip == other.ip or port.ip in _EVERY_ADDRESS or other.ip in _EVERY_ADDRESS)
     )

@@ -75,8 +75,8 @@ class Judge:
         place = self._places[site.name]
         kept_for = [other for other in place.site.nominated if _comes_first(other, pod)]
         if kept_for:
-            there = (resident for residents in place.pods.values() for resident in residents)
-            fuller = self.beside(replace(place.site, pods=(*there, *kept_for)))
+            residents = (resident for pods in place.pods.values() for resident in pods)
+            fuller = self.beside(replace(place.site, pods=(*residents, *kept_for)))
             if obstacle := fuller._obstacle(pod, site):  # noqa: SLF001
                 return f"{obstacle} (with the pods on their way to it)"
         return None
@@ -115,7 +115,7 @@ class Judge:
         self._repelling += [(pod, place) for pod in site.pods if pod.pod_anti_affinity]
 
     def _asked(self, pod: Pod) -> _Question:
-        """Return what was counted for this pod: once for all nodes, as they are asked one after the other."""
+        """Return the counts for this pod, made once for all nodes, as these are judged one after the other."""
         if self._question is None or self._question.pod is not pod:
             places = tuple(self._places.values())
             self._question = _Question(
@@ -131,7 +131,7 @@ def _comes_first(nominated: Pod, pod: Pod) -> bool:
 
 
 def blocked(pod: Pod) -> str | None:
-    """Return why no node at all can take the pod now, or None; what nobody judges counts as an obstacle."""
+    """Return the obstacle that keeps the pod off every node now, or None; constraints that are not judged count."""
     if pod.is_gated:
         return "the pod is held back by scheduling gates"
     if pod.unjudged:
@@ -177,7 +177,7 @@ def resource_obstacle(pod: Pod, place: Occupancy) -> str | None:
 
 
 def volume_obstacle(pod: Pod, place: Occupancy) -> str | None:
-    """Return why the node cannot reach or attach one of the pod's volumes, or None.
+    """Return the obstacle to reaching or attaching one of the pod's volumes from the node, or None.
 
     Obstacles that are the same for all nodes, such as a missing claim, are in `Pod.blocked_by`.
     Source: kube-scheduler's plugins NodeVolumeLimits, VolumeBinding and VolumeZone.

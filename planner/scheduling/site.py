@@ -29,7 +29,7 @@ class Site:
 
 def sites_of(nodes: Iterable[Node], pods: Iterable[Pod]) -> tuple[Site, ...]:
     """Return each node with its pods; terminating ones count until they are gone, finished ones do not."""
-    found = residents_by_node(pods)
+    residents = residents_by_node(pods)
     return tuple(
         Site(
             name=node.name,
@@ -38,8 +38,8 @@ def sites_of(nodes: Iterable[Node], pods: Iterable[Pod]) -> tuple[Site, ...]:
             taints=node.taints,
             is_cordoned=node.is_cordoned,
             attach_limits=node.attach_limits,
-            pods=tuple(pod for pod in found.get(node.name, ()) if pod.node_name),
-            nominated=tuple(pod for pod in found.get(node.name, ()) if not pod.node_name),
+            pods=tuple(pod for pod in residents.get(node.name, ()) if pod.node_name),
+            nominated=tuple(pod for pod in residents.get(node.name, ()) if not pod.node_name),
         )
         for node in nodes
     )

@@ -29,7 +29,7 @@ class Evenness:
 
 
 def evenness_of(pod: Pod, places: Occupancies) -> tuple[Evenness, ...]:
-    """Return the pod's constraints with what is counted for each.
+    """Return the pod's constraints, each with its counts over the cluster.
 
     A node that lacks the key of any of them counts for none.
     """
@@ -39,7 +39,7 @@ def evenness_of(pod: Pod, places: Occupancies) -> tuple[Evenness, ...]:
 
 
 def spread_obstacle(place: Occupancy, evenness: tuple[Evenness, ...]) -> str | None:
-    """Return which constraint one more pod on the node would break, or None."""
+    """Return a sentence on the constraint that one more pod on the node would break, or None."""
     for counted in evenness:
         constraint = counted.constraint
         domain = place.labels.get(constraint.topology_key)

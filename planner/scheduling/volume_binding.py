@@ -22,26 +22,26 @@ def binding_terms(
     Volumes with the same node affinity are taken to be in one place; one with another affinity is not used there,
     although a node might meet both.
     """
-    found: list[Terms] = []
+    conditions: list[Terms] = []
     free: list[Claim] = []
     for claim in claims:
         if claim.selected_node:
-            found.append(((Requirement(FIELD_NAME, "In", (claim.selected_node,)),),))
-            found += _made_in(classes[claim.need.storage_class])
+            conditions.append(((Requirement(FIELD_NAME, "In", (claim.selected_node,)),),))
+            conditions += _made_in(classes[claim.need.storage_class])
         else:
             free.append(claim)
     # The smallest claim chooses first, so that it does not take the volume that only a larger one needs.
     free.sort(key=lambda claim: claim.need.size)
     fitting = [_fitting(claim, offered.get(claim.need.storage_class, ())) for claim in free]
     if not any(fitting):
-        return found + [terms for claim in free for terms in _made_in(classes[claim.need.storage_class])]
+        return conditions + [terms for claim in free for terms in _made_in(classes[claim.need.storage_class])]
     places: list[Terms] = list(dict.fromkeys(v.node_affinity for volumes in fitting for v in volumes))
     alternatives: list[Term] = []
     for place in dict.fromkeys([*places, ()]):
         alternatives += _together(place, free, fitting, classes)
     if () not in alternatives:
-        found.append(tuple(dict.fromkeys(alternatives)) or ((NEVER,),))
-    return found
+        conditions.append(tuple(dict.fromkeys(alternatives)) or ((NEVER,),))
+    return conditions
 
 
 def _together(

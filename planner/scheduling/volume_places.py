@@ -29,9 +29,9 @@ _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 def resolve(pods: Iterable[Pod], volumes: Volumes, problems: Iterable[Problem] = ()) -> tuple[Pod, ...]:
-    """Return the pods with what their claims mean: `volume_terms`, `attachments` and `blocked_by`.
+    """Return the pods with the effects of their claims: `volume_terms`, `attachments` and `blocked_by`.
 
-    What is among the problems is there, and cannot be read: whoever needs it is told so.
+    An object among the problems exists and cannot be read: the obstacle of a pod that needs it says so.
 
     Pods without claims and those that have ended stay as they are. Of several pods that wait with the same
     ReadWriteOncePod claim, only the most important and oldest has a chance: the others are blocked by it.
@@ -57,8 +57,8 @@ class _VolumeIndex:
         self._holders = _holders(pods, {c.key for c in volumes.claims if _ONE_POD in c.need.access_modes})
 
     def resolved(self, pod: Pod) -> Pod:
-        found = [self._claims.get(f"{pod.namespace}/{name}") for name in pod.claims]
-        claims = [claim for claim in found if claim is not None]
+        all_claims = [self._claims.get(f"{pod.namespace}/{name}") for name in pod.claims]
+        claims = [claim for claim in all_claims if claim is not None]
         bound = [self._volumes[c.volume] for c in claims if c.is_bound and c.volume in self._volumes]
         terms = [term for volume in bound for term in _places(volume)]
         unbound = [c for c in claims if not c.volume and self._waits(c)]
@@ -67,7 +67,7 @@ class _VolumeIndex:
             pod,
             volume_terms=tuple(dict.fromkeys(terms)),
             attachments=tuple(dict.fromkeys(a for c in claims for a in self._attachment(c))),
-            blocked_by="" if pod.node_name else self._obstacle(pod, found),
+            blocked_by="" if pod.node_name else self._obstacle(pod, all_claims),
         )
 
     def _obstacle(self, pod: Pod, claims: Sequence[Claim | None]) -> str:
@@ -123,7 +123,7 @@ class _VolumeIndex:
 
 
 def _holders(pods: Sequence[Pod], exclusive: frozenset[str] | set[str]) -> Mapping[str, Pod]:
-    """Return which pod has, or is the first to wait for, each of the claims that allow one pod only."""
+    """Return the pod that has, or waits first for, each of the claims that allow one pod only."""
     holders: dict[str, Pod] = {}
     if exclusive:
         rivals = (p for p in pods if p.claims and not p.is_finished and (p.node_name or not p.is_terminating))

@@ -50,15 +50,15 @@ def with_learned_labels(classes: Iterable[NodeClass], nodes: Iterable[Node]) -> 
 
 
 def _seen(nodes: Iterable[Node]) -> _Seen:
-    found: dict[_Spot, dict[str, dict[str, set[str]]]] = {}
+    values: dict[_Spot, dict[str, dict[str, set[str]]]] = {}
     for node in nodes:
         for key in (*node.topology_keys, LABEL_ZONE):
             value = node.labels.get(key)
             # A value that names the Node is about its own disks, and says nothing of others.
             if value is not None and value not in (node.name, node.labels.get(LABEL_HOSTNAME)):
-                here = found.setdefault(tuple(node.labels.get(label) for label in _WHERE), {})
+                here = values.setdefault(tuple(node.labels.get(label) for label in _WHERE), {})
                 here.setdefault(_server_type(node), {}).setdefault(key, set()).add(value)
-    return found
+    return values
 
 
 def _server_type(node: Node) -> str:
@@ -77,9 +77,9 @@ def _learned(offering: Offering, seen: _Seen) -> Iterator[tuple[str, str]]:
         if not _is_at(offering, spot):
             continue
         for server_type, labels in by_type.items():
-            found = alike if server_type == offering.server_type.lower() else others
+            learned_values = alike if server_type == offering.server_type.lower() else others
             for key, values in labels.items():
-                found.setdefault(key, set()).update(values)
+                learned_values.setdefault(key, set()).update(values)
     for key, values in {**others, **alike}.items():
         if len(values) == 1:
             yield key, next(iter(values))

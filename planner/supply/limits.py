@@ -1,4 +1,4 @@
-"""How many machines the limits of pools still allow."""
+"""Limits of pools: the number of machines that each still allows while a round plans."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ LimitKey = tuple[str, ...]
 
 
 class Limits:
-    """Counts down while machines are planned."""
+    """The machines that each limit still allows; counts down while machines are planned."""
 
     def __init__(self, left: Mapping[LimitKey, int]) -> None:
         self._left = {key: max(0, number) for key, number in left.items()}
@@ -24,7 +24,7 @@ class Limits:
         return [(key, self._left[key]) for key in keys if key in self._left]
 
     def left(self, kind: MachineKind, wanted: int) -> int:
-        """Return how many of `wanted` machines of this kind are allowed."""
+        """Return the number of machines of this kind that limits allow, of the `wanted` ones."""
         return min((left for _, left in self.rows(kind)), default=wanted)
 
     def take(self, kind: MachineKind, number: int = 1) -> None:
@@ -33,7 +33,7 @@ class Limits:
             self._left[key] -= number
 
     def raise_for_one(self, key: LimitKey) -> int:
-        """Return by how much an exhausted limit must be raised for one machine more: a max may have been lowered."""
+        """Return the least amount to raise an exhausted limit by for one machine more: a max may have been lowered."""
         return self._over.get(key, 0) + 1
 
     def exhausted(self, kind: MachineKind) -> tuple[LimitKey, ...]:
@@ -42,33 +42,35 @@ class Limits:
 
 
 def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]) -> Limits:
-    """Return how many machines each limit still allows.
+    """Return the number of machines that each limit still allows.
 
     A max counts distinct server names until the provider says that the server is gone.
     """
-    there = [machine for machine in machines if machine.counts]
-    by_pool = Counter(machine.pool for machine in there)
-    by_type = Counter((machine.pool, machine.server_type) for machine in there)
-    asked_for = [m for m in there if m.request is not None and m.request.status.phase is RequestPhase.PENDING]
+    counted = [machine for machine in machines if machine.counts]
+    by_pool = Counter(machine.pool for machine in counted)
+    by_type = Counter((machine.pool, machine.server_type) for machine in counted)
+    asked_for = [m for m in counted if m.request is not None and m.request.status.phase is RequestPhase.PENDING]
     probing: Counter[LimitKey] = Counter(
         ("probe", str(machine.class_ref), machine.server_type, machine.location) for machine in asked_for
     )
     probing.update(("probe", str(machine.class_ref)) for machine in asked_for)
     left: dict[LimitKey, int] = {}
-    for name, found in pool_kinds.items():
-        most = found.pool.spec.limits.max
+    for name, kinds_of_pool in pool_kinds.items():
+        most = kinds_of_pool.pool.spec.limits.max
         if most is not None:
             left["pool", name] = most - by_pool[name]
-        for server_type in found.pool.spec.server_types:
+        for server_type in kinds_of_pool.pool.spec.server_types:
             if server_type.max is not None:
                 left["type", name, server_type.name] = server_type.max - by_type[name, server_type.name]
-        left |= {offering_key(kind): 1 - probing[offering_key(kind)] for kind in found.kinds if kind.is_probe}
-        left |= {_class_key(kind): 1 - probing[_class_key(kind)] for kind in found.kinds if kind.is_probe_of_class}
+        left |= {offering_key(kind): 1 - probing[offering_key(kind)] for kind in kinds_of_pool.kinds if kind.is_probe}
+        left |= {
+            _class_key(kind): 1 - probing[_class_key(kind)] for kind in kinds_of_pool.kinds if kind.is_probe_of_class
+        }
     return Limits(left)
 
 
 def offering_key(kind: MachineKind) -> LimitKey:
-    """Return what tells this offering from all others, whatever its pool."""
+    """Return the key of this offering, the same in every pool."""
     return "probe", str(kind.class_ref), kind.offering.server_type.lower(), kind.offering.location
 
 

@@ -67,7 +67,7 @@ class PoolKinds:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a Node of an offering will look like in a pool."""
+    """Labels, taints and amounts of the Node that an offering becomes in a pool."""
 
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
@@ -82,7 +82,7 @@ def kinds_of_pools(snapshot: Snapshot) -> dict[str, PoolKinds]:
 
 
 def shape(pool: NodePool, offering: Offering, daemon_sets: Iterable[DaemonSet], host: str) -> Shape:
-    """Return what the Node named `host` will look like; its usable amounts are without those of DaemonSets."""
+    """Return labels, taints and amounts of the Node named `host`; usable amounts are without those of DaemonSets."""
     labels = node_labels(pool, offering, host)
     taints = pool_taints(pool)
     daemons = daemons_on(labels, taints, daemon_sets)
@@ -194,7 +194,7 @@ def _failed_request(pool: NodePool, node_class: NodeClass, snapshot: Snapshot) -
 
 
 def _unavailable(node_class: NodeClass, snapshot: Snapshot) -> dict[tuple[str, str], datetime | None]:
-    """Return until when each (server type, location) is left out; None means until its record goes."""
+    """Return the end of each exclusion by (server type, location); None lasts until the record of the miss goes."""
     left_out: dict[tuple[str, str], datetime | None] = {}
     for entry in node_class.status.unavailable:
         if snapshot.now < entry.until:
@@ -261,7 +261,7 @@ def _had_since(moment: datetime, node_class: NodeClass, snapshot: Snapshot) -> I
 
 
 def unserved(pools: Iterable[NodePool], kinds: Collection[str]) -> tuple[NodeClass, ...]:
-    """Return each class that pools name and whose kind is none of `kinds`, with the problem that it has."""
+    """Return each class that pools name and whose kind is none of `kinds`, with that problem."""
     refs = dict.fromkeys(pool.spec.template.class_ref for pool in pools)
     known = " and ".join(kinds) or "none"
     return tuple(
@@ -274,7 +274,7 @@ def unserved(pools: Iterable[NodePool], kinds: Collection[str]) -> tuple[NodeCla
 def refusals(
     ref: ClassRef, offerings: Iterable[Offering], pools: Iterable[NodePool], refusal: Callable[[str], str | None]
 ) -> dict[str, str]:
-    """Return what `refusal` says of each type that pools of this class name and that it does not offer."""
+    """Return the sentence of `refusal` on each type that pools of this class name and that it does not offer."""
     offered = {offering.server_type.lower() for offering in offerings}
     named = {t.name for pool in pools if pool.spec.template.class_ref == ref for t in pool.spec.server_types}
     return {name: sentence for name in sorted(named - offered) if (sentence := refusal(name)) is not None}

@@ -1,4 +1,4 @@
-"""Machines: what nodes, requests and removals together say of each server, under its one name, and what it costs.
+"""Machines: each server with its node, request and removal, joined by its one name, and with its price.
 
 A price rise holds for new machines only, so what is there must not be counted at the price of what would be
 bought now. Source: Hetzner's price changes of 2026-04-01 and 2026-06-15, which left existing servers alone.
@@ -192,7 +192,7 @@ def price_list(snapshot: Snapshot) -> dict[tuple[str, str, str], Cost]:
 
 
 def price_paid(machine: Machine) -> Cost | None:
-    """Return what the machine was bought for, as its Node or its request tells it, or None if neither does."""
+    """Return the price at which the machine was bought, by its Node or its request, or None if neither states it."""
     annotations = {} if machine.node is None else machine.node.annotations
     price, currency = annotations.get(ANNOTATION_PRICE), annotations.get(ANNOTATION_CURRENCY)
     if price and currency:
@@ -208,10 +208,10 @@ def price_paid(machine: Machine) -> Cost | None:
 
 
 def price_today(machine: Machine, ref: ClassRef | None, prices: PriceList) -> Cost | None:
-    """Return what one more such machine would cost; `ref` is the class of its pool, for one that names none itself."""
+    """Return the price of one more such machine; `ref` is the class of its pool, for one that names none itself."""
     return prices.get((str(machine.class_ref or ref), machine.server_type, machine.location))
 
 
 def machine_price(machine: Machine, ref: ClassRef | None, prices: PriceList) -> Cost | None:
-    """Return what the machine costs, or None if nobody tells; `ref` is the class of its pool."""
+    """Return the price of the machine, or None if it is unknown; `ref` is the class of its pool."""
     return price_paid(machine) or price_today(machine, ref, prices)

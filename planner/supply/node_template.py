@@ -20,7 +20,7 @@ PASSING_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
 @dataclass(frozen=True, slots=True)
 class Deviations:
-    """In what a Node differs from its plan: a sentence part for each difference."""
+    """The differences of a Node from its plan: a sentence part for each."""
 
     room: tuple[str, ...] = ()
     """Less of a resource than planned."""
@@ -54,7 +54,7 @@ def node_labels(pool: NodePool, offering: Offering, host: str) -> dict[str, str]
 
 
 def deviations(node: Node, pool: NodePool, offering: Offering) -> Deviations:
-    """Return in what a Node that has joined differs from what a plan expected of this offering.
+    """Return the differences between a Node that has joined and the one that a plan expected of this offering.
 
     More of a resource, and labels that nobody planned, are no difference: they keep no planned pod out. Nor are
     learned labels, of which the offering is given here without: a driver sets them some time after the Node is Ready.
@@ -66,21 +66,21 @@ def deviations(node: Node, pool: NodePool, offering: Offering) -> Deviations:
     )
 
 
-def _room(found: ResourceVector, planned: ResourceVector) -> Iterator[str]:
+def _room(actual: ResourceVector, planned: ResourceVector) -> Iterator[str]:
     for resource, amount in planned.items():
-        there = found.get(resource, 0)
-        if there < amount:
-            texts = rounded_amount(resource, there), rounded_amount(resource, amount)
+        actual_amount = actual.get(resource, 0)
+        if actual_amount < amount:
+            texts = rounded_amount(resource, actual_amount), rounded_amount(resource, amount)
             # Amounts that round to the same text are told in full.
-            usable, wanted = texts if texts[0] != texts[1] else (str(there), str(amount))
+            usable, wanted = texts if texts[0] != texts[1] else (str(actual_amount), str(amount))
             yield f"{resource} {usable} usable, planned {wanted}"
 
 
-def _taints(found: Iterable[Taint], planned: Iterable[Taint]) -> Iterator[str]:
-    there, wanted = set(found), set(planned)
-    for taint in sorted(wanted - there, key=_written):
+def _taints(actual: Iterable[Taint], planned: Iterable[Taint]) -> Iterator[str]:
+    actual_taints, wanted = set(actual), set(planned)
+    for taint in sorted(wanted - actual_taints, key=_written):
         yield f"taint {_written(taint)} is missing"
-    for taint in sorted(there - wanted, key=_written):
+    for taint in sorted(actual_taints - wanted, key=_written):
         # A preference keeps nobody out.
         if (
             taint.effect != "PreferNoSchedule"
@@ -90,12 +90,12 @@ def _taints(found: Iterable[Taint], planned: Iterable[Taint]) -> Iterator[str]:
             yield f"taint {_written(taint)} was not planned"
 
 
-def _labels(found: Mapping[str, str], planned: Mapping[str, str]) -> Iterator[str]:
+def _labels(actual: Mapping[str, str], planned: Mapping[str, str]) -> Iterator[str]:
     for key, value in sorted(planned.items()):
-        if key not in found:
+        if key not in actual:
             yield f"label {key} is missing, planned {value}"
-        elif found[key] != value:
-            yield f"label {key} is {found[key] or 'empty'}, planned {value or 'empty'}"
+        elif actual[key] != value:
+            yield f"label {key} is {actual[key] or 'empty'}, planned {value or 'empty'}"
 
 
 def _written(taint: Taint) -> str:

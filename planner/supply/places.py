@@ -75,7 +75,7 @@ def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating
         for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)
         for offering in node_class.offerings
     }
-    found: list[Place] = []
+    all_places: list[Place] = []
     for machine in machines.values():
         pool = pools.get(machine.pool)
         if any(pod.is_unreadable for pod in machine.residents):
@@ -85,14 +85,16 @@ def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating
             if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
                 continue
             if place := _coming(machine, pool, offering, snapshot, seating):
-                found.append(place)
+                all_places.append(place)
         elif machine.node is not None and _is_open(machine):
-            found.append(_there(machine, machine.node, pool, offering, snapshot))
-    return tuple(sorted(found, key=lambda place: (place.rank, _saved_by_going(place, offerings), place.machine.name)))
+            all_places.append(_there(machine, machine.node, pool, offering, snapshot))
+    return tuple(
+        sorted(all_places, key=lambda place: (place.rank, _saved_by_going(place, offerings), place.machine.name))
+    )
 
 
 def _saved_by_going(place: Place, offerings: Mapping[tuple[str, str, str], Offering]) -> Decimal:
-    """Return what the end of a machine in its cool-off saves per hour: the dearest are taken back last."""
+    """Return the price per hour that the end of a machine in its cool-off saves: the dearest are taken back last."""
     machine = place.machine
     if place.rank is not Rank.COOL_OFF:
         return Decimal(0)
@@ -203,7 +205,7 @@ def _lasting(machine: Machine, node: Node, pool: NodePool | None, now: datetime)
 
 
 def _is_explained(taint: Taint, machine: Machine, grace: timedelta, now: datetime) -> bool:
-    """Return whether an own taint says nothing, because an object says whether pods may come."""
+    """Return whether one of Growth's taints decides nothing, as a request or removal says whether pods may come."""
     if taint.key in {TAINT_RESERVED, TAINT_UNREGISTERED}:
         return machine.request is not None
     if taint.key != TAINT_SCALE_DOWN:

@@ -198,9 +198,9 @@ def choose_pools(pod: Pod, pools: Sequence[NodePool]) -> PoolChoice:
 
 
 def _not_found(named: Collection[str], existing: Sequence[str]) -> Reason:
-    there = f"there are {', '.join(existing)}" if existing else "there is no pool"
-    what = f"pool {' or '.join(sorted(named))} does not exist" if named else "no pool meets its requirements"
-    return Reason("PoolNotFound", f"{what}: {there}")
+    known = f"there are {', '.join(existing)}" if existing else "there is no pool"
+    problem = f"pool {' or '.join(sorted(named))} does not exist" if named else "no pool meets its requirements"
+    return Reason("PoolNotFound", f"{problem}: {known}")
 
 
 def _allows(pod: Pod, pool: str) -> bool:

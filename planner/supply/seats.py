@@ -34,26 +34,26 @@ def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: GroupKe
     successor: a pod of the same owner and class that waits and holds no seat.
     """
     by_uid = {pod.uid: pod for pod in pods}
-    kept: dict[str, list[Seat]] = {}
+    kept_seats: dict[str, list[Seat]] = {}
     seated: dict[str, list[Pod]] = {}
     vacant: dict[str, list[Seat]] = {}
     holders: dict[str, str] = {}
     for machine in machines:
         if machine.request is None or not (machine.is_in_flight(now) or machine.is_reserved):
             if _is_void(machine):
-                kept[machine.name] = []
+                kept_seats[machine.name] = []
             continue
-        kept[machine.name], seated[machine.name] = [], []
+        kept_seats[machine.name], seated[machine.name] = [], []
         for seat in machine.request.spec.reserved_for:
             pod = by_uid.get(seat.uid)
             if pod is None or not (pod.lands_on or may_be_placed(pod)):
                 vacant.setdefault(machine.name, []).append(seat)
             elif not pod.lands_on and seat.uid not in holders:
-                kept[machine.name].append(seat)
+                kept_seats[machine.name].append(seat)
                 seated[machine.name].append(pod)
                 holders[seat.uid] = machine.name
             elif pod.lands_on and machine.node is not None and pod.lands_on == machine.node.name:
-                kept[machine.name].append(seat)
+                kept_seats[machine.name].append(seat)
     if vacant:
         heirs = _heirs(by_uid.values(), holders)
         for name, seats in vacant.items():
@@ -62,11 +62,11 @@ def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: GroupKe
                 heir = next((pod for pod in waiting if keys.of(pod) == seat.pod_class), None)
                 if heir is not None:
                     waiting.remove(heir)
-                    kept[name].append(seat_of(heir, seat.pod_class))
+                    kept_seats[name].append(seat_of(heir, seat.pod_class))
                     seated[name].append(heir)
                     holders[heir.uid] = name
     return Seating(
-        seats={name: tuple(seats) for name, seats in kept.items()},
+        seats={name: tuple(seats) for name, seats in kept_seats.items()},
         seated={name: tuple(found) for name, found in seated.items()},
         holders=holders,
     )
@@ -87,8 +87,8 @@ def _is_void(machine: Machine) -> bool:
 
 def _heirs(pods: Iterable[Pod], holders: Mapping[str, str]) -> dict[str, list[Pod]]:
     """Return the pods that wait and hold no seat, by their owner's uid."""
-    found: dict[str, list[Pod]] = {}
+    heirs: dict[str, list[Pod]] = {}
     for pod in sorted(pods, key=lambda p: p.key):
         if pod.owner is not None and pod.uid not in holders and may_be_placed(pod):
-            found.setdefault(pod.owner.uid, []).append(pod)
-    return found
+            heirs.setdefault(pod.owner.uid, []).append(pod)
+    return heirs

@@ -1,4 +1,4 @@
-"""The memory of what could not be had: for a time that doubles with each further miss it is not asked for.
+"""The memory of offerings without capacity: each is left out for a time that doubles with every further miss.
 
 An offering without capacity is left out; an account that may not have more buys nothing at all of
 the class. Kept in the class's status, so that the doubling survives the request that found the miss.
@@ -24,7 +24,7 @@ Entries = tuple[UnavailableOffering, ...]
 def unavailable_until(
     entries: Sequence[UnavailableOffering], server_type: str, location: str, now: datetime
 ) -> datetime | None:
-    """Return until when the offering is left out, or None if it may be tried."""
+    """Return the time until which the offering is left out, or None if it may be tried."""
     entry = _find(entries, server_type, location)
     return entry.until if entry is not None and now < entry.until else None
 

@@ -62,7 +62,7 @@ def removal(number: int) -> dict:
 
 def memory() -> PlannerMemory:
     """Return what a planner remembers after a round in which far more classes than it keeps had no place."""
-    misses = [Miss(key=f"{number:016x}", policy=PodBackoff(), sought="f" * 16) for number in range(1000)]
+    misses = [Miss(key=f"{number:016x}", policy=PodBackoff(), affinity_fingerprint="f" * 16) for number in range(1000)]
     return remember(PlannerMemory(supply="f" * 16), "f" * 16, misses, {}, NOW).memory
 
 

@@ -71,7 +71,7 @@ class _Colocation:
         self._batches = Counter({_Batch(k, None, 0): self._shares[k].count for k in leaders})
 
     def run(self) -> int:
-        """Return how many pods were added."""
+        """Add followers one by one, and return their number."""
         for placed in range(self._follower.count):
             move = self._next()
             if move is None:
@@ -110,7 +110,7 @@ class _Colocation:
         return [b for b in common if self._follower.may_go(self._cells_of_kinds[b])]
 
     def _room(self, k: int, b: int) -> int:
-        """Return how many pods fit beside an item of share `k` on an empty machine of bin `b`."""
+        """Return the number of followers that fit beside an item of share `k` on an empty machine of bin `b`."""
         capacity = (*self._given.bins[b].capacity, *(ration.has(b) for ration in self._rations))
         rest = zip(capacity, self._loads[k], self._demand, strict=True)
         return min(((c - load) // d for c, load, d in rest if d), default=self._follower.count)
@@ -127,15 +127,15 @@ class _Colocation:
 
     def shares(self) -> list[Share]:
         """Return all shares, those with followers in the place of what they were."""
-        found: list[Share] = []
+        shares: list[Share] = []
         for k, share in enumerate(self._shares):
-            mine = sorted(
+            batches = sorted(
                 (batch for batch, n in self._batches.items() if n and batch.share == k),
                 key=lambda batch: -batch.followers,
             )
-            if not mine:
-                found.append(share)
-            for batch in mine:
+            if not batches:
+                shares.append(share)
+            for batch in batches:
                 part = replace(share, count=self._batches[batch])
                 if batch.followers:
                     part = replace(
@@ -145,5 +145,5 @@ class _Colocation:
                         followers=(*share.followers, (self._follower.group, batch.followers)),
                         is_first=True,
                     )
-                found.append(part)
-        return found
+                shares.append(part)
+        return shares

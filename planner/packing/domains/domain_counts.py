@@ -1,4 +1,4 @@
-"""Running counts: what the pods that are there, and those decided so far, mean for each class of a round.
+"""Running counts for each class of a round: of the pods that exist, and of those decided so far.
 
 One class after the other is given its domains, and every decision is counted at once, so that the
 order of deciding is an order in which the scheduler can bind the pods.
@@ -59,7 +59,7 @@ class GroupCounts:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one pod of a class changes for another."""
+    """The counts of one class that a pod of another class changes."""
 
     on: int
     spreads: tuple[int, ...]
@@ -73,10 +73,10 @@ class DomainCounts:
 
     Args:
         pods: one of each class.
-        pod_counts: what is there.
+        pod_counts: the pods that exist.
         more: machines to come without pods, which make domains for a class, by class.
-        hidden: topology keys that are judged elsewhere; what is there is counted for them, too.
-        effects: what another tally of the same classes has found out, so that it is not found out twice.
+        hidden: topology keys that are judged elsewhere; existing pods are counted for them, too.
+        effects: those that other counts of the same classes have worked out, to save doing it twice.
     """
 
     def __init__(
@@ -145,11 +145,11 @@ class DomainCounts:
         )
 
     def effects(self, j: int) -> tuple[Effect, ...]:
-        """Return what a pod of class `j` changes for other classes and its own."""
+        """Return the effects of a pod of class `j` on other classes and its own."""
         if j not in self.known:
             others = range(len(self._pods)) if self._pods[j].pod_anti_affinity else self._active
-            found = (self._effect(j, i) for i in others)
-            self.known[j] = tuple(e for e in found if e.spreads or e.near or e.apart)
+            effects = (self._effect(j, i) for i in others)
+            self.known[j] = tuple(e for e in effects if e.spreads or e.near or e.apart)
         return self.known[j]
 
     def _effect(self, j: int, i: int) -> Effect:
@@ -161,9 +161,9 @@ class DomainCounts:
         )
         terms = other.pod_affinity
         near = tuple(t.topology_key for t in terms) if meets_all(terms, pod, spaces) else ()
-        mine = [t.topology_key for t in other.pod_anti_affinity if term_matches(t, pod, spaces)]
-        theirs = [t.topology_key for t in pod.pod_anti_affinity if term_matches(t, other, spaces)]
-        return Effect(i, spreads, near, tuple(dict.fromkeys((*mine, *theirs))))
+        of_other = [t.topology_key for t in other.pod_anti_affinity if term_matches(t, pod, spaces)]
+        of_pod = [t.topology_key for t in pod.pod_anti_affinity if term_matches(t, other, spaces)]
+        return Effect(i, spreads, near, tuple(dict.fromkeys((*of_other, *of_pod))))
 
     def _group_counts(self, pod: Pod, more: Sequence[Host]) -> GroupCounts:
         pod_counts, spaces = self._pod_counts, self._pod_counts.namespaces
@@ -191,12 +191,12 @@ class DomainCounts:
         group_counts.apart.setdefault(key, Counter()).update(self._domains(key, hosts))
 
     def _domains(self, key: str, hosts: Mapping[int, int]) -> Counter[str]:
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for index, number in hosts.items():
             value = self._pod_counts.hosts[index].labels.get(key)
             if value is not None:
-                found[value] += number
-        return found
+                counts[value] += number
+        return counts
 
     def _spread_count(self, pod: Pod, spread: Spread, more: Sequence[Host]) -> SpreadCount:
         spread_count = SpreadCount(spread, own_count(pod, spread), {})
@@ -226,8 +226,8 @@ def message_of(
     """Return the final code and one sentence.
 
     Args:
-        code: what stands in the way.
-        group_counts: what the pods that are there mean for it.
+        code: of the obstacle.
+        group_counts: the counts of the pods that exist.
         pod: one of those that no domain can take.
         beside: pods of this round that its affinity looks for and that have a machine.
         waits_for: those that have none.

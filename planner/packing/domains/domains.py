@@ -1,4 +1,4 @@
-"""What the split of a round is given, and what it answers: which part of a group may go to which machine kinds."""
+"""Input and answer of the split of a round: which part of a group may go to which machine kinds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -95,11 +95,11 @@ class Ration:
     """By bin; others have no such limit."""
 
     def takes(self, group: int) -> int:
-        """Return what one pod of this group takes of it."""
+        """Return the amount of it that one pod of this group takes."""
         return int(group in self.groups)
 
     def has(self, b: int) -> int:
-        """Return what an empty machine of this bin has of it."""
+        """Return the amount of it that an empty machine of this bin has."""
         return self.most.get(b, NO_LIMIT)
 
 
@@ -139,6 +139,6 @@ class Split:
 def taken(
     pods: Sequence[tuple[int, int]], demands: Sequence[tuple[int, ...]], rations: Sequence[Ration]
 ) -> tuple[int, ...]:
-    """Return what such pods, as groups and numbers, take together: of the resources, then of the rations."""
+    """Return the amounts that pods, as groups and numbers, take together: of the resources, then of the rations."""
     loads = [[d * number for d in (*demands[i], *(r.takes(i) for r in rations))] for i, number in pods]
     return tuple(sum(column) for column in zip(*loads, strict=True))

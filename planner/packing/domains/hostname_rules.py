@@ -98,14 +98,14 @@ def _limit(rules: MachineRules, spread_count: SpreadCount, kinds: Sequence[Machi
 
 def apart(groups: Sequence[PodGroup], namespaces: Namespaces) -> list[set[int]]:
     """Return for each group the other ones of which no pod may share a machine with it."""
-    found: list[set[int]] = [set() for _ in groups]
+    shunned: list[set[int]] = [set() for _ in groups]
     for i, group in enumerate(groups):
         if any(t.topology_key == LABEL_HOSTNAME for t in group.example.pod_anti_affinity) or group.example.host_ports:
             for j, other in enumerate(groups):
                 if i != j and keep_apart(group.example, other.example, namespaces):
-                    found[i].add(j)
-                    found[j].add(i)
-    return found
+                    shunned[i].add(j)
+                    shunned[j].add(i)
+    return shunned
 
 
 def rations(rules: Sequence[MachineRules], domain_counts: DomainCounts) -> Iterable[Ration]:
@@ -123,7 +123,7 @@ def rations(rules: Sequence[MachineRules], domain_counts: DomainCounts) -> Itera
 
 
 def keep_counted_away(
-    found: list[set[int]], groups: Sequence[PodGroup], rules: Sequence[MachineRules], domain_counts: DomainCounts
+    shunned: list[set[int]], groups: Sequence[PodGroup], rules: Sequence[MachineRules], domain_counts: DomainCounts
 ) -> None:
     """Keep a group that is spread over machines off those with pods that it counts and that are not spread so.
 
@@ -134,8 +134,8 @@ def keep_counted_away(
             for j in range(len(groups)):
                 is_shared = rules[i].most is not None and rules[j].most is not None
                 if i != j and not is_shared and _counts(domain_counts, i, j):
-                    found[i].add(j)
-                    found[j].add(i)
+                    shunned[i].add(j)
+                    shunned[j].add(i)
 
 
 def _counts(domain_counts: DomainCounts, i: int, j: int) -> bool:

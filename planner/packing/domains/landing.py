@@ -78,11 +78,11 @@ def check_landing(
         pod = pods[share.group]
         return 0 if pod.spread or pod.pod_affinity else 1 + together(share)
 
-    found = refused(class_by_class)
+    lost_items = refused(class_by_class)
     for rank in (together, who_asks_first):
-        if found:
-            found = min(found, refused(rank), key=lambda counts: counts.total())
-    return (packing, {}) if not found else _without(packing, found)
+        if lost_items:
+            lost_items = min(lost_items, refused(rank), key=lambda counts: counts.total())
+    return (packing, {}) if not lost_items else _without(packing, lost_items)
 
 
 def _machine(given: PackingInput, b: int, k: int) -> Host:

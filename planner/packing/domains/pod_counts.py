@@ -51,22 +51,22 @@ class PodCounts:
     @cached_property
     def kinds(self) -> tuple[PodKind, ...]:
         """Every kind of pod there is."""
-        found: dict[object, tuple[Pod, Counter[int]]] = {}
+        counts_by_kind: dict[object, tuple[Pod, Counter[int]]] = {}
         for index, host in enumerate(self.hosts):
             for pod in host.pods:
                 looks = (pod.namespace, pod.is_terminating, tuple(sorted(pod.labels.items())))
-                found.setdefault(looks, (pod, Counter()))[1][index] += 1
-        return tuple(PodKind(pod, counts) for pod, counts in found.values())
+                counts_by_kind.setdefault(looks, (pod, Counter()))[1][index] += 1
+        return tuple(PodKind(pod, counts) for pod, counts in counts_by_kind.values())
 
     @cached_property
     def refusals(self) -> Mapping[PodTerm, Counter[int]]:
         """Terms by which pods that are there keep others away, each with the number of such pods by index of host."""
-        found: dict[PodTerm, Counter[int]] = {}
+        hosts_by_term: dict[PodTerm, Counter[int]] = {}
         for index, host in enumerate(self.hosts):
             for pod in host.pods:
                 for term in pod.pod_anti_affinity:
-                    found.setdefault(term, Counter())[index] += 1
-        return found
+                    hosts_by_term.setdefault(term, Counter())[index] += 1
+        return hosts_by_term
 
 
 def count_pods(

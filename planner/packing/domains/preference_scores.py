@@ -1,4 +1,4 @@
-"""How much pods like a machine: what they prefer, scored as the scheduler scores nodes.
+"""Scores of machines by the preferences of pods, as the scheduler scores nodes.
 
 The scores of each kind of preference are brought to one scale over the machines to choose from, and
 all kinds weigh alike, as they do by default. Preferences over the host name are left out: they tell
@@ -50,7 +50,7 @@ _Row = tuple[int, Counter[str | None], list[str | None]]
 
 @dataclass(slots=True)
 class _Terms:
-    """What a kind likes among some bins."""
+    """The scores of some bins for a kind of pods."""
 
     nodes: list[int]
     """Scores; empty if all are alike."""
@@ -116,11 +116,11 @@ class PreferenceScores:
         """Return the preference of a pod of the round, given the key of its group."""
         # By identity: to hash its terms anew for each pod would take longer than all else.
         looks = (id(pod.preferences), key, pod.namespace, *map(pod.labels.get, self._keys))
-        found = self._kinds.get(looks)
-        if found is None:
-            found = replace(self._preference(key, pod), counts=tuple(self._finding(pod)))
-            self._kinds[looks] = found
-        return found
+        preference = self._kinds.get(looks)
+        if preference is None:
+            preference = replace(self._preference(key, pod), counts=tuple(self._finding(pod)))
+            self._kinds[looks] = preference
+        return preference
 
     def count(self, kinds: Iterable[tuple[PodPreference, int]], b: int) -> None:
         """Count pods on a machine of a bin, given by kind with their numbers."""
@@ -131,7 +131,7 @@ class PreferenceScores:
                     wanted_pods.pods[value] += number
 
     def scores(self, kinds: Iterable[tuple[PodPreference, int]], bins: tuple[int, ...]) -> list[int]:
-        """Return how much these pods, given by kind with their numbers, like a machine of each bin."""
+        """Return the score of a machine of each bin for these pods, given by kind with their numbers."""
         total = [0] * len(bins)
         for kind, number in kinds:
             if kind.prefers:
@@ -143,10 +143,10 @@ class PreferenceScores:
 
     def _preference(self, key: str, pod: Pod) -> PodPreference:
         looks = (id(pod.preferences), key, pod.namespace)
-        found = self._preferences.get(looks)
-        if found is None:
-            found = self._preferences[looks] = self._new(pod) if prefers(pod) else PodPreference()
-        return found
+        preference = self._preferences.get(looks)
+        if preference is None:
+            preference = self._preferences[looks] = self._new(pod) if prefers(pod) else PodPreference()
+        return preference
 
     def _new(self, pod: Pod) -> PodPreference:
         wanted = pod.preferences

@@ -50,7 +50,7 @@ def split(
     pod_counts: PodCounts,
     ceilings: Ceilings,
 ) -> Split:
-    """Return which part of each group may go to which kinds.
+    """Return the shares of each group: parts, each with the kinds that it may go to.
 
     Args:
         given: the groups, in the order in which they are decided, and the kinds.
@@ -149,13 +149,13 @@ class _Splitter:
 
     def _watched(self) -> list[list[int]]:
         """Return for each group the others whose affinity over a domain looks for it."""
-        found: list[list[int]] = [[] for _ in self._groups]
+        watchers: list[list[int]] = [[] for _ in self._groups]
         for i, group in enumerate(self._groups):
             if group.example.pod_affinity:
                 for j, other in enumerate(self._groups):
                     if i != j and meets_all(group.example.pod_affinity, other.example, self._pod_counts.namespaces):
-                        found[j].append(i)
-        return found
+                        watchers[j].append(i)
+        return watchers
 
     def _waits(self, i: int, waiting: Sequence[int]) -> bool:
         group_counts = self._domain_counts.group_counts[i]
@@ -248,7 +248,7 @@ class _Splitter:
         self._answer.unplaceable[i] = Unplaceable(count, code, message)
 
     def _code(self, i: int, stocks: Mapping[Cell, _Stock]) -> str | None:
-        """Return what closes cells to the group; None where it is room and nothing else."""
+        """Return the code of the rule that closes cells to the group; None where only room is short."""
         codes = [self._domain_counts.obstacle(i, stock.labels) for stock in stocks.values()]
         return next((code for code in codes if code is not None), None)
 
@@ -278,7 +278,7 @@ class _Splitter:
             self._record_unplaceable(i, left, code)
 
     def _preference(self, i: int, cell: Cell, stock: _Stock, left: int, *, is_used: bool) -> tuple[object, ...]:
-        """Return what makes a cell better for the next pod, the smaller the better."""
+        """Return the score of a cell for the next pod, the smaller the better."""
         group_counts = self._domain_counts.group_counts[i]
         crowd = sum(
             spread_count.counts.get(stock.labels[spread_count.spread.topology_key], 0)
@@ -319,24 +319,24 @@ class _Splitter:
         self._share(Share(i, 1 if size else 0, bins, size=max(1, size), is_first=True), group.count, NEAR)
 
     def _stocks(self, i: int, rules: MachineRules) -> dict[Cell, _Stock]:
-        found: dict[Cell, _Stock] = {}
+        stocks: dict[Cell, _Stock] = {}
         for b in rules.bins:
             row, copies, fits = self._given.bins[b], self._given.copies[b], self._fitting(i, b)
             if not fits or not copies:
                 continue
             cell = self._cells[b]
-            if cell not in found:
-                found[cell] = _Stock([], 0, 0, float("inf"), self._labels(cell))
-            stock = found[cell]
+            if cell not in stocks:
+                stocks[cell] = _Stock([], 0, 0, float("inf"), self._labels(cell))
+            stock = stocks[cell]
             stock.bins.append(b)
             stock.room = min(NO_LIMIT, stock.room + fits * copies)
             if row.price:
                 stock.price = min(stock.price, row.price / fits)
             else:
                 stock.free += fits * copies
-        for cell, stock in found.items():
+        for cell, stock in stocks.items():
             stock.room = min(stock.room, self._ceilings.get(GroupPart(i, cell), stock.room))
-        return found
+        return stocks
 
     def _fitting(self, i: int, b: int) -> int:
         most = self._rules[i].per_node

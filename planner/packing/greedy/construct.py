@@ -162,11 +162,11 @@ class _ByLoss:
 
 def _quantities(most: int, lanes: int) -> Sequence[int]:
     wanted = (most, 1, (most + 1) // 2, most - 1, (most + 3) // 4, (3 * most) // 4)
-    found: list[int] = []
+    quantities: list[int] = []
     for quantity in wanted[: max(1, lanes)]:
-        if 0 < quantity <= most and quantity not in found:
-            found.append(quantity)
-    return found
+        if 0 < quantity <= most and quantity not in quantities:
+            quantities.append(quantity)
+    return quantities
 
 
 def by_type(index: ProblemIndex, work: Work, prices: PodPrices) -> None:
@@ -252,12 +252,12 @@ def by_nearest(index: ProblemIndex, work: Work) -> None:
 
 
 def _nearest(index: ProblemIndex, work: Work) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    groups_by_bin: dict[int, list[int]] = {}
     for i, left in enumerate(work.left):
         allowed = [b for b in index.paid_bins[i] if left and index.is_allowed(b, work.limits_left)]
         if allowed:
-            found.setdefault(min(allowed, key=lambda b: index.price[b] / index.fitting(i, b)), []).append(i)
-    return found
+            groups_by_bin.setdefault(min(allowed, key=lambda b: index.price[b] / index.fitting(i, b)), []).append(i)
+    return groups_by_bin
 
 
 def trimmed(index: ProblemIndex, work: Work) -> list[PackedNode]:

@@ -93,12 +93,12 @@ class _Search:
         if machine is None:
             counts, load, bins = {i: 1}, [0] * len(index.capacity[0]), index.paid_bins[i]
         else:
-            there = machine.counts.get(i, 0)
-            if there >= index.per_node[i] or not index.apart[i].isdisjoint(machine.counts):
+            number = machine.counts.get(i, 0)
+            if number >= index.per_node[i] or not index.apart[i].isdisjoint(machine.counts):
                 return None
-            counts = {**machine.counts, i: there + 1}
+            counts = {**machine.counts, i: number + 1}
             load = list(machine.load)
-            bins = machine.bins if there else tuple(b for b in machine.bins if b in index.problem.groups[i].bins)
+            bins = machine.bins if number else tuple(b for b in machine.bins if b in index.problem.groups[i].bins)
         for r, d in index.demand[i]:
             load[r] += d
         for b in bins:

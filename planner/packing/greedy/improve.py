@@ -68,7 +68,7 @@ def improve(index: ProblemIndex, work: Work, prices: PodPrices) -> Work:
 
 
 def _wasteful(index: ProblemIndex, nodes: Sequence[PackedNode], prices: PodPrices, size: int, dice: Dice) -> list[int]:
-    """Return that many different machines, those that waste much of their price more often than others."""
+    """Return `size` different machines, those that waste much of their price more often than others."""
     chosen: set[int] = set()
     while len(chosen) < size:
         candidates = [dice.below(len(nodes)) for _ in range(_SPREAD)]

@@ -39,7 +39,7 @@ class ProblemIndex:
         """What one pod of each group costs on machines of its own kind only: large and awkward ones cost most."""
 
     def fitting(self, i: int, b: int) -> int:
-        """Return how many pods of group `i` an empty machine of bin `b` holds, nothing else on it."""
+        """Return the number of pods of group `i` that an empty machine of bin `b` holds."""
         capacity = self.capacity[b]
         return min((self.per_node[i], *(capacity[r] // d for r, d in self.demand[i])))
 
@@ -51,7 +51,7 @@ class ProblemIndex:
         return all(limits_left[limit] > 0 for limit in self.limits[b])
 
     def most(self, b: int, limits_left: Sequence[int]) -> int:
-        """Return how many more machines of bin `b` are allowed."""
+        """Return the number of further machines of bin `b` that limits allow."""
         return min((limits_left[limit] for limit in self.limits[b]), default=1 << 40)
 
     def use(self, b: int, limits_left: list[int], machines: int = 1) -> None:
@@ -60,7 +60,7 @@ class ProblemIndex:
             limits_left[limit] -= machines
 
     def limits_after(self, nodes: Iterable[PackedNode], limits_left: Sequence[int]) -> list[int]:
-        """Return what the limits still allow after these machines; negative where they are too many."""
+        """Return the machines that limits still allow after these; negative where they are too many."""
         left = list(limits_left)
         for node in nodes:
             self.use(node.bin, left)
@@ -77,16 +77,16 @@ class ProblemIndex:
                 most = min(most, free[r] // d)
             if most <= 0:
                 continue
-            there = counts.get(i, 0)
-            most = min(most, left[i] - there, per_node[i] - there)
+            number = counts.get(i, 0)
+            most = min(most, left[i] - number, per_node[i] - number)
             if most <= 0 or (apart[i] and not apart[i].isdisjoint(counts)):
                 continue
-            counts[i] = there + most
+            counts[i] = number + most
             for r, d in demand[i]:
                 free[r] -= d * most
 
     def load(self, counts: Mapping[int, int]) -> list[int]:
-        """Return what these pods take together, by resource."""
+        """Return the amounts that these pods take together, by resource."""
         total = [0] * len(self.capacity[0])
         for i, n in counts.items():
             for r, d in self.demand[i]:
@@ -110,5 +110,5 @@ class ProblemIndex:
         return None
 
     def cost(self, nodes: Iterable[PackedNode]) -> int:
-        """Return what these machines cost per hour."""
+        """Return the cost of these machines per hour, in billionths."""
         return sum(self.price[node.bin] for node in nodes)

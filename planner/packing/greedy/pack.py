@@ -112,12 +112,12 @@ def _built(index: ProblemIndex, start: Work, fine: PodPrices) -> Work:
 
 
 def _score(index: ProblemIndex, work: Work) -> tuple[tuple[tuple[int, int], ...], int, int]:
-    """Return what makes one answer better than another, the smaller the better."""
+    """Return the score of an answer, the smaller the better: pods left out by tier, cost, number of machines."""
     return _missing(index, dict(enumerate(work.left))), index.cost(work.nodes), len(work.nodes)
 
 
 def _missing(index: ProblemIndex, left: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
-    """Return how many pods of each tier have no place, the highest tier first."""
+    """Return the number of pods without a place in each tier, the highest tier first."""
     missing = dict.fromkeys(sorted(set(index.tier), reverse=True), 0)
     for i, n in left.items():
         missing[index.tier[i]] += n
@@ -150,13 +150,13 @@ def fill_free(index: ProblemIndex, work: Work, *, without_paid_first: bool = Tru
             sum(prices.pod[i] * (work.left[i] - n) for i, n in enumerate(trial.left) if index.tier[i] == tier)
             for tier in tiers
         )
-        kept = tuple(
+        urgent_placed = tuple(
             sum(work.left[i] - n for i, n in enumerate(trial.left) if urgent[i] and index.tier[i] == tier)
             for tier in tiers
         )
         placed = sum(work.left) - sum(trial.left)
-        if best is None or (*kept, *saved, placed) > best[0]:
-            best = (*kept, *saved, placed), trial
+        if best is None or (*urgent_placed, *saved, placed) > best[0]:
+            best = (*urgent_placed, *saved, placed), trial
         if not any(trial.left):
             break
     if best is not None:
@@ -189,11 +189,11 @@ def _orders(index: ProblemIndex, left: Sequence[int], prices: PodPrices, urgent:
 
 def _fill_bin(index: ProblemIndex, work: Work, b: int, order: Sequence[int]) -> None:
     members = set(index.members[b])
-    mine = [i for i in order if i in members]
+    allowed = [i for i in order if i in members]
     machines = min(index.most(b, work.limits_left), _MOST_NODES)
     while machines > 0:
         counts: Counts = {}
-        index.fill(mine, work.left, counts, list(index.capacity[b]))
+        index.fill(allowed, work.left, counts, list(index.capacity[b]))
         if not counts:
             return
         copies = min(machines, *(work.left[i] // n for i, n in counts.items()))

@@ -1,4 +1,4 @@
-"""Prices of pods: what a pod costs in each kind of machine, and at least, whatever machine it gets.
+"""Prices of pods: the cost of a pod in each kind of machine, and the least of these.
 
 A machine's price is spread over rows: its resources, and a few more that say what resources alone do
 not (below). Each row has a weight; the weights of a machine sum to one. Then each pod takes a share
@@ -82,17 +82,17 @@ class _Market:
         }
 
     def _takes(self, i: int, b: int) -> list[tuple[int, int, int]]:
-        """Return what one pod of a group takes of each row of a bin: row, and a fraction as two integers."""
+        """Return the parts of each row of a bin that one pod of a group takes: row, and a fraction as two integers."""
         index, parts = self._index, []
         for r, d in index.demand[i]:
-            there = index.capacity[b][r]
-            parts.append((r, d, there))
+            capacity = index.capacity[b][r]
+            parts.append((r, d, capacity))
             for k in _FUNCTIONS:
-                whole, rest = divmod((k + 1) * d, there)
+                whole, rest = divmod((k + 1) * d, capacity)
                 if whole and rest:
                     parts.append((r + k * self._resources, whole, k))
                 elif whole:
-                    parts.append((r + k * self._resources, d, there))
+                    parts.append((r + k * self._resources, d, capacity))
         cap = index.problem.groups[i].per_node
         if cap is not None:
             parts.append(((1 + len(_FUNCTIONS)) * self._resources + i, 1, cap))
