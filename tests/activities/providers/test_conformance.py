@@ -11,15 +11,9 @@ from activities.providers.kwok.provider import KwokProvider
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.catalogue import machine, node_class
 from simulator.conformance.provider import CHECKS, CLUSTER, Stage
-from tests.activities.providers.hetzner.yard import CLUSTER as HETZNER_CLUSTER
-from tests.activities.providers.hetzner.yard import START, Yard, hetzner_class
-
-
-def passing(clock):
-    def pass_time(seconds):
-        clock[0] += timedelta(seconds=seconds)
-
-    return pass_time
+from tests.activities.providers.hetzner.scenes import CLUSTER as HETZNER_CLUSTER
+from tests.activities.providers.hetzner.scenes import START, ProviderScene
+from tests.builders import hetzner_node_class
 
 
 def kwok():
@@ -28,17 +22,21 @@ def kwok():
         [machine("small", cpu=2, memory=4, price="0.0106", locations=["fsn1", {"name": "nbg1", "available": False}])]
     )
     provider = KwokProvider(MemoryCluster(lambda: clock[0]), "growth-system", lambda: clock[0])
-    return Stage(provider, offered, "small", "fsn1", "nbg1", Decimal("0.0106"), "EUR", passing(clock))
+
+    def pass_time(seconds):
+        clock[0] += timedelta(seconds=seconds)
+
+    return Stage(provider, offered, "small", "fsn1", "nbg1", Decimal("0.0106"), "EUR", pass_time)
 
 
 async def hetzner():
     assert HETZNER_CLUSTER == CLUSTER
-    yard = Yard()
-    yard.cloud.withdraw("cx23", "nbg1", START)
-    await yard.open(hetzner_class(locations=["fsn1", "nbg1"]))
+    scene = ProviderScene()
+    scene.cloud.withdraw("cx23", "nbg1", START)
+    await scene.open(hetzner_node_class(locations=["fsn1", "nbg1"]))
     # 0.0088 for the server and 0.0008 for its IPv4 address: `simulator.hetzner.project.price_list`.
     price = Decimal("0.0096")
-    return Stage(yard.provider, await yard.node_class(), "cx23", "fsn1", "nbg1", price, "EUR", passing(yard.clock))
+    return Stage(scene.provider, await scene.node_class(), "cx23", "fsn1", "nbg1", price, "EUR", scene.pass_time)
 
 
 @pytest.mark.parametrize("make", [kwok, hetzner])

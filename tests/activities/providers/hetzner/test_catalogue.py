@@ -18,7 +18,7 @@ from activities.providers.hetzner.classes.kubelet import allocatable
 from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerKubelet, HetznerNodeClass
 from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
-from tests.activities.providers.hetzner.yard import hetzner_class
+from tests.builders import hetzner_node_class
 
 READ_AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 GI = 2**30
@@ -48,7 +48,7 @@ def node_class(*types, ipv4=IPV4, ready="True", observed=1, message="", reason="
         "lastTransitionTime": "2026-11-01T12:00:00Z",
         "observedGeneration": observed,
     }
-    body = hetzner_class(**parts.get("spec", {}))
+    body = hetzner_node_class(**parts.get("spec", {}))
     body["metadata"]["generation"] = 1
     body["status"] = {
         **HetznerNodeClassStatus(**catalogue).to_json(),

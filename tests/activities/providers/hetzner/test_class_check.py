@@ -9,18 +9,18 @@ from activities.providers.hetzner.classes.catalogue import NotLookedUp
 from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from simulator.hetzner.faults import Fault
-from tests.activities.providers.hetzner.desk import READ_ONLY, Desk
-from tests.activities.providers.hetzner.yard import START, TOKEN, hetzner_class
+from tests.activities.providers.hetzner.scenes import READ_ONLY, START, TOKEN, ClassScene
+from tests.builders import hetzner_node_class
 
 
 async def test_a_class_without_fault_is_ready_and_offers_the_catalogue_of_the_project():
-    desk = Desk()
-    status = await desk.look()
-    assert desk.told("Ready") == ("True", "Ready", "it offers servers in ash, fsn1, hel1, hil, nbg1, sin")
-    assert [desk.told(kind)[0] for kind in ("CatalogueRead", "Images", "SSHKeys")] == ["True"] * 3
+    scene = ClassScene()
+    status = await scene.look()
+    assert scene.condition("Ready") == ("True", "Ready", "it offers servers in ash, fsn1, hel1, hil, nbg1, sin")
+    assert [scene.condition(kind)[0] for kind in ("CatalogueRead", "Images", "SSHKeys")] == ["True"] * 3
     assert (status.currency, status.read_at) == ("EUR", START)
     assert {place.name: place.network_zone for place in status.places}["sin"] == "ap-southeast"
-    assert [f"{one.location} {one.price_per_hour}" for one in desk.offers("cx23")] == [
+    assert [f"{one.location} {one.price_per_hour}" for one in scene.offers("cx23")] == [
         "fsn1 0.0096",
         "nbg1 0.0096",
         "hel1 0.0096",
@@ -32,37 +32,37 @@ async def test_a_class_without_fault_is_ready_and_offers_the_catalogue_of_the_pr
 
 
 async def test_a_wrong_token_is_told_after_one_call():
-    desk = Desk()
-    desk.token = "w" * 64
-    status = await desk.look()
-    assert desk.calls == 1
-    kind, reason, message = desk.told("Ready")
+    scene = ClassScene()
+    scene.token = "w" * 64
+    status = await scene.look()
+    assert scene.calls == 1
+    kind, reason, message = scene.condition("Ready")
     assert (kind, reason) == ("False", "InvalidToken")
     assert message.startswith("spec.tokenSecretRef: Secret growth-system/hcloud, key token: ")
     assert "wwww" not in message
     assert status.read_at is None
     with pytest.raises(InvalidConfiguration, match=r"spec\.tokenSecretRef"):
-        desk.offers()
+        scene.offers()
 
 
 async def test_a_token_that_is_withdrawn_keeps_the_prices_but_stops_buying():
-    desk = Desk()
-    before = await desk.look()
-    desk.cloud.remove_token(TOKEN)
-    after = await desk.look()
-    assert desk.told("Ready")[:2] == ("False", "InvalidToken")
+    scene = ClassScene()
+    before = await scene.look()
+    scene.cloud.remove_token(TOKEN)
+    after = await scene.look()
+    assert scene.condition("Ready")[:2] == ("False", "InvalidToken")
     assert (after.server_types, after.read_at) == (before.server_types, before.read_at)
 
 
 async def test_a_token_that_may_only_read_buys_nothing():
-    desk = Desk()
-    desk.token = READ_ONLY
-    await desk.look()
-    kind, reason, message = desk.told("Ready")
+    scene = ClassScene()
+    scene.token = READ_ONLY
+    await scene.look()
+    kind, reason, message = scene.condition("Ready")
     assert (kind, reason) == ("False", "ReadOnlyToken")
     assert message.startswith("spec.tokenSecretRef: the token in Secret growth-system/hcloud, key token may only read")
     with pytest.raises(InvalidConfiguration, match="may only read"):
-        desk.offers()
+        scene.offers()
 
 
 @pytest.mark.parametrize(
@@ -81,30 +81,30 @@ async def test_a_token_that_may_only_read_buys_nothing():
     ],
 )
 async def test_user_data_that_cannot_be_rendered_is_told(user_data, part):
-    desk = Desk(userData=user_data)
-    await desk.look()
-    kind, reason, message = desk.told("Ready")
+    scene = ClassScene(userData=user_data)
+    await scene.look()
+    kind, reason, message = scene.condition("Ready")
     assert (kind, reason) == ("False", "InvalidUserData")
     assert message.startswith("spec.userData")
     assert part in message
 
 
 async def test_a_new_price_and_a_withdrawn_type_show_with_the_next_look():
-    desk = Desk(locations=["fsn1"])
-    await desk.look()
-    assert str(desk.offers("cx23")[0].price_per_hour) == "0.0096"
-    desk.cloud.set_price("cx23", "fsn1", "0.0200", "12.49")
-    desk.cloud.withdraw("cx33", "fsn1", START + timedelta(hours=1))
-    desk.cloud.publish_available("cx43", "fsn1", False)
-    desk.cloud.remove_price("cx53", "fsn1")
-    desk.now += timedelta(minutes=10)
-    await desk.look()
-    assert str(desk.offers("cx23")[0].price_per_hour) == "0.0208"
-    assert desk.offers("cx33")[0].available
-    assert (desk.offers("cx43")[0].available, desk.offers("cx43")[0].is_doubtful) == (True, True)
-    assert desk.offers("cx53") == []
-    desk.now += timedelta(hours=1)
-    (gone,) = desk.offers("cx33")
+    scene = ClassScene(locations=["fsn1"])
+    await scene.look()
+    assert str(scene.offers("cx23")[0].price_per_hour) == "0.0096"
+    scene.cloud.set_price("cx23", "fsn1", "0.0200", "12.49")
+    scene.cloud.withdraw("cx33", "fsn1", START + timedelta(hours=1))
+    scene.cloud.publish_available("cx43", "fsn1", False)
+    scene.cloud.remove_price("cx53", "fsn1")
+    scene.now += timedelta(minutes=10)
+    await scene.look()
+    assert str(scene.offers("cx23")[0].price_per_hour) == "0.0208"
+    assert scene.offers("cx33")[0].available
+    assert (scene.offers("cx43")[0].available, scene.offers("cx43")[0].is_doubtful) == (True, True)
+    assert scene.offers("cx53") == []
+    scene.now += timedelta(hours=1)
+    (gone,) = scene.offers("cx33")
     assert (gone.available, gone.unavailable_because) == (False, "is no longer sold since 2026-11-01")
 
 
@@ -119,82 +119,82 @@ async def test_a_new_price_and_a_withdrawn_type_show_with_the_next_look():
     ],
 )
 async def test_a_read_that_fails_keeps_what_was_read_and_the_class_ready(verb, fault):
-    desk = Desk(firewalls=["web"])
-    desk.cloud.add_firewall("web")
-    before = await desk.look()
-    offered = desk.offers()
-    desk.cloud.set_price("cx23", "fsn1", "0.0200", "12.49")
-    broken = desk.cloud.faults.append(Fault(verb, times=None, **fault))
-    desk.now += timedelta(minutes=10)
-    after = await desk.look()
+    scene = ClassScene(firewalls=["web"])
+    scene.cloud.add_firewall("web")
+    before = await scene.look()
+    offered = scene.offers()
+    scene.cloud.set_price("cx23", "fsn1", "0.0200", "12.49")
+    broken = scene.cloud.faults.append(Fault(verb, times=None, **fault))
+    scene.now += timedelta(minutes=10)
+    after = await scene.look()
     assert broken.met
-    assert desk.offers() == offered
+    assert scene.offers() == offered
     assert (after.read_at, after.resolved) == (before.read_at, before.resolved)
-    assert desk.told("Ready")[0] == "True"
-    kind, reason, message = desk.told("CatalogueRead")
+    assert scene.condition("Ready")[0] == "True"
+    kind, reason, message = scene.condition("CatalogueRead")
     assert (kind, reason) == ("False", "RateLimited" if fault.get("status") == 429 else "UnknownOutcome")
     assert message
-    desk.cloud.faults.clear()
-    await desk.look()
-    assert desk.told("CatalogueRead")[0] == "True"
-    assert desk.offers() != offered
+    scene.cloud.faults.clear()
+    await scene.look()
+    assert scene.condition("CatalogueRead")[0] == "True"
+    assert scene.offers() != offered
 
 
 async def test_a_spec_that_could_not_be_looked_up_is_not_bought_by():
-    desk = Desk()
-    await desk.look()
-    desk.change(generation=2, image={"name": "debian-13"})
-    fault = desk.cloud.faults.append(Fault("read_catalogue", "lost_request", times=None))
-    await desk.look()
-    kind, reason, message = desk.told("Ready")
+    scene = ClassScene()
+    await scene.look()
+    scene.use_class(generation=2, image={"name": "debian-13"})
+    fault = scene.fail("read_catalogue", "lost_request", times=None)
+    await scene.look()
+    kind, reason, message = scene.condition("Ready")
     assert (kind, reason) == ("False", "ProjectUnreachable")
     assert message.startswith("the project could not be looked up: ")
     with pytest.raises(NotLookedUp):
-        desk.offers()
-    desk.cloud.faults.remove(fault)
-    desk.cloud.faults.append(Fault("read_catalogue", "error", status=503, code="unavailable"))
-    await desk.look()
-    assert desk.told("Ready")[1] == "ProjectUnreachable"
-    assert desk.told("Ready")[2] != message
-    await desk.look()
-    assert desk.told("Ready")[0] == "True"
-    assert desk.offers()
+        scene.offers()
+    scene.cloud.faults.remove(fault)
+    scene.fail("read_catalogue", status=503, code="unavailable")
+    await scene.look()
+    assert scene.condition("Ready")[1] == "ProjectUnreachable"
+    assert scene.condition("Ready")[2] != message
+    await scene.look()
+    assert scene.condition("Ready")[0] == "True"
+    assert scene.offers()
 
 
 async def test_a_fault_of_the_class_stays_told_while_the_project_does_not_answer():
-    desk = Desk(firewalls=["web"])
-    await desk.look()
-    desk.cloud.faults.append(Fault("any", "lost_request", times=None))
-    await desk.look()
-    assert desk.told("Ready")[1] == "FirewallNotFound"
-    assert desk.told("CatalogueRead")[0] == "False"
+    scene = ClassScene(firewalls=["web"])
+    await scene.look()
+    scene.fail("any", "lost_request", times=None)
+    await scene.look()
+    assert scene.condition("Ready")[1] == "FirewallNotFound"
+    assert scene.condition("CatalogueRead")[0] == "False"
 
 
 async def test_an_empty_catalogue_counts_as_not_read(monkeypatch):
-    desk = Desk()
-    before = await desk.look()
-    monkeypatch.setattr(desk.cloud.catalogue, "types_json", list)
-    after = await desk.look()
+    scene = ClassScene()
+    before = await scene.look()
+    monkeypatch.setattr(scene.cloud.catalogue, "types_json", list)
+    after = await scene.look()
     assert after.server_types == before.server_types
-    assert desk.told("CatalogueRead") == ("False", "Unreadable", "Hetzner lists no server types or locations")
+    assert scene.condition("CatalogueRead") == ("False", "Unreadable", "Hetzner lists no server types or locations")
 
 
 async def test_a_catalogue_that_no_status_can_hold_counts_as_not_read(monkeypatch):
-    desk = Desk()
-    before = await desk.look()
-    kind = desk.cloud.catalogue.type_json("cx23")
+    scene = ClassScene()
+    before = await scene.look()
+    kind = scene.cloud.catalogue.type_json("cx23")
     many = [{**kind, "id": number, "name": f"cx{number}"} for number in range(201)]
-    monkeypatch.setattr(desk.cloud.catalogue, "types_json", lambda: many)
-    after = await desk.look()
+    monkeypatch.setattr(scene.cloud.catalogue, "types_json", lambda: many)
+    after = await scene.look()
     assert after.server_types == before.server_types
-    status, reason, message = desk.told("CatalogueRead")
+    status, reason, message = scene.condition("CatalogueRead")
     assert (status, reason) == ("False", "Unreadable")
     assert "at most 200" in message
     assert "\n" not in message
 
 
 async def test_what_was_learnt_of_the_class_is_left_alone():
-    desk = Desk()
+    scene = ClassScene()
     learned = {"serverType": "cx23", "image": "1", "allocatable": {"cpu": "1"}, "lastSeenAt": "2026-11-01T11:00:00Z"}
     pause = {
         "message": "no more",
@@ -208,32 +208,32 @@ async def test_what_was_learnt_of_the_class_is_left_alone():
         **{key: pause[key] for key in ("failures", "lastFailureAt", "until")},
     }
     other = {"type": "Other", "status": "True", "reason": "Other", "lastTransitionTime": "2026-11-01T11:00:00Z"}
-    body = hetzner_class()
+    body = hetzner_node_class()
     body["status"] = {"learned": [learned], "pause": pause, "unavailable": [miss], "conditions": [other]}
     body["metadata"]["generation"] = 1
-    desk.node_class = read(HetznerNodeClass, body)
-    before = desk.node_class.status
-    after = await desk.look()
+    scene.looked_up = read(HetznerNodeClass, body)
+    before = scene.looked_up.status
+    after = await scene.look()
     assert (after.learned, after.pause, after.unavailable) == (before.learned, before.pause, before.unavailable)
     assert after.conditions[0] == before.conditions[0]
     assert [each.type for each in after.conditions] == ["Other", "Ready", "CatalogueRead", "Images", "SSHKeys"]
 
 
 async def test_a_condition_that_stays_as_it_was_keeps_its_time():
-    desk = Desk()
-    first = await desk.look()
-    desk.now += timedelta(minutes=10)
-    second = await desk.look()
+    scene = ClassScene()
+    first = await scene.look()
+    scene.now += timedelta(minutes=10)
+    second = await scene.look()
     assert second.conditions == first.conditions
     assert second.read_at == first.read_at + timedelta(minutes=10)
 
 
 async def test_a_kubernetes_api_that_does_not_answer_says_nothing_about_the_class(monkeypatch):
-    desk = Desk(userData={"secretKeyRef": {"namespace": "a", "name": "boot", "key": "text"}})
+    scene = ClassScene(userData={"secretKeyRef": {"namespace": "a", "name": "boot", "key": "text"}})
 
     async def silent(*_, **__):
         raise Unreachable("no answer")
 
-    monkeypatch.setattr(desk.cluster, "get", silent)
+    monkeypatch.setattr(scene.cluster, "get", silent)
     with pytest.raises(Unreachable):
-        await desk.look()
+        await scene.look()

@@ -6,44 +6,43 @@ import pytest
 
 from activities.ports.errors import InvalidConfiguration
 from activities.providers.hetzner.classes.catalogue import NotLookedUp
-from tests.activities.providers.hetzner.desk import Desk
-from tests.activities.providers.hetzner.yard import START
+from tests.activities.providers.hetzner.scenes import START, ClassScene
 
 
 async def test_all_that_a_class_names_is_found_by_nine_calls_at_most():
-    desk = Desk(
+    scene = ClassScene(
         networks=[{"name": "private", "subnetIPRange": "10.0.1.0/24"}, {"name": "other"}],
         firewalls=["web", "ssh"],
         sshKeys=["ann", "bob"],
         imageByArchitecture={"arm64": {"selector": "role=worker"}},
     )
-    private, other = desk.cloud.add_network("private"), desk.cloud.add_network("other")
-    web, ssh = desk.cloud.add_firewall("web"), desk.cloud.add_firewall("ssh")
-    ann, bob = desk.cloud.add_ssh_key("ann"), desk.cloud.add_ssh_key("bob")
-    desk.cloud.add_image(architecture="arm", labels={"role": "worker"}, created=START - timedelta(days=2))
-    newest = desk.cloud.add_image(architecture="arm", labels={"role": "worker"}, created=START - timedelta(days=1))
-    desk.cloud.add_image(architecture="arm", labels={"role": "worker"}, status="creating")
-    resolved = (await desk.look()).resolved
-    assert desk.calls == 9
+    private, other = scene.cloud.add_network("private"), scene.cloud.add_network("other")
+    web, ssh = scene.cloud.add_firewall("web"), scene.cloud.add_firewall("ssh")
+    ann, bob = scene.cloud.add_ssh_key("ann"), scene.cloud.add_ssh_key("bob")
+    scene.cloud.add_image(architecture="arm", labels={"role": "worker"}, created=START - timedelta(days=2))
+    newest = scene.cloud.add_image(architecture="arm", labels={"role": "worker"}, created=START - timedelta(days=1))
+    scene.cloud.add_image(architecture="arm", labels={"role": "worker"}, status="creating")
+    resolved = (await scene.look()).resolved
+    assert scene.calls == 9
     assert [(each.id, each.zone, each.subnet_ip_range) for each in resolved.networks] == [
         (private, "eu-central", "10.0.1.0/24"),
         (other, "eu-central", None),
     ]
     assert (resolved.firewalls, resolved.ssh_keys) == ((web, ssh), (ann, bob))
     assert {image.architecture: image.id for image in resolved.images}["arm64"] == newest
-    assert desk.told("Ready") == ("True", "Ready", "it offers servers in fsn1, hel1, nbg1")
+    assert scene.condition("Ready") == ("True", "Ready", "it offers servers in fsn1, hel1, nbg1")
 
 
 async def test_things_are_found_by_their_ids_too():
-    desk = Desk()
-    firewall, image = desk.cloud.add_firewall("web"), desk.cloud.add_image(description="golden")
-    desk.change(firewalls=[str(firewall)], image={"id": image})
-    resolved = (await desk.look()).resolved
+    scene = ClassScene()
+    firewall, image = scene.cloud.add_firewall("web"), scene.cloud.add_image(description="golden")
+    scene.use_class(firewalls=[str(firewall)], image={"id": image})
+    resolved = (await scene.look()).resolved
     assert resolved.firewalls == (firewall,)
     assert [(each.architecture, each.id, each.name) for each in resolved.images] == [("amd64", image, "golden")]
     # A snapshot is of one architecture: that no server of the other one is offered is told, but is no fault.
-    assert {one.labels["kubernetes.io/arch"] for one in desk.offers()} == {"amd64"}
-    assert desk.told("Images") == (
+    assert {one.labels["kubernetes.io/arch"] for one in scene.offers()} == {"amd64"}
+    assert scene.condition("Images") == (
         "True",
         "Images",
         f"spec.image.id: {image}: the project has no image of this id for arm64",
@@ -120,19 +119,19 @@ async def test_things_are_found_by_their_ids_too():
 async def test_what_the_project_does_not_have_is_told_with_field_and_value_and_nothing_is_offered(
     spec, reason, message
 ):
-    desk = Desk(**spec)
-    desk.cloud.add_network("known")
-    desk.cloud.add_network("bare", subnets=())
-    desk.cloud.add_firewall("known")
-    desk.cloud.add_image(labels={"half": "yes"}, status="creating")
-    desk.cloud.add_image(labels={"half": "yes"}, status="creating", architecture="arm")
-    desk.cloud.add_image(labels={"arm": "only"}, architecture="arm")
-    status = await desk.look()
-    assert desk.told("Ready") == ("False", reason, message)
-    assert desk.told("CatalogueRead")[0] == "True"
+    scene = ClassScene(**spec)
+    scene.cloud.add_network("known")
+    scene.cloud.add_network("bare", subnets=())
+    scene.cloud.add_firewall("known")
+    scene.cloud.add_image(labels={"half": "yes"}, status="creating")
+    scene.cloud.add_image(labels={"half": "yes"}, status="creating", architecture="arm")
+    scene.cloud.add_image(labels={"arm": "only"}, architecture="arm")
+    status = await scene.look()
+    assert scene.condition("Ready") == ("False", reason, message)
+    assert scene.condition("CatalogueRead")[0] == "True"
     assert status.server_types
     with pytest.raises(InvalidConfiguration) as raised:
-        desk.offers()
+        scene.offers()
     assert str(raised.value) == f"HetznerNodeClass default: {message}"
     assert not isinstance(raised.value, NotLookedUp)
 
@@ -147,35 +146,35 @@ async def test_what_the_project_does_not_have_is_told_with_field_and_value_and_n
     ids=["second subnet", "first subnet", "none named"],
 )
 async def test_servers_are_offered_in_the_zone_of_the_subnet_that_they_shall_join(network, locations):
-    desk = Desk(networks=[{"name": "wide"} | network])
-    desk.cloud.add_network("wide", subnets=(("10.0.1.0/24", "eu-central"), ("10.0.9.0/24", "us-east")))
-    await desk.look()
-    assert {one.location for one in desk.offers()} == locations
+    scene = ClassScene(networks=[{"name": "wide"} | network])
+    scene.cloud.add_network("wide", subnets=(("10.0.1.0/24", "eu-central"), ("10.0.9.0/24", "us-east")))
+    await scene.look()
+    assert {one.location for one in scene.offers()} == locations
 
 
 async def test_an_image_that_one_architecture_lacks_keeps_only_that_one_out():
-    desk = Desk(imageByArchitecture={"arm64": {"name": "debian-99"}})
-    await desk.look()
-    assert desk.told("Ready")[0] == "True"
-    assert desk.told("Images") == (
+    scene = ClassScene(imageByArchitecture={"arm64": {"name": "debian-99"}})
+    await scene.look()
+    assert scene.condition("Ready")[0] == "True"
+    assert scene.condition("Images") == (
         "False",
         "ImageNotFound",
         "spec.imageByArchitecture.arm64.name: debian-99: the project has no image of this name for arm64",
     )
-    assert {one.labels["kubernetes.io/arch"] for one in desk.offers()} == {"amd64"}
+    assert {one.labels["kubernetes.io/arch"] for one in scene.offers()} == {"amd64"}
 
 
 async def test_an_ssh_key_that_does_not_exist_is_told_of_and_left_out():
-    desk = Desk(sshKeys=["ann", "eve"])
-    ann = desk.cloud.add_ssh_key("ann")
-    status = await desk.look()
-    assert desk.told("Ready")[0] == "True"
-    assert desk.told("SSHKeys") == (
+    scene = ClassScene(sshKeys=["ann", "eve"])
+    ann = scene.cloud.add_ssh_key("ann")
+    status = await scene.look()
+    assert scene.condition("Ready")[0] == "True"
+    assert scene.condition("SSHKeys") == (
         "False",
         "SSHKeyNotFound",
         "spec.sshKeys: the project has no SSH key eve: servers are made without it",
     )
     assert status.resolved.ssh_keys == (ann,)
-    desk.cloud.add_ssh_key("eve")
-    await desk.look()
-    assert desk.told("SSHKeys")[0] == "True"
+    scene.cloud.add_ssh_key("eve")
+    await scene.look()
+    assert scene.condition("SSHKeys")[0] == "True"

@@ -7,9 +7,8 @@ from datetime import timedelta
 import pytest
 
 from activities.ports.errors import InsufficientCapacity
-from simulator.hetzner.faults import Fault
-from tests.activities.providers.hetzner.yard import ORDER, Yard, hetzner_class
-from tests.builders import node, pod
+from tests.activities.providers.hetzner.scenes import ORDER, ProviderScene
+from tests.builders import hetzner_node_class, node, pod
 from tests.worker.hetzner_dump import CATALOGUE, dump, hetzner_pool, place, server_type
 from tests.worker.hetzner_dump import hetzner_class as class_of_dump
 from worker.commands.plan.command import plan
@@ -81,33 +80,31 @@ def test_a_machine_with_pods_is_not_replaced_by_a_cheaper_one(planned):
 
 async def test_the_third_of_five_fails_and_is_asked_for_elsewhere():
     # After Cluster Autoscaler's source: a counter that is off, and servers left behind, when one of several fails.
-    yard = await Yard().open()
-    yard.cloud.faults.append(
-        Fault("create_server", "error", status=412, code="resource_unavailable", server_type="cx23", name="default-3")
-    )
+    scene = await ProviderScene().open()
+    scene.fail("create_server", status=412, code="resource_unavailable", server_type="cx23", name="default-3")
     made, missed = [], []
     for number in range(1, 6):
         try:
-            made.append((await yard.create(replace(ORDER, name=f"default-{number}"))).name)
+            made.append((await scene.create(replace(ORDER, name=f"default-{number}"))).name)
         except InsufficientCapacity:
             missed.append(f"default-{number}")
     assert missed == ["default-3"]
-    assert sorted(yard.servers()) == made == ["default-1", "default-2", "default-4", "default-5"]
-    again = await yard.create(replace(ORDER, name="default-6", server_type="cx33"))
+    assert sorted(scene.servers()) == made == ["default-1", "default-2", "default-4", "default-5"]
+    again = await scene.create(replace(ORDER, name="default-6", server_type="cx33"))
     assert again.server_type == "cx33"
-    yard.pass_time(60)
-    assert len(await yard.provider.list("one")) == len(yard.servers()) == 5
+    scene.pass_time(60)
+    assert len(await scene.provider.list("one")) == len(scene.servers()) == 5
 
 
 async def test_a_newer_snapshot_is_used_for_the_next_server_once_the_class_was_looked_up_anew():
     # Karpenter-provider-hetzner compares a server's image with itself, so that a new one is never seen.
-    yard = Yard()
+    scene = ProviderScene()
     for architecture in ("x86", "arm"):
-        yard.cloud.add_image(architecture=architecture, labels=WORKERS)
-    await yard.open(hetzner_class(image={"selector": "role=worker"}))
-    await yard.create()
-    newer = yard.cloud.add_image(labels=WORKERS, created=yard.now + timedelta(minutes=1))
-    await yard.tend_for(12 * 60)
-    await yard.create(replace(ORDER, name="default-b2"))
-    images = {server.name: server.image for server in yard.servers().values()}
+        scene.cloud.add_image(architecture=architecture, labels=WORKERS)
+    await scene.open(hetzner_node_class(image={"selector": "role=worker"}))
+    await scene.create()
+    newer = scene.cloud.add_image(labels=WORKERS, created=scene.now + timedelta(minutes=1))
+    await scene.tend_for(12 * 60)
+    await scene.create(replace(ORDER, name="default-b2"))
+    images = {server.name: server.image for server in scene.servers().values()}
     assert images["default-b2"] == newer != images["default-a1"]

@@ -8,12 +8,9 @@ import pytest
 
 from activities.ports.errors import UnknownOutcome
 from activities.providers.hetzner.api.refusals import NoGroup
-from activities.providers.hetzner.provider import HetznerProvider
 from activities.providers.hetzner.servers.placement_groups import SpreadGroups
-from simulator.hetzner.faults import Fault
-from simulator.hetzner.http import InProcess
-from tests.activities.providers.hetzner.clients import TOKEN, World
-from tests.activities.providers.hetzner.yard import CLUSTER, ORDER, Yard, hetzner_class
+from tests.activities.providers.hetzner.scenes import CLUSTER, ORDER, TOKEN, ClientScene, ProviderScene
+from tests.builders import hetzner_node_class
 
 LIMIT = {"status": 403, "code": "resource_limit_exceeded", "message": "placement group limit exceeded"}
 
@@ -30,17 +27,13 @@ class Lot:
     """Groups of a cluster, without a provider, whose calls others may come between."""
 
     def __init__(self, cluster=CLUSTER):
-        self.world = World()
-        self.cloud = self.world.cloud
-        self.start = self.world.now
+        self.scene = ClientScene()
+        self.cloud = self.scene.cloud
         self.groups = self.another_worker(cluster)
 
     def another_worker(self, cluster=CLUSTER):
-        client = self.world.client_of(TOKEN, compute=interrupted)
-        return SpreadGroups(client, cluster, self.elapsed)
-
-    def elapsed(self):
-        return (self.world.now - self.start).total_seconds()
+        client = self.scene.client(TOKEN, compute=interrupted)
+        return SpreadGroups(client, cluster, self.scene.elapsed)
 
     @property
     def names(self):
@@ -48,7 +41,7 @@ class Lot:
 
     async def has(self, name, **labels):
         """Make a group of somebody's."""
-        return await self.world.client.create_placement_group(name, labels)
+        return await self.scene.api.create_placement_group(name, labels)
 
     async def choose(self, count, class_name="a"):
         return await asyncio.gather(*(self.groups.choose(class_name) for _ in range(count)))
@@ -56,36 +49,29 @@ class Lot:
     async def make(self, *groups):
         for group in groups:
             name = f"s-{len(self.cloud.servers_of())}"
-            await self.world.client.create_server(self.world.creation(name, placement_group=group))
+            await self.scene.api.create_server(self.scene.creation(name, placement_group=group))
 
     async def look_for(self, seconds):
         for _ in range(0, seconds, 20):
-            self.world.passes(20)
+            self.scene.pass_time(20)
             await self.groups.delete_empty()
 
 
 async def test_servers_that_are_made_at_once_share_one_list_and_fill_one_group_after_the_other():
-    yard = await Yard().open(hetzner_class(placement={"strategy": "spread"}))
-    yard.provider = HetznerProvider(
-        yard.cluster,
-        now=lambda: yard.now,
-        cluster_name=CLUSTER,
-        compute=interrupted,
-        transport=InProcess(yard.cloud),
-        elapsed=yard.elapsed,
-    )
-    node_class, lists = await yard.node_class(), yard.cloud.count("list_placement_groups")
-    await asyncio.gather(*(yard.provider.create(node_class, replace(ORDER, name=f"s-{n}")) for n in range(25)))
-    members = Counter(server.placement_group for server in yard.servers().values())
+    scene = await ProviderScene().open(hetzner_node_class(placement={"strategy": "spread"}))
+    scene.provider = scene.another_worker(compute=interrupted)
+    node_class, lists = await scene.node_class(), scene.cloud.count("list_placement_groups")
+    await asyncio.gather(*(scene.provider.create(node_class, replace(ORDER, name=f"s-{n}")) for n in range(25)))
+    members = Counter(server.placement_group for server in scene.servers().values())
     assert sorted(members.values()) == [5, 10, 10]
-    assert yard.cloud.count("list_placement_groups") == lists + 1
-    assert yard.cloud.count("create_placement_group") == 3
+    assert scene.cloud.count("list_placement_groups") == lists + 1
+    assert scene.cloud.count("create_placement_group") == 3
 
 
 async def test_a_list_does_not_forget_servers_whose_calls_are_under_way():
     lot = Lot()
     (first,) = set(await lot.choose(10))
-    lot.world.passes(61)
+    lot.scene.pass_time(61)
     (second,) = await lot.choose(1)
     assert second != first
 
@@ -94,7 +80,7 @@ async def test_servers_that_have_come_are_not_counted_twice():
     lot = Lot()
     (first,) = set(await lot.choose(5))
     await lot.make(*[first] * 5)
-    lot.world.passes(61)
+    lot.scene.pass_time(61)
     assert set(await lot.choose(5)) == {first}
     assert set(await lot.choose(1)) != {first}
 
@@ -102,7 +88,7 @@ async def test_servers_that_have_come_are_not_counted_twice():
 async def test_servers_that_never_come_are_counted_for_two_minutes():
     lot = Lot()
     (first,) = set(await lot.choose(10))
-    lot.world.passes(121)
+    lot.scene.pass_time(121)
     assert await lot.choose(1) == [first]
 
 
@@ -119,7 +105,7 @@ async def test_nobody_is_sent_to_a_group_that_is_being_deleted():
     (old,) = await lot.choose(1)
     lot.groups.give_back(old)
     await lot.look_for(900)
-    lot.world.passes(301)
+    lot.scene.pass_time(301)
     deletion = asyncio.create_task(lot.groups.delete_empty())
     while not lot.cloud.count("delete_placement_group"):
         await asyncio.sleep(0)
@@ -134,7 +120,7 @@ async def test_a_group_that_a_server_is_put_into_is_not_deleted():
     (old,) = await lot.choose(1)
     lot.groups.give_back(old)
     await lot.look_for(900)
-    lot.world.passes(301)
+    lot.scene.pass_time(301)
     _, chosen = await asyncio.gather(lot.groups.delete_empty(), lot.groups.choose("a"))
     assert chosen == old
     assert list(lot.names.values()) == [old]
@@ -144,7 +130,7 @@ async def test_a_deletion_that_fails_is_tried_again():
     lot = Lot()
     (old,) = await lot.choose(1)
     lot.groups.give_back(old)
-    lot.cloud.faults.append(Fault("delete_placement_group", "error", status=503, code="unavailable"))
+    lot.scene.fail("delete_placement_group", status=503, code="unavailable")
     await lot.look_for(900)
     with pytest.raises(UnknownOutcome):
         await lot.look_for(300)
@@ -193,18 +179,18 @@ async def test_names_that_are_all_taken_are_a_refusal_that_says_so():
     with pytest.raises(NoGroup, match="growth-one-a-5"):
         await lot.groups.choose("a")
     assert lot.cloud.count("create_placement_group") == made
-    lot.world.passes(301)
+    lot.scene.pass_time(301)
     assert await lot.choose(1) == [lot.names["growth-one-a-6"]]
 
 
 async def test_a_refused_group_is_asked_for_once_in_five_minutes():
     lot = Lot()
-    lot.cloud.faults.append(Fault("create_placement_group", "error", **LIMIT, times=None))
+    lot.scene.fail("create_placement_group", **LIMIT, times=None)
     for minutes in range(5):
         refusals = await asyncio.gather(*(lot.groups.choose("a") for _ in range(5)), return_exceptions=True)
         assert [type(each) for each in refusals] == [NoGroup] * 5, minutes
         assert "placement group limit exceeded" in str(refusals[4])
-        lot.world.passes(60)
+        lot.scene.pass_time(60)
     assert lot.cloud.count("create_placement_group") == 1
     lot.cloud.faults.clear()
     assert await lot.choose(1) == [lot.names["growth-one-a-1"]]
@@ -213,7 +199,7 @@ async def test_a_refused_group_is_asked_for_once_in_five_minutes():
 async def test_room_that_comes_while_groups_are_refused_is_used():
     lot = Lot()
     (first,) = set(await lot.choose(10))
-    lot.cloud.faults.append(Fault("create_placement_group", "error", **LIMIT, times=None))
+    lot.scene.fail("create_placement_group", **LIMIT, times=None)
     with pytest.raises(NoGroup):
         await lot.groups.choose("a")
     lot.groups.give_back(first)
@@ -225,7 +211,7 @@ async def test_a_group_that_was_deleted_makes_room_for_another_at_once():
     (empty,) = await lot.choose(1, "gone")
     lot.groups.give_back(empty)
     await lot.look_for(900)
-    lot.cloud.faults.append(Fault("create_placement_group", "error", **LIMIT))
+    lot.scene.fail("create_placement_group", **LIMIT)
     with pytest.raises(NoGroup):
         await lot.groups.choose("a")
     await lot.look_for(280)
@@ -251,7 +237,7 @@ async def test_looking_for_empty_groups_costs_twelve_lists_an_hour_and_one_where
     await lot.look_for(3600)
     assert lot.cloud.count() == 1
     await lot.make(*await lot.choose(1))
-    lot.world.passes(60)
+    lot.scene.pass_time(60)
     calls = lot.cloud.count("list_placement_groups")
     await lot.look_for(3600)
     assert lot.cloud.count("list_placement_groups") - calls == 12
@@ -262,8 +248,8 @@ async def test_nobody_is_sent_to_a_group_whose_deletion_was_not_answered():
     (old,) = await lot.choose(1)
     lot.groups.give_back(old)
     await lot.look_for(900)
-    lot.cloud.faults.append(Fault("delete_placement_group", "lost_reply"))
-    lot.world.passes(301)
+    lot.scene.fail("delete_placement_group", "lost_reply")
+    lot.scene.pass_time(301)
     with pytest.raises(UnknownOutcome):
         await lot.groups.delete_empty()
     (chosen,) = await lot.choose(1)
@@ -273,15 +259,15 @@ async def test_nobody_is_sent_to_a_group_whose_deletion_was_not_answered():
 async def test_a_group_that_somebody_deleted_is_not_chosen_again():
     lot = Lot()
     (old,) = await lot.choose(1)
-    await lot.world.client.delete_placement_group(old)
-    lot.world.passes(61)
+    await lot.scene.api.delete_placement_group(old)
+    lot.scene.pass_time(61)
     assert await lot.choose(1) == list(lot.names.values()) != [old]
 
 
 async def test_a_group_that_is_full_stays_so_when_a_list_was_under_way():
     lot = Lot()
     (old,) = await lot.choose(1)
-    lot.world.passes(61)
+    lot.scene.pass_time(61)
     lists = lot.cloud.count("list_placement_groups")
     choice = asyncio.create_task(lot.groups.choose("a"))
     while lot.cloud.count("list_placement_groups") == lists:
