@@ -174,6 +174,8 @@ def pod(
     requests: Mapping[str, str] | None = None,
     namespace: str = "default",
     phase: str | None = None,
+    ready: bool | None = None,
+    deleting: bool = False,
     **spec: Any,
 ) -> Json:
     """Return a pod that the scheduler found no place for, or one that runs on `node`.
@@ -188,10 +190,12 @@ def pod(
         requests: of further resources.
         namespace: default by default.
         phase: Running on a Node, else Pending.
+        ready: what its kubelet says, which is nothing by default.
+        deleting: it is on its way out.
         **spec: further fields of its spec.
     """
     asked = {k: v for k, v in {"cpu": cpu, "memory": memory}.items() if v is not None} | dict(requests or {})
-    meta: Json = {"namespace": namespace, "labels": dict(labels or {})}
+    meta: Json = {"namespace": namespace, "labels": dict(labels or {})} | _deletion(deleting=deleting)
     if annotations:
         meta["annotations"] = dict(annotations)
     if owner is not None:
@@ -200,6 +204,8 @@ def pod(
     status: Json = {"phase": phase or ("Running" if node else "Pending")}
     if node is None:
         status["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+    if ready is not None:
+        status.setdefault("conditions", []).append({"type": "Ready", "status": str(ready)})
     body = {"containers": [_container("main", asked)]} | spec | ({} if node is None else {"nodeName": node})
     return _object("Pod", name, body, version="v1", **meta) | {"status": status}
 

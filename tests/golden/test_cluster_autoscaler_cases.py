@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from planner.model.plan import PlanResult
-from tests.builders import after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
+from tests.builders import after, before, kwok_node_class, node, node_request, pod, server_type
+from tests.planner import scenes
 from tests.planner.outcome import codes, landed, planned, together, types
 from tests.planner.reading import Json
 from tests.planner.scenes import Scene
@@ -35,12 +36,8 @@ def machine(name: str, **changes: Any) -> Json:
     return server_type(name, **made | changes)
 
 
-def scene(*pods: Json, types: tuple[str, ...] = ("cx23", "cx33", "cx43"), limits: Any = None, **parts: Any) -> Scene:
-    usual = {
-        "classes": [kwok_node_class(*map(machine, types))],
-        "pools": [node_pool(types=types, limits=limits or {"max": 100})],
-    }
-    return Scene(pods=list(pods), **usual | parts)
+def scene(*pods: Json, types: tuple[str, ...] = ("cx23", "cx33", "cx43"), **parts: Any) -> Scene:
+    return scenes.scene(*pods, types=types, kinds=map(machine, types), **parts)
 
 
 def many(number: int, cpu: str, memory: str = "64Mi", name: str = "p", **spec: Any) -> list[Json]:

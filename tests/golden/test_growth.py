@@ -23,6 +23,7 @@ from tests.builders import (
     pod,
     server_type,
 )
+from tests.planner import scenes
 from tests.planner.outcome import codes, planned, together, types
 from tests.planner.scenes import Scene
 from tests.planner.wishes import ZONE, affinity, term
@@ -52,9 +53,8 @@ def kind(name):
 
 
 def scene(*pods, types=ALL, limits=None, **parts):
-    names = [t if isinstance(t, str) else t["name"] for t in types]
-    made = node_pool(types=types, limits=limits or {"max": 1000})
-    return Scene(classes=[kwok_node_class(*map(kind, names))], pools=[made], pods=list(pods), **parts)
+    kinds = [kind(t if isinstance(t, str) else t["name"]) for t in types]
+    return scenes.scene(*pods, types=types, kinds=kinds, limits=limits or {"max": 1000}, **parts)
 
 
 def many(number, cpu, mebibytes, name="p"):

@@ -14,15 +14,14 @@ import pytest
 from planner.model.plan import PlanResult
 from tests.builders import (
     claim,
-    kwok_node_class,
     node,
-    node_pool,
     node_request,
     pod,
     server_type,
     storage_class,
     volume,
 )
+from tests.planner import scenes
 from tests.planner.outcome import codes, landed, planned, together, types
 from tests.planner.reading import Json
 from tests.planner.scenes import Scene
@@ -42,8 +41,7 @@ def kind(of: str, zones: Sequence[str] = ZONES, **more: Any) -> Json:
 
 def scene(*pods: Json, kinds: Sequence[Json] | None = None, **parts: Any) -> Scene:
     offered = [kind(name) for name in KINDS] if kinds is None else list(kinds)
-    usual = {"classes": [kwok_node_class(*offered)], "pools": [node_pool(types=[k["name"] for k in offered])]}
-    return Scene(pods=list(pods), **usual | parts)
+    return scenes.scene(*pods, types=[k["name"] for k in offered], kinds=offered, **parts)
 
 
 def many(number: int, cpu: str = "10m", memory: str = "10M", name: str = "p", **spec: Any) -> list[Json]:

@@ -6,14 +6,11 @@ from activities.ports.cluster import WatchEvent
 from activities.ports.provider import Server, ServerState
 from simulator.oracle import Oracle
 from simulator.view import View
+from tests.builders import node, node_request, pod
 
 
-def pod(uid="p", node="a", *, owner="ReplicaSet", phase="Running"):
-    return {
-        "metadata": {"name": uid, "namespace": "default", "uid": uid, "ownerReferences": [{"kind": owner}]},
-        "spec": {"nodeName": node} if node else {},
-        "status": {"phase": phase},
-    }
+def resident(name="p", node="a", *, owner="ReplicaSet", **more):
+    return pod(name, node=node, owner=(owner, "o"), **more)
 
 
 def server(name):
@@ -22,10 +19,6 @@ def server(name):
 
 def servers(*names):
     return {name: server(name) for name in names}
-
-
-def node(name, *taints):
-    return {"metadata": {"name": name}, "spec": {"taints": [{"key": key} for key in taints]}}
 
 
 def view(*, pods=(), nodes=("a",), on="a", requests=(), removals=()):
@@ -40,27 +33,23 @@ def view(*, pods=(), nodes=("a",), on="a", requests=(), removals=()):
     )
 
 
-def request(name, phase):
-    return {"kind": "NodeRequest", "metadata": {"name": name}, "status": {"phase": phase}}
-
-
 def test_a_history_in_good_order_passes():
     oracle = Oracle(most_servers=1)
     oracle.note_servers(servers("a"))
-    oracle.note_pod(WatchEvent("MODIFIED", pod()))
-    oracle.note_pod(WatchEvent("DELETED", pod()))
+    oracle.note_pod(WatchEvent("MODIFIED", resident()))
+    oracle.note_pod(WatchEvent("DELETED", resident()))
     oracle.note_servers({})
     oracle.note_servers(servers("b"))
     assert oracle.bought == ["a", "b"]
-    assert oracle.judge(view(pods=[pod(node="b")], nodes="b", on="b"), servers=1) == []
+    assert oracle.judge(view(pods=[resident(node="b")], nodes="b", on="b"), servers=1) == []
 
 
-@pytest.mark.parametrize("gone", [WatchEvent("MODIFIED", pod(phase="Succeeded")), None])
+@pytest.mark.parametrize("gone", [WatchEvent("MODIFIED", resident(phase="Succeeded")), None])
 def test_a_server_that_goes_with_pods_is_a_violation_and_finished_pods_are_none(gone):
     oracle = Oracle(most_servers=1)
     oracle.note_servers(servers("a"))
-    oracle.note_pod(WatchEvent("MODIFIED", pod()))
-    oracle.note_pod(WatchEvent("MODIFIED", pod("agent", owner="DaemonSet")))
+    oracle.note_pod(WatchEvent("MODIFIED", resident()))
+    oracle.note_pod(WatchEvent("MODIFIED", resident("agent", owner="DaemonSet")))
     if gone:
         oracle.note_pod(gone)
     oracle.note_servers({})
@@ -70,7 +59,7 @@ def test_a_server_that_goes_with_pods_is_a_violation_and_finished_pods_are_none(
 def test_a_server_that_a_person_gave_up_may_go_with_pods():
     oracle = Oracle(most_servers=1)
     oracle.note_servers(servers("a"))
-    oracle.note_pod(WatchEvent("MODIFIED", pod()))
+    oracle.note_pod(WatchEvent("MODIFIED", resident()))
     oracle.excuse("a")
     oracle.note_servers({})
     assert oracle.violations == []
@@ -89,9 +78,9 @@ def test_too_many_servers_and_a_name_bought_twice_are_violations():
     [
         (view(on="ab", nodes="ab"), "2 servers at the provider, 1 are wanted: ['a', 'b']"),
         (view(on="a", nodes="b"), "nodes ['b'] and servers ['a'] differ"),
-        (view(pods=[pod(node="")]), "pod default/p has no node"),
-        (view(requests=[request("a", "Unmet")]), "NodeRequest/a is left in phase Unmet"),
-        (view(requests=[request("a", "Ready")]), None),
+        (view(pods=[resident(node=None)]), "pod default/p has no node"),
+        (view(requests=[node_request("a", phase="Unmet")]), "NodeRequest/a is left in phase Unmet"),
+        (view(requests=[node_request("a", phase="Ready")]), None),
     ],
 )
 def test_what_must_be_true_in_the_end(end, wrong):
@@ -100,7 +89,7 @@ def test_what_must_be_true_in_the_end(end, wrong):
 
 def test_no_taint_of_ours_may_stay():
     end = view()
-    end.nodes["a"] = node("a", "growth.dev/reserved", "example.org/other")
+    end.nodes["a"] = node("a", taints=[{"key": "growth.dev/reserved"}, {"key": "example.org/other"}])
     assert Oracle(most_servers=9).judge(end, servers=1) == ["growth.dev/reserved taint left on a"]
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import yaml
 
-from api.keys import API_VERSION
-from tests.builders import after, before, node_pool
+from tests.builders import after, before, hetzner_node_class, node_pool
 
 Json = dict[str, Any]
 IPV4 = ("0.0008", "0.50")
@@ -64,19 +63,14 @@ def hetzner_class(name: str = "default", *, spec: Json | None = None, **status: 
         },
         "conditions": [READY],
     } | status
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "HetznerNodeClass",
-        "metadata": {"name": name, "generation": 1},
-        "spec": {
-            "tokenSecretRef": {"namespace": "growth-system", "name": "hetzner"},
-            "image": {"name": "debian-12"},
-            "locations": ["fsn1", "hel1"],
-            "userData": {"template": "#cloud-config\nruncmd: [join {{ kubelet.args }}]\n"},
-        }
-        | (spec or {}),
-        "status": {key: value for key, value in whole.items() if value is not None},
+    usual = {
+        "locations": ["fsn1", "hel1"],
+        "userData": {"template": "#cloud-config\nruncmd: [join {{ kubelet.args }}]\n"},
     }
+    known = {key: value for key, value in whole.items() if value is not None}
+    made = hetzner_node_class(name, status=known, **usual | (spec or {}))
+    made["metadata"]["generation"] = 1
+    return made
 
 
 def hetzner_pool(name: str = "default", types: Any = ("cx23", "cx33", "cax11", "ccx13"), **spec: Any) -> Json:

@@ -13,6 +13,7 @@ from planner.model.plan import PlanResult
 from planner.packing.problem import PackedNode, Packing, PackingProblem
 from planner.plan import plan
 from tests.builders import kwok_node_class, node, node_pool, pod, server_type
+from tests.planner import scenes
 from tests.planner.outcome import planned
 from tests.planner.reading import Json
 from tests.planner.scenes import Scene
@@ -27,7 +28,7 @@ CX22, CAX11 = server_type("cx22"), server_type("cax11", pricePerHour="0.0066")
 
 
 def scene(*pods: Json, kinds: list[Json] = KINDS, types: Any = ("cx22", "cx42"), **spec: Any) -> Scene:
-    return Scene(pods=list(pods), classes=[kwok_node_class(*kinds)], pools=[node_pool(types=types, **spec)])
+    return scenes.scene(*pods, kinds=kinds, types=types, **spec)
 
 
 def webs(number: int, cpu: str = "2", **spec: Any) -> list[Json]:

@@ -9,6 +9,7 @@ import pytest
 from activities.ports.cluster import CONFIG_MAPS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import Conflict, Expired, NotFound
 from simulator.apiserver.cluster import MemoryCluster
+from tests.builders import pod
 
 START = datetime(2026, 11, 1, 12, 0, 0, 987_000, tzinfo=UTC)
 
@@ -20,10 +21,6 @@ def cluster():
 
 def config_map(name, **data):
     return {"metadata": {"name": name}, "data": data}
-
-
-def pod(name, **spec):
-    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
 
 
 async def test_two_clusters_with_the_same_calls_hold_the_same_objects(cluster):

@@ -1,22 +1,12 @@
 import pytest
 
 from simulator.scheduling.fit import FitHost, misfit, node_matches, not_simulated, selects, tolerates
+from tests import builders
+from tests.builders import node
 
 
-def node(name="a", *, cpu="2", pods="10", labels=None, taints=(), unschedulable=False):
-    return {
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name} | (labels or {})},
-        "spec": {"taints": list(taints)} | ({"unschedulable": True} if unschedulable else {}),
-        "status": {"allocatable": {"cpu": cpu, "memory": "4Gi", "pods": pods}},
-    }
-
-
-def pod(cpu="1", *, labels=None, namespace="default", **spec):
-    return {
-        "metadata": {"name": "p", "namespace": namespace, "labels": labels or {}},
-        "spec": {"containers": [{"resources": {"requests": {"cpu": cpu}}}], **spec},
-        "status": {"phase": "Pending"},
-    }
+def pod(cpu="1", **more):
+    return builders.pod("p", cpu, None, **more)
 
 
 def required(*terms):
@@ -36,14 +26,14 @@ TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        (FitHost(node()), None),
-        (FitHost(node(), [pod("1")]), None),
-        (FitHost(node(), [pod("1001m")]), "Insufficient cpu"),
-        (FitHost(node(pods="1"), [pod("0")]), "Too many pods"),
-        (FitHost(node(unschedulable=True)), "node(s) were unschedulable"),
-        (FitHost(node(taints=[TAINT])), "node(s) had untolerated taint(s)"),
-        (FitHost(node(taints=[TAINT | {"effect": "NoExecute"}])), "node(s) had untolerated taint(s)"),
-        (FitHost(node(taints=[TAINT | {"effect": "PreferNoSchedule"}])), None),
+        (FitHost(node("a")), None),
+        (FitHost(node("a"), [pod("1")]), None),
+        (FitHost(node("a"), [pod("1001m")]), "Insufficient cpu"),
+        (FitHost(node("a", allocatable={"pods": "1"}), [pod("0")]), "Too many pods"),
+        (FitHost(node("a", spec={"unschedulable": True})), "node(s) were unschedulable"),
+        (FitHost(node("a", taints=[TAINT])), "node(s) had untolerated taint(s)"),
+        (FitHost(node("a", taints=[TAINT | {"effect": "NoExecute"}])), "node(s) had untolerated taint(s)"),
+        (FitHost(node("a", taints=[TAINT | {"effect": "PreferNoSchedule"}])), None),
     ],
 )
 def test_reasons_are_those_of_the_scheduler(host, expected):
@@ -52,12 +42,12 @@ def test_reasons_are_those_of_the_scheduler(host, expected):
 
 def test_a_resource_that_the_node_lacks_is_insufficient():
     wants_device = pod(containers=[{"resources": {"limits": {"example.org/gpu": "1"}}}])
-    host = FitHost(node())
+    host = FitHost(node("a"))
     assert misfit(wants_device, host, [host]) == "Insufficient example.org/gpu"
 
 
 def test_a_cordoned_node_takes_who_tolerates_it():
-    host = FitHost(node(unschedulable=True))
+    host = FitHost(node("a", spec={"unschedulable": True}))
     daemon = pod(tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
     assert misfit(daemon, host, [host]) is None
 
@@ -101,7 +91,7 @@ def test_tolerations(toleration, expected):
     ],
 )
 def test_node_selector_and_affinity(spec, expected):
-    assert node_matches(pod(**spec), node(labels={"zone": "z1", "size": "8"})) is expected
+    assert node_matches(pod(**spec), node("a", labels={"zone": "z1", "size": "8"})) is expected
 
 
 def test_label_selectors():
@@ -125,7 +115,7 @@ def test_anti_affinity_holds_for_the_newcomer_and_for_those_already_there():
 
 def test_anti_affinity_is_of_its_namespace_unless_it_names_others():
     resident = pod(labels={"app": "db"}, namespace="other")
-    host = FitHost(node(cpu="9"), [resident])
+    host = FitHost(node("a", allocatable={"cpu": "9"}), [resident])
     assert misfit(pod(affinity=apart()), host, [host]) is None
     assert misfit(pod(affinity=apart(namespaces=["other"])), host, [host]) is not None
     assert misfit(pod(affinity=apart(namespaceSelector={})), host, [host]) is not None

@@ -16,6 +16,7 @@ from activities.ports.ports import Ports
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.model.round import planner_workflow_id
 from simulator.apiserver.cluster import MemoryCluster
+from tests.builders import node_removal_request, node_request
 from worker.runtime.keeper import Keeper
 from worker.settings import task_queue
 from worker.temporal.client import RETENTION
@@ -45,35 +46,12 @@ def keeper(client, cluster, cluster_name):
 
 
 async def request_in(cluster: MemoryCluster, name: str = "m-1") -> ObjectId:
-    body = {
-        "apiVersion": NODE_REQUESTS.api_version,
-        "kind": NODE_REQUESTS.kind,
-        "metadata": {"name": name},
-        "spec": {
-            "pool": "default",
-            "serverType": "cx22",
-            "location": "fsn1",
-            "classRef": {"kind": "KwokNodeClass", "name": "default"},
-        },
-    }
-    created = await cluster.create(NODE_REQUESTS, body)
+    created = await cluster.create(NODE_REQUESTS, node_request(name))
     return ObjectId(name=name, uid=created["metadata"]["uid"])
 
 
 async def removal_in(cluster: MemoryCluster, name: str = "m-2") -> ObjectId:
-    body = {
-        "apiVersion": NODE_REMOVAL_REQUESTS.api_version,
-        "kind": NODE_REMOVAL_REQUESTS.kind,
-        "metadata": {"name": name},
-        "spec": {
-            "serverName": name,
-            "pool": "default",
-            "serverType": "cx22",
-            "location": "fsn1",
-            "classRef": {"kind": "KwokNodeClass", "name": "default"},
-        },
-    }
-    created = await cluster.create(NODE_REMOVAL_REQUESTS, body)
+    created = await cluster.create(NODE_REMOVAL_REQUESTS, node_removal_request(name))
     return ObjectId(name=name, uid=created["metadata"]["uid"])
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from planner.model.plan import Plan
 from planner.plan import plan
-from tests.builders import Json, kwok_node_class, node, node_pool, pod, server_type
+from tests.builders import Json, node, pod, server_type
+from tests.planner import scenes
 from tests.planner.checker import violations
 from tests.planner.packing.domains.landing import not_landed
 from tests.planner.scenes import Scene
@@ -18,8 +19,8 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 def scene(
     *pods: Json, types: tuple[str, ...] = ("cx22", "cx32"), zones: tuple[str, ...] = ZONES, **parts: Any
 ) -> Scene:
-    offered = kwok_node_class(*(server_type(kind, locations=zones) for kind in types))
-    return Scene(classes=[offered], pools=[node_pool(types=types)], pods=list(pods), **parts)
+    kinds = [server_type(kind, locations=zones) for kind in types]
+    return scenes.scene(*pods, types=types, kinds=kinds, **parts)
 
 
 def at(name: str, zone: str, kind: str = "cx22", **changes: Any) -> Json:

@@ -1,9 +1,7 @@
 """Host ports, volumes and matchFields. Source: kube-scheduler's plugins NodePorts, NodeVolumeLimits, VolumeBinding."""
 
-from tests.builders import daemon_set, pod
+from tests.builders import claim, csi_node, daemon_set, pod, volume
 from tests.planner.packing.domains.rows import REQUIRED, ZONE, at, by_zone, codes, places, planned, scene, several
-
-DRIVER = "csi.example.com"
 
 
 def on_port(number: int, **more) -> list[dict]:
@@ -40,59 +38,17 @@ def test_a_port_that_every_new_machine_gives_away():
     assert codes(made) == {"a": "HostPortTaken"}
 
 
-def claim(name: str, volume: str | None) -> dict:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": name,
-            "namespace": "default",
-            "uid": f"uid-{name}",
-            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
-        },
-        "spec": {
-            "storageClassName": "fast",
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-        }
-        | ({"volumeName": volume} if volume else {}),
-        "status": {"phase": "Bound" if volume else "Pending"},
-    }
-
-
-def volume(name: str, zone: str) -> dict:
-    terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name, "uid": f"uid-{name}"},
-        "spec": {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "fast",
-            "claimRef": {
-                "namespace": "default",
-                "name": name.replace("pv", "c"),
-                "uid": f"uid-{name.replace('pv', 'c')}",
-            },
-            "csi": {"driver": DRIVER, "volumeHandle": name},
-            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
-        },
-        "status": {"phase": "Bound"},
-    }
-
-
 def using(name: str, claimed: str, **more) -> dict:
     return pod(name, "100m", "64Mi", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": claimed}}], **more)
 
 
 def test_a_pod_goes_where_its_volume_is():
-    given = scene(using("a", "c0"), claims=[claim("c0", "pv0")], volumes=[volume("pv0", "hel1")])
+    given = scene(using("a", "c0"), claims=[claim("c0", "pv0")], volumes=[volume("pv0", zone="hel1")])
     assert by_zone(planned(given)) == {"hel1": 1}
 
 
 def test_a_volume_where_nothing_can_be_bought():
-    given = scene(using("a", "c0"), claims=[claim("c0", "pv0")], volumes=[volume("pv0", "mars")])
+    given = scene(using("a", "c0"), claims=[claim("c0", "pv0")], volumes=[volume("pv0", zone="mars")])
     made = planned(given)
     assert codes(made) == {"a": "VolumeElsewhere"}
     assert made.unplaced[0].reasons[0].message == f"a volume of the pod can only be used where {ZONE} In mars"
@@ -110,16 +66,9 @@ def test_a_node_at_its_attach_limit_takes_no_more():
         using("a", "c1"),
         using("b", "c2"),
         claims=[claim(f"c{k}", f"pv{k}") for k in range(3)],
-        volumes=[volume(f"pv{k}", "fsn1") for k in range(3)],
+        volumes=[volume(f"pv{k}", zone="fsn1") for k in range(3)],
         nodes=[at("n", "fsn1")],
-        csi_nodes=[
-            {
-                "apiVersion": "storage.k8s.io/v1",
-                "kind": "CSINode",
-                "metadata": {"name": "n"},
-                "spec": {"drivers": [{"name": DRIVER, "nodeID": "n", "allocatable": {"count": 2}}]},
-            }
-        ],
+        csi_nodes=[csi_node("n", 2)],
     )
     made = planned(given)
     assert list(places(made).values()) == ["n"]
