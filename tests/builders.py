@@ -260,12 +260,12 @@ def daemon_set(name: str, cpu: str = "100m", memory: str = "128Mi", **spec: Any)
 def deployment(
     name: str, replicas: int, cpu: str, memory: str, *, spread: bool = False, namespace: str = "default", **spec: Any
 ) -> Json:
-    """Return a Deployment whose pods end at once; with `spread`, no two of its pods may share a node."""
+    """Return a Deployment as a client sends it, whose pods end at once; with `spread`, no two of them share a node."""
     template = {"terminationGracePeriodSeconds": 0, "containers": [_container("main", {"cpu": cpu, "memory": memory})]}
     apart = {"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": LABEL_HOSTNAME}
     if spread:
         template["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
-    return _controller("Deployment", name, namespace, template | spec, {"replicas": replicas})
+    return as_sent(_controller("Deployment", name, namespace, template | spec, {"replicas": replicas}))
 
 
 def disruption_budget(

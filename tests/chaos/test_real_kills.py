@@ -10,12 +10,12 @@ from random import Random
 import pytest
 import yaml
 
+from tests.builders import deployment
 from tests.chaos.table import keep
 from tests.e2e.cluster_view import NAMESPACE, ClusterView
 from tests.e2e.harness import ControlPlane, borrowed_control_plane
 from tests.e2e.harness_process import Process
 from tests.e2e.scene import scene
-from tests.e2e.workloads import deployment
 
 KILLS = 24
 SEED = 6

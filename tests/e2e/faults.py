@@ -1,26 +1,23 @@
 """Machines in every state, for scenarios in which something fails around them."""
 
 import json
-from typing import Any
 
+from tests.builders import as_sent, node_pool
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.workloads import single_pod
 
-POOL: dict[str, Any] = {
-    "apiVersion": "growth.dev/v1alpha1",
-    "kind": "NodePool",
-    "metadata": {"name": "default"},
-    "spec": {
-        "serverTypes": [{"name": "cx22"}, {"name": "cx32"}],
-        "limits": {"max": 9},
-        "scaleDown": {
+POOL = as_sent(
+    node_pool(
+        types=["cx22", "cx32"],
+        limits={"max": 9},
+        scaleDown={
             "idleAfter": "1s",
             "softGrace": "5m",
             "removal": {"maxAttempts": 1, "retry": "1s", "parkedRetry": "1h"},
         },
-    },
-}
+    )
+)
 STUBBORN = [{"serverType": "cx22", "call": "delete", "error": "transient"}]
 """Servers of the small type cannot be deleted."""
 

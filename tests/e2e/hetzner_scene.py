@@ -26,6 +26,7 @@ from simulator.hetzner.nodes import HetznerNodes
 from simulator.hetzner.project.project import CALLS
 from simulator.hetzner.project.state import DEFAULT, Durations
 from simulator.hetzner.reply import Reply
+from tests.builders import as_sent, hetzner_node_class, node_pool
 from tests.e2e.api_server import Refused
 from tests.e2e.cluster_view import NAMESPACE, OBJECTS, PLANNED_KINDS, ClusterView
 from tests.e2e.commands import Commands
@@ -146,14 +147,7 @@ class HetznerScene:
             "locations": ["fsn1", "nbg1"],
             "userData": user_data,
         }
-        self.apply(
-            {
-                "apiVersion": "growth.dev/v1alpha1",
-                "kind": "HetznerNodeClass",
-                "metadata": {"name": name},
-                "spec": {**spec, **fields},
-            }
-        )
+        self.apply(as_sent(hetzner_node_class(name, **spec | fields)))
 
     def add_join_secret(self) -> None:
         """Create the Secret with the text of the user data and the token in it."""
@@ -210,18 +204,12 @@ class HetznerScene:
 
 def pool(name: str, server_types: list[str], *, kind: str = "HetznerNodeClass", **fields: Any) -> dict[str, Any]:
     """Return a pool that buys of the class of its own name."""
-    return {
-        "apiVersion": "growth.dev/v1alpha1",
-        "kind": "NodePool",
-        "metadata": {"name": name},
-        "spec": {
-            "template": {"classRef": {"kind": kind, "name": name}},
-            "serverTypes": [{"name": each} for each in server_types],
-            "limits": {"max": 20},
-            "scaleDown": {"idleAfter": "1h"},
-            **fields,
-        },
+    usual = {
+        "template": {"classRef": {"kind": kind, "name": name}},
+        "limits": {"max": 20},
+        "scaleDown": {"idleAfter": "1h"},
     }
+    return as_sent(node_pool(name, server_types, **usual | fields))
 
 
 def pool_of_file() -> dict[str, Any]:

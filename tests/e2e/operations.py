@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import yaml
 
+from tests.builders import deployment
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.walk import Walk
-from tests.e2e.workloads import deployment
 
 POOL = "nodepools.growth.dev/default"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.builders import as_sent, node_pool
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import scene
@@ -13,19 +14,14 @@ from tests.e2e.workloads import single_pod
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 
-def pool(name: str, **spec: object) -> str:
-    """Return a pool as YAML."""
-    body = {"serverTypes": [{"name": "cx22", "max": 2}], **spec}
-    return yaml.safe_dump(
-        {"apiVersion": "growth.dev/v1alpha1", "kind": "NodePool", "metadata": {"name": name}, "spec": body}
-    )
+def pool(name: str, types: list[str], **spec: object) -> str:
+    """Return a pool of at most two machines as YAML."""
+    return yaml.safe_dump(as_sent(node_pool(name, types, limits={"max": 2}, **spec)))
 
 
 def pod(name: str, cpu: str, selector: dict[str, str]) -> str:
     """Return a pod that selects nodes, as YAML."""
-    body = single_pod(name, cpu)
-    body["spec"]["nodeSelector"] = selector
-    return yaml.safe_dump(body)
+    return yaml.safe_dump(single_pod(name, cpu, nodeSelector=selector))
 
 
 def told(plane: ControlPlane, kind: str, name: str) -> dict[str, str]:
@@ -51,8 +47,8 @@ def test_bad_input_is_told_and_stops_nothing_else(control_plane: ControlPlane, t
     plane = control_plane
     view = ClusterView(plane)
     with scene(plane, tmp_path, cluster="bad-input") as growth:
-        plane.kubectl("apply", "-f", "-", stdin=pool("classless", template={"classRef": {"name": "nowhere"}}))
-        plane.kubectl("apply", "-f", "-", stdin=pool("typeless", serverTypes=[{"name": "cx99", "max": 1}]))
+        plane.kubectl("apply", "-f", "-", stdin=pool("classless", ["cx22"], template={"classRef": {"name": "nowhere"}}))
+        plane.kubectl("apply", "-f", "-", stdin=pool("typeless", ["cx99"]))
         # A node that no pool made, without a single label.
         bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "bare"}}
         plane.kubectl("create", "-f", "-", stdin=yaml.safe_dump(bare))

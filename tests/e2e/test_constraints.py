@@ -7,36 +7,24 @@ from typing import Any
 import pytest
 import yaml
 
+from simulator.catalogue import machine
+from tests.builders import as_sent, claim, deployment, kwok_node_class, node_pool, volume
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import clear_with_worker, scene
-from tests.e2e.workloads import deployment, single_pod
+from tests.e2e.workloads import single_pod
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 ZONE = "topology.kubernetes.io/zone"
 ZONES = ("fsn1", "hel1", "nbg1")
-CLASS = {
-    "apiVersion": "growth.dev/v1alpha1",
-    "kind": "KwokNodeClass",
-    "metadata": {"name": "zoned"},
-    "spec": {
-        "serverTypes": [
-            {
-                "name": "four",
-                "capacity": {"cpu": "4", "memory": "8Gi"},
-                "pricePerHour": "0.0100",
-                "locations": [{"name": zone, "bootTime": "500ms"} for zone in ZONES],
-            },
-            {
-                "name": "eight",
-                "capacity": {"cpu": "8", "memory": "16Gi"},
-                "pricePerHour": "0.0250",
-                "locations": [{"name": "fsn1", "bootTime": "500ms"}],
-            },
-        ],
-    },
-}
+CLASS = as_sent(
+    kwok_node_class(
+        machine("four", cpu=4, memory=8, price="0.0100", locations=ZONES, boot_time="500ms"),
+        machine("eight", cpu=8, memory=16, price="0.0250", boot_time="500ms"),
+        name="zoned",
+    )
+)
 LONG = "10m"
 """A back-off that no test outlasts."""
 
@@ -61,8 +49,7 @@ def apply(plane: ControlPlane, *objects: dict[str, Any]) -> None:
 
 def pool(name: str, *, server_type: str = "four", class_name: str = "zoned", **spec: Any) -> dict[str, Any]:
     template = {"classRef": {"name": class_name}, **spec.pop("template", {})}
-    body = {"serverTypes": [{"name": server_type, "max": 5}], "template": template, **spec}
-    return {"apiVersion": "growth.dev/v1alpha1", "kind": "NodePool", "metadata": {"name": name}, "spec": body}
+    return as_sent(node_pool(name, [server_type], limits={"max": 5}, template=template, **spec))
 
 
 def workload(name: str, pool_name: str, replicas: int, **spec: Any) -> dict[str, Any]:
@@ -198,39 +185,21 @@ def waiting(view: ClusterView, name: str, count: int) -> list[str]:
 
 def test_a_pod_with_a_bound_volume_gets_its_machine_in_the_volumes_zone(plane):
     view = ClusterView(plane)
-    apply(plane, pool("volume"), *volume("disk", "nbg1"))
+    apply(plane, pool("volume"), *disk("disk", "nbg1"))
     plane.wait_for(lambda: claim_phase(plane, "disk") == "Bound", "the claim is bound")
-    disk = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
-    apply(plane, workload("volume", "volume", 1, volumes=[disk]))
+    used = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
+    apply(plane, workload("volume", "volume", 1, volumes=[used]))
     nodes = landed(plane, view, "volume", 1)
     assert [zones(view)[node] for node in nodes.values()] == ["nbg1"]
 
 
-def volume(name: str, zone: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a volume that can be had in one zone, and the claim on it."""
-    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
-    common = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
-    size = {"storage": "1Gi"}
-    return (
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": name},
-            "spec": {
-                **common,
-                "capacity": size,
-                "claimRef": {"namespace": "default", "name": name},
-                "hostPath": {"path": "/nowhere"},
-                "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
-            },
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name, "namespace": "default"},
-            "spec": {**common, "volumeName": name, "resources": {"requests": size}},
-        },
-    )
+def disk(name: str, zone: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a volume that can be had in one zone, and the claim on it, which a controller binds."""
+    owner = {"namespace": "default", "name": name}
+    made = volume(name, zone=zone, storageClassName="", csi=None, hostPath={"path": "/nowhere"}, claimRef=owner)
+    asking = as_sent(claim(name, storage_class=""))
+    asking["spec"]["volumeName"] = name
+    return as_sent(made), asking
 
 
 def claim_phase(plane: ControlPlane, name: str) -> str:

@@ -6,26 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import as_sent, node_pool
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import scene
 from tests.e2e.workloads import single_pod
 
-POOL = {
-    "apiVersion": "growth.dev/v1alpha1",
-    "kind": "NodePool",
-    "metadata": {"name": "default"},
-    "spec": {
-        "serverTypes": [{"name": "cx22"}],
-        "limits": {"max": 1},
-        "scaleUp": {"recordTTL": "1s"},
-        "scaleDown": {
+POOL = as_sent(
+    node_pool(
+        types=["cx22"],
+        limits={"max": 1},
+        scaleUp={"recordTTL": "1s"},
+        scaleDown={
             "idleAfter": "1s",
             "softGrace": "1m",
             "removal": {"maxAttempts": 1, "retry": "1s", "parkedRetry": "1h"},
         },
-    },
-}
+    )
+)
 SHORT = {"spec": {"scaleDown": {"softGrace": "1s"}}}
 STUBBORN = {"spec": {"faults": [{"call": "delete", "error": "transient"}]}}
 OBEDIENT = {"spec": {"faults": None}}

@@ -10,27 +10,25 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.builders import as_sent, deployment, hetzner_node_class, node_pool, node_request
 from tests.e2e.cluster_view import NAMESPACE, ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import account_kubeconfig, scene
-from tests.e2e.workloads import deployment, removal, single_pod
+from tests.e2e.workloads import removal, single_pod
 from tests.project.deploy_base import ROOT, one, rendered_base
 
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:growth"
 ACCOUNTS = f"system:serviceaccounts:{NAMESPACE}"
 KEPT = ("CustomResourceDefinition", "Namespace")
 """What other scenarios on the control plane need too."""
-POOL = {
-    "apiVersion": "growth.dev/v1alpha1",
-    "kind": "NodePool",
-    "metadata": {"name": "default"},
-    "spec": {
-        "serverTypes": [{"name": "cx22"}, {"name": "cx32"}],
-        "limits": {"max": 5},
-        "scaleUp": {"unavailableTTL": "5m", "recordTTL": "1s"},
-        "scaleDown": {"mode": "drain", "idleAfter": "1s", "softGrace": "3s", "hardGrace": "5s"},
-    },
-}
+POOL = as_sent(
+    node_pool(
+        types=["cx22", "cx32"],
+        limits={"max": 5},
+        scaleUp={"unavailableTTL": "5m", "recordTTL": "1s"},
+        scaleDown={"mode": "drain", "idleAfter": "1s", "softGrace": "3s", "hardGrace": "5s"},
+    )
+)
 SOLD_OUT = [{"serverType": "cx22", "call": "create", "error": "capacity"}]
 SECRET = {
     "apiVersion": "v1",
@@ -38,28 +36,10 @@ SECRET = {
     "metadata": {"name": "hetzner", "namespace": NAMESPACE},
     "stringData": {"token": "0123456789abcdef" * 4},
 }
-HETZNER = {
-    "apiVersion": "growth.dev/v1alpha1",
-    "kind": "HetznerNodeClass",
-    "metadata": {"name": "default"},
-    "spec": {
-        "tokenSecretRef": {"namespace": NAMESPACE, "name": "hetzner"},
-        "image": {"name": "debian-12"},
-        "userData": {"template": "#!/bin/sh\nkubelet {{ kubelet.args }}\n"},
-    },
-}
-BY_HAND = {
-    "apiVersion": "growth.dev/v1alpha1",
-    "kind": "NodeRequest",
-    "metadata": {"name": "by-hand"},
-    "spec": {
-        # It fails before the cloud is asked, which could not tell that there is no server.
-        "pool": "nowhere",
-        "serverType": "cx23",
-        "location": "fsn1",
-        "classRef": {"kind": "HetznerNodeClass", "name": "default"},
-    },
-}
+HETZNER = as_sent(hetzner_node_class(tokenSecretRef={"namespace": NAMESPACE, "name": "hetzner"}))
+# It fails before the cloud is asked, which could not tell that there is no server.
+OF_HETZNER = {"classRef": {"kind": "HetznerNodeClass", "name": "default"}}
+BY_HAND = as_sent(node_request("by-hand", "cx23", pool="nowhere", by_hand=True, spec=OF_HETZNER))
 DENIED = [
     ("list", "", "secrets", NAMESPACE),
     ("get", "", "secrets", "kube-system"),

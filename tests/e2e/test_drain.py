@@ -6,27 +6,16 @@ from typing import Any
 
 import pytest
 
+from tests.builders import as_sent, deployment, disruption_budget, node_pool
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import scene
-from tests.e2e.workloads import NAMESPACE, deployment, removal, single_pod
+from tests.e2e.workloads import NAMESPACE, removal, single_pod
 
-POOL = {
-    "apiVersion": "growth.dev/v1alpha1",
-    "kind": "NodePool",
-    "metadata": {"name": "default"},
-    "spec": {
-        "serverTypes": [{"name": "cx22"}],
-        "limits": {"max": 10},
-        "scaleDown": {"mode": "drain", "idleAfter": "10m", "softGrace": "0s"},
-    },
-}
-BUDGET = {
-    "apiVersion": "policy/v1",
-    "kind": "PodDisruptionBudget",
-    "metadata": {"name": "web", "namespace": NAMESPACE},
-    "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "web"}}},
-}
+POOL = as_sent(
+    node_pool(types=["cx22"], limits={"max": 10}, scaleDown={"mode": "drain", "idleAfter": "10m", "softGrace": "0s"})
+)
+BUDGET = as_sent(disruption_budget("web", namespace=NAMESPACE, minAvailable=2))
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.builders import deployment
 from tests.e2e.harness import ControlPlane
 from tests.e2e.hetzner_scene import HetznerScene, hetzner_scene, pool
-from tests.e2e.workloads import deployment
 
 WATCHED_SECONDS = 20
 MOST_REFUSED_CALLS = 20

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.builders import deployment
 from tests.e2e.harness import ControlPlane
 from tests.e2e.hetzner_scene import HetznerScene, hetzner_scene, paid, pool
-from tests.e2e.workloads import deployment
 
 ADDRESS = Decimal("0.0008")
 """A public IPv4 address per hour. This and the next: net prices of simulator/hetzner/project/price_list.py."""

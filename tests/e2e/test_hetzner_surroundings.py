@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.builders import deployment
 from tests.e2e.cluster_view import NAMESPACE
 from tests.e2e.harness import ControlPlane
 from tests.e2e.hetzner_scene import HetznerScene, hetzner_scene, pool
-from tests.e2e.workloads import deployment
 
 ROBOT, GHOST = "robot", "ghost"
 GONE = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "its server is gone"}

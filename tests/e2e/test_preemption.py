@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.builders import as_sent, node_pool
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.commands import Commands
 from tests.e2e.harness import ControlPlane
@@ -16,16 +17,9 @@ from tests.e2e.workloads import single_pod
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
-POOL = {
-    "apiVersion": "growth.dev/v1alpha1",
-    "kind": "NodePool",
-    "metadata": {"name": "default"},
-    "spec": {
-        "serverTypes": [{"name": "cx22", "max": 5}],
-        "limits": {"max": 5},
-        "scaleDown": {"idleAfter": "1s", "softGrace": "10s"},
-    },
-}
+POOL = as_sent(
+    node_pool(types=[{"name": "cx22", "max": 5}], limits={"max": 5}, scaleDown={"idleAfter": "1s", "softGrace": "10s"})
+)
 URGENT = {
     "apiVersion": "scheduling.k8s.io/v1",
     "kind": "PriorityClass",

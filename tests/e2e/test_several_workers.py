@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.builders import deployment
 from tests.e2e.cluster_view import OBJECTS, ClusterView
 from tests.e2e.growth_process import GrowthProcess, TemporalServer
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import clear_rest, clear_with_worker
-from tests.e2e.workloads import deployment
 
 MACHINES = 10
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.builders import deployment
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.commands import GROWTH, Commands
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import scene
-from tests.e2e.workloads import deployment, single_pod
+from tests.e2e.workloads import single_pod
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 

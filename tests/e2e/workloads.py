@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.builders import as_sent, deployment, pod
+
 NAMESPACE = "default"
 
 SIZES = {
@@ -14,30 +16,6 @@ SIZES = {
 """Deployment: replicas, cpu, memory. 60 pods in all; `quorum` wants a node for each of its pods."""
 
 
-def deployment(name: str, replicas: int, cpu: str, memory: str, *, spread: bool = False) -> dict[str, Any]:
-    """Return a Deployment; with `spread`, no two of its pods may share a node."""
-    labels = {"app": name}
-    spec: dict[str, Any] = {
-        "terminationGracePeriodSeconds": 0,
-        "containers": [
-            {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu, "memory": memory}}},
-        ],
-    }
-    if spread:
-        term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
-        spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-        },
-    }
-
-
 def sixty_pods() -> list[dict[str, Any]]:
     """Return the Deployments of the burst."""
     return [
@@ -46,19 +24,9 @@ def sixty_pods() -> list[dict[str, Any]]:
     ]
 
 
-def single_pod(name: str, cpu: str) -> dict[str, Any]:
-    """Return a pod without a controller."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "terminationGracePeriodSeconds": 0,
-            "containers": [
-                {"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
-            ],
-        },
-    }
+def single_pod(name: str, cpu: str, **spec: Any) -> dict[str, Any]:
+    """Return a pod without a controller that ends at once."""
+    return as_sent(pod(name, cpu, "64Mi", namespace=NAMESPACE, terminationGracePeriodSeconds=0, **spec))
 
 
 def removal(node: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from activities.ports.cluster import NODE_POOLS, NODES, Object
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import LABEL_POOL, LABEL_SERVER_TYPE
+from tests.builders import pod
 from tests.e2e.growth_process import ROOT
 from tests.e2e.workloads import NAMESPACE
 from tests.load.masses import DEPLOYMENTS, create, deployment, node_class, pool, server_type
@@ -52,22 +53,12 @@ def workloads(count: int) -> list[dict[str, Any]]:
 
 def lower_bound(folder: Path, bodies: Sequence[Object]) -> Decimal:
     """Return the cost per hour below which no set of machines holds all the pods, as `growth plan` proves it."""
-    told = {
-        "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
-        "phase": "Pending",
-    }
     waiting = [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": f"{body['metadata']['name']}-{i}", "namespace": NAMESPACE},
-            "spec": body["spec"]["template"]["spec"],
-            "status": told,
-        }
+        pod(f"{body['metadata']['name']}-{i}", namespace=NAMESPACE, **body["spec"]["template"]["spec"])
         for body in bodies
         for i in range(body["spec"]["replicas"])
     ]
-    objects = [_whole(NODE_POOLS.kind, _pool()), _whole(KWOK_NODE_CLASSES.kind, CLASS), *waiting]
+    objects = [_pool(), CLASS, *waiting]
     dump = folder / "burst.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     command = [Path(sys.prefix) / "bin" / "growth", "plan", "-f", str(dump), "-o", "json"]
@@ -96,7 +87,3 @@ async def burst(on: Stage, bodies: Sequence[Object], *, patience: float) -> Boug
 def _pool() -> dict[str, Any]:
     types = [each["name"] for each in CLASS["spec"]["serverTypes"]]
     return pool(POOL, *types, most=2000, idle_after="1h", soft_grace="1h")
-
-
-def _whole(kind: str, body: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": "growth.dev/v1alpha1", "kind": kind, **body}

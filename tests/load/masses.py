@@ -7,9 +7,11 @@ from typing import Any, Final, TypeVar
 
 from activities.kube.client import KubeCluster
 from activities.ports.cluster import Object, Resource
+from simulator.catalogue import machine
+from tests import builders
+from tests.builders import as_sent, kwok_node_class
 from tests.e2e.harness import ControlPlane
 from tests.e2e.workloads import NAMESPACE
-from tests.e2e.workloads import deployment as workload
 
 DEPLOYMENTS: Final = Resource("apps", "v1", "Deployment", "deployments", namespaced=True)
 AT_ONCE: Final = 16
@@ -56,37 +58,29 @@ async def scale(cluster: KubeCluster, name: str, replicas: int) -> None:
 
 def deployment(name: str, pool: str, replicas: int, cpu: str, memory: str) -> dict[str, Any]:
     """Return a Deployment of pods for a pool: a pod that goes for whatever reason is followed by another."""
-    made = workload(name, replicas, cpu, memory)
-    made["spec"]["template"]["spec"]["nodeSelector"] = {"growth.dev/pool": pool}
-    return made
+    return builders.deployment(name, replicas, cpu, memory, nodeSelector={"growth.dev/pool": pool})
 
 
 def pool(name: str, *server_types: str, most: int, idle_after: str, soft_grace: str) -> dict[str, Any]:
     """Return a pool of the class `load`."""
-    return {
-        "metadata": {"name": name},
-        "spec": {
-            "serverTypes": [{"name": each} for each in server_types],
-            "limits": {"max": most},
-            "template": {"classRef": {"kind": "KwokNodeClass", "name": "load"}},
-            # On two cores hundreds of machines take longer than the records that the end is checked by would stay.
-            "scaleUp": {"recordTTL": "2h"},
-            "scaleDown": {"idleAfter": idle_after, "softGrace": soft_grace},
-        },
-    }
+    made = builders.node_pool(
+        name,
+        server_types,
+        limits={"max": most},
+        template={"classRef": {"kind": "KwokNodeClass", "name": "load"}},
+        # On two cores hundreds of machines take longer than the records that the end is checked by would stay.
+        scaleUp={"recordTTL": "2h"},
+        scaleDown={"idleAfter": idle_after, "softGrace": soft_grace},
+    )
+    return as_sent(made)
 
 
 def server_type(name: str, cpu: int, memory_gib: int, price: str, boot_time: str) -> dict[str, Any]:
     """Return a server type whose machines keep 100m of cpu and 256Mi of memory for themselves."""
-    return {
-        "name": name,
-        "capacity": {"cpu": str(cpu), "memory": f"{memory_gib}Gi"},
-        "overhead": {"cpu": "100m", "memory": "256Mi"},
-        "pricePerHour": price,
-        "locations": [{"name": "fsn1", "bootTime": boot_time}],
-    }
+    overhead = {"cpu": "100m", "memory": "256Mi"}
+    return machine(name, cpu=cpu, memory=memory_gib, price=price, boot_time=boot_time, overhead=overhead)
 
 
 def node_class(*server_types: dict[str, Any]) -> dict[str, Any]:
     """Return the class `load`."""
-    return {"metadata": {"name": "load"}, "spec": {"currency": "EUR", "serverTypes": list(server_types)}}
+    return as_sent(kwok_node_class(*server_types, name="load", currency="EUR"))
