@@ -1,8 +1,11 @@
 """A cluster in memory for commands that only look, and scenes as they see them."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+
+import pytest
 
 from activities.kube.kubeconfig import Access
 from activities.ports.cluster import (
@@ -22,6 +25,7 @@ from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.bodies import definitions
 from tests.builders import Json
 from tests.planner.scenes import Scene
+from worker import cli
 from worker.commands.shared.cluster_view import ClusterView, NextStep, cluster_view
 from worker.commands.shared.next_steps import next_steps
 from worker.commands.shared.read_once import ReadOnce
@@ -117,3 +121,12 @@ class LookedAt(MemoryCluster):
                 change = [{"op": "add", "path": "/status", "value": item["status"]}]
                 await self.patch(resource, metadata["name"], change, namespace=namespace, subresource="status")
         self.is_filled = True
+
+
+def growth(monkeypatch, capsys, *words):
+    """Run the command line and return exit code, output and error output."""
+    monkeypatch.setattr(sys, "argv", ["growth", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err

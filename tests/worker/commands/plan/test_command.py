@@ -10,21 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from worker import cli
+from tests.worker.looking import growth
 from worker.commands.plan.command import plan
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "deploy" / "examples"
 POOL, PODS = str(EXAMPLES / "pool.yaml"), str(EXAMPLES / "pods.yaml")
 NOW = "2026-03-01T12:00:00Z"
-
-
-def growth(monkeypatch, capsys, *words):
-    """Run the command line and return exit code, output and error output."""
-    monkeypatch.setattr(sys, "argv", ["growth", *words])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
 
 
 def planned(capsys, *files, **options):

@@ -1,7 +1,6 @@
 """`growth status`: what it says of a scene, on a terminal and in a pipe, and that it writes nothing."""
 
 import asyncio
-import sys
 from datetime import UTC, datetime
 from io import StringIO
 
@@ -12,8 +11,7 @@ from activities.kube.client import KubeCluster
 from activities.ports.errors import Unreachable
 from tests.builders import after, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
 from tests.planner.scenes import Scene, seat
-from tests.worker.looking import LookedAt, sight
-from worker import cli
+from tests.worker.looking import LookedAt, growth, sight
 from worker.commands.shared.live_cluster import live_cluster
 from worker.commands.status import command as status_command
 from worker.commands.status.table import print_status
@@ -215,14 +213,6 @@ def cluster(monkeypatch, kubeconfig):
 
     monkeypatch.setattr(KubeCluster, "connect", connect)
     return made
-
-
-def growth(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["growth", *words])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
 
 
 def test_a_cluster_is_only_read(cluster, monkeypatch, capsys):

@@ -1,7 +1,6 @@
 """`growth why`: the sentences about pods, nodes, requests and removals, and one line for names that are not there."""
 
 import asyncio
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,8 +13,7 @@ from api.meta import format_timestamp
 from tests.builders import NOW, after, before, node, node_pool, node_removal_request, node_request, pod
 from tests.planner.scenes import Scene, scene, seat
 from tests.planner.wishes import apart
-from tests.worker.looking import LookedAt, sight
-from worker import cli
+from tests.worker.looking import LookedAt, growth, sight
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.why.command import NODE, REMOVAL, REQUEST, lines_about
 from worker.commands.why.pod import why_pod
@@ -290,14 +288,6 @@ def cluster(monkeypatch, tmp_path):
     monkeypatch.setenv("GROWTH_KUBECONFIG", str(path))
     monkeypatch.setattr(KubeCluster, "connect", connect)
     return made
-
-
-def growth(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["growth", *words])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    out, err = capsys.readouterr()
-    return ended.value.code, out, err
 
 
 def event(name: str, reason: str, note: str, *, kind="Pod", controller="growth.dev/growth", minute: int = 0):
