@@ -35,7 +35,7 @@ DEADLINE: Final = SearchAttributeKey.for_datetime("GrowthDeadline")
 SEARCH_ATTRIBUTES: Final = (CLUSTER, POOL, PHASE, NODE, OFFERING, REASON, DEADLINE)
 
 FAILING: Final = "Failing"
-"""Finds all that does not get on, whatever it is about."""
+"""Search attribute value of every workflow whose work keeps failing."""
 
 SUMMARY_LENGTH: Final = 200
 """Temporal takes 400 bytes for a summary; a letter may take two."""

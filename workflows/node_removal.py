@@ -1,4 +1,4 @@
-"""The lifecycle of a NodeRemovalRequest: a machine that shall go. The steps are `planner.lifecycle.removal`'s.
+"""The lifecycle of a NodeRemovalRequest: a machine to remove. The steps are `planner.lifecycle.removal`'s.
 
 What a person asks comes as an update, which answers when it was carried out or says why not; as a
 signal of the same name, which is also taken while no worker is up; or as an annotation on the

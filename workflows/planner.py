@@ -34,7 +34,7 @@ AHEAD: Final = Priority(priority_key=1)
 FAILURES_TOLD: Final = 3
 """An API server that is restarted costs a round or two."""
 NUDGES_TOLD: Final = 5
-"""Of many nudges only the first are told; one round answers them all."""
+"""Of many nudges only the reasons of the first are shown; one round answers them all."""
 
 
 @workflow.defn(name=PLANNER)

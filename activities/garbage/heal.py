@@ -84,7 +84,7 @@ async def lift(ports: Ports, recorder: Recorder, finding: Finding, node: Object)
 
 
 async def _spec(ports: Ports, finding: Finding) -> NodeRemovalRequestSpec:
-    """Return the wish.
+    """Return the spec of the removal.
 
     Raises:
         ValueError: the machine's name or a label of it is none that Growth gives.

@@ -41,7 +41,7 @@ SUMMED: Final = "MoreEvents"
 _REMEMBERED: Final = 10_000
 """(object, reason) pairs kept at most, each for `QUIET_FOR`; beyond that, at worst one event is written twice."""
 _AT_ONCE: Final = 8
-"""Concurrent calls: a full budget shall not delay a round by fifty round trips."""
+"""Concurrent calls: a full budget must not delay a round by fifty round trips."""
 _NOTE_BYTES: Final = 1024
 _NAME_CHARACTERS: Final = 230
 """An Event's name has at most 253, a dot and the hash included."""
@@ -66,10 +66,10 @@ class Recorder:
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._told: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+        self._written_at: OrderedDict[tuple[str, str], datetime] = OrderedDict()
 
     async def tell(self, event: PlannedEvent, *, always: bool = False) -> None:
-        """Write the event, unless the same one was told lately. Never raises: a failure is logged.
+        """Write the event, unless the same one was written within `QUIET_FOR`. Never raises: a failure is logged.
 
         Args:
             event: what to tell.
@@ -81,7 +81,7 @@ class Recorder:
     async def tell_round(self, events: Sequence[PlannedEvent], pools: Sequence[NodePool]) -> None:
         """Write what is news among `events`, at most `ROUND_BUDGET`; the rest as one event on a pool.
 
-        What was only summed up is told in a later round if it still holds. Never raises.
+        An event that was only summed up is written by a later round if it still holds. Never raises.
         """
         news: dict[tuple[str, str], PlannedEvent] = {}
         for event in events:
@@ -100,27 +100,27 @@ class Recorder:
         await asyncio.gather(*(write(event) for event in chosen))
 
     def _is_news(self, event: PlannedEvent) -> bool:
-        told_at = self._told.get(_key(event))
-        return told_at is None or self._ports.now() - told_at >= QUIET_FOR
+        written_at = self._written_at.get(_key(event))
+        return written_at is None or self._ports.now() - written_at >= QUIET_FOR
 
     async def _write(self, event: PlannedEvent) -> None:
         key = _key(event)
         now = self._ports.now()
         # Remembered before the call, or a concurrent telling would not see this one.
-        self._told[key] = now
-        self._told.move_to_end(key)
-        while len(self._told) > _REMEMBERED or now - next(iter(self._told.values())) >= QUIET_FOR:
-            self._told.popitem(last=False)
+        self._written_at[key] = now
+        self._written_at.move_to_end(key)
+        while len(self._written_at) > _REMEMBERED or now - next(iter(self._written_at.values())) >= QUIET_FOR:
+            self._written_at.popitem(last=False)
         body = _body(event, now, self._ports.cluster_name)
         try:
             await self._ports.cluster.create(EVENTS, body, namespace=body["metadata"]["namespace"])
         except AlreadyExists:
             log.debug("event %s on %s %s exists already", event.reason, event.kind, event.name)
         except GrowthError as error:
-            self._told.pop(key, None)
+            self._written_at.pop(key, None)
             log.warning("event %s on %s %s was not written: %s", event.reason, event.kind, event.name, error)
         except Exception:
-            self._told.pop(key, None)
+            self._written_at.pop(key, None)
             log.exception("event %s on %s %s was not written", event.reason, event.kind, event.name)
 
 

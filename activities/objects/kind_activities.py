@@ -67,7 +67,7 @@ class EffectContext(Generic[ObjectsT]):
     """The step that asks for the effect."""
 
 
-async def looked_at(_recorder: Recorder, _observed: Any) -> None:
+async def tell_nothing(_recorder: Recorder, _observed: Any) -> None:
     """Tell no event about a look."""
 
 
@@ -88,7 +88,7 @@ class KindActivities(Generic[ObjectsT]):
     """The body of each effect."""
     is_due: Callable[[LifecycleKind[Any], Any, Act, datetime], bool] = is_next
     """Whether an effect is still to be run: what was seen, the step that asks for it, and the time."""
-    after_look: Callable[[Recorder, ObjectsT], Awaitable[None]] = looked_at
+    after_look: Callable[[Recorder, ObjectsT], Awaitable[None]] = tell_nothing
     """Tells events about the result of a look. Never raises."""
 
 

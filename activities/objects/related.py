@@ -50,13 +50,13 @@ def request_timings(pool: NodePool | None) -> RequestTimings:
     """Return the pool's durations for a request, or the defaults."""
     if pool is None:
         return RequestTimings()
-    wish = pool.spec.scale_up
+    durations = pool.spec.scale_up
     return RequestTimings(
-        provisioning_timeout=wish.provisioning_timeout,
-        join_timeout=wish.join_timeout,
-        unavailable_ttl=wish.unavailable_ttl,
-        failed_ttl=wish.failed_ttl,
-        record_ttl=wish.record_ttl,
+        provisioning_timeout=durations.provisioning_timeout,
+        join_timeout=durations.join_timeout,
+        unavailable_ttl=durations.unavailable_ttl,
+        failed_ttl=durations.failed_ttl,
+        record_ttl=durations.record_ttl,
     )
 
 
@@ -64,13 +64,13 @@ def removal_timings(pool: NodePool | None) -> RemovalTimings:
     """Return the pool's durations for a removal, or the defaults."""
     if pool is None:
         return RemovalTimings()
-    wish = pool.spec.scale_down
+    durations = pool.spec.scale_down
     return RemovalTimings(
-        soft_grace=wish.soft_grace,
-        hard_grace=wish.hard_grace,
-        max_attempts=wish.removal.max_attempts,
-        retry=wish.removal.retry,
-        parked_retry=wish.removal.parked_retry,
+        soft_grace=durations.soft_grace,
+        hard_grace=durations.hard_grace,
+        max_attempts=durations.removal.max_attempts,
+        retry=durations.removal.retry,
+        parked_retry=durations.removal.parked_retry,
     )
 
 

@@ -13,7 +13,7 @@ from planner.objects.offering import ResourceVector
 
 
 class Standing(StrEnum):
-    """Whether an offering is to be had."""
+    """Whether an offering can be bought."""
 
     AVAILABLE = "Available"
     DOUBTFUL = "Doubtful"
@@ -44,14 +44,14 @@ class CatalogueRow:
     price_per_hour: Decimal | None
     """With what else each machine of the class costs; None when a part of it is unknown."""
     price_per_month: Decimal | None
-    """Most that a calendar month costs; None where nobody tells."""
+    """Most that a calendar month costs; None where it is unknown."""
     standing: Standing
     at: datetime | None = None
     """Until when it is left out, or when it is or was withdrawn."""
     allocatable: ResourceVector | None = None
     """Amounts for pods that plans count on, before DaemonSets."""
     learned: tuple[str, ...] = ()
-    """Resources of which a Node of it has told how much there is."""
+    """Resources whose amount was learned from a Node of this offering."""
     pools: tuple[str, ...] = ()
     """Pools that may buy it. No provider writes it."""
 

@@ -6,7 +6,7 @@
     ├── Conflict                    the object changed since it was read
     ├── Rejected                    the API server refuses for good: invalid
     │   └── Forbidden               these credentials lack a right
-    ├── Unreadable                  a field of an object cannot be read: a person must mend it
+    ├── Unreadable                  a field of an object cannot be read: a person must correct it
     ├── BudgetExhausted             a PodDisruptionBudget does not let this pod go now
     ├── Expired                     a watch's resourceVersion is too old: list again
     ├── Unreachable                 no answer, a 5xx or a 429: unknown outcome
@@ -80,7 +80,7 @@ class Forbidden(Rejected):
 
 
 class Unreadable(GrowthError):
-    """A field of an object cannot be read: a person must mend it."""
+    """A field of an object cannot be read: a person must correct it."""
 
     reason: ClassVar[str] = "Unreadable"
 
@@ -106,7 +106,7 @@ class Unreachable(GrowthError):
     retryable: ClassVar[bool] = True
 
     def __init__(self, message: str, retry_after_seconds: float | None = None) -> None:
-        """Keep the server's wish for a pause, in seconds."""
+        """Keep the pause that the server asks for, in seconds."""
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
 

@@ -60,8 +60,8 @@ class Ports:
     compute: Compute = asyncio.to_thread
     """Off the event loop, so that a big round does not keep other activities from their heartbeats."""
     tell_stages: Callable[[Mapping[Stage, float]], None] = lambda _: None
-    """Told how many seconds each stage of a round took."""
+    """Called with the seconds that each stage of a round took."""
     tell_round: Callable[[Snapshot, Plan], None] = lambda _snapshot, _plan: None
-    """Told of each round that was carried out."""
+    """Called with each round that was carried out."""
     packer: Packer = pack
     """Puts pods on machines. It is called where `compute` runs the round, and may take seconds."""

@@ -48,7 +48,7 @@ def _is_due(kind: LifecycleKind[Any], seen: RemovalObservation, act: Act, now: d
 
 
 async def answer_decision(ports: Ports, recorder: Recorder, observed: RemovalObjects) -> None:
-    """Tell what becomes of the decision that was seen, unless it was carried out, and take it off.
+    """Tell an event with the answer to the decision, unless it was carried out, and take its annotation off.
 
     Raises:
         Conflict: the removal has changed since it was read, perhaps by another decision.

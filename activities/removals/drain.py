@@ -1,4 +1,4 @@
-"""The drain of a removal's Node, before its point of no return: blockers are told, pods are asked to leave.
+"""The drain of a removal's Node, before its point of no return: blockers are written as events, pods are evicted.
 
 The number of rounds is written on the object before a round asks, so that a kill never shortens a pause.
 """

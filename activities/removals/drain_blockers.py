@@ -13,7 +13,7 @@ from planner.lifecycle.json_predicates import is_terminating, key_of
 from planner.lifecycle.seen import Blocker
 
 _CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-critical"})
-_TOLD_CHARACTERS: Final = 60
+_QUOTED_CHARACTERS: Final = 60
 """Of a person's words, and of the names of volumes: five pods fit into one message."""
 
 
@@ -41,12 +41,12 @@ def _blocker(pod: Object, now: datetime) -> tuple[Blocker | None, str]:
         if now < end + STUCK_AFTER:
             return None, ""
         return Blocker.TERMINATING, f"should have ended at {end:%Y-%m-%d %H:%M:%S} UTC"
-    wish = str((metadata.get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE) or "")
-    if wish:
-        return Blocker.ANNOTATION, f"is annotated {ANNOTATION_DO_NOT_REMOVE}: {_short(wish)}"
+    annotation = str((metadata.get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE) or "")
+    if annotation:
+        return Blocker.ANNOTATION, f"is annotated {ANNOTATION_DO_NOT_REMOVE}: {_short(annotation)}"
     if not any(owner.get("controller") for owner in metadata.get("ownerReferences") or ()):
         return Blocker.BARE_POD, "has no controller that would start it again"
-    local = [told for volume in pod["spec"].get("volumes") or () if (told := _local(volume))]
+    local = [storage for volume in pod["spec"].get("volumes") or () if (storage := _local(volume))]
     if local:
         return Blocker.LOCAL_STORAGE, f"has local storage: {_short(', '.join(local))}"
     return None, ""
@@ -66,4 +66,4 @@ def _is_critical(spec: dict[str, Any]) -> bool:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _TOLD_CHARACTERS else f"{line[: _TOLD_CHARACTERS - 3]}..."
+    return line if len(line) <= _QUOTED_CHARACTERS else f"{line[: _QUOTED_CHARACTERS - 3]}..."

@@ -24,7 +24,7 @@ from planner.lifecycle.step import shortened
 from planner.policies.emptiness import FOUND_EMPTY
 
 _NAMED: Final = 5
-"""Occupants that are told by name; the rest only counts."""
+"""Occupants that are named; the rest only counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ async def compare_with_plan(ports: Ports, observed: RequestObjects) -> Deviation
     return _finding(deviations(node, observed.pool, offering))
 
 
-def plan_kept(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:
+def planned_fields(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:
     """Return the status fields of a request that keep what is planned now: price, room and image of its machine.
 
     None of them where the class does not offer the machine: the provider's refusal says why.

@@ -33,7 +33,7 @@ from activities.ports.errors import (
 )
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider, Server, ServerOrder
-from activities.requests.as_planned import plan_kept
+from activities.requests.as_planned import planned_fields
 from activities.requests.look import RequestObjects, is_server_of
 from activities.requests.removal_order import order_removal
 from api.keys import LABEL_CLUSTER
@@ -86,7 +86,7 @@ async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjec
         attempts=status.attempts + 1,
         pool_generation=None if observed.pool is None else observed.pool.metadata.generation,
         class_generation=call.node_class["metadata"].get("generation"),
-        **plan_kept(ports, call.node_class, record.model.spec),
+        **planned_fields(ports, call.node_class, record.model.spec),
         provisioning_deadline=status.provisioning_deadline or act.until or asked_at + timings.provisioning_timeout,
     )
     try:

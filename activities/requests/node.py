@@ -71,7 +71,7 @@ async def mark_running(ports: Ports, observed: RequestObjects, act: Act) -> None
 async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Label the Node, write its price on it, swap its startup taint for the reservation, and let its pods onto it.
 
-    Killed in between, the Node is as it shall be and the request does not say so: then the next
+    Killed in between, the Node is registered and the request does not say so: then the next
     execution finds nothing left to change and writes it down.
 
     Raises:

@@ -40,7 +40,7 @@ _PODS_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class AppliedPlan:
     """The objects that the round wrote."""
 
     requests: tuple[Object, ...]
@@ -53,7 +53,7 @@ class Carried:
 
 async def apply_plan(
     ports: Ports, writes: RoundWrites, observed: Observation, plan: Plan, round_input: RoundInput
-) -> Carried:
+) -> AppliedPlan:
     """Write what the plan says, as far as the fence's time goes, and return it."""
     cluster, now = ports.cluster, observed.snapshot.now
     closed = {name for name, pool in observed.pools.items() if is_deleting(pool)}
@@ -82,7 +82,7 @@ async def apply_plan(
         lambda name: f"status of pool {name}",
         lambda name: write_status(cluster, pools[name], statuses[name]),
     )
-    return Carried(
+    return AppliedPlan(
         requests=tuple(request for _, request in bought),
         removals=tuple(removal for _, removal in begun),
         events=tuple(event for planned, request in bought for event in _events(planned, request, plan.currency)),

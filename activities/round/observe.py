@@ -32,7 +32,7 @@ from activities.ports.cluster import (
 from activities.ports.errors import InvalidConfiguration, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
-from activities.round.workflow_starts import Own
+from activities.round.workflow_starts import ObjectsByKind
 from api.model import read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -124,9 +124,9 @@ def _uid(item: Object) -> str:
 class DefinitionsGoing(Exception):
     """One of our definitions is gone or being deleted: nothing is decided and no cloud is called."""
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, objects: ObjectsByKind) -> None:
         super().__init__("a CustomResourceDefinition of growth.dev is gone or being deleted")
-        self.own = own
+        self.objects = objects
         """Objects with a lifecycle that still exist: their workflows drop the finalizers."""
 
 
@@ -141,7 +141,7 @@ class Observation:
     pools: Mapping[str, Object]
     requests: Mapping[str, Object]
     removals: Mapping[str, Object]
-    others: Own = field(default_factory=dict)
+    others: ObjectsByKind = field(default_factory=dict)
     """Objects of the other kinds with a lifecycle, on which no round decides."""
 
 

@@ -15,11 +15,11 @@ from activities.objects.start_notes import Prices, prices
 from activities.ports.cluster import NODE_POOLS
 from activities.ports.errors import NotFound
 from activities.ports.ports import Ports
-from activities.round.apply_plan import Carried, apply_plan
+from activities.round.apply_plan import AppliedPlan, apply_plan
 from activities.round.fence import WRITES_WITHIN, Fence, Fenced, Hold, RoundWrites
 from activities.round.observe import DefinitionsGoing, Observation, Observer
 from activities.round.pools import is_deleting, release_pool
-from activities.round.workflow_starts import Own, Starts, notes_on_started, started_fields
+from activities.round.workflow_starts import ObjectsByKind, WorkflowStarts, notes_on_started, started_fields
 from api.quantity import format_price
 from planner.model.plan import Plan, PlannedEvent, PlanResult, Snapshot
 from planner.model.round import RoundInput, RoundResult
@@ -58,11 +58,11 @@ class PlanActivities:
         self._planner = planner
         self._fence = fence or Fence(ports)
         self._observer = Observer(ports, kinds)
-        self._starts = Starts(ports.now)
+        self._starts = WorkflowStarts(ports.now)
 
     @activity.defn(name="plan_round")
     async def plan_round(self, round_input: RoundInput) -> RoundResult:
-        """Run one round and return what it did, and which objects need a workflow.
+        """Run one round and return its result, with the objects that need a workflow.
 
         Raises:
             Unreachable: the API server does not answer; nothing was decided.
@@ -93,9 +93,9 @@ class PlanActivities:
         self._tell_stages(round_input, plan, watch)
         if hold.time_left() < _ENOUGH_TO_WRITE:
             await hold.renew()
-        carried = await apply_plan(self._ports, writes, observed, plan, round_input)
+        applied = await apply_plan(self._ports, writes, observed, plan, round_input)
         self._ports.tell_round(observed.snapshot, plan)
-        return self._result(round_input, observed, plan, carried, writes), (*carried.events, *plan.events), observed
+        return self._result(round_input, observed, plan, applied, writes), (*applied.events, *plan.events), observed
 
     def _decide(self, snapshot: Snapshot, watch: Stopwatch) -> Plan:
         return decide(snapshot, self._ports.packer, watch) if self._planner is None else self._planner(snapshot)
@@ -107,28 +107,28 @@ class PlanActivities:
         log.log(level, "round %d: %s, planned in %s", round_input.round, _outline(plan), watch.summary)
 
     def _result(
-        self, round_input: RoundInput, observed: Observation, plan: Plan, carried: Carried, writes: RoundWrites
+        self, round_input: RoundInput, observed: Observation, plan: Plan, applied: AppliedPlan, writes: RoundWrites
     ) -> RoundResult:
-        own = _own(observed, carried)
-        starts, is_left = self._starts.choose(own)
+        objects = _objects_by_kind(observed, applied)
+        starts, is_left = self._starts.choose(objects)
         return RoundResult(
             result=plan.result,
-            summary=_summary(plan, carried, writes),
+            summary=_summary(plan, applied, writes),
             **started_fields(starts),
-            notes=notes_on_started(own, starts, _prices(observed.snapshot)),
+            notes=notes_on_started(objects, starts, _prices(observed.snapshot)),
             memory=plan.memory,
             versions={**round_input.versions, **observed.versions},
             is_open=bool(plan.unplaced or writes.failed)
-            or any(stored.lifecycle.is_open(item) for stored, items in own.items() for item in items)
+            or any(stored.lifecycle.is_open(item) for stored, items in objects.items() for item in items)
             or any(map(is_deleting, observed.pools.values())),
             is_partial=is_left or writes.left > 0,
             wake_at=plan.wake_at,
         )
 
     def _undecided(self, round_input: RoundInput, observed: Observation, error: Exception) -> RoundResult:
-        own = _own(observed)
-        starts, _ = self._starts.choose(own)
-        notes = notes_on_started(own, starts, _prices(observed.snapshot))
+        objects = _objects_by_kind(observed)
+        starts, _ = self._starts.choose(objects)
+        notes = notes_on_started(objects, starts, _prices(observed.snapshot))
         summary = f"Nothing was decided: the planner failed: {_one_line(error)}"
         return _idle(round_input, summary).model_copy(update={**started_fields(starts), "notes": notes})
 
@@ -143,15 +143,15 @@ class PlanActivities:
             lambda pool: f"finalizer of pool {pool['metadata']['name']}",
             lambda pool: release_pool(self._ports.cluster, pool),
         )
-        starts, is_left = self._starts.choose(going.own)
+        starts, is_left = self._starts.choose(going.objects)
         return RoundResult(
             result=PlanResult.NO_DEMANDS,
             summary="Growth's CRDs are being removed: nothing is decided, no server is touched",
             **started_fields(starts),
-            notes=notes_on_started(going.own, starts, {}),
+            notes=notes_on_started(going.objects, starts, {}),
             memory=round_input.memory,
             versions=round_input.versions,
-            is_open=bool(pools) or any(going.own.values()),
+            is_open=bool(pools) or any(going.objects.values()),
             is_partial=is_left or writes.left > 0,
         )
 
@@ -167,9 +167,9 @@ def _idle(round_input: RoundInput, summary: str, *, is_partial: bool = False) ->
     )
 
 
-def _own(observed: Observation, carried: Carried | None = None) -> Own:
+def _objects_by_kind(observed: Observation, applied: AppliedPlan | None = None) -> ObjectsByKind:
     """Return all objects with a lifecycle, those that the round has made first."""
-    requests, removals = ((), ()) if carried is None else (carried.requests, carried.removals)
+    requests, removals = ((), ()) if applied is None else (applied.requests, applied.removals)
     begun = [removal for removal in removals if removal["metadata"]["name"] not in observed.removals]
     return {
         REQUESTS: (*requests, *observed.requests.values()),
@@ -207,13 +207,13 @@ def _outline(plan: Plan) -> str:
     return f"{plan.result}, {_count(plan.requests, 'machine')} for {cost}" if plan.requests else str(plan.result)
 
 
-def _summary(plan: Plan, carried: Carried, writes: RoundWrites) -> str:
+def _summary(plan: Plan, applied: AppliedPlan, writes: RoundWrites) -> str:
     parts = [plan.result.value]
-    if carried.requests:
+    if applied.requests:
         cost = f" for {format_price(plan.cost_per_hour)} {plan.currency}/h" if plan.currency else ""
-        parts.append(f"{_count(carried.requests, 'machine')} to come{cost}")
-    if carried.removals:
-        parts.append(f"{_count(carried.removals, 'machine')} to go")
+        parts.append(f"{_count(applied.requests, 'machine')} to come{cost}")
+    if applied.removals:
+        parts.append(f"{_count(applied.removals, 'machine')} to go")
     if plan.unplaced:
         parts.append(f"{_count(plan.unplaced, 'pod')} without a place")
     if plan.problems:

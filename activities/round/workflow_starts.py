@@ -13,11 +13,11 @@ from planner.model.round import STARTS_PER_ROUND, StartNote
 _START_TAKES: Final = timedelta(seconds=5)
 """A started workflow has written its id by then. In memory only: after a restart all are handed out at once."""
 
-Own = Mapping[StoredKind[Any], Sequence[Object]]
+ObjectsByKind = Mapping[StoredKind[Any], Sequence[Object]]
 """Objects with a lifecycle, by kind."""
 
 
-class Starts:
+class WorkflowStarts:
     """Chooses what a round asks the planner workflow to start.
 
     Args:
@@ -28,7 +28,7 @@ class Starts:
         self._now = now
         self._handed: dict[str, datetime] = {}
 
-    def choose(self, own: Own) -> tuple[dict[str, tuple[ObjectId, ...]], bool]:
+    def choose(self, objects: ObjectsByKind) -> tuple[dict[str, tuple[ObjectId, ...]], bool]:
         """Return the objects to start, at most `STARTS_PER_ROUND` together, by kind, and whether some were left over.
 
         Those that were never handed out come first, so that one whose start keeps failing does not
@@ -37,7 +37,7 @@ class Starts:
         now = self._now()
         waiting = [
             item
-            for stored, items in own.items()
+            for stored, items in objects.items()
             for item in items
             if stored.lifecycle.needs_workflow(item) and not item.get("status", {}).get("workflowId")
         ]
@@ -48,7 +48,7 @@ class Starts:
         self._handed.update(dict.fromkeys(chosen, now))
         starts = {
             stored.lifecycle.name: tuple(_id(item) for item in items if _uid(item) in chosen)
-            for stored, items in own.items()
+            for stored, items in objects.items()
         }
         return starts, len(due) > STARTS_PER_ROUND
 
@@ -71,12 +71,14 @@ def started_fields(starts: Mapping[str, tuple[ObjectId, ...]]) -> dict[str, Any]
     return {"requests": starts[REQUEST.name], "removals": starts[REMOVAL.name], "others": others}
 
 
-def notes_on_started(own: Own, starts: Mapping[str, Sequence[ObjectId]], known: Prices) -> dict[str, StartNote]:
+def notes_on_started(
+    objects: ObjectsByKind, starts: Mapping[str, Sequence[ObjectId]], known: Prices
+) -> dict[str, StartNote]:
     """Return the start note of each object whose workflow is started, by uid."""
     uids = {subject.uid for ids in starts.values() for subject in ids}
     return {
         uid: stored.start_note(item, known)
-        for stored, items in own.items()
+        for stored, items in objects.items()
         for item in items
         if (uid := item["metadata"]["uid"]) in uids
     }

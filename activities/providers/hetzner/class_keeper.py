@@ -120,7 +120,7 @@ class ClassKeeper:
         try:
             node_class = read(HetznerNodeClass, item)
         except UnreadableError:
-            # Every round tells of it, and only a person can mend it.
+            # Every round reports it, and only a person can correct it.
             return now + _LONGEST_PAUSE
         memory = self._memories[item["metadata"]["uid"]]
         access: ProjectReader | GrowthError

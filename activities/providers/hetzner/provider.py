@@ -180,7 +180,7 @@ class HetznerProvider:
             try:
                 if not project.servers.is_listed or self._is_anything_under_way(project):
                     await project.servers.all()
-                _take_finished(project, await project.actions.poll())
+                _note_finished(project, await project.actions.poll())
                 await self._finisher.finish(project)
                 await project.groups.delete_empty()
             except AuthenticationFailed:
@@ -246,7 +246,7 @@ class HetznerProvider:
         return ServerState.CREATING, ""
 
 
-def _take_finished(project: Project, finished: frozenset[int]) -> None:
+def _note_finished(project: Project, finished: frozenset[int]) -> None:
     """Note the new state of servers all of whose actions have succeeded: sooner than a list shows it."""
     for server in project.servers.known:
         if server.id not in finished:

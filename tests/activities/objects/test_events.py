@@ -122,7 +122,7 @@ async def test_memory_is_bounded_and_forgets_what_was_told_longest_ago(world, re
     monkeypatch.setattr(events, "_REMEMBERED", 3)
     for event in many(4):
         await recorder.tell(event)
-    assert len(recorder._told) == 3
+    assert len(recorder._written_at) == 3
     await recorder.tell(many(4)[3])
     assert len(await told(world)) == 4
     world.pass_time(timedelta(seconds=1))
@@ -135,10 +135,10 @@ async def test_what_is_no_news_any_more_is_not_kept(world, recorder):
         await recorder.tell(event)
     world.pass_time(QUIET_FOR - timedelta(seconds=1))
     await recorder.tell(many(102)[100])
-    assert len(recorder._told) == 101
+    assert len(recorder._written_at) == 101
     world.pass_time(timedelta(seconds=1))
     await recorder.tell(many(102)[101])
-    assert len(recorder._told) == 2
+    assert len(recorder._written_at) == 2
 
 
 async def test_a_round_tells_fifty_and_sums_the_rest_up_on_the_pool_that_takes_unselected_pods(world, recorder):

@@ -7,7 +7,7 @@ import pytest
 
 from activities.ports.errors import UnknownOutcome
 from activities.providers.built_in import KWOK_NODE_CLASSES
-from activities.requests.as_planned import plan_kept
+from activities.requests.as_planned import planned_fields
 from api.model import read
 from api.v1alpha1.node_request import NodeRequest
 from simulator.apiserver.cluster import MemoryCluster
@@ -97,5 +97,5 @@ async def test_a_price_with_more_digits_than_the_definition_takes_is_rounded():
     ports = replace(life.ports, providers={"KwokNodeClass": Divided(life.now)})
     node_class = await life.find(KWOK_NODE_CLASSES, "default")
     request = read(NodeRequest, await life.request())
-    written = plan_kept(ports, node_class, request.spec)["price_per_hour"]
+    written = planned_fields(ports, node_class, request.spec)["price_per_hour"]
     assert written == Decimal("0.011630137")

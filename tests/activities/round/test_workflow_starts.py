@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from activities.objects.kinds import REMOVALS, REQUESTS
-from activities.round.workflow_starts import Starts
+from activities.round.workflow_starts import WorkflowStarts
 from planner.lifecycle.kinds import REQUEST
 from planner.model.round import STARTS_PER_ROUND
 
@@ -29,7 +29,7 @@ def clock():
 
 @pytest.fixture
 def starts(clock):
-    return Starts(clock)
+    return WorkflowStarts(clock)
 
 
 def item(name, **status):
@@ -66,7 +66,7 @@ def test_none_is_handed_out_again_while_its_start_is_under_way(starts, clock):
 
 def test_a_restarted_worker_hands_all_out_at_once(starts, clock):
     choose(starts, [item("a")])
-    assert names(choose(Starts(clock), [item("a")])[0]) == ["a"]
+    assert names(choose(WorkflowStarts(clock), [item("a")])[0]) == ["a"]
 
 
 def test_at_most_a_hundred_requests_and_removals_together_and_the_rest_next_time(starts):

@@ -54,7 +54,7 @@ async def user_data_of(cluster: Cluster, node_class: HetznerNodeClass, order: Se
     Line ends at the end of a variable's value are dropped: a Secret made of a file has the file's.
 
     Raises:
-        InvalidConfiguration: the text or a value cannot be had or cannot work; one sentence that names class and
+        InvalidConfiguration: the text or a value is missing or cannot work; one sentence that names class and
             field, and no value.
         Unreachable: the API server does not answer.
     """
@@ -214,7 +214,7 @@ class _Source:
         """Return the one text that is given.
 
         Raises:
-            InvalidConfiguration: the object or its key cannot be had; names the field.
+            InvalidConfiguration: the object or its key is missing or may not be read; names the field.
         """
         if secret is not None:
             value = secret_value(await self._object(f"{field}.secretKeyRef", SECRETS, secret), secret.key)

@@ -93,7 +93,7 @@ class Creator:
         if name in project.unsure:
             existing = await project.client.server(name)
             if existing is not None:
-                return _taken(project, existing)
+                return _note_existing(project, existing)
         refusal = self._refusal(project, node_class.metadata.name)
         if refusal:
             # An earlier worker may have made it, and its answer been lost.
@@ -102,9 +102,9 @@ class Creator:
                 return existing
             raise QuotaExceeded(refusal)
         try:
-            made = await self._placed(project, node_class, creation)
+            made = await self._create_placed(project, node_class, creation)
         except NameInUse:
-            return await self._existing(project, name)
+            return await self._find_existing(project, name)
         except NoGroup:
             # It is remembered where groups are, and other classes need none.
             raise
@@ -129,7 +129,9 @@ class Creator:
                 return why
         return ""
 
-    async def _placed(self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation) -> ServerFacts:
+    async def _create_placed(
+        self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation
+    ) -> ServerFacts:
         placement = node_class.spec.placement
         if placement.strategy == "none":
             return await self._call(project, creation)
@@ -175,7 +177,7 @@ class Creator:
         project.actions.add(made.server.id, made.actions)
         return made.server
 
-    async def _existing(self, project: Project, name: str) -> ServerFacts:
+    async def _find_existing(self, project: Project, name: str) -> ServerFacts:
         """Return the server that has the name already.
 
         Raises:
@@ -185,10 +187,10 @@ class Creator:
         existing = await project.client.server(name)
         if existing is None:
             raise UnknownOutcome(f"Hetzner says that a server named {name} exists, and does not find it")
-        return _taken(project, existing)
+        return _note_existing(project, existing)
 
 
-def _taken(project: Project, server: ServerFacts) -> ServerFacts:
+def _note_existing(project: Project, server: ServerFacts) -> ServerFacts:
     """Note and return a server that exists, made by an earlier call or by somebody else."""
     project.unsure.discard(server.name)
     project.servers.note(server)

@@ -40,7 +40,7 @@ class Project:
     actions: OpenActions
     groups: SpreadGroups
     refusals: dict[str, tuple[float, str]] = field(default_factory=dict)
-    """Until when, by `elapsed`, no more may be had, and why: by node class, or of the whole project under `WHOLE`."""
+    """End, by `elapsed`, and reason of a refusal: by node class, or of the whole project under `WHOLE`."""
     attached: dict[int, frozenset[int]] = field(default_factory=dict)
     """Networks that half-made servers were attached to by this worker, by server."""
     unsure: set[str] = field(default_factory=set)
