@@ -64,13 +64,13 @@ def _unchanged(instance: Instance) -> Instance:
 
 
 def _one_family(instance: Instance) -> Instance:
-    kept = tuple(machine for machine in instance.machines if machine.family == _ONE_FAMILY)
-    return replace(instance, shapes=_undemanding(instance), machines=kept)
+    machines = tuple(machine for machine in instance.machines if machine.family == _ONE_FAMILY)
+    return replace(instance, shapes=_undemanding(instance), machines=machines)
 
 
 def _all_scarce(instance: Instance) -> Instance:
-    kept = tuple(machine for machine in instance.machines if machine.name in SCARCE)
-    return replace(instance, shapes=_undemanding(instance), machines=kept)
+    machines = tuple(machine for machine in instance.machines if machine.name in SCARCE)
+    return replace(instance, shapes=_undemanding(instance), machines=machines)
 
 
 def _undemanding(instance: Instance) -> tuple[InstanceShape, ...]:

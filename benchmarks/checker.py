@@ -32,10 +32,10 @@ def violations(purchase: Purchase) -> Iterator[str]:
         placed.update(machine.counts)
         bought.update(packing.bins[machine.bin].limits)
         for resource in problem.resources:
-            there = problem.capacity(machine.bin, resource)
+            capacity = problem.capacity(machine.bin, resource)
             taken = sum(pods * problem.demand(i, resource) for i, pods in machine.counts.items())
-            if taken > there:
-                yield f"{where}: {taken} of {resource} is taken, and {there} is there"
+            if taken > capacity:
+                yield f"{where}: {taken} of {resource} is taken, and {capacity} is there"
         for i, pods in machine.counts.items():
             most = packing.groups[i].per_node
             if pods < 1:

@@ -80,35 +80,35 @@ def main(
     own = None if pods is None else Recipe(pods=pods, shapes=shapes, mix=mix, zonal=zonal, limits=limits)
     rows = ROWS if own is None else (BenchmarkRow(Case(own), 0.0),)
     seeded = [_seeded(row, seed) for row in rows for seed in seeds]
-    known, found = read_quality(), []
+    known, comparisons = read_quality(), []
     for row in seeded:
         sys.stderr.write(f"{row.case}\n")
-        found.append(compare(row.case))
-    qualities = {str(one.case): with_best(_quality(one), known.get(str(one.case))) for one in found}
+        comparisons.append(compare(row.case))
+    qualities = {str(one.case): with_best(_quality(one), known.get(str(one.case))) for one in comparisons}
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH_WITHOUT_TERMINAL)
-    console.print(plans(seeded, found, qualities, is_aimed=own is None))
-    console.print(ratios(found))
+    console.print(plans(seeded, comparisons, qualities, is_aimed=own is None))
+    console.print(ratios(comparisons))
     if len(seeds) > 1:
-        console.print(means(found, len(seeds)))
+        console.print(means(comparisons, len(seeds)))
     console.print(f"\n{_LEGEND}", style="dim")
     if write:
         write_quality(known | {str(row.case): _searched(row, qualities[str(row.case)]) for row in seeded})
         return 0
-    return 0 if own is not None else _judged(console, found, qualities, known)
+    return 0 if own is not None else _judged(console, comparisons, qualities, known)
 
 
 def _seeded(row: BenchmarkRow, seed: int) -> BenchmarkRow:
     return replace(row, case=replace(row.case, recipe=replace(row.case.recipe, seed=seed)))
 
 
-def _quality(found: InstanceComparison) -> Quality:
-    costs = [found.growth.cost]
-    for name, bought in found.rules.items():
-        if found.ratio(name) is not None and not found.case.recipe.limits:
+def _quality(comparison: InstanceComparison) -> Quality:
+    costs = [comparison.growth.cost]
+    for name, bought in comparison.rules.items():
+        if comparison.ratio(name) is not None and not comparison.case.recipe.limits:
             costs.append(bought.cost)
-    return Quality(found.growth.unplaced, found.run.packing.proven, costs[0], min(costs))
+    return Quality(comparison.growth.unplaced, comparison.run.packing.proven, costs[0], min(costs))
 
 
 def _searched(row: BenchmarkRow, quality: Quality) -> Quality:
@@ -123,7 +123,7 @@ def _searched(row: BenchmarkRow, quality: Quality) -> Quality:
 
 def _judged(
     console: Console,
-    found: Sequence[InstanceComparison],
+    comparisons: Sequence[InstanceComparison],
     qualities: Mapping[str, Quality],
     known: Mapping[str, Quality],
 ) -> int:
@@ -133,7 +133,7 @@ def _judged(
     ]
     dearer = [
         f"{one.case}: {name} costs {1 - ratio:.2%} less"
-        for one in found
+        for one in comparisons
         for name in one.rules
         if (ratio := one.ratio(name)) is not None and ratio < 1
     ]

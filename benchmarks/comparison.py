@@ -74,15 +74,15 @@ def compare(case: Case) -> InstanceComparison:
     for name, bought in rules.items():
         if not (problem.packing.limits and name in KARPENTER):
             check(bought, f"{case}: {name}")
-    found = InstanceComparison(case, growth, run, rules)
+    comparison = InstanceComparison(case, growth, run, rules)
     for name, bought in {"Growth": growth, **rules}.items():
         is_free_of_limits = bool(problem.packing.limits) and name in KARPENTER
         if bought.unplaced == growth.unplaced == 0 and not is_free_of_limits:
-            _check_bound(found, name, bought)
-    return found
+            _check_bound(comparison, name, bought)
+    return comparison
 
 
-def _check_bound(found: InstanceComparison, who: str, purchase: Purchase) -> None:
-    if purchase.cost_per_hour < found.bound_per_hour:
-        told = f"costs {purchase.cost_per_hour} an hour, less than the proven bound {found.bound_per_hour}"
-        raise WrongPurchase(f"{found.case}: {who}: {told}")
+def _check_bound(comparison: InstanceComparison, buyer: str, purchase: Purchase) -> None:
+    if purchase.cost_per_hour < comparison.bound_per_hour:
+        reason = f"costs {purchase.cost_per_hour} an hour, less than the proven bound {comparison.bound_per_hour}"
+        raise WrongPurchase(f"{comparison.case}: {buyer}: {reason}")

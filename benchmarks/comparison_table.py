@@ -16,7 +16,7 @@ _MEBIBYTE: Final = 1 << 20
 
 def plans(
     rows: Sequence[BenchmarkRow],
-    found: Sequence[InstanceComparison],
+    comparisons: Sequence[InstanceComparison],
     qualities: Mapping[str, Quality],
     *,
     is_aimed: bool,
@@ -28,56 +28,56 @@ def plans(
     for head in heads:
         table.add_column(head, justify="right")
     table.add_column("missed")
-    for row, one in zip(rows, found, strict=True):
-        run = one.run
+    for row, comparison in zip(rows, comparisons, strict=True):
+        run = comparison.run
         table.add_row(
-            str(one.case),
-            f"{one.over:.2%}",
+            str(comparison.case),
+            f"{comparison.over:.2%}",
             row.target if is_aimed else "",
-            f"{one.growth.unplaced:,}" if one.growth.unplaced else "",
-            f"{one.growth.machines:,}",
-            f"{one.growth.cost_per_hour * HOURS:,.2f}",
+            f"{comparison.growth.unplaced:,}" if comparison.growth.unplaced else "",
+            f"{comparison.growth.machines:,}",
+            f"{comparison.growth.cost_per_hour * HOURS:,.2f}",
             f"{run.seconds:.2f}",
             f"{run.first_seconds:.2f}",
             f"{run.peak_bytes / _MEBIBYTE:.0f}",
-            ", ".join(_missed(row, one, qualities[str(one.case)])) if is_aimed else "",
+            ", ".join(_missed(row, comparison, qualities[str(comparison.case)])) if is_aimed else "",
         )
     return table
 
 
-def _missed(row: BenchmarkRow, found: InstanceComparison, quality: Quality) -> Iterator[str]:
-    if (quality.cost / quality.best - 1 if row.is_of_best else found.over) > row.over:
+def _missed(row: BenchmarkRow, comparison: InstanceComparison, quality: Quality) -> Iterator[str]:
+    if (quality.cost / quality.best - 1 if row.is_of_best else comparison.over) > row.over:
         yield "cost"
-    if found.run.seconds > row.seconds:
+    if comparison.run.seconds > row.seconds:
         yield f"{row.seconds:.0f} s"
-    if found.run.first_seconds > row.first_seconds:
+    if comparison.run.first_seconds > row.first_seconds:
         yield f"first {row.first_seconds} s"
-    if found.run.peak_bytes > MOST_BYTES:
+    if comparison.run.peak_bytes > MOST_BYTES:
         yield f"{MOST_BYTES // _MEBIBYTE} MiB"
 
 
-def ratios(found: Sequence[InstanceComparison]) -> Table:
+def ratios(comparisons: Sequence[InstanceComparison]) -> Table:
     """Return what each rule's plans cost over Growth's, or how many pods more they place."""
     title = "\nCost over Growth's"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("pods x shapes")
     for name in RULES:
         table.add_column(name, justify="right")
-    for one in found:
-        table.add_row(str(one.case), *(_told(one, name) for name in RULES))
+    for comparison in comparisons:
+        table.add_row(str(comparison.case), *(_told(comparison, name) for name in RULES))
     return table
 
 
-def _told(found: InstanceComparison, rule: str) -> str:
-    ratio = found.ratio(rule)
+def _told(comparison: InstanceComparison, rule: str) -> str:
+    ratio = comparison.ratio(rule)
     if ratio is not None:
         return f"{ratio:.3f}"
-    if rule not in found.rules:
+    if rule not in comparison.rules:
         return "too long"
-    return f"{found.rules[rule].placed - found.growth.placed:+,} pods"
+    return f"{comparison.rules[rule].placed - comparison.growth.placed:+,} pods"
 
 
-def means(found: Sequence[InstanceComparison], seeds: int) -> Table:
+def means(comparisons: Sequence[InstanceComparison], seeds: int) -> Table:
     """Return the mean of each figure over the seeds of each row."""
     table = Table(
         title=f"\nMeans over {seeds} seeds", title_justify="left", title_style="bold", box=None, pad_edge=False
@@ -85,8 +85,8 @@ def means(found: Sequence[InstanceComparison], seeds: int) -> Table:
     table.add_column("pods x shapes")
     for name in ("over bound", *RULES):
         table.add_column(name, justify="right")
-    for k in range(0, len(found), seeds):
-        alike = found[k : k + seeds]
+    for k in range(0, len(comparisons), seeds):
+        alike = comparisons[k : k + seeds]
         case = replace(alike[0].case, recipe=replace(alike[0].case.recipe, seed=0))
         known = [[ratio for one in alike if (ratio := one.ratio(name)) is not None] for name in RULES]
         shown = [f"{fmean(one):.3f}" if len(one) == len(alike) else "" for one in known]

@@ -63,15 +63,15 @@ class DefaultScheduler:
         # Pods only come here, and what keeps a pod off a node stays, except where it waits for others to come.
         begin = 0 if pod.spread or pod.pod_affinity else self._refused.get(pod.uid, 0)
         nodes, enough = self._sites[begin:], _looked_at(len(self._sites))
-        found: list[Site] = []
+        feasible: list[Site] = []
         for i in range(len(nodes)):
             site = nodes[(self._start + i) % len(nodes)]
             if self._judge.verdict(pod, site) is None:
-                found.append(site)
-                if len(found) == enough:
+                feasible.append(site)
+                if len(feasible) == enough:
                     self._start += i + 1
                     break
-        return found
+        return feasible
 
     def _bind(self, pod: Pod, feasible: Sequence[Site]) -> str:
         scores = [score(pod, site, self._used[site.name]) for site in feasible]
@@ -85,23 +85,23 @@ class DefaultScheduler:
 
 def score(pod: Pod, site: Site, used: Mapping[str, int]) -> int:
     """Return what the plugins give together to a node of which so much is used: 0 to 200."""
-    there = [site.allocatable[name] for name in _SCORED]
+    allocatable = [site.allocatable[name] for name in _SCORED]
     before = [used[name] for name in _SCORED]
     after = [taken + pod.requests.get(name, 0) for name, taken in zip(_SCORED, before, strict=True)]
-    return _least_allocated(after, there) + _balanced(before, after, there)
+    return _least_allocated(after, allocatable) + _balanced(before, after, allocatable)
 
 
-def _least_allocated(after: Sequence[int], there: Sequence[int]) -> int:
-    return sum((has - taken) * _MOST // has for taken, has in zip(after, there, strict=True)) // len(there)
+def _least_allocated(after: Sequence[int], allocatable: Sequence[int]) -> int:
+    return sum((has - taken) * _MOST // has for taken, has in zip(after, allocatable, strict=True)) // len(allocatable)
 
 
-def _balanced(before: Sequence[int], after: Sequence[int], there: Sequence[int]) -> int:
+def _balanced(before: Sequence[int], after: Sequence[int], allocatable: Sequence[int]) -> int:
     """Return more for a node that the pod makes more even, and less for one that it makes less even."""
-    return _MOST // 2 + (_MOST // 2 + _evenness(after, there) - _evenness(before, there)) // 2
+    return _MOST // 2 + (_MOST // 2 + _evenness(after, allocatable) - _evenness(before, allocatable)) // 2
 
 
-def _evenness(taken: Sequence[int], there: Sequence[int]) -> int:
-    cpu, memory = (min(1.0, amount / has) for amount, has in zip(taken, there, strict=True))
+def _evenness(taken: Sequence[int], allocatable: Sequence[int]) -> int:
+    cpu, memory = (min(1.0, amount / has) for amount, has in zip(taken, allocatable, strict=True))
     return int((1 - abs(cpu - memory) / 2) * _MOST)
 
 

@@ -195,16 +195,16 @@ def merged(shapes: Sequence[InstanceShape]) -> list[InstanceShape]:
     """Return the shapes, those that are alike as one, at the place of the first; others' indexes follow."""
     first: dict[InstanceShape, int] = {}
     place: list[int] = []
-    found: list[InstanceShape] = []
+    distinct: list[InstanceShape] = []
     for shape in shapes:
         alike = replace(shape, count=0)
         if shape.apart or shape.is_spread or alike not in first:
-            place.append(len(found))
+            place.append(len(distinct))
             if not (shape.apart or shape.is_spread):
-                first[alike] = len(found)
-            found.append(shape)
+                first[alike] = len(distinct)
+            distinct.append(shape)
         else:
             k = first[alike]
             place.append(k)
-            found[k] = replace(found[k], count=found[k].count + shape.count)
-    return [replace(shape, apart=frozenset(place[k] for k in shape.apart)) for shape in found]
+            distinct[k] = replace(distinct[k], count=distinct[k].count + shape.count)
+    return [replace(shape, apart=frozenset(place[k] for k in shape.apart)) for shape in distinct]

@@ -19,8 +19,8 @@ def measured(programs: Sequence[str]) -> str:
 def growth() -> str:
     """Return the version of Growth in this checkout, and the commit where there is one."""
     command = ["git", "-C", str(_ROOT), "describe", "--always"]
-    found = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - no words of anyone's
-    commit = f" at {found.stdout.strip()}" if found.returncode == 0 else ""
+    described = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - no words of anyone's
+    commit = f" at {described.stdout.strip()}" if described.returncode == 0 else ""
     return f"Growth {version('growth-autoscaler')}{commit}"
 
 

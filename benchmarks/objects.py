@@ -93,15 +93,15 @@ def _constraints(i: int, shape: InstanceShape) -> Mapping[str, Any]:
     spread = [(LABEL_ZONE, 1)] if shape.is_spread else []
     if shape.per_node is not None and shape.per_node > 1:
         spread.append((LABEL_HOSTNAME, shape.per_node))
-    found: dict[str, Any] = {
+    spec: dict[str, Any] = {
         "nodeSelector": {key: value for key, value in selector.items() if value},
         "topologySpreadConstraints": [_spread(i, key, skew) for key, skew in spread],
     }
     if kept_away:
         among = {"key": _SHAPE, "operator": "In", "values": [str(k) for k in kept_away]}
         term = {"topologyKey": LABEL_HOSTNAME, "labelSelector": {"matchExpressions": [among]}}
-        found["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    return found
+        spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return spec
 
 
 def _spread(i: int, key: str, skew: int) -> Json:

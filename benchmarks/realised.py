@@ -40,14 +40,14 @@ COURSES: Final = {
 """Machines turn Ready one after the other, in random order, or all at once."""
 _WIDTH_WITHOUT_TERMINAL: Final = 120
 _COLUMNS: Final[Mapping[str, Callable[[Realised], str]]] = {
-    "machines": lambda found: f"{found.machines:,}",
-    "EUR per month": lambda found: f"{found.cost_per_hour * HOURS:,.2f}",
-    "ratio to plan": lambda found: f"{found.ratio:.3f}",
-    "empty": lambda found: f"{found.empty:,}",
-    "with empty": lambda found: f"{found.bought_per_hour / found.planned_per_hour:.3f}",
-    "elsewhere": lambda found: f"{found.astray:,}",
-    "left over": lambda found: f"{found.left_over:,}",
-    "rounds": lambda found: str(found.rounds),
+    "machines": lambda result: f"{result.machines:,}",
+    "EUR per month": lambda result: f"{result.cost_per_hour * HOURS:,.2f}",
+    "ratio to plan": lambda result: f"{result.ratio:.3f}",
+    "empty": lambda result: f"{result.empty:,}",
+    "with empty": lambda result: f"{result.bought_per_hour / result.planned_per_hour:.3f}",
+    "elsewhere": lambda result: f"{result.astray:,}",
+    "left over": lambda result: f"{result.left_over:,}",
+    "rounds": lambda result: str(result.rounds),
 }
 
 app = App(name="benchmarks.realised")
@@ -88,21 +88,23 @@ def main(
         snapshot = snapshot_of(draw(recipe))
         # All courses begin with the same plan.
         packs = cache(PACKERS[packer])
-        found = {name: realise(snapshot, packs, replace(course, seed=recipe.seed)) for name, course in COURSES.items()}
-        console.print(_table(recipe, found))
+        results = {
+            name: realise(snapshot, packs, replace(course, seed=recipe.seed)) for name, course in COURSES.items()
+        }
+        console.print(_table(recipe, results))
         console.print()
-        for name, one in found.items():
+        for name, one in results.items():
             of_all[name].append(one)
-    means = ", ".join(f"{name} {_mean(found):.3f}" for name, found in of_all.items())
+    means = ", ".join(f"{name} {_mean(runs):.3f}" for name, runs in of_all.items())
     console.print(f"Mean ratio to plan: {means}")
 
 
-def _table(recipe: Recipe, found: Mapping[str, Realised]) -> Table:
+def _table(recipe: Recipe, results: Mapping[str, Realised]) -> Table:
     table = Table(title=str(recipe), title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("machines are", no_wrap=True)
     for heading in _COLUMNS:
         table.add_column(heading, justify="right")
-    first = next(iter(found.values()))
+    first = next(iter(results.values()))
     planned = replace(
         first,
         cost_per_hour=first.planned_per_hour,
@@ -113,13 +115,13 @@ def _table(recipe: Recipe, found: Mapping[str, Realised]) -> Table:
         left_over=0,
         rounds=1,
     )
-    for name, one in {"planned": planned, **found}.items():
-        table.add_row(name, *(tell(one) for tell in _COLUMNS.values()))
+    for name, result in {"planned": planned, **results}.items():
+        table.add_row(name, *(tell(result) for tell in _COLUMNS.values()))
     return table
 
 
-def _mean(found: Sequence[Realised]) -> float:
-    return fmean(float(one.ratio) for one in found)
+def _mean(results: Sequence[Realised]) -> float:
+    return fmean(float(one.ratio) for one in results)
 
 
 if __name__ == "__main__":

@@ -81,10 +81,10 @@ def main(*, pods: int = 10_000, nodes: int = 1_000, shapes: int = 500) -> None:
     warm()
     running = [item for item in objects(Size(nodes, pods), 0) if item["kind"] in _KINDS]
     waiting = list(pods_of(draw(Recipe(pods=pods, shapes=shapes, mix=True))))
-    for told, items in (("nothing waits", running), (f"{pods:,} pods wait", [*running, *waiting])):
+    for title, items in (("nothing waits", running), (f"{pods:,} pods wait", [*running, *waiting])):
         done = run(items)
         parts = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in done.seconds.items())
-        say(f"A round, {nodes:,} nodes with {pods:,} pods, {told}: {done.total:.2f} s ({parts})")
+        say(f"A round, {nodes:,} nodes with {pods:,} pods, {title}: {done.total:.2f} s ({parts})")
         if done.made.result is not PlanResult.NO_DEMANDS:
             placed = f"{len(done.made.placed):,} pods go to nodes, {len(done.made.requests):,} machines are bought"
             verdict = "met" if done.total <= _AIM_SECONDS else "missed"
@@ -189,8 +189,8 @@ def _command(items: Sequence[Json]) -> str:
     answer = json.loads(done.stdout)
     timing = answer["timing"]
     parts = ", ".join(f"{stage} {part:.2f}" for stage, part in timing.items())
-    told = f"{len(answer['requests']):,} machines; planning alone: {parts}"
-    return f"{seconds:.2f} s from start to end with {size:,} MiB of JSON text to read, {told}"
+    title = f"{len(answer['requests']):,} machines; planning alone: {parts}"
+    return f"{seconds:.2f} s from start to end with {size:,} MiB of JSON text to read, {title}"
 
 
 if __name__ == "__main__":

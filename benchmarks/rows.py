@@ -103,24 +103,24 @@ def write_quality(known: Mapping[str, Quality], path: Path = KNOWN) -> None:
     path.write_text(json.dumps({row: asdict(quality) for row, quality in known.items()}, indent=2) + "\n")
 
 
-def worse(found: Quality, known: Quality) -> Iterator[str]:
+def worse(quality: Quality, known: Quality) -> Iterator[str]:
     """Yield in words what is worse than it was known to be."""
-    if found.unplaced != known.unplaced:
-        if found.unplaced > known.unplaced:
-            yield f"{found.unplaced:,} pods have no machine, where it were {known.unplaced:,}"
+    if quality.unplaced != known.unplaced:
+        if quality.unplaced > known.unplaced:
+            yield f"{quality.unplaced:,} pods have no machine, where it were {known.unplaced:,}"
         return
-    if found.cost > known.cost * (1 + TOLERANCE):
-        yield f"the plan costs {found.cost / known.cost - 1:.2%} more"
-    if found.bound < known.bound * (1 - TOLERANCE):
-        yield f"the proven bound is {1 - found.bound / known.bound:.2%} lower"
+    if quality.cost > known.cost * (1 + TOLERANCE):
+        yield f"the plan costs {quality.cost / known.cost - 1:.2%} more"
+    if quality.bound < known.bound * (1 - TOLERANCE):
+        yield f"the proven bound is {1 - quality.bound / known.bound:.2%} lower"
 
 
-def is_better(found: Quality, known: Quality) -> bool:
+def is_better(quality: Quality, known: Quality) -> bool:
     """Return whether something is better than it was known to be, by more than the tolerance."""
-    return found.unplaced <= known.unplaced and any(worse(known, found))
+    return quality.unplaced <= known.unplaced and any(worse(known, quality))
 
 
-def with_best(found: Quality, known: Quality | None) -> Quality:
+def with_best(quality: Quality, known: Quality | None) -> Quality:
     """Return what was found, with the best plan of both."""
-    is_comparable = known is not None and known.unplaced == found.unplaced
-    return replace(found, best=min(found.best, known.best)) if known is not None and is_comparable else found
+    is_comparable = known is not None and known.unplaced == quality.unplaced
+    return replace(quality, best=min(quality.best, known.best)) if known is not None and is_comparable else quality

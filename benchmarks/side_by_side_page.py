@@ -76,9 +76,9 @@ def _costs(row: SideBySideRow) -> list[str]:
 
 def _above(row: SideBySideRow, way: Way) -> str:
     middle, (least, most) = _share(way.middle(over)), map(_share, way.span(over))
-    told = middle if least == most else f"{middle} ({least} to {most})"
+    text = middle if least == most else f"{middle} ({least} to {most})"
     why = "not reached in time" if any(run.is_cut for run in way.runs) else "left out"
-    return f"{told}, {row.missing(way):,} pods {why}" if row.missing(way) else told
+    return f"{text}, {row.missing(way):,} pods {why}" if row.missing(way) else text
 
 
 def _times(row: SideBySideRow) -> list[str]:

@@ -59,23 +59,25 @@ def measure(recipe: Recipe, effort: SideEffort) -> SideBySideRow:
                 for set_up in karpenter_program.SET_UPS
             },
         }
-        answers = {who: _repeated(recipe, who, ask, effort) for who, ask in programs.items()}
+        answers = {side: _repeated(recipe, side, ask, effort) for side, ask in programs.items()}
     least = _Least(problem, max(answer.purchase.packing.proven for answer in answers[GROWTH]))
     return SideBySideRow(
         recipe,
         (
-            *(_program(who, given, least) for who, given in answers.items()),
+            *(_program(side, given, least) for side, given in answers.items()),
             *(_rules(recipe, problem, name, least) for name in EXPANDERS),
         ),
     )
 
 
-def _repeated(recipe: Recipe, who: str, ask: Callable[[int], PackingAnswer], effort: SideEffort) -> list[PackingAnswer]:
+def _repeated(
+    recipe: Recipe, side: str, ask: Callable[[int], PackingAnswer], effort: SideEffort
+) -> list[PackingAnswer]:
     answers: list[PackingAnswer] = []
     while not effort.is_spent(recipe, answers):
-        sys.stderr.write(f"{recipe}: {who}, run {len(answers) + 1}\n")
+        sys.stderr.write(f"{recipe}: {side}, run {len(answers) + 1}\n")
         answers.append(ask(len(answers)))
-        check(answers[-1].purchase, f"{recipe}: {who}")
+        check(answers[-1].purchase, f"{recipe}: {side}")
     return answers
 
 
@@ -105,16 +107,16 @@ class _Least:
         )
 
 
-def _program(who: str, answers: list[PackingAnswer], least: _Least) -> Way:
+def _program(side: str, answers: list[PackingAnswer], least: _Least) -> Way:
     runs = [
         replace(least.run(answer.purchase), seconds=answer.seconds, peak_bytes=answer.peak_bytes, is_cut=answer.is_cut)
         for answer in answers
     ]
-    return Way(who=who, runs=tuple(runs), versions=answers[0].versions)
+    return Way(who=side, runs=tuple(runs), versions=answers[0].versions)
 
 
 def _rules(recipe: Recipe, problem: PeerProblem, expander: Expander, least: _Least) -> Way:
-    who = f"Cluster Autoscaler's rules, {expander}"
+    side = f"Cluster Autoscaler's rules, {expander}"
     purchase = cluster_autoscaler(problem, expander=expander)
-    check(purchase, f"{recipe}: {who}")
-    return Way(who=who, runs=(least.run(purchase),), is_program=False)
+    check(purchase, f"{recipe}: {side}")
+    return Way(who=side, runs=(least.run(purchase),), is_program=False)

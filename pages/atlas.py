@@ -87,19 +87,19 @@ def lines_of(lifecycle: DrawnLifecycle) -> tuple[Line, ...]:
         TypeError: see `explore`.
         UndeclaredWordError: see `explore`.
     """
-    found: dict[tuple[str, str, str, str], list[_Answer]] = {}
+    alike: dict[tuple[str, str, str, str], list[_Answer]] = {}
     for answer in explore(lambda world: _ask(lifecycle, world), lifecycle.words):
         step = answer.step
         effect = step.effect if isinstance(step, Act) else ""
-        found.setdefault((answer.phase, type(step).__name__.lower(), effect, step.reason), []).append(answer)
-    lines = [_line(lifecycle, key, answers) for key, answers in found.items()]
+        alike.setdefault((answer.phase, type(step).__name__.lower(), effect, step.reason), []).append(answer)
+    lines = [_line(lifecycle, key, answers) for key, answers in alike.items()]
     phases, effects = [*map(str, lifecycle.phases), ANY_PHASE], ["", *map(str, lifecycle.effects)]
     return tuple(sorted(lines, key=lambda line: (phases.index(line.phase), effects.index(line.effect))))
 
 
 def _ask(lifecycle: DrawnLifecycle, world: ExploredWorld) -> _Answer:
     step = lifecycle.decide(world, NOW)
-    phase = world.told.get(_PHASE, ANY_PHASE)
+    phase = world.facts.get(_PHASE, ANY_PHASE)
     deadline = then = ""
     if isinstance(step, Act | Wait) and step.until is not None:
         deadline = _words_of(world, step.until)
@@ -150,8 +150,8 @@ def _distinct_sentences(lifecycle: DrawnLifecycle, messages: Sequence[str]) -> t
 
 def _words_of(world: ExploredWorld, moment: datetime) -> str:
     """Return in words how a moment comes about: each one shown has a part of its own that tells which it was."""
-    moments = {name: told for name, told in world.told.items() if isinstance(told, datetime)}
-    durations = {told: name for name, told in world.told.items() if isinstance(told, timedelta)}
+    moments = {name: told for name, told in world.facts.items() if isinstance(told, datetime)}
+    durations = {told: name for name, told in world.facts.items() if isinstance(told, timedelta)}
     for name, known in (moments | {"": NOW}).items():
         rest = moment - known
         since = f"after {_field(name)}" if name else "from now"
@@ -163,7 +163,7 @@ def _words_of(world: ExploredWorld, moment: datetime) -> str:
                 return f"{f'{times} times ' if times > 1 else ''}{_field(of)} {since}"
         if rest > timedelta() and not rest % timedelta(seconds=1):
             return f"{format_duration(rest)} {since}"
-    msg = f"the deadline {moment.isoformat()} comes from nothing that was shown: {world.told}"
+    msg = f"the deadline {moment.isoformat()} comes from nothing that was shown: {world.facts}"
     raise ValueError(msg)
 
 

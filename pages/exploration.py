@@ -86,7 +86,7 @@ class ExploredWorld:
 
     _forks: list[_Fork]
     _words: Mapping[str, Sequence[str]]
-    told: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
     """What was read, by dotted name, in the order of reading."""
 
     def imagine(self, model: type[M]) -> M:
@@ -99,15 +99,15 @@ class ExploredWorld:
         Raises:
             TypeError: values of this type cannot be imagined yet.
         """
-        if name in self.told:
-            return self.told[name]
-        place = len(self.told)
+        if name in self.facts:
+            return self.facts[name]
+        place = len(self.facts)
         if place == len(self._forks):
             self._forks.append(_Fork(self._answers(name, annotation, default, place=place + 1)))
         fork = self._forks[place]
         answer = fork.answers[fork.given]
-        self.told[name] = _Imagined(self, answer, f"{name}.") if isinstance(answer, type) else answer
-        return self.told[name]
+        self.facts[name] = _Imagined(self, answer, f"{name}.") if isinstance(answer, type) else answer
+        return self.facts[name]
 
     def _answers(self, name: str, annotation: Any, default: Any, *, place: int) -> list[Any]:
         """Return the values to try. Each time and duration is unique by a part of its own: sums can be taken apart."""

@@ -51,25 +51,25 @@ def _wait(line: Line) -> tuple[str, ...]:
 def _step(line: Line) -> tuple[str, ...]:
     reason = "the one it has" if is_general(line.reason) else _code(line.reason)
     effect = _code(line.effect) if line.effect else "none: the workflow ends"
-    told = _sentences(line.messages)
+    text = _sentences(line.messages)
     if line.deadlines:
-        told += f"<br/>Sets a deadline: {_either(line.deadlines)}"
+        text += f"<br/>Sets a deadline: {_either(line.deadlines)}"
     own = dict.fromkeys(_phase_after(one) for one in line.outcomes)
-    return line.phase, reason, effect, told, ", ".join(own) or GONE
+    return line.phase, reason, effect, text, ", ".join(own) or GONE
 
 
 def _findings(steps: Iterable[Line]) -> Iterator[tuple[str, ...]]:
     effects: dict[Outcome, dict[str, None]] = {}
     for line in steps:
-        for one in line.outcomes:
-            if one.reason:
-                effects.setdefault(one, {})[_code(line.effect)] = None
-    for one, found_by in effects.items():
-        yield ", ".join(found_by), _code(one.reason), one.message, _phase_after(one)
+        for outcome in line.outcomes:
+            if outcome.reason:
+                effects.setdefault(outcome, {})[_code(line.effect)] = None
+    for outcome, found_by in effects.items():
+        yield ", ".join(found_by), _code(outcome.reason), outcome.message, _phase_after(outcome)
 
 
-def _phase_after(one: Outcome) -> str:
-    return "as before" if one.phase == STAYS else one.phase
+def _phase_after(outcome: Outcome) -> str:
+    return "as before" if outcome.phase == STAYS else outcome.phase
 
 
 def _sentences(messages: Iterable[str]) -> str:

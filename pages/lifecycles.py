@@ -84,9 +84,9 @@ def _diagram(lifecycle: DrawnLifecycle, lines: Sequence[Line]) -> list[str]:
     arrows: dict[tuple[str, str], list[str]] = {}
     steps: dict[str, list[str]] = {}
     for line in lines:
-        for one in line.outcomes:
-            if line.phase != ANY_PHASE and one.phase != STAYS:
-                arrows.setdefault((line.phase, one.phase), []).append(one.reason or line.reason)
+        for outcome in line.outcomes:
+            if line.phase != ANY_PHASE and outcome.phase != STAYS:
+                arrows.setdefault((line.phase, outcome.phase), []).append(outcome.reason or line.reason)
             elif line.phase != ANY_PHASE:
                 steps.setdefault(line.phase, []).append(line.reason)
     text = ["```mermaid", "stateDiagram-v2", f"    [*] --> {next(iter(lifecycle.phases))}"]

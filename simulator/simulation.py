@@ -140,9 +140,9 @@ class Simulation:
         self.world.workloads.scale(name, replicas)
         self.world.wake()
 
-    def tell(self, who: str, what: str) -> None:
+    def tell(self, subject: str, event: str) -> None:
         """Put a line into the log."""
-        self.log.append(f"{self._clock.seconds():10.3f} {who}: {what}")
+        self.log.append(f"{self._clock.seconds():10.3f} {subject}: {event}")
 
     def now(self) -> datetime:
         """Return the true time."""
@@ -156,12 +156,12 @@ class Simulation:
         """Return what there is now."""
         return await look(self.world)
 
-    async def until(self, holds: Callable[[View], bool], what: str, *, within: float) -> View:
+    async def until(self, holds: Callable[[View], bool], awaited: str, *, within: float) -> View:
         """Wait until something can be seen and return all that is seen then.
 
         Args:
             holds: whether it can be seen.
-            what: what it is, for the message.
+            awaited: what it is, for the message.
             within: seconds.
 
         Raises:
@@ -171,21 +171,21 @@ class Simulation:
         while True:
             view = await self.look()
             if holds(view):
-                self.tell("story", f"saw {what}")
+                self.tell("story", f"saw {awaited}")
                 return view
             if self._clock.seconds() >= deadline:
                 seen = f"pods {view.placement()}\nservers {sorted(view.servers)}\nobjects {view.phases()}"
                 log = "\n".join(self.log[-_LOG_TOLD:])
-                raise NeverSeen(f"seed {self._seed}: not seen within {within} s: {what}\n{seen}\n{log}")
+                raise NeverSeen(f"seed {self._seed}: not seen within {within} s: {awaited}\n{seen}\n{log}")
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _note_pod(self, event: WatchEvent) -> None:
         self.oracle.note_pod(event)
         name, node = event.object["metadata"]["name"], event.object["spec"].get("nodeName", "")
-        what = "is gone" if event.type == "DELETED" else f"is on {node}" if node else "waits"
-        if self._told.get(name) != what:
-            self._told[name] = what
-            self.tell(f"pod/{name}", what)
+        news = "is gone" if event.type == "DELETED" else f"is on {node}" if node else "waits"
+        if self._told.get(name) != news:
+            self._told[name] = news
+            self.tell(f"pod/{name}", news)
 
     async def _note_servers(self) -> None:
         known: set[str] = set()

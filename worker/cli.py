@@ -78,10 +78,10 @@ def _end(code: int) -> NoReturn:
 
 def _usage(error: CycloptsError) -> str:
     """Return what is wrong with the command line, and where its help is."""
-    told = " ".join(str(error).split())
+    problem = " ".join(str(error).split())
     if isinstance(error, UnusedCliTokensError):
-        told = f"{' '.join(error.unused_tokens or ())}: that is more than the command takes."
-    return f"{told} See `{' '.join(('growth', *(error.command_chain or ())))} --help`."
+        problem = f"{' '.join(error.unused_tokens or ())}: that is more than the command takes."
+    return f"{problem} See `{' '.join(('growth', *(error.command_chain or ())))} --help`."
 
 
 @app.command(help_epilogue=VARIABLES_ONLY)

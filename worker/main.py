@@ -40,10 +40,10 @@ class _Progress:
         self._works = False
         self._task = asyncio.current_task()
 
-    def wait_for(self, what: str) -> None:
+    def wait_for(self, missing: str) -> None:
         """Take what is missing; nothing means that the worker works."""
-        self.missing = what
-        self._works = self._works or not what
+        self.missing = missing
+        self._works = self._works or not missing
 
     def on_signal(self) -> None:
         """Stop in good order; at once before the work has begun, and on a second signal."""

@@ -20,12 +20,12 @@ def trouble(failures: Mapping[Resource, GrowthError]) -> str:
     forbidden = {resource: error for resource, error in failures.items() if isinstance(error, Forbidden)}
     rest = [error for resource, error in failures.items() if resource not in missing and resource not in forbidden]
     # The same sentence for each resource is told once.
-    told = sorted({_CALL.sub("", str(error)) for error in rest})
+    sentences = sorted({_CALL.sub("", str(error)) for error in rest})
     if missing:
-        told.append(_not_there(missing))
+        sentences.append(_not_there(missing))
     if forbidden:
-        told.append(_forbidden(forbidden.values()))
-    return "; ".join(told)
+        sentences.append(_forbidden(forbidden.values()))
+    return "; ".join(sentences)
 
 
 def _not_there(missing: set[Resource]) -> str:

@@ -55,12 +55,12 @@ class MemoryCluster:
         """Return all objects that both selectors accept, in the order of namespace and name: `Cluster.list`."""
         items = self._store.shelf(resource).items
         has_labels, has_fields = label_selector(labels), field_selector(resource, fields)
-        found = [
+        selected = [
             copy_json(items[key])
             for key in sorted(items, key="/".join)
             if (namespace is None or key[0] == namespace) and has_labels(items[key]) and has_fields(items[key])
         ]
-        return ObjectList(found, str(self._store.version))
+        return ObjectList(selected, str(self._store.version))
 
     def observe(self, observer: Observer) -> None:
         """Call `observer` within every write from now on, before anybody else can act on it."""

@@ -26,9 +26,9 @@ def check_budgets(pod: Object, budgets: Iterable[Object], pods: Iterable[Object]
     about = [budget for budget in budgets if _is_about(budget, pod)]
     if not about or pod["status"].get("phase") != "Running" or "deletionTimestamp" in pod["metadata"]:
         return
-    what = f"evict pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
+    refused = f"evict pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
     if len(about) > 1:
-        raise BudgetExhausted(f"{what}: This pod has more than one PodDisruptionBudget")
+        raise BudgetExhausted(f"{refused}: This pod has more than one PodDisruptionBudget")
     (budget,) = about
     name = budget["metadata"]["name"]
     alike = [one for one in pods if occupies(one) and _is_about(budget, one)]
@@ -37,7 +37,7 @@ def check_budgets(pod: Object, budgets: Iterable[Object], pods: Iterable[Object]
     # One that is not healthy takes nothing from those that are.
     if healthy - _is_healthy(pod) < needed:
         raise BudgetExhausted(
-            f"{what}: The disruption budget {name} needs {needed} healthy pods and has {healthy} currently"
+            f"{refused}: The disruption budget {name} needs {needed} healthy pods and has {healthy} currently"
         )
 
 

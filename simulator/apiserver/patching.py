@@ -122,9 +122,9 @@ def _check_pod_spec(name: str, old: Object, new: Object) -> None:
     Source: Kubernetes docs, "Pod update and replacement". Images, deadlines and gates may change too on
     an API server; nothing here does that.
     """
-    kept = old.get("tolerations") or []
+    before = old.get("tolerations") or []
     offered = new.get("tolerations") or []
-    if any(toleration not in offered for toleration in kept):
+    if any(toleration not in offered for toleration in before):
         raise Rejected(f"{name}: spec.tolerations: existing ones cannot be changed or removed")
     if {**old, "tolerations": None} != {**new, "tolerations": None}:
         raise Rejected(f"{name}: spec: only tolerations may be added")

@@ -51,36 +51,36 @@ def field_selector(resource: Resource, text: str) -> Matches:
 
 
 def _label_term(term: str) -> Callable[[Mapping[str, str]], bool]:
-    if found := _SET.match(term):
-        key = found["key"]
-        values = frozenset(value.strip() for value in found["values"].split(","))
-        if found["operator"] == "in":
+    if match := _SET.match(term):
+        key = match["key"]
+        values = frozenset(value.strip() for value in match["values"].split(","))
+        if match["operator"] == "in":
             return lambda labels: labels.get(key) in values
         return lambda labels: labels.get(key) not in values
-    if found := _EQUALITY.match(term):
-        key, value = found["key"], found["value"]
+    if match := _EQUALITY.match(term):
+        key, value = match["key"], match["value"]
         # An object without the label is also "not equal".
-        if found["operator"] == "!=":
+        if match["operator"] == "!=":
             return lambda labels: labels.get(key) != value
         return lambda labels: labels.get(key) == value
-    if found := _EXISTENCE.match(term):
-        key = found["key"]
-        if found["absent"]:
+    if match := _EXISTENCE.match(term):
+        key = match["key"]
+        if match["absent"]:
             return lambda labels: key not in labels
         return lambda labels: key in labels
     raise Rejected(f"label selector: cannot read {term!r}")
 
 
 def _field_term(resource: Resource, term: str) -> Matches:
-    found = _EQUALITY.match(term)
-    if found is None:
+    match = _EQUALITY.match(term)
+    if match is None:
         raise Rejected(f"field selector: cannot read {term!r}")
-    path, value = found["key"], found["value"]
+    path, value = match["key"], match["value"]
     known = {"metadata.name", "metadata.namespace"} if resource.namespaced else {"metadata.name"}
     if path not in known | _FIELDS.get(resource.plural, frozenset()):
         raise Rejected(f"field selector: {resource.plural} cannot be selected by {path}")
     keys = path.split(".")
-    is_equal = found["operator"] != "!="
+    is_equal = match["operator"] != "!="
     return lambda item: (_text(item, keys) == value) is is_equal
 
 

@@ -168,10 +168,10 @@ class Store:
         if gone == _owner_uids(item):
             self.delete(resource, key)
             return
-        kept = copy_json(item)
-        owners = kept["metadata"]["ownerReferences"]
-        kept["metadata"]["ownerReferences"] = [owner for owner in owners if owner["uid"] not in gone]
-        self.put(resource, key, kept)
+        stored = copy_json(item)
+        owners = stored["metadata"]["ownerReferences"]
+        stored["metadata"]["ownerReferences"] = [owner for owner in owners if owner["uid"] not in gone]
+        self.put(resource, key, stored)
 
     def _definition(self, place: Place) -> Object | None:
         group, plural = place

@@ -45,8 +45,8 @@ def _many(seeds: range, jobs: int, provider: str) -> int:
         tally.add(verdict)
         if verdict.wrong:
             _tell(f"seed {verdict.seed}: {verdict.wrong[0]}")
-            which = "" if provider == "kwok" else f" --provider {provider}"
-            _tell(f"  repeat it: python -m simulator.campaign{which} --seeds 1 --first {verdict.seed}")
+            option = "" if provider == "kwok" else f" --provider {provider}"
+            _tell(f"  repeat it: python -m simulator.campaign{option} --seeds 1 --first {verdict.seed}")
         if tally.seeds % _TELL_EVERY == 0:
             _tell(f"{tally.seeds} of {len(seeds)} histories, {len(tally.failed)} wrong, {_since(began):.0f} s")
     _tell(tally.table())

@@ -59,13 +59,13 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     kind = _KINDS[provider]
     random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
     drawn = kind.draw(random, Random(f"drains of {seed}"))  # noqa: S311 - as above
-    told: list[Scenario] = []
+    scenarios: list[Scenario] = []
     wrong: list[str] = []
 
     async def story(sim: Simulation) -> None:
         weather = kind.weather(sim, random)
         history = Scenario(sim, drawn, weather, random)
-        told.append(history)
+        scenarios.append(history)
         sim.pod_ends = history.pod_ends
         sim.equip = weather.equip
         try:
@@ -89,7 +89,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         logging.disable(logging.NOTSET)
         gc.enable()
         gc.collect()
-    (history,) = told
+    (history,) = scenarios
     counts = _counts(history)
     wrong += [
         *history.rules.violations,

@@ -158,8 +158,8 @@ def _taint_not_lifted_on_cancel() -> list[Change]:
 def _tainting_only(real: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     async def change_node(cluster: Any, node: Any, *, taints: Any = None, **more: Any) -> Any:
         before = node.get("spec", {}).get("taints") or []
-        kept = taints if taints is not None and len(taints) > len(before) else before
-        return await real(cluster, node, taints=kept, **more)
+        fewest = taints if taints is not None and len(taints) > len(before) else before
+        return await real(cluster, node, taints=fewest, **more)
 
     return change_node
 
@@ -205,8 +205,8 @@ def _delete_believed() -> list[Change]:
 
 
 async def _fresh(ports: Any, record: Any) -> Any:
-    found = await ports.cluster.get(record.resource, record.name)
-    return status.as_record(record.stored, found)
+    current = await ports.cluster.get(record.resource, record.name)
+    return status.as_record(record.stored, current)
 
 
 def _unknown_taken_for_refusal() -> list[Change]:

@@ -208,22 +208,22 @@ class Scenario:
         least = {name: pool["spec"]["limits"].get("min", 0) for name, pool in self._scenario.pools.items()}
         return [*self._end.unsettled(), *self._end.surplus(least)]
 
-    async def _until(self, wrong: Holds, what: str, *, within: float) -> None:
+    async def _until(self, wrong: Holds, awaited: str, *, within: float) -> None:
         deadline = self._sim.seconds() + within
         right_since: float | None = None
         while True:
             await self._tidy()
-            found = wrong()
+            problem = wrong()
             now = self._sim.seconds()
-            if found:
+            if problem:
                 right_since = None
             elif right_since is None:
                 right_since = now
             elif now - right_since >= _REST_SECONDS:
-                self._sim.tell("story", f"{what}")
+                self._sim.tell("story", f"{awaited}")
                 return
-            if now >= deadline and found:
-                raise Unsettled(f"not within {within:.0f} s: {what}: {'; '.join(found)}")
+            if now >= deadline and problem:
+                raise Unsettled(f"not within {within:.0f} s: {awaited}: {'; '.join(problem)}")
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _tidy(self) -> None:

@@ -75,9 +75,9 @@ Check = Callable[[Stage], Awaitable[None]]
 
 async def offerings_are_complete_priced_and_exact(stage: Stage) -> None:
     """Each location is told, also where nothing can be had, with an exact price and what pods can use."""
-    found = [one for one in stage.provider.offerings(stage.node_class) if one.server_type == stage.server_type]
-    by_location = {one.location: one for one in found}
-    assert len(found) == len(by_location), "one offering for each type and location"
+    offerings = [one for one in stage.provider.offerings(stage.node_class) if one.server_type == stage.server_type]
+    by_location = {one.location: one for one in offerings}
+    assert len(offerings) == len(by_location), "one offering for each type and location"
     assert set(by_location) == {stage.location, stage.sold_out}
     offering = by_location[stage.location]
     assert (offering.price_per_hour, offering.currency) == (stage.price_per_hour, stage.currency)
@@ -248,10 +248,10 @@ async def _create_and_boot(stage: Stage) -> None:
 @contextmanager
 def _refused(kind: type[GrowthError], mentions: str = "") -> Iterator[None]:
     """Check that the body fails with this error, and that its message holds a word."""
-    told = None
+    message = None
     try:
         yield
     except kind as error:
-        told = str(error)
-    assert told is not None, f"{kind.__name__} was to be raised"
-    assert mentions in told
+        message = str(error)
+    assert message is not None, f"{kind.__name__} was to be raised"
+    assert mentions in message

@@ -106,7 +106,7 @@ class Driver:
                 return
         raise LookupError(f"no removal {removal} is driven")
 
-    def driven(self) -> frozenset[str]:
+    def running_uids(self) -> frozenset[str]:
         """Return the uids of the objects whose lifecycle is driven."""
         return frozenset(self._courses)
 
@@ -141,19 +141,19 @@ class Driver:
         while True:
             # What gets no answer now is swept the next time.
             with suppress(GrowthError):
-                for found in await self._healer.heal():
-                    self._tell("sweep", f"{found.kind} {found.name}: {found.why}")
+                for healed in await self._healer.heal():
+                    self._tell("sweep", f"{healed.kind} {healed.name}: {healed.why}")
             for stored in (row.stored for row in self._lifecycles):
                 # A kind that is not defined has no objects.
                 with suppress(Unreachable, NotFound):
                     listed = (await self._ports.cluster.list(stored.resource)).items
-                    there = {item["metadata"]["uid"]: item for item in listed}
-                    for uid, item in there.items():
+                    by_uid = {item["metadata"]["uid"]: item for item in listed}
+                    for uid, item in by_uid.items():
                         if stored.lifecycle.needs_workflow(item):
                             self._start(group, stored.lifecycle, ObjectId(name=item["metadata"]["name"], uid=uid))
-                    for one in self._courses.values():
-                        if one.kind is stored.lifecycle and one.subject.uid not in there:
-                            one.wake()
+                    for course in self._courses.values():
+                        if course.kind is stored.lifecycle and course.subject.uid not in by_uid:
+                            course.wake()
             await asyncio.sleep(_SWEEP_SECONDS)
 
     def _start(self, group: asyncio.TaskGroup, kind: LifecycleKind[Any], subject: ObjectId) -> None:

@@ -56,25 +56,25 @@ class FakeHetzner(State):
         call = Call(method.upper(), path.rstrip("/"), query, body)
         with self.lock:
             self.catch_up()
-            found, opened = route(call), self.access(token)
+            target, opened = route(call), self.access(token)
             if opened is None:
-                self._record(call, found, "")
+                self._record(call, target, "")
                 return Reply(HTTPStatus.UNAUTHORIZED, error_body("unauthorized", "the token you provided is invalid"))
             project, access = opened
-            about = self._about(call, found, project)
-            self._record(call, found, about.name)
-            reply = self._answer(call, found, project, about, token=token, is_writer=access == "read_write")
+            about = self._about(call, target, project)
+            self._record(call, target, about.name)
+            reply = self._answer(call, target, project, about, token=token, is_writer=access == "read_write")
             return replace(reply, headers=project.bucket.headers(self.timeline.now))
 
     def count(self, verb: Verb | None = None, name: str | None = None) -> int:
         """Return how many calls were made, of this verb and about this name if they are given."""
         return sum(verb in (None, each.verb) and name in (None, each.name) for each in list(self.requests))
 
-    def _record(self, call: Call, found: Route, name: str) -> None:
-        self.requests.append(Recorded(self.timeline.now, call.method, found.verb, call.path, name))
+    def _record(self, call: Call, target: Route, name: str) -> None:
+        self.requests.append(Recorded(self.timeline.now, call.method, target.verb, call.path, name))
 
     def _answer(
-        self, call: Call, found: Route, project: FakeProject, about: About, *, token: str, is_writer: bool
+        self, call: Call, target: Route, project: FakeProject, about: About, *, token: str, is_writer: bool
     ) -> Reply:
         now = self.timeline.now
         if not project.bucket.take(now):
@@ -86,35 +86,35 @@ class FakeHetzner(State):
         before = self.faults.meet(about, "error", "lost_request", "late")
         if before is not None:
             if before.kind == "late":
-                effect = partial(self._carry_out, call, found, project)
+                effect = partial(self._carry_out, call, target, project)
                 self.timeline.at(now + timedelta(seconds=before.seconds), effect)
             return before.reply()
-        reply = self._carry_out(call, found, project)
+        reply = self._carry_out(call, target, project)
         if reply.status >= HTTPStatus.BAD_REQUEST:
             return reply
         after = self.faults.meet(about, "error_after", "lost_reply")
         return reply if after is None else after.reply()
 
-    def _carry_out(self, call: Call, found: Route, project: FakeProject) -> Reply:
+    def _carry_out(self, call: Call, target: Route, project: FakeProject) -> Reply:
         try:
-            return found.answer(self, project, call)
+            return target.answer(self, project, call)
         except ApiRefusal as refusal:
             return refusal.reply()
 
-    def _about(self, call: Call, found: Route, project: FakeProject) -> About:
+    def _about(self, call: Call, target: Route, project: FakeProject) -> About:
         """Return what the call is about, as far as that can be told before it is checked."""
-        if found.verb == "create_server":
+        if target.verb == "create_server":
             return About(
-                found.verb,
+                target.verb,
                 str(call.field("server_type") or ""),
                 str(call.field("location") or ""),
                 str(call.field("name") or ""),
             )
-        if found.id is not None and call.path.startswith("/servers/"):
-            server = project.servers.get(found.id)
+        if target.id is not None and call.path.startswith("/servers/"):
+            server = project.servers.get(target.id)
             if server is not None:
-                return About(found.verb, server.server_type, server.location, server.name)
-        if found.id is not None and call.path.startswith("/placement_groups/"):
-            group = project.groups.get(found.id)
-            return About(found.verb, name="" if group is None else group.name)
-        return About(found.verb, name=str(call.field("name") or call.one("name") or ""))
+                return About(target.verb, server.server_type, server.location, server.name)
+        if target.id is not None and call.path.startswith("/placement_groups/"):
+            group = project.groups.get(target.id)
+            return About(target.verb, name="" if group is None else group.name)
+        return About(target.verb, name=str(call.field("name") or call.one("name") or ""))

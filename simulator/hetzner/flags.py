@@ -57,7 +57,7 @@ class KubeletFlags:
             if _OURS.fullmatch(key.rpartition("/")[0]) is not None and _ALLOWED.fullmatch(key) is None
         ]
 
-    def kept(self, resource: str, signal: str, capacity: Fraction) -> Fraction:
+    def withheld(self, resource: str, signal: str, capacity: Fraction) -> Fraction:
         """Return how much of a resource pods cannot have, in whole units.
 
         Args:
@@ -105,9 +105,9 @@ def _flags(text: str) -> Iterator[tuple[str, str]]:
     """Yield flags and their values; k3s's `--kubelet-arg=max-pods=110` as the kubelet's own flag."""
     # Quotes that are escaped stand in a text within a text.
     plain = _COMMENT.sub("", text).replace('\\"', '"').replace("\\'", "'")
-    for found in _FLAG.finditer(plain):
-        flag = found["flag"]
-        value = next(each for each in (found["double"], found["single"], found["bare"]) if each is not None)
+    for match in _FLAG.finditer(plain):
+        flag = match["flag"]
+        value = next(each for each in (match["double"], match["single"], match["bare"]) if each is not None)
         value = value.replace("\\", "").rstrip(",;")
         if flag == _K3S_ARGUMENT:
             flag, _, value = value.removeprefix("--").partition("=")

@@ -122,8 +122,8 @@ class HetznerNodes:
         disk = machine.disk_gb * _GB * _DISK_LEFT
         pods = str(flags.max_pods)
         left_cpu = cpu - flags.reserved.get("cpu", Fraction(0))
-        left_memory = memory - flags.kept("memory", "memory.available", memory)
-        left_disk = disk - flags.kept("ephemeral-storage", "nodefs.available", disk)
+        left_memory = memory - flags.withheld("memory", "memory.available", memory)
+        left_disk = disk - flags.withheld("ephemeral-storage", "nodefs.available", disk)
         return {
             "capacity": {
                 "cpu": str(machine.cores),
@@ -176,12 +176,12 @@ class HetznerNodes:
         ]
         spec = node.get("spec", {})
         taints = spec.get("taints") or []
-        kept = [taint for taint in taints if taint["key"] != _UNINITIALIZED]
+        others = [taint for taint in taints if taint["key"] != _UNINITIALIZED]
         # A provider id is never changed again.
         if not spec.get("providerID"):
             operations += set_field(node, ("spec", "providerID"), f"{_SCHEME}{server.id}")
-        if kept != taints:
-            operations += set_field(node, ("spec", "taints"), kept or None)
+        if others != taints:
+            operations += set_field(node, ("spec", "taints"), others or None)
         if not operations:
             return False
         await self._cluster.patch(NODES, node["metadata"]["name"], guarded(node, operations))

@@ -75,9 +75,9 @@ def invalid(name: str, message: str) -> ApiRefusal:
     )
 
 
-def not_found(what: str) -> ApiRefusal:
+def not_found(resource: str) -> ApiRefusal:
     """Return the refusal of something that does not exist."""
-    return ApiRefusal(HTTPStatus.NOT_FOUND, "not_found", f"{what} not found")
+    return ApiRefusal(HTTPStatus.NOT_FOUND, "not_found", f"{resource} not found")
 
 
 def over_limit(message: str, limit: str) -> ApiRefusal:

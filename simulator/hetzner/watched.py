@@ -93,5 +93,5 @@ class WatchedHetzner(FakeHetzner):
                 self._each(before.get(id_), record)
 
     def _each(self, before: ServerRecord | None, now: ServerRecord | None) -> None:
-        for told in self.told:
-            told(before, now)
+        for observer in self.told:
+            observer(before, now)

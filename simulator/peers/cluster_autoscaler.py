@@ -138,14 +138,14 @@ def _with(alike: _Alike, machines: int, group: int, pod: GroupRow, pods: int) ->
 
 def _fitting(pod: GroupRow, free: Sequence[int], wanted: int) -> int:
     most = wanted if pod.per_node is None else min(wanted, pod.per_node)
-    for amount, there in zip(pod.demand, free, strict=True):
-        if amount * most > there:
-            most = there // amount
+    for amount, capacity in zip(pod.demand, free, strict=True):
+        if amount * most > capacity:
+            most = capacity // amount
     return most
 
 
 def _less(free: Sequence[int], pod: GroupRow, pods: int) -> list[int]:
-    return [there - amount * pods for there, amount in zip(free, pod.demand, strict=True)]
+    return [capacity - amount * pods for capacity, amount in zip(free, pod.demand, strict=True)]
 
 
 def _score(problem: PeerProblem, expander: Expander) -> Callable[[_Option], Fraction | float]:

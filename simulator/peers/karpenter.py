@@ -21,8 +21,8 @@ class _Claim:
 
     def take(self, problem: PeerProblem, group: int, allowed: frozenset[int]) -> bool:
         """Add a pod of this group, and return whether there was a place for it."""
-        pod, there = problem.packing.groups[group], self.counts.get(group, 0)
-        if (pod.per_node is not None and there >= pod.per_node) or not pod.apart.isdisjoint(self.counts):
+        pod, present = problem.packing.groups[group], self.counts.get(group, 0)
+        if (pod.per_node is not None and present >= pod.per_node) or not pod.apart.isdisjoint(self.counts):
             return False
         load = [have + more for have, more in zip(self.load, pod.demand, strict=True)]
         large_enough = tuple(
@@ -33,7 +33,7 @@ class _Claim:
         )
         if not large_enough:
             return False
-        self.bins, self.load, self.counts[group] = large_enough, load, there + 1
+        self.bins, self.load, self.counts[group] = large_enough, load, present + 1
         return True
 
 

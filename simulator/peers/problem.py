@@ -60,8 +60,8 @@ class Purchase:
     @property
     def counts(self) -> Mapping[str, int]:
         """Machines by name of their offering, in the order of the problem's offerings."""
-        found = Counter(node.bin for node in self.packing.nodes)
-        return {self.problem.offerings[b]: found[b] for b in sorted(found)}
+        machines = Counter(node.bin for node in self.packing.nodes)
+        return {self.problem.offerings[b]: machines[b] for b in sorted(machines)}
 
     @property
     def machines(self) -> int:
@@ -103,8 +103,8 @@ def problem_of(snapshot: Snapshot) -> PeerProblem:
     seated = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now).holders
     waiting = [pod for pod in snapshot.pods if is_demand(pod) and pod.uid not in seated]
     groups, _ = admit(pod_groups(waiting, keys, snapshot.pods), snapshot.pools, {}, pool_kinds, limits)
-    there = count_pods(machines.values(), (), {}, snapshot.namespaces)
-    assembly = assemble(groups, (), pool_kinds, limits, (), pod_counts=there)
+    counts = count_pods(machines.values(), (), {}, snapshot.namespaces)
+    assembly = assemble(groups, (), pool_kinds, limits, (), pod_counts=counts)
     offerings = [kind.offering for kind in assembly.given.kinds if not isinstance(kind, Place)]
     return PeerProblem(
         packing=assembly.problem,

@@ -165,11 +165,11 @@ def _repelled(pod: Object, host: FitHost, hosts: Sequence[FitHost]) -> str | Non
     return None
 
 
-def _keeps_away(pod: Object, other: Object, here: FitHost, there: FitHost) -> bool:
+def _keeps_away(pod: Object, other: Object, here: FitHost, other_host: FitHost) -> bool:
     affinity = (pod["spec"].get("affinity") or {}).get("podAntiAffinity") or {}
     for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
         domain = here.labels.get(term["topologyKey"])
-        if domain is None or domain != there.labels.get(term["topologyKey"]):
+        if domain is None or domain != other_host.labels.get(term["topologyKey"]):
             continue
         # An empty namespaceSelector means every namespace; other selectors need Namespace objects.
         everywhere = term.get("namespaceSelector") == {}

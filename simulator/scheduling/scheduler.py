@@ -101,8 +101,8 @@ class Scheduler:
         feasible = [host for host, reason in reasons if reason is None]
         if not feasible:
             counts = Counter(reason for _, reason in reasons if reason is not None)
-            told = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
-            await self._refuse(pod, f"0/{len(hosts)} nodes are available{': ' + told if told else ''}.")
+            summary = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
+            await self._refuse(pod, f"0/{len(hosts)} nodes are available{': ' + summary if summary else ''}.")
             return False
         best = max(_score(pod, host) for host in feasible)
         choice = self._random.choice([host for host in feasible if _score(pod, host) == best])

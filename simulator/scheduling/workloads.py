@@ -130,7 +130,7 @@ class Daemons:
 
     async def _keep(self, daemon_set: Object, nodes: list[Object], pods: list[Object]) -> bool:
         uid = daemon_set["metadata"]["uid"]
-        there = {_pinned_to(pod): pod for pod in pods if _controller(pod) == uid}
+        by_node = {_pinned_to(pod): pod for pod in pods if _controller(pod) == uid}
         changed = False
         for node in nodes:
             name = node["metadata"]["name"]
@@ -138,10 +138,10 @@ class Daemons:
             taints = node.get("spec", {}).get("taints") or ()
             refused = {t["effect"] for t in taints if not tolerates(pod["spec"]["tolerations"], t)}
             fits = node_matches(pod, node)
-            if name in there:
-                leaving = "deletionTimestamp" in there[name]["metadata"]
+            if name in by_node:
+                leaving = "deletionTimestamp" in by_node[name]["metadata"]
                 if not leaving and (not fits or "NoExecute" in refused):
-                    await _delete_pod(self._cluster, there[name])
+                    await _delete_pod(self._cluster, by_node[name])
                     changed = True
             elif fits and not refused - {"PreferNoSchedule"}:
                 await self._cluster.create(PODS, pod, namespace=daemon_set["metadata"]["namespace"])

@@ -259,7 +259,9 @@ def test_it_is_driven_on_the_simulator_rests_and_ends_beside_the_machines():
             return (await words(sim.world.cluster))[name] == word
 
         await until(sim, lambda: has("first"))
-        await sim.until(lambda _: created["metadata"]["uid"] not in sim.alive[0].driver.driven(), "rest", within=60)
+        await sim.until(
+            lambda _: created["metadata"]["uid"] not in sim.alive[0].driver.running_uids(), "rest", within=60
+        )
         await sim.crash()
         sim.start()
         change = [{"op": "add", "path": "/spec/word", "value": "second"}]
@@ -329,7 +331,9 @@ def test_without_its_definition_it_is_not_used_and_machines_come_and_stay():
         await one_machine(sim, "web")
         await define(sim)
         waits = await sim.world.cluster.create(NODE_MARKS, mark("no-such-node", "never"))
-        await sim.until(lambda _: waits["metadata"]["uid"] in sim.alive[0].driver.driven(), "its driver", within=60)
+        await sim.until(
+            lambda _: waits["metadata"]["uid"] in sim.alive[0].driver.running_uids(), "its driver", within=60
+        )
         await undefine(sim)
 
         async def is_gone():

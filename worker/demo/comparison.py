@@ -25,7 +25,7 @@ LABEL: Final = (
 class BoughtMachines:
     """What one set of rules buys."""
 
-    who: str
+    buyer: str
     machines: int
     cost_per_hour: Decimal
     placed: int
@@ -47,7 +47,9 @@ def compare(snapshot: Snapshot) -> Comparison:
         f"Cluster Autoscaler's rules, {name}": cluster_autoscaler(problem, expander=name) for name in EXPANDERS
     }
     return Comparison(
-        peers=tuple(BoughtMachines(who, one.machines, one.cost_per_hour, one.placed) for who, one in purchases.items()),
+        peers=tuple(
+            BoughtMachines(buyer, one.machines, one.cost_per_hour, one.placed) for buyer, one in purchases.items()
+        ),
         lower_bound_per_hour=plan(snapshot, packer()).lower_bound_per_hour,
     )
 
@@ -55,10 +57,12 @@ def compare(snapshot: Snapshot) -> Comparison:
 def comparison_table(growth: BoughtMachines, comparison: Comparison) -> Table:
     """Return a line for each, with its price against Growth's."""
     table = plain("who buys", right=("pods placed", "machines", f"{CURRENCY_SIGN} per hour", "against Growth"))
-    table.add_row(growth.who, str(growth.placed), str(growth.machines), f"{growth.cost_per_hour:.4f}", "", style="bold")
+    table.add_row(
+        growth.buyer, str(growth.placed), str(growth.machines), f"{growth.cost_per_hour:.4f}", "", style="bold"
+    )
     for peer in comparison.peers:
         table.add_row(
-            peer.who,
+            peer.buyer,
             str(peer.placed),
             str(peer.machines),
             f"{peer.cost_per_hour:.4f}",

@@ -38,8 +38,8 @@ class Person:
 
     async def keep(self, node: str, why: str) -> None:
         """Annotate the node so that no removal of it begins."""
-        found = await self._world.cluster.get(NODES, node)
-        operations = set_field(found, ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE), why)
+        current = await self._world.cluster.get(NODES, node)
+        operations = set_field(current, ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE), why)
         await self._world.cluster.patch(NODES, node, operations)
 
     async def mend_the_cloud(self) -> None:

@@ -73,13 +73,13 @@ class Shrink:
         check(name in view.servers and name in view.nodes, f"{name} is gone although its removal was cancelled")
         return name
 
-    async def others_go(self, kept: Collection[str]) -> list[str]:
+    async def others_go(self, staying: Collection[str]) -> list[str]:
         """Wait until the other machines are gone or parked, and return the names of those parked."""
-        others = {name: server for name, server in self._watch.machines.items() if name not in kept}
+        others = {name: server for name, server in self._watch.machines.items() if name not in staying}
         stubborn = [name for name, server in others.items() if _is_stubborn(server)]
         self._screen.stage("What stayed empty is deleted; one server refuses to die")
         view = await self._watch.until(
-            lambda v: set(v.servers) == {*kept, *stubborn} and all(_is_parked(v, name) for name in stubborn),
+            lambda v: set(v.servers) == {*staying, *stubborn} and all(_is_parked(v, name) for name in stubborn),
             "all others gone, and the stubborn one parked",
         )
         check(stubborn, "no server refused to die")
@@ -92,7 +92,7 @@ class Shrink:
             )
         return stubborn
 
-    async def person_replays(self, parked: Collection[str], kept: Collection[str]) -> View:
+    async def person_replays(self, parked: Collection[str], staying: Collection[str]) -> View:
         """Mend the cloud, retry the parked removals as a person would, and return what is left in the end."""
         self._screen.stage("The cloud is mended, and a person replays the parked removal")
         await self._person.mend_the_cloud()
@@ -102,8 +102,8 @@ class Shrink:
             answer = await self._person.retry(view.removals[name], "The provider's support has mended it")
             self._screen.passed(f"answer of its workflow: {answer}")
         view = await self._watch.until(
-            lambda v: set(v.servers) == set(v.nodes) == set(kept) and not v.removals,
-            f"only {', '.join(kept)} left",
+            lambda v: set(v.servers) == set(v.nodes) == set(staying) and not v.removals,
+            f"only {', '.join(staying)} left",
         )
         check(len(running(view)) == RETURNING_PODS, "pods were lost with the machines")
         self._screen.machines(view)
@@ -111,12 +111,12 @@ class Shrink:
 
     def _choices(self, view: View, taken: str) -> list[str]:
         """Return the machines that cool off and that a person could want to keep, the cheapest first."""
-        found = [
+        choices = [
             (prices()[view.servers[name].server_type], name)
             for name in view.taints(TAINT_SCALE_DOWN)
             if name != taken and name in view.removals and name in view.servers and not _is_stubborn(view.servers[name])
         ]
-        return [name for _, name in sorted(found)]
+        return [name for _, name in sorted(choices)]
 
 
 def _is_stubborn(server: Server) -> bool:

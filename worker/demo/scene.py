@@ -79,7 +79,7 @@ def objects(sold_out: SoldOut | None = None) -> list[Object]:
     """
     pool = node_pool(
         "default",
-        [{"name": one.name} for one in _TYPES],
+        [{"name": kind.name} for kind in _TYPES],
         limits={"max": 30},
         scaleUp={"provisioningTimeout": "30s", "joinTimeout": "30s", "recordTTL": "1s"},
         # Minutes in a real pool; a demo has a minute in all.
@@ -116,17 +116,19 @@ def workloads(seed: int) -> list[Workload]:
 
 def stubborn_faults() -> list[dict[str, Any]]:
     """Return the scripted faults of the node class: delete calls for some servers fail."""
-    return [{"serverType": one.name, "call": "delete"} for one in _TYPES if one.architecture == STUBBORN_ARCHITECTURE]
+    return [
+        {"serverType": kind.name, "call": "delete"} for kind in _TYPES if kind.architecture == STUBBORN_ARCHITECTURE
+    ]
 
 
 def prices() -> dict[str, Decimal]:
     """Return the price per hour by server type."""
-    return {one.name: one.price for one in _TYPES}
+    return {kind.name: kind.price for kind in _TYPES}
 
 
 def architectures() -> dict[str, str]:
     """Return the architecture by server type."""
-    return {one.name: one.architecture for one in _TYPES}
+    return {kind.name: kind.architecture for kind in _TYPES}
 
 
 async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snapshot:
@@ -149,7 +151,7 @@ async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snaps
         daemon_sets=parsed.daemon_sets,
         pools=tuple(NodePool.model_validate(pool) for pool in (await cluster.list(NODE_POOLS)).items),
         classes=tuple(
-            NodeClass(ClassRef(name=one["metadata"]["name"]), world.provider.offerings(one)) for one in classes
+            NodeClass(ClassRef(name=kind["metadata"]["name"]), world.provider.offerings(kind)) for kind in classes
         ),
     )
 
@@ -164,23 +166,23 @@ async def first_choice(objects: list[Object], workloads: list[Workload]) -> Sold
 def _node_class(sold_out: SoldOut | None, *, is_known: bool = False) -> Object:
     machines = [
         machine(
-            one.name,
-            cpu=one.cpu,
-            memory=one.memory,
-            price=str(one.price),
-            architecture=one.architecture,
-            locations=list(_locations(one, sold_out, is_known=is_known)),
+            kind.name,
+            cpu=kind.cpu,
+            memory=kind.memory,
+            price=str(kind.price),
+            architecture=kind.architecture,
+            locations=list(_locations(kind, sold_out, is_known=is_known)),
             overhead=_RESERVED,
         )
-        for one in _TYPES
+        for kind in _TYPES
     ]
     return node_class(machines, faults=stubborn_faults())
 
 
-def _locations(one: MachineType, sold_out: SoldOut | None, *, is_known: bool) -> Iterable[dict[str, Any]]:
+def _locations(kind: MachineType, sold_out: SoldOut | None, *, is_known: bool) -> Iterable[dict[str, Any]]:
     for name in _LOCATIONS:
-        location: dict[str, Any] = {"name": name, "bootTime": one.boot}
-        if sold_out == SoldOut(one.name, name):
+        location: dict[str, Any] = {"name": name, "bootTime": kind.boot}
+        if sold_out == SoldOut(kind.name, name):
             # What is not available is left out of plans; what is out of stock is learnt from a refused create call.
             location |= {"available": False} if is_known else {"stock": 0}
         yield location

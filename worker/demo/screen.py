@@ -87,10 +87,10 @@ class Screen:
         start = f"{self.seconds:5.1f} s "
         indent = " " * (len(start) + len(sign) + len(subject) + 2)
         first, *others = wrap(text, max(_NARROWEST, self._console.width - len(indent))) or [""]
-        told = Text.assemble((start, "dim"), (sign, style), f" {subject} {first}")
+        printed = Text.assemble((start, "dim"), (sign, style), f" {subject} {first}")
         for part in others:
-            told.append(f"\n{indent}{part}")
-        self._console.print(told, soft_wrap=True)
+            printed.append(f"\n{indent}{part}")
+        self._console.print(printed, soft_wrap=True)
 
     def command(self, text: str) -> None:
         """Print what a person would type."""
@@ -117,11 +117,11 @@ class Screen:
         """Print a table."""
         self._console.print(table)
 
-    def progress(self, view: View, what: str) -> None:
+    def progress(self, view: View, awaited: str) -> None:
         """Show what is awaited, and the machines as they are, until the next call."""
         if self._live is None:
             return
-        self._spinner.update(text=Text(f"{self.seconds:4.0f} s  waiting for {what}", style="dim"))
+        self._spinner.update(text=Text(f"{self.seconds:4.0f} s  waiting for {awaited}", style="dim"))
         parts: list[RenderableType] = [Text(), self._spinner]
         if view.servers:
             parts += [machines_table(view, self._prices), Text(totals(view, self._prices), style="bold")]

@@ -66,16 +66,16 @@ class Performance:
         screen.remark(LABEL)
         cooling = await shrink.load_leaves()
         taken = await shrink.demand_returns(cooling)
-        kept = await shrink.person_cancels(taken)
-        parked = await shrink.others_go((taken, kept))
-        await shrink.person_replays(parked, (taken, kept))
+        cancelled = await shrink.person_cancels(taken)
+        parked = await shrink.others_go((taken, cancelled))
+        await shrink.person_replays(parked, (taken, cancelled))
         gone = len(self._watch.machines) - 2
         screen.stage("Summary")
         for text in (
             f"{count} pods placed, each on the machine planned for it, although {programme.sold_out} was sold out",
             f"{len(self._watch.machines)} machines bought, {gone} removed; the provider has exactly the 2 that stay",
             f"{taken} stays: its scale-down was cancelled by the pods that came back",
-            f"{kept} stays: its scale-down was cancelled by a person",
+            f"{cancelled} stays: its scale-down was cancelled by a person",
             f"{', '.join(parked)} refused to die, was parked, and is gone after a replay",
         ):
             screen.passed(text)

@@ -82,11 +82,11 @@ def totals(view: View, prices: Mapping[str, Decimal]) -> str:
 
 def workloads_of(view: View) -> dict[str, list[Object]]:
     """Return the pods of the load by workload."""
-    found: dict[str, list[Object]] = {}
+    by_workload: dict[str, list[Object]] = {}
     for pod in view.pods.values():
         if not is_daemon(pod):
-            found.setdefault(pod["metadata"]["labels"]["app"], []).append(pod)
-    return found
+            by_workload.setdefault(pod["metadata"]["labels"]["app"], []).append(pod)
+    return by_workload
 
 
 def _share(pods: list[Object], node: Object | None, resource: str) -> str:

@@ -56,8 +56,8 @@ class Watch:
         self.machines: dict[str, Server] = {}
         """All servers that were ever seen, by name."""
 
-    async def until(self, holds: Callable[[View], bool], what: str) -> View:
-        """Return the first view that `holds`; meanwhile show that `what` is awaited.
+    async def until(self, holds: Callable[[View], bool], awaited: str) -> View:
+        """Return the first view that `holds`; meanwhile show that `awaited` is awaited.
 
         Raises:
             StageFailed: it did not hold in time.
@@ -69,8 +69,8 @@ class Watch:
             if holds(view):
                 return view
             if time.monotonic() > deadline:
-                raise StageFailed(f"not seen within {STAGE_SECONDS:.0f} s: {what}. Seen: {_seen(view)}")
-            self._screen.progress(view, what)
+                raise StageFailed(f"not seen within {STAGE_SECONDS:.0f} s: {awaited}. Seen: {_seen(view)}")
+            self._screen.progress(view, awaited)
             await asyncio.sleep(LOOK_SECONDS)
 
     def _note(self, view: View) -> None:
@@ -123,10 +123,10 @@ def running(view: View) -> list[Object]:
     return [pod for pod in own_pods(view) if pod["status"].get("phase") == "Running"]
 
 
-def check(holds: object, what: str) -> None:
-    """Raise `StageFailed` with `what` unless it holds."""
+def check(holds: object, problem: str) -> None:
+    """Raise `StageFailed` with `problem` unless it holds."""
     if not holds:
-        raise StageFailed(what)
+        raise StageFailed(problem)
 
 
 def _seen(view: View) -> str:

@@ -88,7 +88,7 @@ class Keeper:
         Args:
             waiting_for: is told why the last try failed.
         """
-        told = LogOnce(log)
+        warnings = LogOnce(log)
         while True:
             try:
                 if await self.ensure():
@@ -98,7 +98,7 @@ class Keeper:
                 if isinstance(error, RPCError):
                     reason = call_trouble(error, self._client.service_client.config.target_host)
                 waiting_for(reason)
-                told.warn(f"cannot prepare yet: {reason}")
+                warnings.warn(f"cannot prepare yet: {reason}")
             await asyncio.sleep(PREPARE_AGAIN.total_seconds())
 
     async def ensure(self) -> bool:
@@ -124,7 +124,7 @@ class Keeper:
         ended = await self._end_failing()
         # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
         listed = [(stored, await self._objects(stored)) for stored in self._kinds]
-        running = {found: kind for found, kind in (await self._running()).items() if found not in ended}
+        running = {listed: kind for listed, kind in (await self._running()).items() if listed not in ended}
         prices = None
         for stored, items in listed:
             if items is None:
@@ -180,12 +180,12 @@ class Keeper:
         """Return the objects of a kind, or None if the API server does not know the kind."""
         resource = stored.resource
         try:
-            found = await asyncio.wait_for(self._ports.cluster.list(resource), CALL_LIMIT.total_seconds())
+            listed = await asyncio.wait_for(self._ports.cluster.list(resource), CALL_LIMIT.total_seconds())
         except NotFound:
             if not resource.is_optional:
                 log.warning("the API server does not know the kind: apply the CRDs (`growth crds`)", kind=resource.kind)
             return None
-        return found.items
+        return listed.items
 
     async def _running(self) -> dict[str, str]:
         """Return the kinds of all running lifecycles by their ids."""

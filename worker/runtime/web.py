@@ -21,8 +21,8 @@ def application(registry: CollectorRegistry, missing: Callable[[], str]) -> Star
         return PlainTextResponse("ok\n")
 
     async def readyz(_request: Request) -> Response:
-        what = missing()
-        return PlainTextResponse(f"waiting for {what}\n" if what else "ok\n", 503 if what else 200)
+        awaited = missing()
+        return PlainTextResponse(f"waiting for {awaited}\n" if awaited else "ok\n", 503 if awaited else 200)
 
     async def metrics(_request: Request) -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

@@ -122,7 +122,7 @@ async def at_work(
 
 async def _synced(ports: Ports, cache: Cache, waiting_for: Callable[[str], None]) -> None:
     """Wait until everything is listed, and tell why it is not: a worker may be there before kinds and rights are."""
-    told = LogOnce(log)
+    warnings = LogOnce(log)
     while True:
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_SECONDS):
@@ -134,7 +134,7 @@ async def _synced(ports: Ports, cache: Cache, waiting_for: Callable[[str], None]
         reason = trouble(failures)
         waiting_for(f"{FIRST_LIST}: {reason}" if reason else FIRST_LIST)
         if reason:
-            told.warn(f"waiting for {FIRST_LIST}: {reason}")
+            warnings.warn(f"waiting for {FIRST_LIST}: {reason}")
 
 
 async def _are_kinds_going(ports: Ports, cache: Cache, failures: Mapping[Resource, GrowthError]) -> bool:
@@ -154,16 +154,16 @@ async def _are_kinds_going(ports: Ports, cache: Cache, failures: Mapping[Resourc
 
 async def _tend(provider: Provider) -> None:
     """Let a provider do what it does between calls, for ever; it is closed at the end."""
-    told, kind = LogOnce(log), provider.node_classes.kind
+    warnings, kind = LogOnce(log), provider.node_classes.kind
     try:
         while True:
             pause = LONGEST_TEND_PERIOD
             try:
                 pause = await provider.tend()
-                told.over()
+                warnings.over()
             except GrowthError as error:
                 pause = FAILED_TEND_PERIOD
-                told.warn(f"{kind} is not tended: {error}", reason=error.reason)
+                warnings.warn(f"{kind} is not tended: {error}", reason=error.reason)
             except Exception:
                 # A fault in one provider's own affairs must not end the worker, which has others to serve.
                 log.exception("a provider is not tended", provider=kind)

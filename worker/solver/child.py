@@ -83,8 +83,8 @@ def _answer(solver: Solver, problem: PackingProblem, seconds: float) -> Packing 
 
 
 def _failure(error: Exception) -> Failure:
-    told = " ".join(f"{type(error).__name__}: {error}".split())
-    return Failure(told, "".join(traceback.format_exception(error)))
+    line = " ".join(f"{type(error).__name__}: {error}".split())
+    return Failure(line, "".join(traceback.format_exception(error)))
 
 
 if __name__ == "__main__":

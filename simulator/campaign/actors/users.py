@@ -152,8 +152,8 @@ class People:
         with suppress(NotFound):
             await self._cluster.delete(NODES, name)
 
-    def _tell(self, what: str) -> None:
-        self._sim.tell("person", what)
+    def _tell(self, deed: str) -> None:
+        self._sim.tell("person", deed)
 
 
 def _begins_to_cool_off(change: Change) -> bool:

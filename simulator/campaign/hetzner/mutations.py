@@ -71,8 +71,8 @@ def _gone_when_asked() -> list[Change]:
     real = ServerList.find
 
     async def find(self: ServerList, name: str) -> Any:
-        found = await real(self, name)
-        return None if found is not None and found.status == "deleting" else found
+        server = await real(self, name)
+        return None if server is not None and server.status == "deleting" else server
 
     return [(ServerList, "find", find)]
 

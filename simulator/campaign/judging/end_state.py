@@ -62,13 +62,15 @@ class End:
         ]
         for incarnation in self._sim.alive:
             uids = (item["metadata"]["uid"] for items in witness.lifecycles.values() for item in items.values())
-            if incarnation.driver.driven() != frozenset(map(str, uids)):
+            if incarnation.driver.running_uids() != frozenset(map(str, uids)):
                 wrong.append(f"incarnation {incarnation.number} drives other lifecycles than there are objects")
-        ours = {name for name, record in witness.servers.items() if is_ours(record)}
+        own_servers = {name for name, record in witness.servers.items() if is_ours(record)}
         abandoned = {name for name, record in witness.servers.items() if LABEL_ABANDONED in labels_of(record)}
         wrong += [f"server {name} is an orphan" for name in self.orphans()]
         others = self._cloud.foreign_nodes
-        wrong += [f"node {name} has no server" for name in sorted(set(witness.nodes) - ours - abandoned - others)]
+        wrong += [
+            f"node {name} has no server" for name in sorted(set(witness.nodes) - own_servers - abandoned - others)
+        ]
         wrong += [
             f"the server {name} of another cluster is gone"
             for name in sorted(self._cloud.foreign - set(witness.servers))

@@ -80,9 +80,9 @@ class Rules:
         if self._witness.condemned.get(node) and is_going and not is_excused:
             self._wrong(f"pod {pod['metadata']['name']} came to {node}, whose server was already to be deleted")
 
-    def _wrong(self, what: str) -> None:
-        self.violations.append(what)
-        self._tell(what)
+    def _wrong(self, violation: str) -> None:
+        self.violations.append(violation)
+        self._tell(violation)
 
     def _server(self, change: Change) -> None:
         record, name = change.now, change.now["metadata"]["name"]

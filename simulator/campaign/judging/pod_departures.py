@@ -133,9 +133,9 @@ class Leaving:
         if phase_of(removal) == "Draining" and is_closed:
             self._wrong(f"removal {removal['metadata']['name']} was taken back, and {name} keeps its taint")
 
-    def _wrong(self, what: str) -> None:
-        self.violations.append(what)
-        self._tell(what)
+    def _wrong(self, violation: str) -> None:
+        self.violations.append(violation)
+        self._tell(violation)
 
 
 def must_stay(pod: Object) -> bool:

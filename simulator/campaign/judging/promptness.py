@@ -30,7 +30,7 @@ Workers = frozenset[int]
 class _Answers:
     """How long it took from a change to what it asks for."""
 
-    what: str
+    title: str
     prompt_seconds: float
     asked: dict[str, tuple[float, Workers]] = field(default_factory=dict)
     """When and of whom, by name or uid of the object that changed."""
@@ -84,7 +84,7 @@ class Promptness:
     def wrong(self) -> list[str]:
         """Return what was never answered promptly."""
         return [
-            f"the quickest of {len(each.seconds)} {each.what} waited {min(each.seconds):.1f} s, as if nobody was told"
+            f"the quickest of {len(each.seconds)} {each.title} waited {min(each.seconds):.1f} s, as if nobody was told"
             for each in (self._nodes, self._pods)
             if self._is_judged and len(each.seconds) >= _ENOUGH and min(each.seconds) > each.prompt_seconds
         ]

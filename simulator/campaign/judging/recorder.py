@@ -96,14 +96,14 @@ class Witness:
 
         A server that somebody has made an orphan is none, until the sweep finds it.
         """
-        found: dict[str, str] = {}
+        types: dict[str, str] = {}
         for name, record in self.servers.items():
             if is_ours(record) and self.is_minded(name) and labels_of(record).get(LABEL_POOL) == pool:
-                found[name] = record["data"]["serverType"]
+                types[name] = record["data"]["serverType"]
         for request in self.requests.values():
             if request["spec"]["pool"] == pool and phase_of(request) not in ("Unmet", "Failed"):
-                found.setdefault(request["metadata"]["name"], request["spec"]["serverType"])
-        yield from found.items()
+                types.setdefault(request["metadata"]["name"], request["spec"]["serverType"])
+        yield from types.items()
 
     def is_minded(self, name: str) -> bool:
         """Return whether anything in the cluster is about the server of this name."""

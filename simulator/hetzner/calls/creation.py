@@ -155,11 +155,11 @@ def _group(project: FakeProject, wanted: Any) -> PlacementGroup | None:
     return group
 
 
-def _id_of(things: Any, wanted: Any, kind: str) -> int:
-    found = find(things.values(), wanted)
-    if found is None:
+def _id_of(resources: Any, wanted: Any, kind: str) -> int:
+    resource = find(resources.values(), wanted)
+    if resource is None:
         raise not_found(f"{kind} {wanted!r}")
-    return found.id
+    return resource.id
 
 
 def _place(state: State, project: FakeProject, order: _Order) -> FakeServer:

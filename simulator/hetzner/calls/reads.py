@@ -38,7 +38,7 @@ def list_images(_state: State, project: FakeProject, call: Call) -> Reply:
     is_selected = selected(call.one("label_selector"))
     name = call.one("name")
     wanted = {key: call.all(key) for key in ("architecture", "type", "status")}
-    found = [
+    images = [
         image
         for image in project.images.values()
         if name in (None, image.name)
@@ -46,10 +46,10 @@ def list_images(_state: State, project: FakeProject, call: Call) -> Reply:
         and all(not values or getattr(image, key) in values for key, values in wanted.items())
     ]
     if "created:desc" in call.all("sort"):
-        found.sort(key=lambda image: image.created, reverse=True)
+        images.sort(key=lambda image: image.created, reverse=True)
     elif {"created", "created:asc"} & set(call.all("sort")):
-        found.sort(key=lambda image: image.created)
-    return page(call, "images", [image.to_json() for image in found])
+        images.sort(key=lambda image: image.created)
+    return page(call, "images", [image.to_json() for image in images])
 
 
 def get_image(_state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
@@ -94,16 +94,16 @@ ProjectCall = Callable[[State, FakeProject, Call], Reply]
 """A call to the project as a whole."""
 
 
-def _listed(call: Call, key: str, things: Things) -> Reply:
+def _listed(call: Call, key: str, resources: Things) -> Reply:
     name, is_selected = call.one("name"), selected(call.one("label_selector"))
     # None of these has labels here.
     return page(
-        call, key, [each.to_json() for each in things.values() if name in (None, each.name) and is_selected({})]
+        call, key, [each.to_json() for each in resources.values() if name in (None, each.name) and is_selected({})]
     )
 
 
-def _one(key: str, things: Things, id_: int) -> Reply:
-    thing = find(things.values(), id_)
-    if thing is None:
+def _one(key: str, resources: Things, id_: int) -> Reply:
+    resource = find(resources.values(), id_)
+    if resource is None:
         raise not_found(f"{key} with ID '{id_}'")
-    return Reply(HTTPStatus.OK, {key: thing.to_json()})
+    return Reply(HTTPStatus.OK, {key: resource.to_json()})

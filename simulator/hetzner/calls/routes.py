@@ -65,13 +65,13 @@ _ONES: Final[dict[tuple[str, str], tuple[Verb, ServerCall]]] = {
 
 def route(call: Call) -> Route:
     """Return what the call is; one that is not understood answers 404."""
-    if found := _LISTS.get((call.method, call.path)):
-        return Route(*found)
+    if action := _LISTS.get((call.method, call.path)):
+        return Route(*action)
     number = _ID.search(call.path)
     if number is not None:
         path = call.path[: number.start()] + "/#" + call.path[number.end() :]
-        if one := _ONES.get((call.method, path)):
-            verb, answer = one
+        if answered := _ONES.get((call.method, path)):
+            verb, answer = answered
             return Route(verb, partial(_with_id, answer, int(number[1])), int(number[1]))
     return Route("unknown", _refuse)
 

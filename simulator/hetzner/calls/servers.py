@@ -23,7 +23,7 @@ def list_servers(state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of servers, by name, label selector and status."""
     name, statuses = call.one("name"), call.all("status")
     is_selected = selected(call.one("label_selector"))
-    found = [
+    shown = [
         server_json(state, project, server)
         for server in project.servers.values()
         if name in (None, server.name)
@@ -31,7 +31,7 @@ def list_servers(state: State, project: FakeProject, call: Call) -> Reply:
         and (not statuses or server.status in statuses)
         and (server.hidden_until is None or server.hidden_until <= state.timeline.now)
     ]
-    return page(call, "servers", found)
+    return page(call, "servers", shown)
 
 
 def get_server(state: State, project: FakeProject, _call: Call, id_: int) -> Reply:
@@ -138,18 +138,18 @@ def list_actions(state: State, project: FakeProject, call: Call) -> Reply:
     ids = call.all("id")
     if not ids:
         raise ApiRefusal(HTTPStatus.GONE, "deprecated_api_endpoint", "listing arbitrary actions is not supported")
-    found = [project.actions[int(each)] for each in ids if each.isdecimal() and int(each) in project.actions]
+    actions = [project.actions[int(each)] for each in ids if each.isdecimal() and int(each) in project.actions]
     statuses = call.all("status")
-    shown = [action.to_json(state.timeline.now) for action in found]
+    shown = [action.to_json(state.timeline.now) for action in actions]
     return page(call, "actions", [action for action in shown if not statuses or action["status"] in statuses])
 
 
 def list_actions_of(state: State, project: FakeProject, call: Call, id_: int) -> Reply:
     """Return the actions of a server, those of one that is gone too."""
-    found = [action for action in project.actions.values() if action.server == id_]
-    if not found:
+    actions = [action for action in project.actions.values() if action.server == id_]
+    if not actions:
         raise not_found(f"server with ID '{id_}'")
-    return page(call, "actions", [action.to_json(state.timeline.now) for action in found])
+    return page(call, "actions", [action.to_json(state.timeline.now) for action in actions])
 
 
 def get_action(state: State, project: FakeProject, _call: Call, id_: int) -> Reply:

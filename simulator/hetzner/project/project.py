@@ -57,14 +57,14 @@ class _Named(Protocol):
 T = TypeVar("T", bound=_Named)
 
 
-def find(things: Iterable[T], wanted: object) -> T | None:
+def find(resources: Iterable[T], wanted: object) -> T | None:
     """Return the first one of this name or id, or None."""
-    return next((thing for thing in things if is_called(thing, wanted)), None)
+    return next((resource for resource in resources if is_called(resource, wanted)), None)
 
 
-def is_called(thing: _Named, wanted: object) -> bool:
+def is_called(resource: _Named, wanted: object) -> bool:
     """Return whether the thing has this name or id; snapshots have no name."""
-    return wanted is not None and wanted in (thing.id, str(thing.id), thing.name)
+    return wanted is not None and wanted in (resource.id, str(resource.id), resource.name)
 
 
 @dataclass(slots=True, eq=False)

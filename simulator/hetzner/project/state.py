@@ -92,13 +92,13 @@ class State:
     def project(self, name: str = DEFAULT) -> FakeProject:
         """Return the project; it is made when it is first named, with the system images."""
         with self.lock:
-            found = self.projects.get(name)
-            if found is None:
-                found = self.projects[name] = FakeProject(name, Bucket(self.timeline.now))
+            known = self.projects.get(name)
+            if known is None:
+                known = self.projects[name] = FakeProject(name, Bucket(self.timeline.now))
                 for image in _SYSTEM_IMAGES:
                     for architecture in _ARCHITECTURES:
                         self.add_image(image, architecture=architecture, project=name)
-            return found
+            return known
 
     def add_token(self, token: str, access: Access = "read_write", *, project: str = DEFAULT) -> None:
         """Let a token be valid for a project, or change what it may do."""
@@ -113,8 +113,8 @@ class State:
 
     def access(self, token: str) -> tuple[FakeProject, Access] | None:
         """Return what a token opens, or None if it is invalid."""
-        found = self._tokens.get(token)
-        return None if found is None else (self.project(found[0]), found[1])
+        opened = self._tokens.get(token)
+        return None if opened is None else (self.project(opened[0]), opened[1])
 
     def set_rate_limit(self, calls: int, *, per_second: float = 1.0, project: str = DEFAULT) -> None:
         """Give the project a full bucket of another size."""
@@ -221,8 +221,8 @@ class State:
         """
         with self.lock:
             home = self.project(project)
-            for things in (home.images, home.networks, home.firewalls, home.ssh_keys):
-                if things.pop(id_, None) is not None:
+            for resources in (home.images, home.networks, home.firewalls, home.ssh_keys):
+                if resources.pop(id_, None) is not None:
                     return
         raise KeyError(id_)
 
@@ -268,7 +268,7 @@ class State:
 
     def _server(self, name: str, project: str) -> FakeServer:
         self.catch_up()
-        found = find(self.project(project).servers.values(), name)
-        if found is None:
+        server = find(self.project(project).servers.values(), name)
+        if server is None:
             raise KeyError(name)
-        return found
+        return server

@@ -212,11 +212,11 @@ def test_flags_are_found_wherever_they_stand(text):
 def test_without_flags_the_defaults_of_a_kubelet_hold():
     flags = read_flags("#!/bin/sh\n")
     assert (flags.labels, flags.taints, flags.max_pods, flags.is_external) == ({}, (), 110, False)
-    assert flags.kept("memory", "memory.available", Fraction(2**30)) == 100 * 2**20
-    assert flags.kept("ephemeral-storage", "nodefs.available", Fraction(1000)) == 100
+    assert flags.withheld("memory", "memory.available", Fraction(2**30)) == 100 * 2**20
+    assert flags.withheld("ephemeral-storage", "nodefs.available", Fraction(1000)) == 100
 
 
 def test_one_threshold_switches_the_others_off():
     flags = read_flags(r"kubelet --eviction-hard=memory.available\<1Gi")
-    assert flags.kept("memory", "memory.available", Fraction(2**31)) == 2**30
-    assert flags.kept("ephemeral-storage", "nodefs.available", Fraction(1000)) == 0
+    assert flags.withheld("memory", "memory.available", Fraction(2**31)) == 2**30
+    assert flags.withheld("ephemeral-storage", "nodefs.available", Fraction(1000)) == 0

@@ -33,6 +33,6 @@ async def test_a_stage_that_never_ends_is_named_with_what_was_seen(monkeypatch):
 
 
 def test_what_does_not_hold_fails_the_stage():
-    check(holds=True, what="nothing")
+    check(holds=True, problem="nothing")
     with pytest.raises(StageFailed, match="pods were lost"):
-        check(holds=[], what="pods were lost")
+        check(holds=[], problem="pods were lost")

@@ -48,8 +48,10 @@ def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: dat
     listed = as_listed(node_class, now)
     buyers = _buyers(ref, pools)
     unmet = {(one.server_type.lower(), one.location): one.until for one in status.unavailable if now < one.until}
-    found = [replace(_as_met(row, unmet), pools=tuple(buyers.get(row.server_type.lower(), ()))) for row in listed.rows]
-    found.sort(key=lambda row: (row.price_per_hour is None, row.price_per_hour, row.server_type, row.location))
+    offered = [
+        replace(_as_met(row, unmet), pools=tuple(buyers.get(row.server_type.lower(), ()))) for row in listed.rows
+    ]
+    offered.sort(key=lambda row: (row.price_per_hour is None, row.price_per_hour, row.server_type, row.location))
     return Catalogue(
         ref=ref,
         provider=kind_of(node_class).name,
@@ -61,7 +63,7 @@ def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: dat
             one for one in status.conditions if one.status != "True" and not (problem and one.type == "Ready")
         ),
         pause=pause_in_force(status.pause, now),
-        rows=tuple(found),
+        rows=tuple(offered),
         elsewhere=listed.elsewhere,
     )
 

@@ -99,18 +99,18 @@ def chosen(
         CommandError: there is no such class, or no row is left; tells what there is.
     """
     all_classes = list(classes)
-    found = [one for one in all_classes if wanted.node_class in (None, one.metadata.name, str(ref_of(one)))]
-    if not found:
+    wanted_classes = [one for one in all_classes if wanted.node_class in (None, one.metadata.name, str(ref_of(one)))]
+    if not wanted_classes:
         known = names([str(ref_of(one)) for one in all_classes])
         raise CommandError(f"--class {wanted.node_class}: there is no such class: there are {known}", USAGE_ERROR)
-    whole = [catalogue_of(one, pools, now) for one in found]
-    kept = [replace(each, rows=tuple(row for row in each.rows if _is_wanted(row, wanted))) for each in whole]
+    whole = [catalogue_of(one, pools, now) for one in wanted_classes]
+    selected = [replace(each, rows=tuple(row for row in each.rows if _is_wanted(row, wanted))) for each in whole]
     if wanted.location is None and wanted.server_type is None:
-        return kept
-    kept = [each for each in kept if each.rows]
-    if not kept:
+        return selected
+    selected = [each for each in selected if each.rows]
+    if not selected:
         raise CommandError(_nothing(whole, wanted), USAGE_ERROR)
-    return kept
+    return selected
 
 
 def _is_wanted(row: CatalogueRow, wanted: CatalogueQuery) -> bool:
@@ -167,10 +167,10 @@ async def _of_cluster(
 
 def _readable(model: type[ModelT], items: Iterable[Object]) -> list[ModelT]:
     """Return the objects that can be read, and tell of the others on standard error."""
-    found: list[ModelT] = []
+    models: list[ModelT] = []
     for item in items:
         try:
-            found.append(read(model, item))
+            models.append(read(model, item))
         except UnreadableError as error:
             print(f"growth: left out: {error}", file=sys.stderr)
-    return found
+    return models

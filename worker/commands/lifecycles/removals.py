@@ -36,7 +36,7 @@ async def decide(kind: DecisionKind, name: str, *, reason: str = "", where: Wher
         CommandError: there is no such removal, it refuses, or nobody answers.
     """
     running = await under_way(where)
-    execution = await running.one(
+    execution = await running.find(
         REMOVAL.workflow, name, otherwise=f", and `growth removals replay {name}` starts again what has an object"
     )
     limit = await limit_of(running)

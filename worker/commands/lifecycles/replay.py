@@ -58,40 +58,45 @@ _CANCELLABLE: Final = {RemovalPhase.PENDING: "its cool-off", RemovalPhase.DRAINI
 _OPEN: Final = frozenset({WorkflowState.RUNNING, WorkflowState.PAUSED})
 
 
-def deed(found: ReplayFindings) -> Deed:
+def deed(findings: ReplayFindings) -> Deed:
     """Return what to do for a removal."""
-    if found.subject is None or found.phase is None or found.trouble or found.workflow is WorkflowState.PAUSED:
+    if (
+        findings.subject is None
+        or findings.phase is None
+        or findings.trouble
+        or findings.workflow is WorkflowState.PAUSED
+    ):
         return Deed.NOTHING
-    is_parked = found.phase is RemovalPhase.COULD_NOT_REMOVE
-    if found.workflow in _OPEN:
+    is_parked = findings.phase is RemovalPhase.COULD_NOT_REMOVE
+    if findings.workflow in _OPEN:
         return Deed.RETRY if is_parked else Deed.NOTHING
     return Deed.START_AND_RETRY if is_parked else Deed.START
 
 
-def is_failure(found: ReplayFindings) -> bool:
+def is_failure(findings: ReplayFindings) -> bool:
     """Return whether nothing is done although the machine is not on its way out."""
-    if deed(found) is not Deed.NOTHING or found.workflow is WorkflowState.RUNNING:
+    if deed(findings) is not Deed.NOTHING or findings.workflow is WorkflowState.RUNNING:
         return False
-    return found.subject is not None or found.server not in {ReplayedServer.GONE, ReplayedServer.FOREIGN}
+    return findings.subject is not None or findings.server not in {ReplayedServer.GONE, ReplayedServer.FOREIGN}
 
 
-def forecast(found: ReplayFindings) -> str:
+def forecast(findings: ReplayFindings) -> str:
     """Return what happens when it is replayed, or why nothing does."""
-    match deed(found):
+    match deed(findings):
         case Deed.RETRY:
-            return f"is tried again: {_next(found)}"
+            return f"is tried again: {_next(findings)}"
         case Deed.START:
-            return f"starts again from its object in phase {found.phase}: {_next(found)}"
+            return f"starts again from its object in phase {findings.phase}: {_next(findings)}"
         case Deed.START_AND_RETRY:
-            return f"starts again from its object, and is tried again: {_next(found)}"
+            return f"starts again from its object, and is tried again: {_next(findings)}"
         case Deed.NOTHING:
-            return _left_alone(found)
+            return _left_alone(findings)
 
 
-def _next(found: ReplayFindings) -> str:
-    if found.phase is not None and (left := _CANCELLABLE.get(found.phase)):
+def _next(findings: ReplayFindings) -> str:
+    if findings.phase is not None and (left := _CANCELLABLE.get(findings.phase)):
         return f"what is left of {left}, then its server is deleted; it can be cancelled until then"
-    match found.server:
+    match findings.server:
         case ReplayedServer.EXISTS:
             return "its server is deleted, with all delete calls anew"
         case ReplayedServer.GONE:
@@ -102,15 +107,15 @@ def _next(found: ReplayFindings) -> str:
             return "its provider answers with an error, so it may park again"
 
 
-def _left_alone(found: ReplayFindings) -> str:
-    if found.trouble:
-        return f"left alone: {found.trouble}"
-    if found.workflow is WorkflowState.PAUSED:
+def _left_alone(findings: ReplayFindings) -> str:
+    if findings.trouble:
+        return f"left alone: {findings.trouble}"
+    if findings.workflow is WorkflowState.PAUSED:
         return "left alone: a person has paused its workflow; let it go on in the Temporal UI"
-    if found.subject is not None:
-        return f"left alone: it is under way in phase {found.phase}"
-    if found.server is ReplayedServer.EXISTS:
+    if findings.subject is not None:
+        return f"left alone: it is under way in phase {findings.phase}"
+    if findings.server is ReplayedServer.EXISTS:
         return "left alone: its object is gone and its server exists; a NodeRemovalRequest of that name deletes it"
-    if found.server is ReplayedServer.ERROR:
+    if findings.server is ReplayedServer.ERROR:
         return "left alone: its object is gone, and its provider does not tell whether the server is"
     return "left alone: it has ended, and no server of its own is left"

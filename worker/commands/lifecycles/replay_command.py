@@ -37,7 +37,7 @@ from worker.runtime.lifecycle_start import start_lifecycle
 class ReplayResult:
     """What came of one removal."""
 
-    found: ReplayFindings
+    findings: ReplayFindings
     message: str
     failed: bool = False
 
@@ -59,33 +59,35 @@ async def replay(
     """
     if selection.is_empty:
         raise CommandError("name removals, or say --node, --pool or --all-parked", USAGE_ERROR)
-    there = await under_way(where)
-    async with live_cluster(kubeconfig, context, name=there.cluster) as live:
-        found = await look(selection, live, there)
+    running = await under_way(where)
+    async with live_cluster(kubeconfig, context, name=running.cluster) as live:
+        findings = await look(selection, live, running)
         if dry_run:
-            outcomes = [ReplayResult(one, forecast(one), is_failure(one)) for one in found]
+            outcomes = [ReplayResult(one, forecast(one), is_failure(one)) for one in findings]
         else:
-            outcomes = await carry_out(found, live, there, reason)
+            outcomes = await carry_out(findings, live, running, reason)
     _print(outcomes, output, dry_run=dry_run)
-    failed = [one.found.name for one in outcomes if one.failed]
+    failed = [one.findings.name for one in outcomes if one.failed]
     if failed and not dry_run:
         # The table tells of each; a long list would not be one line.
         raise CommandError(f"{count(len(failed), 'removal')} of {len(outcomes)} not replayed: {', '.join(failed[:5])}")
 
 
-async def carry_out(found: list[ReplayFindings], live: LiveCluster, there: UnderWay, reason: str) -> list[ReplayResult]:
+async def carry_out(
+    findings: list[ReplayFindings], live: LiveCluster, running: UnderWay, reason: str
+) -> list[ReplayResult]:
     """Replay what can be, several at once, and return what came of each; one that fails stops no other.
 
     Raises:
         CommandError: Temporal does not tell whether there is a worker.
     """
-    if all(deed(one) is Deed.NOTHING for one in found):
-        return [ReplayResult(one, forecast(one), is_failure(one)) for one in found]
-    limit, prices = await asyncio.gather(limit_of(there), listed_prices(live.ports))
-    deeds = _Deeds(live, there, reason, limit=limit, prices=prices)
-    patience = asyncio.create_task(tell_of_waiting(there))
+    if all(deed(one) is Deed.NOTHING for one in findings):
+        return [ReplayResult(one, forecast(one), is_failure(one)) for one in findings]
+    limit, prices = await asyncio.gather(limit_of(running), listed_prices(live.ports))
+    deeds = _Deeds(live, running, reason, limit=limit, prices=prices)
+    patience = asyncio.create_task(tell_of_waiting(running))
     try:
-        return list(await asyncio.gather(*(deeds.do(one) for one in found)))
+        return list(await asyncio.gather(*(deeds.do(one) for one in findings)))
     finally:
         patience.cancel()
 
@@ -100,22 +102,24 @@ def _print(outcomes: Sequence[ReplayResult], output: str, *, dry_run: bool) -> N
         return
     rows = table("name", "pool", "phase", "workflow", "server", "would be done" if dry_run else "outcome")
     for outcome in outcomes:
-        found = outcome.found
-        server = f"{found.server}: {found.answer}" if found.answer else found.server
-        rows.add_row(found.name, found.pool or "-", found.phase or "-", found.workflow, server, outcome.message)
+        findings = outcome.findings
+        server = f"{findings.server}: {findings.answer}" if findings.answer else findings.server
+        rows.add_row(
+            findings.name, findings.pool or "-", findings.phase or "-", findings.workflow, server, outcome.message
+        )
     print_anywhere(console, lambda paper: paper.print(rows))
 
 
 def _document(outcome: ReplayResult) -> dict[str, object]:
-    found = outcome.found
+    findings = outcome.findings
     return {
-        "name": found.name,
-        "pool": found.pool,
-        "phase": found.phase,
-        "workflow": found.workflow,
-        "server": found.server,
-        "answer": found.answer,
-        "deed": deed(found),
+        "name": findings.name,
+        "pool": findings.pool,
+        "phase": findings.phase,
+        "workflow": findings.workflow,
+        "server": findings.server,
+        "answer": findings.answer,
+        "deed": deed(findings),
         "message": outcome.message,
         "failed": outcome.failed,
     }
@@ -124,54 +128,56 @@ def _document(outcome: ReplayResult) -> dict[str, object]:
 class _Deeds:
     """Replays removals of one cluster."""
 
-    def __init__(self, live: LiveCluster, there: UnderWay, reason: str, *, limit: timedelta, prices: Prices) -> None:
+    def __init__(self, live: LiveCluster, running: UnderWay, reason: str, *, limit: timedelta, prices: Prices) -> None:
         self._live = live
-        self._there = there
+        self._running = running
         self._reason = reason
         self._limit = limit
         self._prices = prices
         self._gate = asyncio.Semaphore(TOGETHER)
 
-    async def do(self, found: ReplayFindings) -> ReplayResult:
+    async def do(self, findings: ReplayFindings) -> ReplayResult:
         """Replay one; what fails is told of as its outcome."""
-        todo = deed(found)
-        if todo is Deed.NOTHING or found.subject is None:
-            return ReplayResult(found, forecast(found), is_failure(found))
+        todo = deed(findings)
+        if todo is Deed.NOTHING or findings.subject is None:
+            return ReplayResult(findings, forecast(findings), is_failure(findings))
         try:
             async with self._gate:
-                started = "" if todo is Deed.RETRY else await self._start(found.subject)
-                retried = "" if todo is Deed.START else await self._retry(found, found.subject)
+                started = "" if todo is Deed.RETRY else await self._start(findings.subject)
+                retried = "" if todo is Deed.START else await self._retry(findings, findings.subject)
         except DecisionRefused as refused:
             # Another person, or its own timer, was first: it is on its way.
-            return ReplayResult(found, f"left alone: {refused}")
+            return ReplayResult(findings, f"left alone: {refused}")
         except NotFound:
-            return ReplayResult(found, "has ended meanwhile")
+            return ReplayResult(findings, "has ended meanwhile")
         except (CommandError, GrowthError) as error:
-            return ReplayResult(found, str(error).removeprefix(f"{found.name}: "), failed=True)
-        return ReplayResult(found, "; ".join(told for told in (started, retried) if told))
+            return ReplayResult(findings, str(error).removeprefix(f"{findings.name}: "), failed=True)
+        return ReplayResult(findings, "; ".join(told for told in (started, retried) if told))
 
     async def _start(self, subject: ObjectId) -> str:
         note = REMOVALS.start_note(await self._object(subject), self._prices)
         try:
-            started = await start_lifecycle(self._there.client, REMOVAL, self._there.cluster, subject, note)
+            started = await start_lifecycle(self._running.client, REMOVAL, self._running.cluster, subject, note)
         except RPCError as error:
-            raise self._there.failure(error) from error
+            raise self._running.failure(error) from error
         if not started:
             return "was started meanwhile"
-        waits = "" if self._limit is ANSWERED_WITHIN else f", and goes on when a worker of {self._there.cluster} is up"
+        waits = (
+            "" if self._limit is ANSWERED_WITHIN else f", and goes on when a worker of {self._running.cluster} is up"
+        )
         return f"started again from its object{waits}"
 
-    async def _retry(self, found: ReplayFindings, subject: ObjectId) -> str:
+    async def _retry(self, findings: ReplayFindings, subject: ObjectId) -> str:
         try:
             return await ask(
-                self._there,
-                REMOVAL.workflow_id(self._there.cluster, subject),
+                self._running,
+                REMOVAL.workflow_id(self._running.cluster, subject),
                 DecisionKind.RETRY,
-                found.name,
+                findings.name,
                 self._reason,
                 limit=self._limit,
                 # Two persons at once, or one whose first command had no answer, mean the same replay.
-                update_id=f"replay:{found.parking}" if found.parking else None,
+                update_id=f"replay:{findings.parking}" if findings.parking else None,
             )
         except Ended:
             await self._object(subject)

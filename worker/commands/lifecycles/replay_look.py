@@ -55,25 +55,25 @@ class Selection:
         )
 
 
-async def look(selection: Selection, live: LiveCluster, there: UnderWay) -> list[ReplayFindings]:
+async def look(selection: Selection, live: LiveCluster, running: UnderWay) -> list[ReplayFindings]:
     """Return the removals that are meant, sorted by name.
 
     Raises:
         CommandError: cluster or Temporal cannot be read, or nothing is known of a name.
     """
     # Of a Temporal server without this cluster nothing can be said, and nothing may be started there.
-    await there.all(REMOVAL.workflow)
+    await running.all(REMOVAL.workflow)
     objects = await live.objects(NODE_REMOVAL_REQUESTS)
     gate = asyncio.Semaphore(TOGETHER)
     meant = [item for item in objects if selection.means(item)]
     known = {name for item in meant for name in _names_of(item)}
     lost = sorted({*selection.names, *selection.nodes} - known)
-    without = await asyncio.gather(*(_without_object(name, live.ports, there, gate) for name in lost))
+    without = await asyncio.gather(*(_without_object(name, live.ports, running, gate) for name in lost))
     unknown = [name for name, one in zip(lost, without, strict=True) if one is None]
     if unknown:
-        raise _unknown(unknown, [item["metadata"]["name"] for item in objects], there.cluster)
-    found = await asyncio.gather(*(_found(item, live.ports, there, gate) for item in meant))
-    return sorted((*found, *(one for one in without if one is not None)), key=lambda one: one.name)
+        raise _unknown(unknown, [item["metadata"]["name"] for item in objects], running.cluster)
+    findings = await asyncio.gather(*(_findings_of(item, live.ports, running, gate) for item in meant))
+    return sorted((*findings, *(one for one in without if one is not None)), key=lambda one: one.name)
 
 
 def _names_of(item: Object) -> set[str]:
@@ -83,7 +83,7 @@ def _names_of(item: Object) -> set[str]:
     return {name for name in names if isinstance(name, str)}
 
 
-async def _found(item: Object, ports: Ports, there: UnderWay, gate: asyncio.Semaphore) -> ReplayFindings:
+async def _findings_of(item: Object, ports: Ports, running: UnderWay, gate: asyncio.Semaphore) -> ReplayFindings:
     subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
     try:
         removal = read(NodeRemovalRequest, item)
@@ -100,10 +100,10 @@ async def _found(item: Object, ports: Ports, there: UnderWay, gate: asyncio.Sema
         )
     status = removal.status
     trouble = ""
-    if status.workflow_id and cluster_of(status.workflow_id) != there.cluster:
+    if status.workflow_id and cluster_of(status.workflow_id) != running.cluster:
         trouble = f"it is of cluster {cluster_of(status.workflow_id)}: name that with --cluster (GROWTH_CLUSTER)"
     async with gate:
-        workflow = await there.state_of(REMOVAL.workflow_id(there.cluster, subject))
+        workflow = await running.state_of(REMOVAL.workflow_id(running.cluster, subject))
         server, answer = await _server(ports, removal)
     return ReplayFindings(
         name=subject.name,
@@ -132,18 +132,18 @@ async def _server(ports: Ports, removal: NodeRemovalRequest) -> tuple[ReplayedSe
     return (ReplayedServer.EXISTS if is_ours(ports, removal, server) else ReplayedServer.FOREIGN), ""
 
 
-async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asyncio.Semaphore) -> ReplayFindings | None:
+async def _without_object(name: str, ports: Ports, running: UnderWay, gate: asyncio.Semaphore) -> ReplayFindings | None:
     """Return what is known of a removal whose object is gone, None if nothing is."""
     if _NAME.fullmatch(name) is None:
         return None
     async with gate:
-        workflow = await there.last_of(REMOVAL.workflow, name)
+        workflow = await running.last_of(REMOVAL.workflow, name)
         if workflow is WorkflowState.MISSING:
             return None
         server, answer = ReplayedServer.GONE, ""
         for provider in ports.providers.values():
             try:
-                one = await provider.get(name)
+                namesake = await provider.get(name)
             except NotFound:
                 continue
             except GrowthError as error:
@@ -152,7 +152,7 @@ async def _without_object(name: str, ports: Ports, there: UnderWay, gate: asynci
                     continue
                 server, answer = ReplayedServer.ERROR, _short(error)
                 continue
-            if one.labels.get(LABEL_CLUSTER) == there.cluster:
+            if namesake.labels.get(LABEL_CLUSTER) == running.cluster:
                 server, answer = ReplayedServer.EXISTS, ""
                 break
     return ReplayFindings(name=name, pool="", phase=None, workflow=workflow, server=server, answer=answer)
@@ -163,10 +163,10 @@ def _short(error: GrowthError) -> str:
     return text if len(text) <= _ANSWER_CHARACTERS else f"{text[: _ANSWER_CHARACTERS - 1]}…"
 
 
-def _unknown(names: Sequence[str], there: Sequence[str], cluster: str) -> CommandError:
+def _unknown(names: Sequence[str], known: Sequence[str], cluster: str) -> CommandError:
     lines = []
     for name in names:
-        alike = difflib.get_close_matches(name, there, n=_ALIKE)
+        alike = difflib.get_close_matches(name, known, n=_ALIKE)
         hint = f": did you mean {' or '.join(alike)}?" if alike else "; `kubectl get noderemovalrequests` lists them"
         lines.append(f"{name}: cluster {cluster} has no NodeRemovalRequest of that name{hint}")
     return CommandError("\n".join(lines))

@@ -19,7 +19,7 @@ async def cancel(name: str, /, *, where: Whereabouts | None = None) -> None:
         where: which cluster, and its Temporal.
     """
     running = await under_way(where)
-    execution = await running.one(REQUEST.workflow, name)
+    execution = await running.find(REQUEST.workflow, name)
     is_heard = await running.has_worker()
     try:
         await running.client.get_workflow_handle(execution.id).cancel(rpc_timeout=CALL_LIMIT)

@@ -94,10 +94,10 @@ class UnderWay:
         Raises:
             CommandError: they cannot be listed, or nothing runs of this cluster.
         """
-        found = await self._running(f"TaskQueue = '{task_queue(self.cluster)}' AND WorkflowType = '{kind}'")
-        if not found:
+        executions = await self._running(f"TaskQueue = '{task_queue(self.cluster)}' AND WorkflowType = '{kind}'")
+        if not executions:
             await self._check_cluster()
-        return found
+        return executions
 
     async def everything(self) -> list[WorkflowExecution]:
         """Return all that runs of the cluster, its planner included; nothing is no error.
@@ -107,7 +107,7 @@ class UnderWay:
         """
         return await self._running(f"TaskQueue = '{task_queue(self.cluster)}'")
 
-    async def one(self, kind: str, name: str, *, otherwise: str = "") -> WorkflowExecution:
+    async def find(self, kind: str, name: str, *, otherwise: str = "") -> WorkflowExecution:
         """Return the running lifecycle of the object of that name.
 
         Args:
@@ -138,11 +138,11 @@ class UnderWay:
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
         )
         try:
-            told = await self.client.workflow_service.describe_task_queue(request, timeout=CALL_LIMIT)
+            description = await self.client.workflow_service.describe_task_queue(request, timeout=CALL_LIMIT)
         except RPCError as error:
             raise self.failure(error) from error
         since = datetime.now(UTC) - POLLED_WITHIN
-        return any(poller.last_access_time.ToDatetime(UTC) >= since for poller in told.pollers)
+        return any(poller.last_access_time.ToDatetime(UTC) >= since for poller in description.pollers)
 
     async def state_of(self, workflow_id: str) -> WorkflowState:
         """Return how the workflow of that id stands, its last run if there were several.
@@ -152,10 +152,10 @@ class UnderWay:
         Raises:
             CommandError: the server does not tell.
         """
-        told = await self._described(workflow_id)
-        if told is None:
+        description = await self._described(workflow_id)
+        if description is None:
             return WorkflowState.MISSING
-        name = WorkflowExecutionStatus.Name(told.workflow_execution_info.status)
+        name = WorkflowExecutionStatus.Name(description.workflow_execution_info.status)
         return WorkflowState[name.removeprefix("WORKFLOW_EXECUTION_STATUS_")]
 
     async def trouble_of(self, workflow_id: str) -> str:
@@ -164,9 +164,13 @@ class UnderWay:
         Raises:
             CommandError: the server does not tell.
         """
-        told = await self._described(workflow_id)
-        failing = [one for one in (() if told is None else told.pending_activities) if one.last_failure.message]
-        return "; ".join(short(f"{one.activity_type.name}: {one.last_failure.message}") for one in failing)
+        description = await self._described(workflow_id)
+        failing = [
+            find
+            for find in (() if description is None else description.pending_activities)
+            if find.last_failure.message
+        ]
+        return "; ".join(short(f"{find.activity_type.name}: {find.last_failure.message}") for find in failing)
 
     async def last_of(self, kind: str, name: str) -> WorkflowState:
         """Return how the last lifecycle of an object that was named so stands, as far as Temporal remembers.
@@ -175,8 +179,8 @@ class UnderWay:
             CommandError: they cannot be listed.
         """
         query = f"TaskQueue = '{task_queue(self.cluster)}' AND WorkflowType = '{kind}' AND {NODE.name} = '{name}'"
-        found = await self._listed(f"{query} AND ExecutionStatus IN ({_READABLE})")
-        last = max(found, key=lambda one: one.start_time, default=None)
+        executions = await self._listed(f"{query} AND ExecutionStatus IN ({_READABLE})")
+        last = max(executions, key=lambda find: find.start_time, default=None)
         return WorkflowState.MISSING if last is None or last.status is None else WorkflowState[last.status.name]
 
     def failure(self, error: RPCError) -> CommandError:
@@ -202,26 +206,26 @@ class UnderWay:
     async def _listed(self, query: str) -> list[WorkflowExecution]:
         pages = self.client.list_workflows(query, rpc_timeout=CALL_LIMIT)
         try:
-            return [one async for one in pages]
+            return [find async for find in pages]
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 raise CommandError(await self._no_namespace()) from error
             raise self.failure(error) from error
 
     async def _no_namespace(self) -> str:
-        told = f"Temporal at {self._address} has no namespace {self.client.namespace}: name another with "
-        told += "--temporal-namespace (GROWTH_TEMPORAL_NAMESPACE)"
+        problem = f"Temporal at {self._address} has no namespace {self.client.namespace}: name another with "
+        problem += "--temporal-namespace (GROWTH_TEMPORAL_NAMESPACE)"
         try:
             listed = await self.client.workflow_service.list_namespaces(ListNamespacesRequest(), timeout=CALL_LIMIT)
         except RPCError:
             # Not everyone may list them.
-            return told
-        names = sorted(one.namespace_info.name for one in listed.namespaces)
-        return f"{told}; it has {', '.join(name for name in names if name != _SYSTEM)}"
+            return problem
+        names = sorted(find.namespace_info.name for find in listed.namespaces)
+        return f"{problem}; it has {', '.join(name for name in names if name != _SYSTEM)}"
 
     async def _check_cluster(self) -> None:
         """Tell of a cluster without a planner: a list of nothing would hide that another one is meant."""
-        planners = {one.id for one in await self._running(f"WorkflowType = '{PLANNER}'")}
+        planners = {find.id for find in await self._running(f"WorkflowType = '{PLANNER}'")}
         if planner_workflow_id(self.cluster) in planners:
             return
         clusters = sorted(planner.partition(":")[2] for planner in planners)

@@ -36,17 +36,17 @@ class DecisionRefused(CommandError):
     """The decision has no effect, and the removal goes on as before."""
 
 
-async def limit_of(there: UnderWay) -> timedelta:
+async def limit_of(running: UnderWay) -> timedelta:
     """Return how long an answer may take: short where no worker has asked for work lately.
 
     Raises:
         CommandError: the server does not tell.
     """
-    return ANSWERED_WITHIN if await there.has_worker() else ANSWERED_BY_NOBODY
+    return ANSWERED_WITHIN if await running.has_worker() else ANSWERED_BY_NOBODY
 
 
 async def ask(
-    there: UnderWay,
+    running: UnderWay,
     workflow_id: str,
     kind: DecisionKind,
     name: str,
@@ -58,7 +58,7 @@ async def ask(
     """Ask a decision of a running removal, and return what was done.
 
     Args:
-        there: what runs of the cluster.
+        running: what runs of the cluster.
         workflow_id: of the removal.
         kind: the decision.
         name: of the removal, for messages.
@@ -72,29 +72,29 @@ async def ask(
         CommandError: it was not answered.
     """
     try:
-        answer: str = await there.client.get_workflow_handle(workflow_id).execute_update(
+        answer: str = await running.client.get_workflow_handle(workflow_id).execute_update(
             kind.value, Asked(by=person(), reason=reason), id=update_id, result_type=str, rpc_timeout=limit
         )
     except WorkflowUpdateFailedError as error:
         raise _refusal(name, kind, error) from error
     except WorkflowUpdateRPCTimeoutOrCancelledError as error:
-        raise await _unanswered(there, workflow_id, name, limit) from error
+        raise await _unanswered(running, workflow_id, name, limit) from error
     except RPCError as error:
         if error.status is RPCStatusCode.NOT_FOUND:
             raise Ended(f"{name}: the removal has ended meanwhile, or its workflow has; {AGAIN}") from error
-        raise there.failure(error) from error
+        raise running.failure(error) from error
     return answer
 
 
-async def _unanswered(there: UnderWay, workflow_id: str, name: str, limit: timedelta) -> CommandError:
+async def _unanswered(running: UnderWay, workflow_id: str, name: str, limit: timedelta) -> CommandError:
     """Return why no answer came: what the worker fails at, or that there is none."""
-    trouble = await there.trouble_of(workflow_id)
+    trouble = await running.trouble_of(workflow_id)
     if trouble:
         return CommandError(
             f"{name}: not done within {limit.seconds} s, and tried on: {trouble}; `growth removals list` tells when"
         )
     return CommandError(
-        f"{name}: no worker of cluster {there.cluster} has answered within {limit.seconds} s: is `growth run` up? "
+        f"{name}: no worker of cluster {running.cluster} has answered within {limit.seconds} s: is `growth run` up? "
         "`growth removals list` tells whether it was done"
     )
 
@@ -107,10 +107,10 @@ def _refusal(name: str, kind: DecisionKind, error: WorkflowUpdateFailedError) ->
     return Ended(f"{name}: its workflow was ended before it answered to {kind}; {AGAIN}")
 
 
-async def tell_of_waiting(there: UnderWay) -> None:
+async def tell_of_waiting(running: UnderWay) -> None:
     """Tell on standard error, after a while, what is waited for; to be cancelled when the answer is there."""
     await asyncio.sleep(PATIENCE_SECONDS)
-    print(f"growth: waiting for the worker of cluster {there.cluster}", file=sys.stderr)
+    print(f"growth: waiting for the worker of cluster {running.cluster}", file=sys.stderr)
 
 
 def person() -> str:

@@ -41,22 +41,22 @@ class Admission:
         self._usual = min((value for value, is_usual in priorities.values() if is_usual), default=0)
         self._doubts: dict[str, list[str]] = {}
 
-    def with_runtime(self, spec: Json, who: str) -> Json:
-        """Return the spec of a pod with what its RuntimeClass adds; `who` is named where that is not known."""
+    def with_runtime(self, spec: Json, owner: str) -> Json:
+        """Return the spec of a pod with what its RuntimeClass adds; `owner` is named where that is not known."""
         name = spec.get("runtimeClassName")
         if not isinstance(name, str) or not name:
             return spec
         runtime = self._runtimes.get(name)
         if runtime is None:
             if not spec.get("overhead"):
-                self._doubt(f"RuntimeClass {name} is not known: what it adds to pods is left out for", who)
+                self._doubt(f"RuntimeClass {name} is not known: what it adds to pods is left out for", owner)
             return spec
         own, tolerations = spec.get("nodeSelector") or {}, spec.get("tolerations") or []
         if not isinstance(own, dict) or not isinstance(tolerations, list):
             # Who parses it tells what is wrong.
             return spec
         if any(own.get(key, value) != value for key, value in runtime.node_selector.items()):
-            self._doubt(f"RuntimeClass {name} contradicts the nodeSelector, and an API server would refuse", who)
+            self._doubt(f"RuntimeClass {name} contradicts the nodeSelector, and an API server would refuse", owner)
         return {
             **spec,
             "overhead": spec.get("overhead") or runtime.overhead,
@@ -64,13 +64,13 @@ class Admission:
             "tolerations": [*tolerations, *(t for t in runtime.tolerations if t not in tolerations)],
         }
 
-    def with_priority(self, spec: Json, who: str) -> Json:
-        """Return the spec of a pod with its priority; `who` is named where that is not known."""
+    def with_priority(self, spec: Json, owner: str) -> Json:
+        """Return the spec of a pod with its priority; `owner` is named where that is not known."""
         name = spec.get("priorityClassName") or ""
         if spec.get("priority") is not None or not isinstance(name, str):
             return spec
         if name and name not in self._priorities:
-            self._doubt(f"PriorityClass {name} is not known: a priority of 0 is taken for", who)
+            self._doubt(f"PriorityClass {name} is not known: a priority of 0 is taken for", owner)
             return spec
         return {**spec, "priority": self._priorities[name] if name else self._usual}
 
@@ -78,18 +78,18 @@ class Admission:
         """Return what was not known, a line each."""
         return [f"{doubt} {names(whose)}" for doubt, whose in self._doubts.items()]
 
-    def _doubt(self, doubt: str, who: str) -> None:
-        self._doubts.setdefault(doubt, []).append(who)
+    def _doubt(self, doubt: str, owner: str) -> None:
+        self._doubts.setdefault(doubt, []).append(owner)
 
     def _read(self, objects: Objects, kind: str, read: Callable[[Part], T]) -> dict[str, T]:
-        found: dict[str, T] = {}
+        values: dict[str, T] = {}
         for item in objects.of(kind):
             name = item["metadata"]["name"]
             try:
-                found[name] = read(Part(item))
+                values[name] = read(Part(item))
             except FieldError as error:
                 self.problems.append(Problem(kind=kind, name=name, message=str(error)))
-        return found
+        return values
 
 
 def _runtime(root: Part) -> _Runtime:

@@ -52,10 +52,10 @@ def shared_names(value: Any, steps: tuple[str, ...]) -> Iterator[tuple[str, int]
     if isinstance(value, dict):
         yield from shared_names(value.get(steps[0]), steps[1:])
     elif isinstance(value, list):
-        found = _named(value, steps[0])
-        if len(found) > 1 and steps[0] != _ALL:
-            yield steps[0], len(found)
-        for i in found:
+        indexes = _named(value, steps[0])
+        if len(indexes) > 1 and steps[0] != _ALL:
+            yield steps[0], len(indexes)
+        for i in indexes:
             yield from shared_names(value[i], steps[1:])
 
 
@@ -82,14 +82,14 @@ def _named(entries: list[Any], step: str) -> list[int]:
     if step == _ALL:
         return list(range(len(entries)))
     called = [_name(entry) for entry in entries]
-    found = [i for i, name in enumerate(called) if name == step]
-    found = found or [i for i, name in enumerate(called) if name is not None and name.lower() == step.lower()]
-    return found or [i for i in range(len(entries)) if str(i) == step]
+    indexes = [i for i, name in enumerate(called) if name == step]
+    indexes = indexes or [i for i, name in enumerate(called) if name is not None and name.lower() == step.lower()]
+    return indexes or [i for i in range(len(entries)) if str(i) == step]
 
 
 def _name(entry: Any) -> str | None:
-    found = (entry.get(field) for field in _NAMES) if isinstance(entry, dict) else ()
-    return next((name for name in found if isinstance(name, str)), None)
+    values = (entry.get(field) for field in _NAMES) if isinstance(entry, dict) else ()
+    return next((name for name in values if isinstance(name, str)), None)
 
 
 def _what_is_there(entries: list[Any], step: str, place: str) -> str:

@@ -63,22 +63,22 @@ def setting(text: str) -> Setting:
     Raises:
         CommandError: it is no setting.
     """
-    found = _SETTING.fullmatch(text)
-    if found is None:
+    match = _SETTING.fullmatch(text)
+    if match is None:
         shown = " ".join(text.split())
         raise _bad(shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}...", _FORM)
-    path, kind = found["path"], found["kind"]
+    path, kind = match["path"], match["kind"]
     kinds = _kinds()
     if kind.lower() not in kinds:
         raise _bad(path, f"the kind must be one of {', '.join(kinds)}, not {kind}")
     return Setting(
         path=path,
-        object=found["object"],
+        object=match["object"],
         kinds=kinds[kind.lower()],
-        name=found["name"],
-        steps=tuple(dotted or bracketed for dotted, bracketed in _STEP.findall(found["field"])),
-        value=_value(path, found["value"]),
-        adds=found["sign"] == "+=",
+        name=match["name"],
+        steps=tuple(dotted or bracketed for dotted, bracketed in _STEP.findall(match["field"])),
+        value=_value(path, match["value"]),
+        adds=match["sign"] == "+=",
     )
 
 
@@ -99,16 +99,16 @@ def check_objects(settings: Sequence[Setting], objects: Objects) -> None:
     Raises:
         CommandError: there is none of its name, and tells which there are; or there are two.
     """
-    for one in settings:
-        items = [(kind, item) for kind in one.kinds for item in objects.of(kind)]
-        found = [kind for kind, item in items if one.is_of(kind, item)]
-        if not found:
+    for wanted in settings:
+        items = [(kind, item) for kind in wanted.kinds for item in objects.of(kind)]
+        kinds = [kind for kind, item in items if wanted.is_of(kind, item)]
+        if not kinds:
             known = [str(item["metadata"].get("name")) for _, item in items if isinstance(item.get("metadata"), dict)]
-            there = f"there are {', '.join(known)}" if known else "no file holds any"
-            raise _bad(one.path, f"there is no {' or '.join(one.kinds)} {one.name}: {there}")
-        if len(found) > 1:
-            choice = " or ".join(f"{kind.lower()}/{one.name}" for kind in found)
-            raise _bad(one.path, f"more than one kind of class has this name: write {choice}")
+            choices = f"there are {', '.join(known)}" if known else "no file holds any"
+            raise _bad(wanted.path, f"there is no {' or '.join(wanted.kinds)} {wanted.name}: {choices}")
+        if len(kinds) > 1:
+            choice = " or ".join(f"{kind.lower()}/{wanted.name}" for kind in kinds)
+            raise _bad(wanted.path, f"more than one kind of class has this name: write {choice}")
 
 
 def changed(item: Json, settings: Sequence[Setting]) -> Json:
@@ -117,21 +117,21 @@ def changed(item: Json, settings: Sequence[Setting]) -> Json:
     Raises:
         CommandError: a path leads nowhere; tells what is there.
     """
-    for one in settings:
+    for each in settings:
         try:
-            item = {**item, "spec": changed_at(item.get("spec"), one.steps, _put(one), one.object)}
+            item = {**item, "spec": changed_at(item.get("spec"), each.steps, _put(each), each.object)}
         except NowhereError as error:
-            raise _bad(one.path, str(error)) from None
+            raise _bad(each.path, str(error)) from None
     return item
 
 
 def notes(item: Json, settings: Sequence[Setting]) -> list[str]:
     """Return a line for each name in these settings of an object that stands for several entries of a list."""
     lines: list[str] = []
-    for one in settings:
-        for name, number in shared_names(item.get("spec"), one.steps):
-            lines.append(f"--set {one.path}: {number} entries go by the name {name}, and all of them are set")
-        item = changed(item, (one,))
+    for each in settings:
+        for name, number in shared_names(item.get("spec"), each.steps):
+            lines.append(f"--set {each.path}: {number} entries go by the name {name}, and all of them are set")
+        item = changed(item, (each,))
     return lines
 
 
@@ -175,13 +175,13 @@ def _value(path: str, text: str) -> Any:
 def _put(by: Setting) -> Any:
     """Return what a setting does at the end of its path."""
 
-    def put(there: Any, place: str) -> Any:
+    def put(current: Any, place: str) -> Any:
         if by.adds:
-            before = [] if there is None or there is ABSENT else there
+            before = [] if current is None or current is ABSENT else current
             if not isinstance(before, list):
                 raise NowhereError(f"{place} is no list, and += adds to lists")
             return [*before, *(by.value if isinstance(by.value, list) else [by.value])]
-        if by.value is None and there is ABSENT:
+        if by.value is None and current is ABSENT:
             raise NowhereError(f"{place} is not there, and null removes what is there")
         return ABSENT if by.value is None else by.value
 

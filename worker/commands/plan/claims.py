@@ -62,8 +62,8 @@ def _completed(claim: Json, default: str) -> Json:
 
 
 def _annotations(item: Any) -> Json:
-    found = _at(item, "metadata", "annotations")
-    return found if isinstance(found, dict) else {}
+    value = _at(item, "metadata", "annotations")
+    return value if isinstance(value, dict) else {}
 
 
 def _at(value: Any, *path: str) -> Any:

@@ -67,11 +67,11 @@ def plan(
     _check_diff(files, settings, against, is_diff=diff, is_explanation=explain is not None)
     at, objects = _moment(now), read_objects(files)
     given, notes = snapshot_of(objects, at)
-    snapshot, told = with_settings(given, objects, [setting(text) for text in settings])
+    snapshot, assumptions = with_settings(given, objects, [setting(text) for text in settings])
     if against:
         given, others = snapshot_of(read_objects(against), at)
         notes += others
-    for note in dict.fromkeys([*notes, *told]):
+    for note in dict.fromkeys([*notes, *assumptions]):
         print(f"growth: {note}", file=sys.stderr)
     if explain is not None:
         if timing:
@@ -125,13 +125,13 @@ def _explain(name: str, snapshot: Snapshot, output: str) -> None:
         # What cannot be read is named as it stands there, perhaps without a namespace.
         known = (key, key.removeprefix("default/"))
         unread = next((one for one in snapshot.problems if one.kind == "Pod" and one.name in known), None)
-        told = "no file holds such a pod" if unread is None else f"it cannot be read: {unread.message}"
-        raise CommandError(f"--explain: Pod {key}: {told}", USAGE_ERROR)
-    sight = cluster_view(snapshot, {})
+        problem = "no file holds such a pod" if unread is None else f"it cannot be read: {unread.message}"
+        raise CommandError(f"--explain: Pod {key}: {problem}", USAGE_ERROR)
+    view = cluster_view(snapshot, {})
     if output == "table":
-        print(*why_pod(pod, sight, is_live=False), sep="\n")
+        print(*why_pod(pod, view, is_live=False), sep="\n")
     else:
-        _print_data(explanation(pod, sight), output)
+        _print_data(explanation(pod, view), output)
 
 
 def _print_data(data: Json, output: str) -> None:

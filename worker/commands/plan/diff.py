@@ -61,7 +61,7 @@ class PlanDiff:
     removals: PlanChange[PlannedRemoval]
     cancelled: PlanChange[str]
     """Names of requests that are given up."""
-    kept: PlanChange[str]
+    cancelled_removals: PlanChange[str]
     """Names of removals that are cancelled."""
 
     @property
@@ -75,7 +75,7 @@ class PlanDiff:
     @property
     def is_empty(self) -> bool:
         """Whether both plans buy the same at the same price, place as many pods, and let the same leave."""
-        changes = (self.removals, self.cancelled, self.kept)
+        changes = (self.removals, self.cancelled, self.cancelled_removals)
         return not (
             any(machines.before != machines.after for machines in self.machines)
             or self.placed
@@ -102,7 +102,7 @@ def compare(before: Plan, after: Plan) -> PlanDiff:
         unplaced=tuple(entry for entry in sorted(after.unplaced, key=lambda e: e.pod) if entry.pod not in missed),
         removals=_change(before.removals, after.removals, lambda r: (r.node, r.reason, r.at)),
         cancelled=_change(before.cancelled, after.cancelled, str),
-        kept=_change(
+        cancelled_removals=_change(
             [cancel.removal for cancel in before.removal_cancels],
             [cancel.removal for cancel in after.removal_cancels],
             str,

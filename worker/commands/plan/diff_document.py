@@ -60,7 +60,10 @@ def diff_document(diff: PlanDiff) -> Json:
             "added": [_removal(removal) for removal in diff.removals.added],
         },
         "cancelled": {"dropped": list(diff.cancelled.dropped), "added": list(diff.cancelled.added)},
-        "removalCancels": {"dropped": list(diff.kept.dropped), "added": list(diff.kept.added)},
+        "removalCancels": {
+            "dropped": list(diff.cancelled_removals.dropped),
+            "added": list(diff.cancelled_removals.added),
+        },
     }
     # In YAML, one and the same value in two places would be printed as an anchor.
     return {"apiVersion": API_VERSION, "before": before, "after": after, "diff": deepcopy(changes)}

@@ -89,13 +89,13 @@ def _figures(plan: Plan) -> tuple[str, ...]:
 def _machines(out: Console, diff: PlanDiff) -> None:
     rows = table("", "type", "location", "pool", "per hour")
     rows.columns[4].justify = "right"
-    width = len(str(max((max(one.before, one.after) for one in diff.machines), default=0)))
-    for one in diff.machines:
-        more = one.after - one.before
-        for sign, number in ((_BOTH, min(one.before, one.after)), (_AFTER if more > 0 else _BEFORE, abs(more))):
+    width = len(str(max((max(machine.before, machine.after) for machine in diff.machines), default=0)))
+    for machine in diff.machines:
+        more = machine.after - machine.before
+        for sign, number in ((_BOTH, min(machine.before, machine.after)), (_AFTER if more > 0 else _BEFORE, abs(more))):
             if number:
-                what = (one.server_type, one.location, one.pool, money(one.price_per_hour))
-                _add(rows, sign, what, f"{number:>{width}} x")
+                cells = (machine.server_type, machine.location, machine.pool, money(machine.price_per_hour))
+                _add(rows, sign, cells, f"{number:>{width}} x")
     if rows.row_count:
         print_section(out, "To buy", rows)
 
@@ -138,10 +138,10 @@ def _leaving(out: Console, diff: PlanDiff) -> None:
     if rows.row_count:
         print_section(out, "To remove", rows)
     rows = table("", "", "name")
-    for what, change in (("removal", diff.kept), ("request", diff.cancelled)):
-        for sign, found in ((_BEFORE, change.dropped), (_AFTER, change.added)):
-            for name in found:
-                _add(rows, sign, (what, name))
+    for word, change in (("removal", diff.cancelled_removals), ("request", diff.cancelled)):
+        for sign, changed in ((_BEFORE, change.dropped), (_AFTER, change.added)):
+            for name in changed:
+                _add(rows, sign, (word, name))
     if rows.row_count:
         print_section(out, "To cancel", rows)
 

@@ -73,16 +73,16 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
     } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
 
 
-def explanation(pod: Pod, sight: ClusterView) -> Json:
+def explanation(pod: Pod, view: ClusterView) -> Json:
     """Return what is told of one pod, as JSON types."""
-    plan = sight.plan
+    plan = view.plan
     placed = next((_place(placed) for placed in plan.placed if placed.pod == pod.key), {})
     bought = next((request for request in plan.requests if any(seat.uid == pod.uid for seat in request.seats)), None)
     new = {} if bought is None else {"new": {k: v for k, v in _request(bought).items() if k not in ("name", "pods")}}
     reasons = next((_unplaced(entry)["reasons"] for entry in plan.unplaced if entry.uid == pod.uid), [])
     on_node = {"node": pod.lands_on} if pod.lands_on else {}
     where = on_node | placed | new | {"reasons": reasons}
-    return {"apiVersion": API_VERSION, "pod": pod.key} | where | verdicts(pod, sight.snapshot).document()
+    return {"apiVersion": API_VERSION, "pod": pod.key} | where | verdicts(pod, view.snapshot).document()
 
 
 def request_name(request: PlannedRequest) -> str:
@@ -126,15 +126,15 @@ def _because(because: Because) -> Json:
 
 
 def _alternative(other: Alternative) -> Json:
-    found: Json = {
+    entry: Json = {
         "serverType": other.server_type,
         "location": other.location,
         "pool": other.pool,
         "pricePerHour": format_price(other.price_per_hour),
     }
     if other.obstacle is None:
-        return found
-    return found | {"obstacle": {"code": other.obstacle.code, "message": other.obstacle.message}}
+        return entry
+    return entry | {"obstacle": {"code": other.obstacle.code, "message": other.obstacle.message}}
 
 
 def _unplaced(entry: Unplaced) -> Json:
@@ -142,8 +142,8 @@ def _unplaced(entry: Unplaced) -> Json:
 
 
 def _reason(reason: Reason) -> Json:
-    found: Json = {"code": reason.code, "message": reason.message}
-    return found if reason.server_type is None else found | {"serverType": reason.server_type}
+    entry: Json = {"code": reason.code, "message": reason.message}
+    return entry if reason.server_type is None else entry | {"serverType": reason.server_type}
 
 
 def _pool(report: PoolReport) -> Json:

@@ -53,8 +53,8 @@ def _unready(nodes: Iterable[Json]) -> Iterator[str]:
 def _tells_readiness(node: Json) -> bool:
     status = node.get("status")
     conditions = status.get("conditions") if isinstance(status, dict) else None
-    found = conditions if isinstance(conditions, list) else ()
-    return any(isinstance(condition, dict) and condition.get("type") == "Ready" for condition in found)
+    readable = conditions if isinstance(conditions, list) else ()
+    return any(isinstance(condition, dict) and condition.get("type") == "Ready" for condition in readable)
 
 
 def _schedulers(snapshot: Snapshot, pods: Iterable[Json]) -> Iterator[str]:

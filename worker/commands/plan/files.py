@@ -63,13 +63,13 @@ def snapshot_of(objects: Objects, now: datetime) -> tuple[Snapshot, list[str]]:
         f"left out: {objects.file_of(problem.kind, problem.name)}: {problem.kind} {problem.name}: {problem.message}"
         for problem in snapshot.problems
     ]
-    told = (
+    assumptions = (
         *objects.notes(),
         *complete.notes,
         *unread(_class_models(objects), now),
         *doubts(snapshot, complete.pods, objects.of("Node")),
     )
-    return snapshot, [*told, *left_out]
+    return snapshot, [*assumptions, *left_out]
 
 
 def with_settings(snapshot: Snapshot, objects: Objects, settings: Sequence[Setting]) -> tuple[Snapshot, list[str]]:
@@ -81,14 +81,14 @@ def with_settings(snapshot: Snapshot, objects: Objects, settings: Sequence[Setti
     if not settings:
         return snapshot, []
     check_objects(settings, objects)
-    told = [
+    assumptions = [
         line
         for kind in (NodePool.__name__, *(each.kind for each in provider_kinds()))
         for item in objects.of(kind)
         for line in notes(item, [one for one in settings if one.is_of(kind, item)])
     ]
     pools = models(objects, NodePool, settings)
-    return replace(snapshot, pools=pools, classes=_classes(objects, pools, snapshot.now, settings)), told
+    return replace(snapshot, pools=pools, classes=_classes(objects, pools, snapshot.now, settings)), assumptions
 
 
 def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:

@@ -77,8 +77,8 @@ class Objects:
     def file_of(self, kind: str, name: str) -> str:
         """Return the file that an object of this name is from, or that it is one of them."""
         # Who reads it says its name as it stands there, and this without a namespace is in the one named default.
-        found = (self._files.get((kind, known)) for known in (name, f"default/{name}"))
-        return next((file for file in found if file is not None), "one of the files")
+        files = (self._files.get((kind, known)) for known in (name, f"default/{name}"))
+        return next((file for file in files if file is not None), "one of the files")
 
     def notes(self) -> list[str]:
         """Return what a person should know of what was not taken, a line each."""
@@ -146,10 +146,10 @@ def _shown(kind: str, item: Json) -> str:
     return f"{kind} of {item['apiVersion']}" if _is_own(kind) or kind in _KUBERNETES else kind
 
 
-def _is_same(one: Json, other: Json) -> bool:
+def _is_same(item: Json, other: Json) -> bool:
     """Whether these are states of one object: equal, or of the same uid."""
-    uid = one["metadata"].get("uid")
-    return one == other or (bool(uid) and uid == other["metadata"].get("uid"))
+    uid = item["metadata"].get("uid")
+    return item == other or (bool(uid) and uid == other["metadata"].get("uid"))
 
 
 def _version(item: Json) -> int:

@@ -63,9 +63,9 @@ def documents(text: bytes) -> Iterator[Any]:
     if _LIKE_JSON.match(text):
         # Only what is left is kept: a dump is large.
         text = _without_managers(text)
-        found = _json(text)
-        if found is not None:
-            yield from found
+        values = _json(text)
+        if values is not None:
+            yield from values
             return
     try:
         yield from _Builder(text.decode()).documents()
@@ -104,21 +104,21 @@ def _without_managers(text: bytes) -> bytes:
 
     No text of JSON holds a line end, so a line that begins with this key has it. Its lines stay, as empty ones.
     """
-    kept: list[bytes | memoryview] = []
+    parts: list[bytes | memoryview] = []
     view = memoryview(text)
     at, end = 0, 0
-    while (found := text.find(_MANAGERS, at)) >= 0:
-        at = found + len(_MANAGERS)
-        line = text.rfind(b"\n", 0, found) + 1
-        indent = text[line:found]
+    while (start := text.find(_MANAGERS, at)) >= 0:
+        at = start + len(_MANAGERS)
+        line = text.rfind(b"\n", 0, start) + 1
+        indent = text[line:start]
         close = b"\n" + indent + b"],\n"
         last = text.find(close, at - 1)
         if indent.strip(b" ") or last < 0:
             continue
         at = last + len(close)
-        kept += [view[end:line], b"\n" * text.count(b"\n", line, at)]
+        parts += [view[end:line], b"\n" * text.count(b"\n", line, at)]
         end = at
-    return b"".join([*kept, view[end:]]) if kept else text
+    return b"".join([*parts, view[end:]]) if parts else text
 
 
 class _Builder:
@@ -218,7 +218,7 @@ def _check_tag(event: Any, expected: str) -> None:
 
 def _merged(value: Any, event: Any) -> list[dict[Any, Any]]:
     """Return the mappings that a merge key names, the one that decides first."""
-    found = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, dict) for one in found):
+    mappings = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, dict) for one in mappings):
         raise BadDocument("a merge key needs a mapping or a list of mappings", place=_place(event.start_mark))
-    return found
+    return mappings

@@ -99,11 +99,11 @@ def _next(request: PlannedRequest) -> str:
 
 def _cheaper(requests: Iterable[PlannedRequest]) -> Iterator[str]:
     """Yield what would be bought instead of what is, but for one thing."""
-    found: dict[tuple[str, Alternative], list[PlannedRequest]] = {}
+    alike: dict[tuple[str, Alternative], list[PlannedRequest]] = {}
     for request in requests:
         if request.because.cheaper is not None:
-            found.setdefault((request.server_type, request.because.cheaper), []).append(request)
-    for (server_type, cheaper), instead in found.items():
+            alike.setdefault((request.server_type, request.because.cheaper), []).append(request)
+    for (server_type, cheaper), instead in alike.items():
         yield f"For {len(instead)} x {server_type}, {missed(cheaper, instead[0].price_per_hour)}."
 
 
@@ -156,7 +156,7 @@ def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
         column.justify = "right"
     for report in reports:
         counts = report.status.nodes
-        told = [
+        conditions = [
             c
             for c in report.status.conditions
             if (c.status == "True") != (c.type == "Ready") or (c.type == "Ready" and c.message)
@@ -171,7 +171,7 @@ def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
             str(counts.removing),
             f"{report.delta:+d}" if report.delta else "0",
             *shares,
-            "; ".join(f"{c.reason}: {c.message}" if c.message else c.reason for c in told),
+            "; ".join(f"{c.reason}: {c.message}" if c.message else c.reason for c in conditions),
         )
     if rows.row_count:
         print_section(out, "Pools", rows)

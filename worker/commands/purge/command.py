@@ -56,9 +56,9 @@ async def purge(
         raise CommandError("--cluster: name the cluster whose machines shall go, as its worker has it", USAGE_ERROR)
     try:
         async with AsyncExitStack() as stack:
-            there = None if without_temporal else await _temporal(where)
+            running = None if without_temporal else await _temporal(where)
             live = await stack.enter_async_context(live_cluster(kubeconfig, context, name=where.cluster))
-            await _run(live.ports, there, yes=yes, pools=pools, abandoned=abandoned, output=output)
+            await _run(live.ports, running, yes=yes, pools=pools, abandoned=abandoned, output=output)
     except CommandError as error:
         raise CommandError(str(error), error.code, at_once=True) from error
     return AtOnce()
@@ -71,44 +71,45 @@ async def _temporal(where: Whereabouts) -> UnderWay:
         raise CommandError(f"{error}; --without-temporal purges without it", error.code) from error
 
 
-async def _run(ports: Ports, there: UnderWay | None, *, yes: bool, pools: bool, abandoned: bool, output: str) -> None:
+async def _run(ports: Ports, running: UnderWay | None, *, yes: bool, pools: bool, abandoned: bool, output: str) -> None:
     try:
-        found = await look(ports, abandoned=abandoned)
+        contents = await look(ports, abandoned=abandoned)
     except GrowthError as error:
         raise CommandError(f"nothing was removed, as not everything can be seen: {error}") from error
-    if found.others:
+    if contents.others:
+        others = ", ".join(sorted(contents.others))
         raise CommandError(
-            f"nothing was removed: this Kubernetes cluster has machines of cluster {', '.join(sorted(found.others))}, "
-            f"not of {found.cluster}: name that one with --cluster, or the other Kubernetes cluster with --context"
+            f"nothing was removed: this Kubernetes cluster has machines of cluster {others}, "
+            f"not of {contents.cluster}: name that one with --cluster, or the other Kubernetes cluster with --context"
         )
-    workflows = None if there is None else sorted(one.id for one in await there.everything())
-    obstacle = "" if pools or not _has_pools(found) else await _who_buys(ports, found, there)
+    workflows = None if running is None else sorted(one.id for one in await running.everything())
+    obstacle = "" if pools or not _has_pools(contents) else await _who_buys(ports, contents, running)
     if output == "table":
-        print_found(found, workflows, pools=pools)
-    is_wanted = yes or (output == "table" and _is_wanted(found.cluster, obstacle))
+        print_found(contents, workflows, pools=pools)
+    is_wanted = yes or (output == "table" and _is_wanted(contents.cluster, obstacle))
     if is_wanted and obstacle:
         raise CommandError(f"nothing was removed: {obstacle}")
     if is_wanted:
-        await carry_out(ports, found, there, pools=pools, abandoned=abandoned, tell=_teller(output))
+        await carry_out(ports, contents, running, pools=pools, abandoned=abandoned, tell=_teller(output))
     if output == "json":
-        print_document(found, workflows, pools=pools, obstacle=obstacle, done=is_wanted)
+        print_document(contents, workflows, pools=pools, obstacle=obstacle, done=is_wanted)
     elif is_wanted:
-        print(f"Cluster {found.cluster} is purged")
+        print(f"Cluster {contents.cluster} is purged")
     else:
         print(f"\nNothing was removed: {obstacle or '--yes removes it'}")
 
 
-def _has_pools(found: ClusterContents) -> bool:
-    return any(resource == NODE_POOLS for resource, _ in found.pools)
+def _has_pools(contents: ClusterContents) -> bool:
+    return any(resource == NODE_POOLS for resource, _ in contents.pools)
 
 
-async def _who_buys(ports: Ports, found: ClusterContents, there: UnderWay | None) -> str:
+async def _who_buys(ports: Ports, contents: ClusterContents, running: UnderWay | None) -> str:
     """Return that a worker is up, who would buy everything again, or nothing."""
     what_helps = "stop it and try again in two minutes, or let the pools go too with --pools"
-    if there is not None:
-        is_up = await there.has_worker()
-        return f"a worker of cluster {found.cluster} is up and would buy again: {what_helps}" if is_up else ""
-    now, last = ports.now(), found.last_round
+    if running is not None:
+        is_up = await running.has_worker()
+        return f"a worker of cluster {contents.cluster} is up and would buy again: {what_helps}" if is_up else ""
+    now, last = ports.now(), contents.last_round
     if last is None or now - last > ROUND_WITHIN:
         return ""
     return f"a worker would buy again: the last round was at {ago(last, now)}; {what_helps}"

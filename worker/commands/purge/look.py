@@ -82,9 +82,9 @@ class ClusterContents:
     def price_per_hour(self) -> dict[str, Decimal]:
         """Return what the servers that go cost together, by currency."""
         total: dict[str, Decimal] = {}
-        for one in self.servers:
-            if one.price is not None and not one.stays:
-                total[one.currency] = total.get(one.currency, Decimal(0)) + one.price
+        for server in self.servers:
+            if server.price is not None and not server.stays:
+                total[server.currency] = total.get(server.currency, Decimal(0)) + server.price
         return total
 
     def settled_at(self) -> datetime | None:
@@ -118,7 +118,7 @@ async def look(ports: Ports, *, abandoned: bool) -> ClusterContents:
         servers=tuple(servers),
         nodes=tuple(nodes),
         objects=tuple(objects),
-        own=(*(((LEASES, FENCE),) if lease is not None else ()), *await _kept_by_providers(ports)),
+        own=(*(((LEASES, FENCE),) if lease is not None else ()), *await _config_maps_of_providers(ports)),
         pools=(*pools, *classes),
         others=frozenset(others - {ports.cluster_name}),
         last_round=None if renewed is None else datetime.fromisoformat(renewed),
@@ -126,11 +126,11 @@ async def look(ports: Ports, *, abandoned: bool) -> ClusterContents:
     )
 
 
-async def _kept_by_providers(ports: Ports) -> list[tuple[Resource, str]]:
+async def _config_maps_of_providers(ports: Ports) -> list[tuple[Resource, str]]:
     """Return the ConfigMaps that providers keep in Growth's namespace for themselves."""
     names = [name for kind in provider_kinds() if kind.kind in ports.providers for name in kind.config_maps]
-    found = [await find_object(ports.cluster, CONFIG_MAPS, name, namespace=ports.namespace) for name in names]
-    return [(CONFIG_MAPS, item["metadata"]["name"]) for item in found if item is not None]
+    config_maps = [await find_object(ports.cluster, CONFIG_MAPS, name, namespace=ports.namespace) for name in names]
+    return [(CONFIG_MAPS, item["metadata"]["name"]) for item in config_maps if item is not None]
 
 
 async def servers_of(ports: Ports, classes: Sequence[Object] = (), *, abandoned: bool) -> list[FoundServer]:
@@ -142,7 +142,7 @@ async def servers_of(ports: Ports, classes: Sequence[Object] = (), *, abandoned:
         ProviderError: one of them does not tell.
     """
     prices = _prices(ports, classes)
-    found = []
+    servers = []
     for kind, provider in ports.providers.items():
         for server in await _listed(ports, provider):
             if server.labels.get(LABEL_CLUSTER) != ports.cluster_name:
@@ -154,12 +154,12 @@ async def servers_of(ports: Ports, classes: Sequence[Object] = (), *, abandoned:
             elif fact.is_abandoned and not abandoned:
                 stays = "a person abandoned it: --abandoned deletes it too"
             price, currency = prices.get((kind, server.server_type, server.location), (None, ""))
-            found.append(FoundServer(fact, server.state.value, price, currency, stays))
-    return sorted(found, key=lambda one: (one.fact.class_kind, one.fact.name))
+            servers.append(FoundServer(fact, server.state.value, price, currency, stays))
+    return sorted(servers, key=lambda one: (one.fact.class_kind, one.fact.name))
 
 
 def _prices(ports: Ports, classes: Sequence[Object]) -> Mapping[tuple[str, str, str], tuple[Decimal, str]]:
-    found: dict[tuple[str, str, str], tuple[Decimal, str]] = {}
+    prices: dict[tuple[str, str, str], tuple[Decimal, str]] = {}
     for item in classes:
         kind = item["kind"]
         try:
@@ -167,9 +167,11 @@ def _prices(ports: Ports, classes: Sequence[Object]) -> Mapping[tuple[str, str, 
         except InvalidConfiguration:
             # Its servers go all the same; that they cost something is told by a question mark.
             continue
-        for one in offerings:
-            found.setdefault((kind, one.server_type, one.location), (one.price_per_hour, one.currency))
-    return found
+        for offering in offerings:
+            prices.setdefault(
+                (kind, offering.server_type, offering.location), (offering.price_per_hour, offering.currency)
+            )
+    return prices
 
 
 async def _nodes(ports: Ports, servers: Sequence[FoundServer]) -> tuple[list[FoundNode], set[str]]:
@@ -179,7 +181,7 @@ async def _nodes(ports: Ports, servers: Sequence[FoundServer]) -> tuple[list[Fou
         name = pod["spec"].get("nodeName") or ""
         pods[name] = pods.get(name, 0) + 1
     by_mark = {mark: one for one in servers for mark in (one.fact.name, one.fact.provider_id)}
-    found, others = [], set()
+    nodes, others = [], set()
     for item in (await ports.cluster.list(NODES)).items:
         fact = node_fact(item)
         server = by_mark.get(fact.provider_id) or by_mark.get(fact.name)
@@ -191,8 +193,8 @@ async def _nodes(ports: Ports, servers: Sequence[FoundServer]) -> tuple[list[Fou
             stays = "" if owner is None else "its server is not this cluster's"
         else:
             continue
-        found.append(FoundNode(fact, pods.get(fact.name, 0), stays))
-    return sorted(found, key=lambda one: one.fact.name), others
+        nodes.append(FoundNode(fact, pods.get(fact.name, 0), stays))
+    return sorted(nodes, key=lambda one: one.fact.name), others
 
 
 async def _listed(ports: Ports, provider: Provider) -> Sequence[Server]:
@@ -224,8 +226,8 @@ def _is_of_another(provider: Provider, node: NodeFact) -> bool:
 
 
 def _create_attempt(item: Object) -> datetime | None:
-    told = (item.get("status") or {}).get("createAttemptAt") or (item.get("spec") or {}).get("createAttemptAt")
+    attempt = (item.get("status") or {}).get("createAttemptAt") or (item.get("spec") or {}).get("createAttemptAt")
     try:
-        return None if told is None else datetime.fromisoformat(told)
+        return None if attempt is None else datetime.fromisoformat(attempt)
     except ValueError:
         return None

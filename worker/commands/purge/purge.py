@@ -38,8 +38,8 @@ Tell = Callable[[str], None]
 
 async def purge(
     ports: Ports,
-    found: ClusterContents,
-    there: UnderWay | None,
+    contents: ClusterContents,
+    running: UnderWay | None,
     *,
     pools: bool,
     abandoned: bool,
@@ -50,8 +50,8 @@ async def purge(
 
     Args:
         ports: the outside world.
-        found: what there is.
-        there: Temporal; None leaves the workflows alone.
+        contents: what there is.
+        running: Temporal; None leaves the workflows alone.
         pools: pools and classes go as well.
         abandoned: abandoned servers go as well.
         tell: takes lines that say how far it has come.
@@ -61,43 +61,43 @@ async def purge(
         CommandError: something does not go; what is left can be purged by the same command.
     """
     try:
-        if there is not None:
-            await _end_workflows(there, tell)
+        if running is not None:
+            await _end_workflows(running, tell)
         if pools:
-            await _take_away(ports, [one for one in found.pools if one[0] == NODE_POOLS], "pools", tell)
-        await _take_away(ports, found.objects, " and ".join(f"{kind.word}s" for kind in KINDS), tell)
-        await _delete_servers(ports, found, abandoned=abandoned, tell=tell, sleep=sleep)
-        await _delete_nodes(ports, found.nodes, tell)
+            await _take_away(ports, [one for one in contents.pools if one[0] == NODE_POOLS], "pools", tell)
+        await _take_away(ports, contents.objects, " and ".join(f"{kind.word}s" for kind in KINDS), tell)
+        await _delete_servers(ports, contents, abandoned=abandoned, tell=tell, sleep=sleep)
+        await _delete_nodes(ports, contents.nodes, tell)
         # Those of servers that appeared late.
         await _delete_nodes(ports, (await look(ports, abandoned=abandoned)).nodes, tell)
-        for resource, name in found.own:
+        for resource, name in contents.own:
             with suppress(NotFound):
                 await ports.cluster.delete(resource, name, namespace=ports.namespace)
                 tell(f"{resource.kind} {ports.namespace}/{name} is gone")
         if pools:
-            await _take_away(ports, [one for one in found.pools if one[0] != NODE_POOLS], "node classes", tell)
+            await _take_away(ports, [one for one in contents.pools if one[0] != NODE_POOLS], "node classes", tell)
     except GrowthError as error:
         raise CommandError(f"the purge has stopped, the same command goes on with it: {error}") from error
 
 
-async def _end_workflows(there: UnderWay, tell: Tell) -> None:
+async def _end_workflows(running: UnderWay, tell: Tell) -> None:
     # The planner first: it starts others.
-    running = sorted(await there.everything(), key=lambda one: not one.id.startswith("planner:"))
-    for one in running:
+    executions = sorted(await running.everything(), key=lambda execution: not execution.id.startswith("planner:"))
+    for execution in executions:
         try:
-            await there.client.get_workflow_handle(one.id).terminate("growth purge", rpc_timeout=CALL_LIMIT)
+            await running.client.get_workflow_handle(execution.id).terminate("growth purge", rpc_timeout=CALL_LIMIT)
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
-                raise there.failure(error) from error
-    if running:
-        tell(f"{count(len(running), 'workflow')} ended")
+                raise running.failure(error) from error
+    if executions:
+        tell(f"{count(len(executions), 'workflow')} ended")
 
 
-async def _take_away(ports: Ports, objects: Sequence[tuple[Resource, Object]], what: str, tell: Tell) -> None:
+async def _take_away(ports: Ports, objects: Sequence[tuple[Resource, Object]], title: str, tell: Tell) -> None:
     for resource, item in objects:
         await _end(ports, resource, item)
     if objects:
-        tell(f"{what} gone: {names([item['metadata']['name'] for _, item in objects])}")
+        tell(f"{title} gone: {names([item['metadata']['name'] for _, item in objects])}")
 
 
 async def _end(ports: Ports, resource: Resource, item: Object) -> None:
@@ -129,7 +129,7 @@ async def _end(ports: Ports, resource: Resource, item: Object) -> None:
 
 async def _delete_servers(
     ports: Ports,
-    found: ClusterContents,
+    contents: ClusterContents,
     *,
     abandoned: bool,
     tell: Tell,
@@ -141,34 +141,34 @@ async def _delete_servers(
         CommandError: some are still there after a long time.
         ProviderError: the provider refuses for good.
     """
-    began, settled_at = ports.now(), found.settled_at()
+    began, settled_at = ports.now(), contents.settled_at()
     names_ever: set[str] = set()
     going_since: dict[str, datetime] = {}
-    told = ""
+    last_line = ""
     while True:
-        left = [one for one in await servers_of(ports, abandoned=abandoned) if not one.stays]
-        names_ever |= {one.fact.name for one in left}
+        left = [server for server in await servers_of(ports, abandoned=abandoned) if not server.stays]
+        names_ever |= {server.fact.name for server in left}
         now = ports.now()
         line = f"{len(names_ever) - len(left)} of {count(len(names_ever), 'server')} gone" if names_ever else ""
         if not left and settled_at is not None and now < settled_at:
             line = f"waiting until {settled_at:%H:%M:%S} UTC: a server that was asked for may appear until then"
-        if line and line != told:
+        if line and line != last_line:
             tell(line)
-            told = line
+            last_line = line
         if not left and (settled_at is None or now >= settled_at):
             return
         if now - began > SERVERS_GONE_WITHIN:
             still = f"{count(len(left), 'server')} still there after {span(SERVERS_GONE_WITHIN)}"
-            listed = names([one.fact.name for one in left])
+            listed = names([server.fact.name for server in left])
             raise CommandError(f"{still}, the same command goes on with it: {listed}")
-        going = [one.fact.provider_id for one in left if one.state == ServerState.DELETING]
+        going = [server.fact.provider_id for server in left if server.state == ServerState.DELETING]
         going_since = {each: going_since.get(each, now) for each in going}
-        for one in left:
-            since = going_since.get(one.fact.provider_id)
+        for server in left:
+            since = going_since.get(server.fact.provider_id)
             if since is None or now - since >= _ASK_AGAIN_AFTER:
                 # Counted anew from the next look on.
-                going_since.pop(one.fact.provider_id, None)
-                await _delete_server(ports, one)
+                going_since.pop(server.fact.provider_id, None)
+                await _delete_server(ports, server)
         await sleep(LOOK_SECONDS)
 
 
@@ -185,10 +185,10 @@ async def _delete_server(ports: Ports, server: FoundServer) -> None:
 
 async def _delete_nodes(ports: Ports, nodes: Sequence[FoundNode], tell: Tell) -> None:
     deleted = 0
-    for one in nodes:
-        if not one.stays:
+    for node in nodes:
+        if not node.stays:
             with suppress(NotFound, Conflict):
-                await ports.cluster.delete(NODES, one.fact.name, uid=one.fact.uid)
+                await ports.cluster.delete(NODES, node.fact.name, uid=node.fact.uid)
                 deleted += 1
     if deleted:
         tell(f"{count(deleted, 'Node')} gone")

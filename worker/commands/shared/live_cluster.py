@@ -80,10 +80,12 @@ class LiveCluster:
         Raises:
             GrowthError: events cannot be read.
         """
-        found = (await self._ports.cluster.list(EVENTS, namespace=namespace)).items
-        about = [event for event in found if _is_about(event, kind, name)]
-        told = [ToldEvent(str(e.get("eventTime", "")), str(e.get("reason", "")), str(e.get("note", ""))) for e in about]
-        return sorted(told, key=lambda event: event.at)
+        events = (await self._ports.cluster.list(EVENTS, namespace=namespace)).items
+        about = [event for event in events if _is_about(event, kind, name)]
+        own_events = [
+            ToldEvent(str(e.get("eventTime", "")), str(e.get("reason", "")), str(e.get("note", ""))) for e in about
+        ]
+        return sorted(own_events, key=lambda event: event.at)
 
     async def _told(self, error: Exception) -> CommandError:
         hint = "" if self._access.context is None else "; --context chooses another"
@@ -96,8 +98,10 @@ class LiveCluster:
         if isinstance(error, NotFound | Forbidden | DefinitionsGoing):
             resources = watched()
             failures = await asyncio.gather(*(self._failure(resource) for resource in resources))
-            told = trouble({r: failure for r, failure in zip(resources, failures, strict=True) if failure is not None})
-            return told or "Growth's definitions are being deleted, or have been since"
+            problem = trouble(
+                {r: failure for r, failure in zip(resources, failures, strict=True) if failure is not None}
+            )
+            return problem or "Growth's definitions are being deleted, or have been since"
         return trouble({NODE_POOLS: error}) if isinstance(error, GrowthError) else str(error)
 
     async def _failure(self, resource: Resource) -> GrowthError | None:

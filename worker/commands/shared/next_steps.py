@@ -34,15 +34,15 @@ class Awaited:
     kind: str
     """request, removal, offering or class."""
     name: str
-    what: str
+    message: str
     until: datetime | None
     commands: tuple[str, ...] = ()
     """With NAME for the name."""
 
 
-def step_of(subject: NodeRequest | NodeRemovalRequest, sight: ClusterView) -> Step:
+def step_of(subject: NodeRequest | NodeRemovalRequest, view: ClusterView) -> Step:
     """Return the next step of a request or a removal."""
-    return sight.steps[subject.metadata.uid].step
+    return view.steps[subject.metadata.uid].step
 
 
 def sentence(step: Step) -> str:
@@ -154,18 +154,20 @@ async def _step(ports: Ports, row: ShownKind, name: str, uid: str) -> Step:
     return row.stored.lifecycle.next_step(objects.seen, None, ports.now())
 
 
-def awaited(sight: ClusterView) -> Iterator[Awaited]:
+def awaited(view: ClusterView) -> Iterator[Awaited]:
     """Yield everything that is awaited; records of machines that are there are not."""
-    for subject in sight.steps.values():
+    for subject in view.steps.values():
         step = subject.step
         if subject.is_under_way and step.reason != _RECORD:
             yield Awaited(subject.word, subject.name, sentence(step), deadline(step), subject.commands)
-    for node_class in sight.snapshot.classes:
-        pause = pause_in_force(node_class.status.pause, sight.snapshot.now)
+    for node_class in view.snapshot.classes:
+        pause = pause_in_force(node_class.status.pause, view.snapshot.now)
         if pause is not None:
-            what = f"{node_class.ref}: refused more machines, {pause.failures} in a row: {pause.message}; buys nothing"
-            yield Awaited("class", node_class.ref.name, what, pause.until)
+            reason = (
+                f"{node_class.ref}: refused more machines, {pause.failures} in a row: {pause.message}; buys nothing"
+            )
+            yield Awaited("class", node_class.ref.name, reason, pause.until)
         for entry in node_class.status.unavailable:
-            if sight.snapshot.now < entry.until:
-                what = f"{node_class.ref}: no capacity, {entry.failures} in a row; left out until then"
-                yield Awaited("offering", f"{entry.server_type} {entry.location}", what, entry.until)
+            if view.snapshot.now < entry.until:
+                reason = f"{node_class.ref}: no capacity, {entry.failures} in a row; left out until then"
+                yield Awaited("offering", f"{entry.server_type} {entry.location}", reason, entry.until)

@@ -46,10 +46,10 @@ class ReadOnce(Cluster):
         """
         if resource not in self._lists:
             return await self._cluster.get(resource, name, namespace=namespace)
-        found = (await self.list(resource, namespace=namespace, fields=f"{_NAME}={name}")).items
-        if not found:
+        items = (await self.list(resource, namespace=namespace, fields=f"{_NAME}={name}")).items
+        if not items:
             raise NotFound(f"{resource.kind} {name} was not there")
-        return found[0]
+        return items[0]
 
     async def _listed(self, resource: Resource) -> ObjectList:
         # A future, so that questions that come during the list wait for it instead of listing again.
@@ -89,8 +89,8 @@ class ReadOnce(Cluster):
         _refuse("evict", name, namespace, uid)
 
 
-def _refuse(verb: str, *what: Any) -> NoReturn:
-    raise TypeError(f"{verb} of {what[0]}: a command that only reads must not do this")
+def _refuse(verb: str, *arguments: Any) -> NoReturn:
+    raise TypeError(f"{verb} of {arguments[0]}: a command that only reads must not do this")
 
 
 def _value(item: Any, path: Sequence[str]) -> str:

@@ -78,24 +78,24 @@ def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str
     pool_kinds = kinds_of_pools(snapshot)
     limits = limits_left(machines_of(snapshot).values(), pool_kinds)
     chosen = choose_pools(pod, snapshot.pools).pools
-    for name, found in sorted(pool_kinds.items()):
-        for kind in sorted(found.kinds, key=lambda kind: kind.offering.price_per_hour):
+    for name, offers in sorted(pool_kinds.items()):
+        for kind in sorted(offers.kinds, key=lambda kind: kind.offering.price_per_hour):
             shown = f"{kind.offering.server_type} in {kind.offering.location} of {name}"
             if name not in chosen:
                 yield shown, f"pool {name} is not for it"
                 continue
             machine = Site(NEW_HOST, kind.offering.allocatable, kind.labels, kind.taints, pods=kind.daemons)
             verdict = judge.beside(machine).verdict(pod, machine)
-            yield shown, verdict or _market(kind, found, limits)
+            yield shown, verdict or _market(kind, offers, limits)
 
 
-def _market(kind: MachineKind, found: PoolKinds, limits: Limits) -> str:
+def _market(kind: MachineKind, offers: PoolKinds, limits: Limits) -> str:
     """Return why a machine that would do cannot be bought now, or that it fits and its price."""
-    for reason in (found.obstacle, kind.obstacle):
+    for reason in (offers.obstacle, kind.obstacle):
         if reason is not None:
             return reason.message
     if limits.exhausted(kind):
-        return f"pool {found.pool.metadata.name} has reached its limit of such machines"
+        return f"pool {offers.pool.metadata.name} has reached its limit of such machines"
     return f"{FITS}: {money(kind.offering.price_per_hour)} {kind.offering.currency} per hour"
 
 
@@ -104,16 +104,16 @@ def _grouped(verdicts: Iterable[tuple[str, str]]) -> tuple[VerdictGroup, ...]:
     for name, text in verdicts:
         # Figures follow the scheduler's words, and differ from node to node.
         alike.setdefault(text.partition(": ")[0], []).append((name, text))
-    groups = [_group(reason, found) for reason, found in alike.items()]
+    groups = [_group(reason, offers) for reason, offers in alike.items()]
     return tuple(sorted(groups, key=lambda group: (not group.fits, -len(group.members), group.reason)))
 
 
-def _group(reason: str, found: Sequence[tuple[str, str]]) -> VerdictGroup:
-    texts = {text for _, text in found}
-    members = tuple(name for name, _ in found)
+def _group(reason: str, verdicts: Sequence[tuple[str, str]]) -> VerdictGroup:
+    texts = {text for _, text in verdicts}
+    members = tuple(name for name, _ in verdicts)
     if len(texts) == 1 and reason != FITS:
         return VerdictGroup(texts.pop(), "", members)
-    return VerdictGroup(reason, found[0][1].partition(": ")[2], members)
+    return VerdictGroup(reason, verdicts[0][1].partition(": ")[2], members)
 
 
 def _told(noun: str, groups: Sequence[VerdictGroup]) -> Iterator[str]:

@@ -49,39 +49,39 @@ def status(
 async def _run(*, watch: bool, kubeconfig: Path | None, context: str | None) -> None:
     console = Console(highlight=False, markup=False)
     async with live_cluster(kubeconfig, context) as cluster:
-        sight = await cluster.look()
+        view = await cluster.look()
         if not watch:
-            print_status(sight, console)
+            print_status(view, console)
         elif console.is_terminal:
-            await _live(console, cluster, sight)
+            await _live(console, cluster, view)
         else:
-            await _again(console, cluster, sight)
+            await _again(console, cluster, view)
 
 
-async def _live(console: Console, cluster: LiveCluster, sight: ClusterView) -> None:
+async def _live(console: Console, cluster: LiveCluster, view: ClusterView) -> None:
     """Redraw in place, for ever; an outage is told above what was seen last."""
     with Live(console=console, auto_refresh=False) as live:
         trouble = ""
         while True:
-            live.update(_drawn(console, sight, trouble), refresh=True)
+            live.update(_drawn(console, view, trouble), refresh=True)
             await asyncio.sleep(PERIOD)
             try:
-                sight, trouble = await cluster.look(), ""
+                view, trouble = await cluster.look(), ""
             except CommandError as error:
                 trouble = str(error)
 
 
-async def _again(console: Console, cluster: LiveCluster, sight: ClusterView) -> None:
+async def _again(console: Console, cluster: LiveCluster, view: ClusterView) -> None:
     """Print one status after the other, for ever."""
     while True:
-        print_status(sight, console)
+        print_status(view, console)
         console.file.write("\n")
         console.file.flush()
         await asyncio.sleep(PERIOD)
-        sight = await cluster.look()
+        view = await cluster.look()
 
 
-def _drawn(console: Console, sight: ClusterView, trouble: str) -> RenderableType:
+def _drawn(console: Console, view: ClusterView, trouble: str) -> RenderableType:
     # On a console of its own: what is printed on one with a live display moves that display.
     paper = Console(
         file=StringIO(),
@@ -92,6 +92,6 @@ def _drawn(console: Console, sight: ClusterView, trouble: str) -> RenderableType
         color_system="standard",
     )
     with paper.capture() as drawn:
-        draw_status(paper, sight)
+        draw_status(paper, view)
     shown = Text.from_ansi(drawn.get())
     return Group(Text(f"As it was: {trouble}", style="bold red"), shown) if trouble else shown

@@ -22,23 +22,23 @@ _FEW: Final = 3
 """So many alike have a line each; a burst of machines shall not fill the screen."""
 
 
-def print_status(sight: ClusterView, console: Console | None = None) -> None:
+def print_status(view: ClusterView, console: Console | None = None) -> None:
     """Print the status to `console`; without one, to standard output."""
-    print_anywhere(console or Console(highlight=False, markup=False), lambda out: draw_status(out, sight))
+    print_anywhere(console or Console(highlight=False, markup=False), lambda out: draw_status(out, view))
 
 
-def draw_status(out: Console, sight: ClusterView) -> None:
+def draw_status(out: Console, view: ClusterView) -> None:
     """Print the status, for a console that is as wide as it shall be."""
-    _headline(out, sight)
-    _problems(out, sight)
-    _pools(out, sight)
-    _demand(out, sight)
-    _awaited(out, sight)
-    _machines(out, sight)
+    _headline(out, view)
+    _problems(out, view)
+    _pools(out, view)
+    _demand(out, view)
+    _awaited(out, view)
+    _machines(out, view)
 
 
-def _headline(out: Console, sight: ClusterView) -> None:
-    statuses = [report.status for report in sight.plan.pools]
+def _headline(out: Console, view: ClusterView) -> None:
+    statuses = [report.status for report in view.plan.pools]
     ready = sum(status.nodes.ready for status in statuses)
     coming = sum(status.nodes.in_flight for status in statuses)
     going = sum(status.nodes.removing for status in statuses)
@@ -49,7 +49,7 @@ def _headline(out: Console, sight: ClusterView) -> None:
     cost = _cost(statuses)
     if cost:
         line.append(f"  {cost} per hour", style="not bold")
-    line.append(f"  {sight.snapshot.now:%Y-%m-%d %H:%M:%S} UTC", style="not bold dim")
+    line.append(f"  {view.snapshot.now:%Y-%m-%d %H:%M:%S} UTC", style="not bold dim")
     out.print(line, soft_wrap=True)
 
 
@@ -61,24 +61,24 @@ def _cost(statuses: Iterable[NodePoolStatus]) -> str:
     return " + ".join(f"{money(price)} {currency}" for currency, price in sorted(by_currency.items()))
 
 
-def _problems(out: Console, sight: ClusterView) -> None:
-    if not sight.snapshot.problems:
+def _problems(out: Console, view: ClusterView) -> None:
+    if not view.snapshot.problems:
         return
     rows = table("kind", "name", "what is wrong")
-    for problem in sight.snapshot.problems:
+    for problem in view.snapshot.problems:
         rows.add_row(problem.kind, problem.name, problem.message)
     print_section(out, "Left out, as it cannot be read", rows)
 
 
-def _pools(out: Console, sight: ClusterView) -> None:
-    if not sight.plan.pools:
+def _pools(out: Console, view: ClusterView) -> None:
+    if not view.plan.pools:
         out.print()
         out.print("No pool: nothing is bought. `kubectl explain nodepools.growth.dev.spec` tells what one needs.")
         return
     rows = table("name", "machines", "ready", "coming", "going", "max", "per hour", "not fine")
     for column in rows.columns[1:7]:
         column.justify = "right"
-    for report in sight.plan.pools:
+    for report in view.plan.pools:
         nodes = report.status.nodes
         price = report.status.price_per_hour
         rows.add_row(
@@ -87,7 +87,7 @@ def _pools(out: Console, sight: ClusterView) -> None:
             str(nodes.ready),
             str(nodes.in_flight),
             str(nodes.removing),
-            _max(sight.pool(report.name)),
+            _max(view.pool(report.name)),
             "" if price is None else money(price),
             "; ".join(_not_fine(report)) or "-",
         )
@@ -111,46 +111,46 @@ def _not_fine(report: PoolReport) -> Iterable[str]:
             yield f"{condition.reason}: {condition.message}" if condition.message else condition.reason
 
 
-def _demand(out: Console, sight: ClusterView) -> None:
-    plan = sight.plan
-    there = sum(placed.node is not None for placed in plan.placed)
-    coming = len(plan.placed) - there
+def _demand(out: Console, view: ClusterView) -> None:
+    plan = view.plan
+    existing = sum(placed.node is not None for placed in plan.placed)
+    coming = len(plan.placed) - existing
     bought = sum(len(request.seats) for request in plan.requests)
     parts = [
-        (there, "onto machines that are there"),
+        (existing, "onto machines that are there"),
         (coming, "onto machines that are coming"),
         (bought, f"onto {count(len(plan.requests), 'machine')} that the next round buys"),
         (len(plan.unplaced), "without a place"),
     ]
-    total = there + coming + bought + len(plan.unplaced)
+    total = existing + coming + bought + len(plan.unplaced)
     out.print()
     out.print(Text("Demand", style="bold"))
-    told = ", ".join(f"{number} {words}" for number, words in parts if number)
-    out.print(f"{count(total, 'pod')} that the scheduler cannot place: {told}" if total else "no pod waits for room")
+    summary = ", ".join(f"{number} {words}" for number, words in parts if number)
+    out.print(f"{count(total, 'pod')} that the scheduler cannot place: {summary}" if total else "no pod waits for room")
     codes = Counter(entry.reasons[0].code for entry in plan.unplaced)
     if codes:
         out.print("Without a place: " + ", ".join(f"{number} {code}" for code, number in codes.most_common()))
         print_unplaced(out, plan.unplaced)
 
 
-def _awaited(out: Console, sight: ClusterView) -> None:
+def _awaited(out: Console, view: ClusterView) -> None:
     alike: dict[tuple[object, ...], list[Awaited]] = {}
-    for one in awaited(sight):
-        alike.setdefault((one.kind, one.what, one.commands), []).append(one)
+    for entry in awaited(view):
+        alike.setdefault((entry.kind, entry.message, entry.commands), []).append(entry)
     if not alike:
         return
     rows = table("", "name", "until (UTC)", "what is awaited, and what you may do")
     for group in (each for found in alike.values() for each in _told_apart(found)):
         first = group[0]
-        deadline = min((one.until for one in group if one.until is not None), default=None)
+        deadline = min((entry.until for entry in group if entry.until is not None), default=None)
         name = first.name if len(group) == 1 else "NAME"
-        cell = Text(first.what)
+        cell = Text(first.message)
         for command in first.commands:
             cell.append(f"\n{command.replace('NAME', name)}", style="cyan")
         rows.add_row(
             first.kind,
-            names([one.name for one in group]),
-            "-" if deadline is None else until(deadline, sight.snapshot.now),
+            names([entry.name for entry in group]),
+            "-" if deadline is None else until(deadline, view.snapshot.now),
             cell,
         )
     print_section(out, "Awaited", rows)
@@ -161,29 +161,29 @@ def _told_apart(alike: list[Awaited]) -> list[list[Awaited]]:
     return [alike] if len(alike) > _FEW else [[one] for one in alike]
 
 
-def _machines(out: Console, sight: ClusterView) -> None:
-    shown = [m for m in sight.machines.values() if m.counts and (is_ours(m) or m.pool)]
-    foreign = sum(m.node is not None for m in sight.machines.values()) - sum(m.node is not None for m in shown)
+def _machines(out: Console, view: ClusterView) -> None:
+    shown = [m for m in view.machines.values() if m.counts and (is_ours(m) or m.pool)]
+    foreign = sum(m.node is not None for m in view.machines.values()) - sum(m.node is not None for m in shown)
     if shown:
         rows = table("name", "pool", "type", "location", "state", "pods", "per hour")
         rows.columns[5].justify = rows.columns[6].justify = "right"
         for machine in sorted(shown, key=lambda m: (m.pool, m.name)):
-            rows.add_row(*_row(machine, sight))
+            rows.add_row(*_row(machine, view))
         print_section(out, "Machines", rows)
     if foreign:
         out.print()
         out.print(f"{count(foreign, 'node')} that Growth did not buy and never removes", style="dim")
 
 
-def _row(machine: Machine, sight: ClusterView) -> tuple[str, ...]:
-    price, today = sight.price(machine), sight.price_today(machine)
+def _row(machine: Machine, view: ClusterView) -> tuple[str, ...]:
+    price, today = view.price(machine), view.price_today(machine)
     cost = "?" if price is None else money(price[0])
     return (
         machine.name,
         machine.pool,
         machine.server_type,
         machine.location,
-        state(machine, sight.snapshot.now),
+        state(machine, view.snapshot.now),
         str(len(own_pods(machine))),
         cost if today is None or today == price else f"{cost}, {money(today[0])} today",
     )

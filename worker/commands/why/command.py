@@ -45,11 +45,11 @@ async def pod(name: str, /, *, kubeconfig: Path | None = None, context: str | No
     if not bare or "/" in bare or (slash and not namespace):
         raise CommandError(f"{name!r}: a pod is named as NAMESPACE/NAME", USAGE_ERROR)
     async with live_cluster(kubeconfig, context) as cluster:
-        sight = await cluster.look()
+        view = await cluster.look()
         key = f"{namespace or cluster.namespace}/{bare}"
-        _tell_of_unreadable(sight, "Pod", key)
-        found = _pod(sight, key, is_guess=not namespace)
-        _print(why_pod(found, sight, await _events(cluster, "Pod", found.name, found.namespace)))
+        _tell_of_unreadable(view, "Pod", key)
+        pod = _pod(view, key, is_guess=not namespace)
+        _print(why_pod(pod, view, await _events(cluster, "Pod", pod.name, pod.namespace)))
     return 0
 
 
@@ -98,9 +98,9 @@ REMOVAL: Final = ToldKind(
 TOLD_KINDS: Final = (NODE, REQUEST, REMOVAL)
 
 
-def _register(told: ToldKind) -> None:
+def _register(row: ToldKind) -> None:
     async def command(
-        name: Annotated[str, Parameter(help=f"name of the {told.kind}.")],
+        name: Annotated[str, Parameter(help=f"name of the {row.kind}.")],
         /,
         *,
         kubeconfig: Path | None = None,
@@ -114,50 +114,50 @@ def _register(told: ToldKind) -> None:
             context: context in the kubeconfig.
         """
         if not name or "/" in name:
-            raise CommandError(f"{name!r}: a {told.kind} has no namespace, and is named without a slash", USAGE_ERROR)
+            raise CommandError(f"{name!r}: a {row.kind} has no namespace, and is named without a slash", USAGE_ERROR)
         async with live_cluster(kubeconfig, context) as cluster:
             view = await cluster.look()
-            events = await _events_of_request(cluster, name, view) if told.needs_events else ()
-            _print(lines_about(told, name, view, events))
+            events = await _events_of_request(cluster, name, view) if row.needs_events else ()
+            _print(lines_about(row, name, view, events))
         return 0
 
-    why.command(command, name=told.word, help=told.summary)
+    why.command(command, name=row.word, help=row.summary)
 
 
 for _told in TOLD_KINDS:
     _register(_told)
 
 
-def lines_about(told: ToldKind, name: str, view: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
+def lines_about(row: ToldKind, name: str, view: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about the object of that name; `events` are those that Growth wrote about its request.
 
     Raises:
         CommandError: there is none, or it cannot be read.
     """
-    _tell_of_unreadable(view, told.kind, name)
-    objects = told.by_name(view.snapshot)
+    _tell_of_unreadable(view, row.kind, name)
+    objects = row.by_name(view.snapshot)
     if name not in objects:
-        raise _unknown(told.kind, name, list(objects), view)
-    return told.sentences(objects[name], view, events)
+        raise _unknown(row.kind, name, list(objects), view)
+    return row.sentences(objects[name], view, events)
 
 
-def _pod(sight: ClusterView, key: str, *, is_guess: bool) -> Pod:
+def _pod(view: ClusterView, key: str, *, is_guess: bool) -> Pod:
     """Return the pod; `is_guess` when its namespace was not given."""
-    found = next((pod for pod in sight.snapshot.pods if pod.key == key), None)
-    if found is not None:
-        return found
-    elsewhere = sorted(pod.key for pod in sight.snapshot.pods if pod.name == key.partition("/")[2])
+    match = next((pod for pod in view.snapshot.pods if pod.key == key), None)
+    if match is not None:
+        return match
+    elsewhere = sorted(pod.key for pod in view.snapshot.pods if pod.name == key.partition("/")[2])
     if elsewhere:
         more = f" and {len(elsewhere) - _ALIKE} more" if len(elsewhere) > _ALIKE else ""
         raise CommandError(f"no Pod is named {key}: there is {', '.join(elsewhere[:_ALIKE])}{more}")
-    refusal = _unknown("Pod", key, [pod.key for pod in sight.snapshot.pods], sight)
+    refusal = _unknown("Pod", key, [pod.key for pod in view.snapshot.pods], view)
     if is_guess:
         raise CommandError(f"{refusal} (a pod of another namespace is named as NAMESPACE/NAME)")
     raise refusal
 
 
-async def _events_of_request(cluster: LiveCluster, name: str, sight: ClusterView) -> Sequence[ToldEvent]:
-    machine = sight.machines.get(name)
+async def _events_of_request(cluster: LiveCluster, name: str, view: ClusterView) -> Sequence[ToldEvent]:
+    machine = view.machines.get(name)
     if machine is None or machine.request is None:
         return ()
     return await _events(cluster, "NodeRequest", name, NAMESPACE_OF_CLUSTER_SCOPED)
@@ -171,27 +171,27 @@ async def _events(cluster: LiveCluster, kind: str, name: str, namespace: str) ->
         return ()
 
 
-def _unknown(kind: str, name: str, there: Sequence[str], sight: ClusterView) -> CommandError:
+def _unknown(kind: str, name: str, names: Sequence[str], view: ClusterView) -> CommandError:
     """Return the line for a name that no object of the kind has: what has it, or what is named alike."""
-    machine = sight.machines.get(name)
-    others = [told for told in TOLD_KINDS if machine is not None and told.of_machine(machine) is not None]
+    machine = view.machines.get(name)
+    others = [row for row in TOLD_KINDS if machine is not None and row.of_machine(machine) is not None]
     hints = [f"`growth why {other.word} {name}`" for other in others]
-    alike = difflib.get_close_matches(name, there, n=_ALIKE, cutoff=0.6)
+    alike = difflib.get_close_matches(name, names, n=_ALIKE, cutoff=0.6)
     if hints:
-        told = f"there is {' and '.join(hints)}"
+        answer = f"there is {' and '.join(hints)}"
     elif alike:
-        told = f"did you mean {' or '.join(alike)}?"
-    elif there:
-        told = "none is named alike" + (
+        answer = f"did you mean {' or '.join(alike)}?"
+    elif names:
+        answer = "none is named alike" + (
             "" if kind == "Pod" else "; `growth status` lists machines and what is under way"
         )
     else:
-        told = "there is none at all"
-    return CommandError(f"no {kind} is named {name}: {told}")
+        answer = "there is none at all"
+    return CommandError(f"no {kind} is named {name}: {answer}")
 
 
-def _tell_of_unreadable(sight: ClusterView, kind: str, name: str) -> None:
-    problem = next((one for one in sight.snapshot.problems if (one.kind, one.name) == (kind, name)), None)
+def _tell_of_unreadable(view: ClusterView, kind: str, name: str) -> None:
+    problem = next((one for one in view.snapshot.problems if (one.kind, one.name) == (kind, name)), None)
     if problem is not None:
         raise CommandError(f"{kind} {name} cannot be read and is left out of all plans: {problem.message}")
 

@@ -27,18 +27,18 @@ from worker.commands.shared.times import ago, clock, until
 _EVENTS: Final = 5
 
 
-def why_request(request: NodeRequest, sight: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
+def why_request(request: NodeRequest, view: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about a request; `events` are those that Growth wrote about it."""
     name, spec, status = request.metadata.name, request.spec, request.status
-    machine = sight.machines[name]
+    machine = view.machines[name]
     lines = [
-        f"NodeRequest {name}: {_what(machine, sight)} for pool {spec.pool}.",
+        f"NodeRequest {name}: {_what(machine, view)} for pool {spec.pool}.",
         *why_bought(events),
         _pods(request),
-        _phase(request, state(machine, sight.snapshot.now), sight),
-        *_next(name, step_of(request, sight), request_commands(request), sight),
+        _phase(request, state(machine, view.snapshot.now), view),
+        *_next(name, step_of(request, view), request_commands(request), view),
     ]
-    if name in sight.plan.cancelled:
+    if name in view.plan.cancelled:
         lines.append("The next round cancels it: no pod needs it any more, and no server was asked for.")
     if status.attempts:
         lines.append(
@@ -47,39 +47,39 @@ def why_request(request: NodeRequest, sight: ClusterView, events: Sequence[ToldE
     differs = next((c for c in status.conditions if c.type == AS_PLANNED and c.status == "False"), None)
     if differs is not None:
         lines.append(f"Its Node is not as planned: {differs.message}.")
-    return [*lines, *_workflow(status.workflow_id), *_events(status.events, sight)]
+    return [*lines, *_workflow(status.workflow_id), *_events(status.events, view)]
 
 
 def why_bought(events: Sequence[ToldEvent]) -> Iterator[str]:
     """Yield why a machine is of its type, as long as the event that tells it of its request is kept."""
-    told = next((event for event in events if event.reason == REQUESTED), None)
-    if told is not None:
-        yield f"Why it was bought, told at {told.at}: {told.note}."
+    purchase = next((event for event in events if event.reason == REQUESTED), None)
+    if purchase is not None:
+        yield f"Why it was bought, told at {purchase.at}: {purchase.note}."
 
 
-def why_removal(removal: NodeRemovalRequest, sight: ClusterView) -> list[str]:
+def why_removal(removal: NodeRemovalRequest, view: ClusterView) -> list[str]:
     """Return the sentences about a removal."""
     name, spec, status = removal.metadata.name, removal.spec, removal.status
-    machine = sight.machines[spec.server_name]
+    machine = view.machines[spec.server_name]
     kind = ", at once" if spec.immediate else ""
     lines = [
-        f"NodeRemovalRequest {name}: {_what(machine, sight)} of pool {spec.pool} shall go{kind}, reason {spec.reason}.",
-        _phase(removal, state(machine, sight.snapshot.now), sight),
+        f"NodeRemovalRequest {name}: {_what(machine, view)} of pool {spec.pool} shall go{kind}, reason {spec.reason}.",
+        _phase(removal, state(machine, view.snapshot.now), view),
     ]
     if status.cancel is not None:
         cancel = status.cancel
         why = f": {cancel.reason}" if cancel.reason else ""
-        lines.append(f"Cancelled by {cancel.by} at {clock(cancel.at, sight.snapshot.now)}{why}.")
-    lines += _next(name, step_of(removal, sight), removal_commands(removal), sight)
+        lines.append(f"Cancelled by {cancel.by} at {clock(cancel.at, view.snapshot.now)}{why}.")
+    lines += _next(name, step_of(removal, view), removal_commands(removal), view)
     lines += _with_kubectl(removal)
-    wish = next((cancel for cancel in sight.plan.removal_cancels if cancel.removal == name), None)
+    wish = next((cancel for cancel in view.plan.removal_cancels if cancel.removal == name), None)
     if wish is not None:
         lines.append(f"The next round cancels it: pods want the machine: {names(wish.pods)}.")
-    return [*lines, *_workflow(status.workflow_id), *_events(status.events, sight)]
+    return [*lines, *_workflow(status.workflow_id), *_events(status.events, view)]
 
 
-def _what(machine: Machine, sight: ClusterView) -> str:
-    price = sight.price(machine)
+def _what(machine: Machine, view: ClusterView) -> str:
+    price = view.price(machine)
     cost = "at a price that its class does not tell" if price is None else f"at {money(price[0])} {price[1]} per hour"
     return f"a {machine.server_type} in {machine.location} {cost}"
 
@@ -89,20 +89,20 @@ def _pods(request: NodeRequest) -> str:
     return f"Kept for {count(len(seats), 'pod')}: {names(seats)}." if seats else "Kept for no pod."
 
 
-def _phase(owner: NodeRequest | NodeRemovalRequest, words: str, sight: ClusterView) -> str:
+def _phase(owner: NodeRequest | NodeRemovalRequest, words: str, view: ClusterView) -> str:
     status = owner.status
     began = status.events[-1].at if status.events else owner.metadata.creation_timestamp
-    moment = "" if began is None else f"; last step {ago(began, sight.snapshot.now)}"
+    moment = "" if began is None else f"; last step {ago(began, view.snapshot.now)}"
     why = ": ".join(part for part in (status.reason, status.message) if part)
     return f"Phase {status.phase}: {words}{moment}." + (f" {why}" if why else "")
 
 
-def _next(name: str, step: Step, commands: Sequence[str], sight: ClusterView) -> Iterator[str]:
+def _next(name: str, step: Step, commands: Sequence[str], view: ClusterView) -> Iterator[str]:
     moment = deadline(step)
     yield (
         f"Next: {sentence(step)}."
         if moment is None
-        else (f"Awaited until {until(moment, sight.snapshot.now)}: {sentence(step)}.")
+        else (f"Awaited until {until(moment, view.snapshot.now)}: {sentence(step)}.")
     )
     if commands:
         yield "You may: " + ", or ".join(f"`{command.replace('NAME', name)}`" for command in commands) + "."
@@ -124,9 +124,9 @@ def _workflow(workflow_id: str | None) -> Iterator[str]:
         yield f"Temporal workflow: {workflow_id}."
 
 
-def _events(events: Sequence[LifecycleEvent], sight: ClusterView) -> Iterator[str]:
+def _events(events: Sequence[LifecycleEvent], view: ClusterView) -> Iterator[str]:
     if events:
         yield "What happened last:"
     for event in events[-_EVENTS:]:
         why = f": {event.reason}" if event.reason else ""
-        yield f"  {clock(event.at, sight.snapshot.now)}  {event.name}{why}"
+        yield f"  {clock(event.at, view.snapshot.now)}  {event.name}{why}"

@@ -17,10 +17,10 @@ from worker.commands.shared.times import since, until
 from worker.commands.why.lifecycle import why_bought
 
 
-def why_node(node: Node, sight: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
+def why_node(node: Node, view: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
     """Return the sentences about a node; `events` are those that Growth wrote about its request."""
-    machine = sight.machines[node.name]
-    lines = [_whose(machine, node, sight), *why_bought(events), f"State: {state(machine, sight.snapshot.now)}."]
+    machine = view.machines[node.name]
+    lines = [_whose(machine, node, view), *why_bought(events), f"State: {state(machine, view.snapshot.now)}."]
     pods = [pod.key for pod in own_pods(machine)]
     awaited = [pod.key for pod in awaited_pods(machine)]
     daemons = len(machine.residents) - len(pods) - len(awaited)
@@ -29,70 +29,70 @@ def why_node(node: Node, sight: ClusterView, events: Sequence[ToldEvent] = ()) -
     lines.append(f"{on_it}{beside}.")
     if awaited:
         lines.append(f"The scheduler keeps it for {count(len(awaited), 'pod')}: {names(awaited)}.")
-    planned = [placed.pod for placed in sight.plan.placed if node.name in (placed.node, placed.request)]
+    planned = [placed.pod for placed in view.plan.placed if node.name in (placed.node, placed.request)]
     if planned:
         lines.append(f"{count(len(planned), 'waiting pod')} planned onto it: {names(planned)}.")
     if not is_ours(machine):
         return [*lines, "Growth never removes it: it bears no request of Growth's."]
-    lines += _reservation(machine, sight)
-    return [*lines, *_leaving(machine, node, sight)]
+    lines += _reservation(machine, view)
+    return [*lines, *_leaving(machine, node, view)]
 
 
-def _whose(machine: Machine, node: Node, sight: ClusterView) -> str:
+def _whose(machine: Machine, node: Node, view: ClusterView) -> str:
     if not is_ours(machine):
         pool = f", though it is labelled {LABEL_POOL}={machine.pool}" if machine.pool else ""
         return f"Node {node.name}: not bought by Growth{pool}."
-    cost = _cost(machine, sight)
-    gone = "" if sight.pool(machine.pool) is not None else ", a pool that is gone or cannot be read"
+    cost = _cost(machine, view)
+    gone = "" if view.pool(machine.pool) is not None else ", a pool that is gone or cannot be read"
     kind = f"a {machine.server_type or 'machine of unknown type'} in {machine.location or 'an unknown location'}"
     return f"Node {node.name}: bought by Growth for pool {machine.pool}{gone}; {kind}, {cost}."
 
 
-def _cost(machine: Machine, sight: ClusterView) -> str:
-    price, today = sight.price(machine), sight.price_today(machine)
+def _cost(machine: Machine, view: ClusterView) -> str:
+    price, today = view.price(machine), view.price_today(machine)
     if price is None:
         return "price unknown: its class does not list it"
-    told = f"{money(price[0])} {price[1]} per hour"
+    paid = f"{money(price[0])} {price[1]} per hour"
     if today is None or today == price:
-        return told
-    return f"{told}, {money(today[0])}{'' if today[1] == price[1] else f' {today[1]}'} today"
+        return paid
+    return f"{paid}, {money(today[0])}{'' if today[1] == price[1] else f' {today[1]}'} today"
 
 
-def _reservation(machine: Machine, sight: ClusterView) -> Iterator[str]:
+def _reservation(machine: Machine, view: ClusterView) -> Iterator[str]:
     if machine.request is None or not machine.has_open_request:
         return
-    step = step_of(machine.request, sight)
+    step = step_of(machine.request, view)
     moment = deadline(step)
-    when = "" if moment is None else f" until {until(moment, sight.snapshot.now)}"
+    when = "" if moment is None else f" until {until(moment, view.snapshot.now)}"
     yield f"Its request is not done{when}: {sentence(step)}. `growth why request {machine.name}` tells more."
 
 
-def _leaving(machine: Machine, node: Node, sight: ClusterView) -> Iterator[str]:
+def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     removal = machine.removal
     if removal is not None:
-        step = step_of(removal, sight)
+        step = step_of(removal, view)
         moment = deadline(step)
-        when = "" if moment is None else f" until {until(moment, sight.snapshot.now)}"
+        when = "" if moment is None else f" until {until(moment, view.snapshot.now)}"
         yield f"It is under removal{when}: {sentence(step)}."
         if removal.status.phase is RemovalPhase.DRAINING:
             yield f"{removal.status.reason}: {removal.status.message}."
         for command in removal_commands(removal):
             yield f"You may: `{command.replace('NAME', removal.metadata.name)}`."
         return
-    begun = next((removal for removal in sight.plan.removals if removal.node == node.name), None)
+    begun = next((removal for removal in view.plan.removals if removal.node == node.name), None)
     if begun is not None:
-        yield f"The next round begins its removal: {begun.why}; it goes at {until(begun.at, sight.snapshot.now)}."
+        yield f"The next round begins its removal: {begun.why}; it goes at {until(begun.at, view.snapshot.now)}."
         return
-    kept = list(_keeping(machine, sight))
-    if kept:
-        yield f"It is not removed: {'; '.join(kept)}."
+    reasons = list(_keeping(machine, view))
+    if reasons:
+        yield f"It is not removed: {'; '.join(reasons)}."
         return
-    yield from _idle(machine, node, sight)
+    yield from _idle(machine, node, view)
 
 
-def _keeping(machine: Machine, sight: ClusterView) -> Iterator[str]:
+def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
     """Yield everything that keeps the node: its pool, its pods, and the checks that every policy goes through."""
-    pool = sight.pool(machine.pool)
+    pool = view.pool(machine.pool)
     if pool is None:
         yield f"pool {machine.pool} is gone or cannot be read, and only a pool's rules remove machines"
     elif pool.metadata.deletion_timestamp is not None:
@@ -104,22 +104,22 @@ def _keeping(machine: Machine, sight: ClusterView) -> Iterator[str]:
     if awaited_pods(machine):
         yield "the scheduler keeps it for pods"
     if pool is not None:
-        wanted = {placed.node or placed.request or "" for placed in sight.plan.placed}
-        checks = safety_checks(wanted, sight.snapshot.protected_nodes)
+        wanted = {placed.node or placed.request or "" for placed in view.plan.placed}
+        checks = safety_checks(wanted, view.snapshot.protected_nodes)
         yield from refusals(Candidate(machine, pool, MachineAction.REMOVE), checks)
 
 
-def _idle(machine: Machine, node: Node, sight: ClusterView) -> Iterator[str]:
+def _idle(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     """Yield since when nothing keeps the node, and what happens when that has been so for long enough."""
-    pool = sight.pool(machine.pool)
+    pool = view.pool(machine.pool)
     if pool is None:
         return
-    now, wish = sight.snapshot.now, pool.spec.scale_down
-    found = read_idle_since(node)
-    began = now if found is None else found
-    told = "Idle from the next round on" if found is None else f"Idle since {since(found, now)}"
+    now, wish = view.snapshot.now, pool.spec.scale_down
+    idle_since = read_idle_since(node)
+    began = now if idle_since is None else idle_since
+    idle = "Idle from the next round on" if idle_since is None else f"Idle since {since(idle_since, now)}"
     ripe_at = began + wish.idle_after
     if now < ripe_at:
-        yield f"{told}; its cool-off begins at {until(ripe_at, now)} if it stays so."
+        yield f"{idle}; its cool-off begins at {until(ripe_at, now)} if it stays so."
         return
-    yield f"{told}, and {kept_by_minimum(pool, machine.server_type)}."
+    yield f"{idle}, and {kept_by_minimum(pool, machine.server_type)}."

@@ -17,39 +17,39 @@ _EVENTS: Final = 3
 _BACK_OFF: Final = "BackOff"
 
 
-def why_pod(pod: Pod, sight: ClusterView, events: Sequence[ToldEvent] = (), *, is_live: bool = True) -> list[str]:
+def why_pod(pod: Pod, view: ClusterView, events: Sequence[ToldEvent] = (), *, is_live: bool = True) -> list[str]:
     """Return the sentences about a pod; `events` are those that Growth wrote about it, the oldest first.
 
     They end with what stands in the way on each node and each offering, if the pod is on no node. Of a cluster that is
     not live, no command is named that would tell more.
     """
     asked = ", ".join(f"{name} {rounded_amount(name, amount)}" for name, amount in sorted(pod.requests.items()))
-    lines = [f"Pod {pod.key} asks for {asked}; {_class(pod, sight)}."]
+    lines = [f"Pod {pod.key} asks for {asked}; {_class(pod, view)}."]
     if pod.node_name or pod.is_finished:
-        return [*lines, _no_demand(pod, sight, is_live=is_live)]
+        return [*lines, _no_demand(pod, view, is_live=is_live)]
     if is_demand(pod):
-        lines += ["It asks for a machine: the scheduler found no place for it.", _pools(pod, sight)]
-        lines += [*_plan(pod, sight, is_live=is_live), *_events(events)]
+        lines += ["It asks for a machine: the scheduler found no place for it.", _pools(pod, view)]
+        lines += [*_plan(pod, view, is_live=is_live), *_events(events)]
     else:
-        lines.append(_no_demand(pod, sight, is_live=is_live))
-    return [*lines, *verdicts(pod, sight.snapshot).lines()]
+        lines.append(_no_demand(pod, view, is_live=is_live))
+    return [*lines, *verdicts(pod, view.snapshot).lines()]
 
 
-def _class(pod: Pod, sight: ClusterView) -> str:
+def _class(pod: Pod, view: ClusterView) -> str:
     keys = GroupKeys()
     key = keys.of(pod)
-    alike = sum(keys.of(other) == key for other in sight.snapshot.pods if is_demand(other) and other.uid != pod.uid)
+    alike = sum(keys.of(other) == key for other in view.snapshot.pods if is_demand(other) and other.uid != pod.uid)
     owner = "" if pod.owner is None else f" of {pod.owner.kind} {pod.owner.name}"
     return f"class {key}{owner}, {count(alike, 'other waiting pod')} of it"
 
 
-def _no_demand(pod: Pod, sight: ClusterView, *, is_live: bool) -> str:
+def _no_demand(pod: Pod, view: ClusterView, *, is_live: bool) -> str:
     why = "the scheduler has not said that it finds no place for it: it asks for no machine yet"
     if pod.is_finished:
         why = f"it has finished ({pod.phase})"
     elif pod.node_name:
-        machine = sight.machines.get(pod.node_name)
-        where = "" if machine is None else f" ({state(machine, sight.snapshot.now)})"
+        machine = view.machines.get(pod.node_name)
+        where = "" if machine is None else f" ({state(machine, view.snapshot.now)})"
         why = f"it is on node {pod.node_name}{where}{_hint('node', pod.node_name, is_live=is_live)}"
     elif pod.is_terminating:
         why = "it is being deleted"
@@ -58,49 +58,49 @@ def _no_demand(pod: Pod, sight: ClusterView, *, is_live: bool) -> str:
     elif pod.is_daemon or pod.is_mirror:
         why = "a DaemonSet or mirror pod belongs to its node, and no machine is bought for it"
     elif pod.nominated_node:
-        why = _nominated(pod, sight)
+        why = _nominated(pod, view)
     return f"It is no demand: {why}."
 
 
-def _nominated(pod: Pod, sight: ClusterView) -> str:
+def _nominated(pod: Pod, view: ClusterView) -> str:
     node = pod.nominated_node
-    others = sight.machines[node].residents
+    others = view.machines[node].residents
     if any(other.is_terminating and other.priority < pod.priority for other in others):
         return f"it waits for node {node}, where the scheduler makes room for it by preemption"
     return f"it waits for node {node}, which the scheduler keeps for it"
 
 
-def _pools(pod: Pod, sight: ClusterView) -> str:
-    choice = choose_pools(pod, sight.snapshot.pools)
+def _pools(pod: Pod, view: ClusterView) -> str:
+    choice = choose_pools(pod, view.snapshot.pools)
     if choice.obstacle is not None:
         return f"No pool: {choice.obstacle.message}."
     return f"Machines for it may come from pool {' or '.join(choice.pools)}."
 
 
-def _plan(pod: Pod, sight: ClusterView, *, is_live: bool) -> Iterator[str]:
-    plan = sight.plan
+def _plan(pod: Pod, view: ClusterView, *, is_live: bool) -> Iterator[str]:
+    plan = view.plan
     placed = next((placed for placed in plan.placed if placed.pod == pod.key), None)
     bought = next((r for r in plan.requests if any(seat.uid == pod.uid for seat in r.seats)), None)
     unplaced = next((entry for entry in plan.unplaced if entry.uid == pod.uid), None)
     if placed is not None:
-        yield _placed(placed, sight, is_live=is_live)
+        yield _placed(placed, view, is_live=is_live)
     elif bought is not None:
-        yield _bought(bought, sight)
+        yield _bought(bought, view)
     elif unplaced is not None:
         yield from _unplaced(unplaced)
 
 
-def _placed(placed: Placed, sight: ClusterView, *, is_live: bool) -> str:
+def _placed(placed: Placed, view: ClusterView, *, is_live: bool) -> str:
     name = placed.node or placed.request or ""
     kind = "node" if placed.node is not None else "request"
-    machine = sight.machines[name]
+    machine = view.machines[name]
     seated = machine.request is not None and any(
         f"{seat.namespace}/{seat.name}" == placed.pod for seat in machine.request.spec.reserved_for
     )
-    kept = ", which is kept for it" if seated else ""
-    words = state(machine, sight.snapshot.now)
-    what = f"{machine.server_type} in {machine.location}: " if machine.server_type else ""
-    line = f"It goes onto {kind} {name}{kept} ({what}{words}){_hint(kind, name, is_live=is_live)}."
+    reserved = ", which is kept for it" if seated else ""
+    words = state(machine, view.snapshot.now)
+    server = f"{machine.server_type} in {machine.location}: " if machine.server_type else ""
+    line = f"It goes onto {kind} {name}{reserved} ({server}{words}){_hint(kind, name, is_live=is_live)}."
     if machine.is_cooling_off:
         line += " The next round cancels the cool-off of that machine."
     return line
@@ -110,10 +110,10 @@ def _hint(kind: str, name: str, *, is_live: bool) -> str:
     return f"; `growth why {kind} {name}` tells more" if is_live else ""
 
 
-def _bought(request: PlannedRequest, sight: ClusterView) -> str:
+def _bought(request: PlannedRequest, view: ClusterView) -> str:
     others = len(request.seats) - 1
     beside = f" and {count(others, 'other pod')}" if others else ""
-    price = f"{money(request.price_per_hour)} {sight.plan.currency} per hour"
+    price = f"{money(request.price_per_hour)} {view.plan.currency} per hour"
     return (
         f"The next round buys a {request.server_type} in {request.location} of pool {request.pool} "
         f"at {price} for it{beside}, unless it is in a back-off. {request.why}."

@@ -96,7 +96,7 @@ def test_requests_and_removals_that_are_given_up():
     old = Plan(PlanResult.NO_DEMANDS, cancelled=("a", "b"), removal_cancels=(RemovalCancel("x", ("p",)),))
     new = Plan(PlanResult.NO_DEMANDS, cancelled=("b", "c"), removal_cancels=(RemovalCancel("x", ("q",)),))
     diff = compare(old, new)
-    assert (diff.cancelled, diff.kept) == (PlanChange(("a",), ("c",)), PlanChange((), ()))
+    assert (diff.cancelled, diff.cancelled_removals) == (PlanChange(("a",), ("c",)), PlanChange((), ()))
     assert not diff.is_empty
 
 
