@@ -28,7 +28,7 @@ class PackingAnswer:
 
 
 def read_answer(problem: PeerProblem, text: str) -> PackingAnswer:
-    """Return what an answer says of a problem. Pods that are on none of its machines have no place."""
+    """Return the packing in an answer to a problem. Pods that are on none of its machines have no place."""
     document: dict[str, Any] = json.loads(text)
     nodes = tuple(
         PackedNode(one["offering"], {int(i): pods for i, pods in one["counts"].items()}) for one in document["machines"]

@@ -65,7 +65,7 @@ class Realised:
 
 
 def realise(snapshot: Snapshot, packer: Packer, course: ClosedLoopRun) -> Realised:
-    """Return what comes of a plan for a snapshot with pods that wait and no machine.
+    """Return the outcome of a plan for a snapshot with pods that wait and no machine.
 
     Raises:
         LeftOver: no plan has a machine for some pods, or they get no place whatever is bought.

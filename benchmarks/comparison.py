@@ -52,7 +52,7 @@ class InstanceComparison:
         return float(self.growth.cost_per_hour / self.bound_per_hour) - 1 if self.bound_per_hour else 0.0
 
     def ratio(self, rule: str) -> float | None:
-        """Return what a rule's plan costs over Growth's; None where there is none, or not as many pods are placed."""
+        """Return the cost of a rule's plan over Growth's; None where there is none, or not as many pods are placed."""
         bought = self.rules.get(rule)
         if bought is None or bought.placed != self.growth.placed:
             return None
@@ -60,7 +60,7 @@ class InstanceComparison:
 
 
 def compare(case: Case) -> InstanceComparison:
-    """Return the comparison for one problem; every plan is checked before anything is told of it.
+    """Return the comparison for one problem; every plan is checked before it is reported.
 
     Raises:
         WrongPurchase: a plan breaks a rule of the problem, or costs less than was proven to be possible.

@@ -57,7 +57,7 @@ def _missed(row: BenchmarkRow, comparison: InstanceComparison, quality: Quality)
 
 
 def ratios(comparisons: Sequence[InstanceComparison]) -> Table:
-    """Return what each rule's plans cost over Growth's, or how many pods more they place."""
+    """Return the table of each rule's costs over Growth's, or of the pods that it places more."""
     title = "\nCost over Growth's"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("pods x shapes")

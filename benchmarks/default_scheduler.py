@@ -84,7 +84,7 @@ class DefaultScheduler:
 
 
 def score(pod: Pod, site: Site, used: Mapping[str, int]) -> int:
-    """Return what the plugins give together to a node of which so much is used: 0 to 200."""
+    """Return the sum of the plugins' scores for a node of which so much is used: 0 to 200."""
     allocatable = [site.allocatable[name] for name in _SCORED]
     before = [used[name] for name in _SCORED]
     after = [taken + pod.requests.get(name, 0) for name, taken in zip(_SCORED, before, strict=True)]
@@ -106,5 +106,5 @@ def _evenness(taken: Sequence[int], allocatable: Sequence[int]) -> int:
 
 
 def _looked_at(nodes: int) -> int:
-    """Return how many nodes that fit are enough, in a cluster of so many."""
+    """Return the number of fitting nodes at which the scheduler stops looking, in a cluster of so many."""
     return max(_FEWEST_LOOKED_AT, nodes * max(5, 50 - nodes // 125) // 100)

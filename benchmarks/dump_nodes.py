@@ -84,7 +84,7 @@ def node(name: str, index: int, random: Random) -> Json:
 
 
 def csi_node(name: str) -> Json:
-    """Return how many volumes the node takes."""
+    """Return the number of volumes that the node takes."""
     driver = {"allocatable": {"count": _ATTACH_LIMIT}, "name": DRIVER, "nodeID": name, "topologyKeys": [LABEL_ZONE]}
     return {
         "apiVersion": "storage.k8s.io/v1",

@@ -35,7 +35,7 @@ class GrowthRun:
 
 
 def growth_run(problem: PackingProblem, effort: Effort = ROUND) -> GrowthRun:
-    """Return what the optimiser makes of a problem in a new process."""
+    """Solve a problem with the optimiser in a new process."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(_run, problem, effort).result()
 
@@ -51,7 +51,7 @@ def _run(problem: PackingProblem, effort: Effort) -> GrowthRun:
 
 
 def run(path: Path, problem: PeerProblem) -> PackingAnswer:
-    """Return what the program answers to a file, and how long it took and how much memory.
+    """Return the program's answer to a file, with its seconds and its bytes of memory.
 
     Raises:
         subprocess.CalledProcessError: it failed; what it said is on standard error.

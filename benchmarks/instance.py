@@ -73,7 +73,7 @@ class Instance:
 
 
 def capacity(machine: CatalogueMachine) -> tuple[int, ...]:
-    """Return what a machine has, by resource."""
+    """Return the capacity of a machine, by resource."""
     return (machine.cpu, machine.memory, machine.disk, machine.pods, *([1] * PORTS))
 
 

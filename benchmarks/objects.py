@@ -54,7 +54,7 @@ def snapshot_of(instance: Instance) -> Snapshot:
 
 
 def unjudged_pods(instance: Instance) -> int:
-    """Return how many pods have a constraint that the planner does not judge: it would buy nothing for them."""
+    """Return the number of pods with a constraint that the planner does not judge: it would buy nothing for them."""
     examples = enumerate(instance.shapes)
     return sum(shape.count for i, shape in examples if parse_pod(pod_of(f"example-{i}", i, shape)).unjudged)
 

@@ -99,7 +99,7 @@ def main(*, pods: int = 10_000, nodes: int = 1_000, shapes: int = 500) -> None:
 
 
 def run(items: Iterable[Json]) -> Round:
-    """Return what a round does for these objects and a pool of all types, and how long each stage took.
+    """Run a round on these objects and a pool of all types; return its plan and the seconds of each stage.
 
     `snapshot` is parsing, then come the stages of `planner.model.round`, and `write` makes the JSON of the requests.
     """
@@ -115,7 +115,7 @@ def run(items: Iterable[Json]) -> Round:
 
 
 def snapshot_seconds(pods: int) -> float:
-    """Return how many seconds of a processor so many pods, and the nodes they are on, take to become a snapshot."""
+    """Return the processor seconds in which so many pods, and the nodes they are on, become a snapshot."""
     items = [item for item in objects(Size(pods // _PODS_A_NODE, pods), 0) if item["kind"] in _KINDS]
     began = time.process_time()
     _snapshot(items, Snapshot(now=_NOW))

@@ -92,7 +92,7 @@ class Quality:
 
 
 def read_quality(path: Path = KNOWN) -> dict[str, Quality]:
-    """Return what is known, by row; nothing where there is no file yet."""
+    """Return the known quality by row; none where there is no file yet."""
     if not path.exists():
         return {}
     return {row: Quality(**known) for row, known in json.loads(path.read_text()).items()}
@@ -121,6 +121,6 @@ def is_better(quality: Quality, known: Quality) -> bool:
 
 
 def with_best(quality: Quality, known: Quality | None) -> Quality:
-    """Return what was found, with the best plan of both."""
+    """Return the new quality, with the best plan of both."""
     is_comparable = known is not None and known.unplaced == quality.unplaced
     return replace(quality, best=min(quality.best, known.best)) if known is not None and is_comparable else quality

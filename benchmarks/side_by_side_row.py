@@ -64,18 +64,18 @@ class SideBySideRow:
         return self.ways[0]
 
     def missing(self, way: Way) -> int:
-        """Return how many pods a way leaves without a machine, the median of its runs."""
+        """Return the number of pods that a way leaves without a machine, the median of its runs."""
         return round(self.recipe.pods - way.middle(lambda run: run.placed))
 
     def over_growth(self, way: Way) -> float | None:
-        """Return what a way costs above Growth's plan, as a share; None where they place other numbers of pods."""
+        """Return the cost of a way above Growth's plan, as a share; None where they place other numbers of pods."""
         if {run.placed for run in (*way.runs, *self.growth.runs)} != {self.recipe.pods}:
             return None
         return way.middle(cost) / self.growth.middle(cost) - 1
 
 
 def cost(run: Run) -> float:
-    """Return what a run's machines cost per hour."""
+    """Return the price of a run's machines per hour."""
     return float(run.cost_per_hour)
 
 

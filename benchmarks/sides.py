@@ -41,7 +41,7 @@ class SideEffort:
 
 
 def measure(recipe: Recipe, effort: SideEffort) -> SideBySideRow:
-    """Return what all sides buy for the problem of a recipe.
+    """Return the purchases of all sides for the problem of a recipe.
 
     Raises:
         BuildError: there is no Go to build Karpenter's scheduler with.

@@ -159,7 +159,7 @@ class _Imagined:
 
 
 def explore(run: Callable[[ExploredWorld], T], words: Mapping[str, Sequence[str]]) -> Iterator[T]:
-    """Yield what `run` returns on each world that it can tell apart.
+    """Yield the results of `run` on each world that it can tell apart.
 
     Args:
         run: pure; asks its world the same in the same order for the same answers.

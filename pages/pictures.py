@@ -22,7 +22,7 @@ WIDTH: Final = 112
 FIRST_OF_SECOND_HALF: Final = 5
 """Stage with which the second picture begins."""
 _WEB_FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
-"""A picture that loads a font from somewhere tells that place who looks at it, and is not shown by GitHub as meant."""
+"""A picture that loads a font tells the font's server who reads the page, and GitHub does not show it as meant."""
 
 
 class PictureRecorder(Screen):

@@ -24,7 +24,7 @@ class Stuck(Exception):
 
 
 class VirtualClock:
-    """Time that passes only when it is told to, in whole microseconds."""
+    """Time that passes only by `advance`, in whole microseconds."""
 
     def __init__(self, start: datetime = START) -> None:
         self._start = start

@@ -153,7 +153,7 @@ class Simulation:
         return self._clock.seconds()
 
     async def look(self) -> View:
-        """Return what there is now."""
+        """Return the view of the world now."""
         return await look(self.world)
 
     async def until(self, holds: Callable[[View], bool], awaited: str, *, within: float) -> View:

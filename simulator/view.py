@@ -57,7 +57,7 @@ class View:
 
 
 async def look(world: World) -> View:
-    """Return what there is now."""
+    """Return the view of the world now."""
     cluster = world.cluster
     pods = cluster.peek(PODS)
     return View(

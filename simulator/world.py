@@ -91,7 +91,7 @@ class World:
     def ports(
         self, cluster: Cluster, reader: Reader, *, now: Callable[[], datetime] | None = None, call: Compute = in_place
     ) -> Ports:
-        """Return what activities need to work on this world.
+        """Return the ports of this world, for activities.
 
         Args:
             cluster: a client's own connection.

@@ -77,7 +77,7 @@ def _end(code: int) -> NoReturn:
 
 
 def _usage(error: CycloptsError) -> str:
-    """Return what is wrong with the command line, and where its help is."""
+    """Return the problem with the command line, and the command for its help."""
     problem = " ".join(str(error).split())
     if isinstance(error, UnusedCliTokensError):
         problem = f"{' '.join(error.unused_tokens or ())}: that is more than the command takes."

@@ -14,7 +14,7 @@ from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Observati
 
 Labels = Mapping[str, str]
 Values = Callable[[], Iterable[tuple[float, Labels]]]
-"""Returns what a gauge shows now: a value for each set of labels, nothing if nothing is known."""
+"""Returns the current values of a gauge, one for each set of labels, none if nothing is known."""
 
 
 class Kind(StrEnum):

@@ -22,7 +22,7 @@ LIST_SECONDS: Final = 30.0
 
 
 def watched() -> tuple[Resource, ...]:
-    """Return what rounds read from the cache, and what messages come from."""
+    """Return the resources that rounds read from the cache, and whose changes become messages."""
     return (*SURROUNDINGS, NODE_POOLS, *node_classes(), *(stored.resource for stored in STORED_KINDS))
 
 

@@ -15,7 +15,7 @@ _CALL: Final = re.compile("^(list|watch) [a-z]+: ")
 
 
 def trouble(failures: Mapping[Resource, GrowthError]) -> str:
-    """Return what is wrong and what to do about it, by the resources whose list failed; empty without any."""
+    """Return the problem and its remedy, by the resources whose list failed; empty without any."""
     missing = {resource for resource, error in failures.items() if isinstance(error, NotFound)}
     forbidden = {resource: error for resource, error in failures.items() if isinstance(error, Forbidden)}
     rest = [error for resource, error in failures.items() if resource not in missing and resource not in forbidden]

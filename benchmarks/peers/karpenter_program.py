@@ -70,7 +70,7 @@ def set_ups(problem: PeerProblem, machines: Sequence[CatalogueMachine]) -> Mappi
 
 
 def run(path: Path, problem: PeerProblem, set_up: str, seed: int) -> PackingAnswer:
-    """Return what Karpenter's scheduler would launch for a file with one of its set-ups.
+    """Return the machines that Karpenter's scheduler would launch for a file with one of its set-ups.
 
     Args:
         path: the problem's file, with its set-ups.

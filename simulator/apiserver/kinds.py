@@ -67,7 +67,7 @@ def first_status(resource: Resource, sent: Object | None) -> Object | None:
 
 
 def grace_seconds(resource: Resource, item: Object) -> int:
-    """Return how long a deleted object stays for its kubelet to stop it: only bound, unfinished pods do."""
+    """Return the seconds that a deleted object stays for its kubelet to stop it: only bound, unfinished pods do."""
     if resource != PODS or not item.get("spec", {}).get("nodeName"):
         return 0
     if item.get("status", {}).get("phase") in {"Succeeded", "Failed"}:

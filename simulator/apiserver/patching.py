@@ -26,7 +26,7 @@ _RESIZED: Final = ("resources", "resizePolicy")
 
 
 def apply(name: str, read: Object, operations: Sequence[PatchOp]) -> Object:
-    """Return what `read` becomes by the operations alone; it may be changed in place.
+    """Return the result of the operations alone on `read`, which may be changed in place.
 
     Raises:
         Conflict: a `test` failed.
@@ -43,7 +43,7 @@ def apply(name: str, read: Object, operations: Sequence[PatchOp]) -> Object:
 def patched(
     resource: Resource, stored: Object, operations: Sequence[PatchOp], *, is_status: bool, is_resize: bool = False
 ) -> Object:
-    """Return what `stored` becomes, its resourceVersion unchanged; `stored` itself is not touched.
+    """Return the patched object, its resourceVersion unchanged; `stored` itself is not touched.
 
     Raises:
         Conflict: a `test` failed, or resourceVersion was set to another than the stored one.
@@ -131,7 +131,7 @@ def _check_pod_spec(name: str, old: Object, new: Object) -> None:
 
 
 def _wish(resource: Resource, item: Object) -> Object:
-    """Return what counts as the wish: the whole object of a custom kind, the spec of a built-in one."""
+    """Return the part that `generation` counts: the whole object of a custom kind, the spec of a built-in one."""
     if not is_custom(resource):
         return item.get("spec") or {}
     return {key: value for key, value in item.items() if key not in {"metadata", "status"}}
@@ -140,7 +140,7 @@ def _wish(resource: Resource, item: Object) -> Object:
 def patched_subresource(
     resource: Resource, stored: Object, operations: Sequence[PatchOp], subresource: str | None
 ) -> Object:
-    """Return what `stored` becomes by a patch of itself or of one of its subresources.
+    """Return `stored` after a patch of itself or of one of its subresources.
 
     Raises:
         NotFound: the kind has no such subresource.

@@ -73,7 +73,7 @@ def catch(mutation: Mutation, first: int = 0) -> Catch:
 
 
 def catches(*, jobs: int, first: int = 0) -> Iterator[Catch]:
-    """Yield what came of each planted fault, in the order of `ALL_MUTATIONS`."""
+    """Yield the result for each planted fault, in the order of `ALL_MUTATIONS`."""
     if jobs == 1:
         yield from (_catch_at(first, index) for index in range(len(ALL_MUTATIONS)))
         return
@@ -108,12 +108,12 @@ class Tally:
             self.failed.append(verdict)
 
     def calls_per_server(self) -> float:
-        """Return how many calls about servers were made for each server that was bought."""
+        """Return the calls about servers per server that was bought."""
         calls = sum(number for what, number in self.counts.items() if what.startswith("call: "))
         return calls / max(1, self.counts["servers bought"])
 
     def table(self) -> str:
-        """Return how often what happened, for people."""
+        """Return the counts of events, for people."""
         width = max(map(len, self.counts), default=0)
         rows = [f"{'what':<{width}} {'times':>8} {'in histories':>12}"]
         rows += [f"{what:<{width}} {n:>8} {self.histories[what]:>12}" for what, n in sorted(self.counts.items())]

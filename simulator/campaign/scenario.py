@@ -33,7 +33,7 @@ _REST_SECONDS: Final = 20.0
 """What is true shall stay true: two rounds."""
 
 Holds = Callable[[], list[str]]
-"""Returns what is wrong, nothing when all is right."""
+"""Returns the problem, nothing when all is right."""
 
 
 class Unsettled(Exception):

@@ -59,7 +59,7 @@ class Setup:
     """Without load: all time-outs and pauses, and ten minutes until a server may count as an orphan, are over then."""
 
     def health(self, dies_after: int | None = None) -> Health:
-        """Return how a worker's way to the API server fares."""
+        """Return the health of a worker's connection to the API server."""
         return Health(
             losses=self.losses,
             stalls=self.stalls,
@@ -151,7 +151,7 @@ def peopled(
 
 
 def _mode(drains: Random) -> dict[str, Any]:
-    """Return how the machines of a pool are drained: mostly at all, with hardGrace or without."""
+    """Return the drain settings of a pool: mostly a drain, with hardGrace or without."""
     if drains.random() >= _POOLS_WITH_DRAIN:
         return {}
     grace = drains.choice([None, None, *HARD_GRACES])

@@ -74,7 +74,7 @@ Check = Callable[[Stage], Awaitable[None]]
 
 
 async def offerings_are_complete_priced_and_exact(stage: Stage) -> None:
-    """Each location is told, also where nothing can be had, with an exact price and what pods can use."""
+    """Each location has an offering, also where nothing can be had, with an exact price and allocatable resources."""
     offerings = [one for one in stage.provider.offerings(stage.node_class) if one.server_type == stage.server_type]
     by_location = {one.location: one for one in offerings}
     assert len(offerings) == len(by_location), "one offering for each type and location"

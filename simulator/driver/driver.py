@@ -107,7 +107,7 @@ class Driver:
         raise LookupError(f"no removal {removal} is driven")
 
     def running_uids(self) -> frozenset[str]:
-        """Return the uids of the objects whose lifecycle is driven."""
+        """Return the uids of the objects whose lifecycle runs."""
         return frozenset(self._courses)
 
     async def _rounds(self, group: asyncio.TaskGroup) -> None:

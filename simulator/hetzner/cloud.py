@@ -67,7 +67,7 @@ class FakeHetzner(State):
             return replace(reply, headers=project.bucket.headers(self.timeline.now))
 
     def count(self, verb: Verb | None = None, name: str | None = None) -> int:
-        """Return how many calls were made, of this verb and about this name if they are given."""
+        """Return the number of calls, of this verb and about this name if they are given."""
         return sum(verb in (None, each.verb) and name in (None, each.name) for each in list(self.requests))
 
     def _record(self, call: Call, target: Route, name: str) -> None:
@@ -102,7 +102,7 @@ class FakeHetzner(State):
             return refusal.reply()
 
     def _about(self, call: Call, target: Route, project: FakeProject) -> About:
-        """Return what the call is about, as far as that can be told before it is checked."""
+        """Return verb, type, location and name of a call, as far as they are known before it is checked."""
         if target.verb == "create_server":
             return About(
                 target.verb,

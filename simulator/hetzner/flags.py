@@ -1,4 +1,4 @@
-"""What a kubelet is told by a server's user data: its flags, wherever they stand in the text.
+"""The flags of a kubelet in a server's user data, wherever they stand in the text.
 
 The text is not run. Flags are found in scripts, in files that scripts write, and in k3s's forms of them; lines that are
 comments do not count.
@@ -35,7 +35,7 @@ _ALLOWED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class KubeletFlags:
-    """What the kubelet is told."""
+    """The kubelet's flags, parsed."""
 
     labels: Mapping[str, str]
     taints: tuple[dict[str, str], ...]
@@ -58,7 +58,7 @@ class KubeletFlags:
         ]
 
     def withheld(self, resource: str, signal: str, capacity: Fraction) -> Fraction:
-        """Return how much of a resource pods cannot have, in whole units.
+        """Return the amount of a resource that the node withholds from pods, in whole units.
 
         Args:
             resource: such as memory.
@@ -74,7 +74,7 @@ class KubeletFlags:
 
 
 def read_flags(user_data: str) -> KubeletFlags:
-    """Return what the kubelet of the user data is told."""
+    """Return the kubelet's flags in the user data."""
     labels: dict[str, str] = {}
     taints: list[dict[str, str]] = []
     reserved: dict[str, Fraction] = {}

@@ -1,4 +1,4 @@
-"""A fake cloud whose every change of a server is told within the call, or the moment, that makes it."""
+"""A fake cloud that reports every change of a server within the call, or the moment, that makes it."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime

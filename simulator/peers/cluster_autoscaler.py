@@ -47,7 +47,7 @@ class _Option:
 
 
 def cluster_autoscaler(problem: PeerProblem, *, expander: Expander = "least-waste") -> Purchase:
-    """Return what Cluster Autoscaler's rules buy with this expander; the default is its own.
+    """Return the purchase of Cluster Autoscaler's rules with this expander; the default is its own.
 
     Of equally good offerings it takes the first, where the program draws one. Its cut-offs (1,000
     machines, 10 s) are not applied, and priorities are not looked at.
@@ -149,7 +149,7 @@ def _less(free: Sequence[int], pod: GroupRow, pods: int) -> list[int]:
 
 
 def _score(problem: PeerProblem, expander: Expander) -> Callable[[_Option], Fraction | float]:
-    """Return what an expander judges by, the less the better."""
+    """Return the function whose value an expander minimises."""
     match expander:
         case "price":
             values = [_value(problem, i) for i in range(len(problem.packing.groups))]
@@ -161,7 +161,7 @@ def _score(problem: PeerProblem, expander: Expander) -> Callable[[_Option], Frac
 
 
 def _price(problem: PeerProblem, option: _Option, values: Sequence[Fraction]) -> Fraction | float:
-    """Return what the machines cost over what their pods are worth."""
+    """Return the price of the machines divided by the worth of their pods."""
     cost = problem.packing.bins[option.offering].price * option.machines
     worth = sum((values[i] * n for i, n in option.placed().items()), Fraction(0))
     if worth:
@@ -171,7 +171,7 @@ def _price(problem: PeerProblem, option: _Option, values: Sequence[Fraction]) ->
 
 
 def _value(problem: PeerProblem, group: int) -> Fraction:
-    """Return what a pod is worth per hour: its share of the machine where that costs least.
+    """Return the worth of a pod per hour: its share of the machine where that costs least.
 
     In place of the pod prices of a cloud's price model, which Cluster Autoscaler has for none of the offerings here.
     """

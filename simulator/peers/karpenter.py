@@ -38,7 +38,7 @@ class _Claim:
 
 
 def karpenter(problem: PeerProblem, *, preferred: tuple[str, ...] = ()) -> Purchase:
-    """Return what Karpenter's rule buys.
+    """Return the purchase of Karpenter's rule.
 
     Pods come by cpu, then memory, largest first. Each goes to the open machine with the fewest pods
     that has an offering left for it, else to a new one; at the end each machine is the cheapest of

@@ -38,11 +38,11 @@ class PeerProblem:
         return sum(group.count for group in self.packing.groups)
 
     def demand(self, group: int, resource: str) -> int:
-        """Return what one pod of a group asks of a resource, 0 of one that no pod asks for."""
+        """Return the request of one pod of a group for a resource, 0 of one that no pod asks for."""
         return self._amount(self.packing.groups[group].demand, resource)
 
     def capacity(self, offering: int, resource: str) -> int:
-        """Return what a machine has of a resource, 0 of one that no pod asks for."""
+        """Return the capacity of a machine in a resource, 0 of one that no pod asks for."""
         return self._amount(self.packing.bins[offering].capacity, resource)
 
     def _amount(self, amounts: tuple[int, ...], resource: str) -> int:
@@ -90,7 +90,7 @@ class Purchase:
 
 
 def problem_of(snapshot: Snapshot) -> PeerProblem:
-    """Return what a round would have to buy machines for if none of those that are there had room.
+    """Return the problem of a round's snapshot as if no machine that is there had room.
 
     Pods, pools, DaemonSets, offerings and bounds are judged by the planner's own functions: pods
     count that are demand and have no seat on a coming machine; pods that the planner does not judge

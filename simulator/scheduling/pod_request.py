@@ -57,7 +57,7 @@ def occupies(pod: Object) -> bool:
 
 
 def occupied(pods: Iterable[Object]) -> Amounts:
-    """Return what pods take together, their number as `pods`."""
+    """Return the sum of the pods' requests by resource, their number as `pods`."""
     total: Amounts = {"pods": 0}
     for pod in pods:
         if occupies(pod):

@@ -40,7 +40,7 @@ class Comparison:
 
 
 def compare(snapshot: Snapshot) -> Comparison:
-    """Return what the peers' rules buy for the pods of `snapshot`, of the offerings that it has."""
+    """Return the purchases of the peers' rules for the pods of `snapshot`, of the offerings that it has."""
     problem = problem_of(snapshot)
     purchases = {"Karpenter's rules": karpenter(problem)}
     purchases |= {

@@ -132,7 +132,7 @@ def architectures() -> dict[str, str]:
 
 
 async def snapshot_of(objects: list[Object], workloads: list[Workload]) -> Snapshot:
-    """Return what a round sees when all pods of `workloads` wait and there is no machine.
+    """Return the snapshot of a round when all pods of `workloads` wait and there is no machine.
 
     A world of its own is filled and left; nothing of it is seen by the show.
     """

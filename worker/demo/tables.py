@@ -68,7 +68,7 @@ def machines_table(view: View, prices: Mapping[str, Decimal]) -> Table:
 
 
 def cost(view: View, prices: Mapping[str, Decimal]) -> Decimal:
-    """Return what all servers cost per hour."""
+    """Return the price of all servers per hour."""
     return sum((prices[server.server_type] for server in view.servers.values()), Decimal(0))
 
 

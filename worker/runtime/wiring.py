@@ -46,7 +46,7 @@ CONCURRENT_ACTIVITIES: Final = 40
 """All wait for the API server or the cloud most of the time; the cloud's limits are met by their retries."""
 
 CACHED_WORKFLOWS: Final = 2000
-"""Lives that can be open without being read from their histories again and again; a machine that goes has two.
+"""Workflows that can be open without being read from their histories again and again; a machine that goes has two.
 
 The SDK's 1,000 are too few for 500 machines that come while 500 go. Each was measured to take some 350 KiB while open.
 """

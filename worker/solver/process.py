@@ -250,7 +250,7 @@ class _Child:
         return answer == WARM
 
     def ask(self, problem: PackingProblem, deadline_seconds: float, grace_seconds: float) -> object:
-        """Return what it answers.
+        """Return the answer of the process.
 
         Raises:
             TimeoutError: it is far over its deadline.

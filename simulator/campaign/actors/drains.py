@@ -70,7 +70,7 @@ class Drains:
         """Whether they begin nothing any more."""
 
     def deeds(self) -> dict[str, tuple[int, Deed]]:
-        """Return what they do, each with its weight among all deeds."""
+        """Return their actions, each with its weight among all."""
         return {
             "drain a machine": (16, self.order),
             "keep a pod": (4, self.keep_pod),

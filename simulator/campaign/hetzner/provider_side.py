@@ -63,7 +63,7 @@ class HetznerSide(Side):
         self.cloud.told.append(lambda before, now: observer(SERVERS, _change(before, now)))
 
     def wrong(self) -> list[str]:
-        """Return what workers did at the provider and must not have: `Side.wrong`."""
+        """Return the workers' forbidden calls to the provider: `Side.wrong`."""
         crowded = [
             f"placement group {group.name} has {len(group.servers)} servers"
             for group in self.cloud.project().groups.values()

@@ -32,7 +32,7 @@ class End:
         self._cloud = cloud
 
     def unserved(self) -> list[str]:
-        """Return what is wrong while the load is as wanted: pods that wait although they could be served."""
+        """Return the violations while the load is as wanted: pods that wait although they could be served."""
         pods = [pod for pod in self._sim.world.cluster.peek(PODS) if occupies(pod)]
         waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
         if not waiting:
@@ -52,7 +52,7 @@ class End:
         return wrong
 
     def unsettled(self) -> list[str]:
-        """Return what is wrong with objects, lifecycles, taints and servers when nothing is on its way."""
+        """Return the violations in objects, lifecycles, taints and servers when nothing is on its way."""
         witness = self._witness
         wrong = [f"{kind} taint is left on {node}" for node, kind in self._own_taints()]
         wrong += [
@@ -79,7 +79,7 @@ class End:
         return wrong
 
     def drains(self, leaving: Leaving, *, with_blocked: bool) -> list[str]:
-        """Return which removals are left in Draining, without or with those that pods or budgets still block."""
+        """Return the removals that are left in Draining, without or with those that pods or budgets still block."""
         draining = [(n, r) for n, r in self._witness.removals.items() if phase_of(r) == "Draining"]
         if not draining:
             return []
@@ -108,7 +108,7 @@ class End:
         return sorted(n for n, record in witness.servers.items() if is_ours(record) and not witness.is_minded(n))
 
     def surplus(self, least: Mapping[str, int]) -> list[str]:
-        """Return what is wrong without any load: a pool has another number of machines than its minimum."""
+        """Return the violations without any load: pools with another number of machines than their minimum."""
         wrong: list[str] = []
         for pool, number in least.items():
             machines = sorted(name for name, _ in self._witness.machines_of(pool))

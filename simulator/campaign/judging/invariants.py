@@ -67,7 +67,7 @@ class Rules:
                 self._removal_changed(change.before, change.now)
 
     def garbage(self, log: Sequence[str]) -> list[str]:
-        """Return what sweeps had to heal although nobody but Growth had a hand in it."""
+        """Return the sweeps' log lines about garbage that Growth alone can have made."""
         return [line for line in log if any(f" sweep: {kind}" in line for kind in _OWN_GARBAGE)]
 
     def _pod_changed(self, before: Object | None, pod: Object) -> None:

@@ -82,7 +82,7 @@ class Promptness:
             self._nodes.answer(item["metadata"]["name"], *moment)
 
     def wrong(self) -> list[str]:
-        """Return what was never answered promptly."""
+        """Return a sentence for each kind of change that was never answered promptly."""
         return [
             f"the quickest of {len(each.seconds)} {each.title} waited {min(each.seconds):.1f} s, as if nobody was told"
             for each in (self._nodes, self._pods)

@@ -33,7 +33,7 @@ class Side(ABC):
         """Call `observer` within every change of servers that are no objects of the cluster."""
 
     def wrong(self) -> list[str]:
-        """Return what workers did at the provider and must not have."""
+        """Return the workers' forbidden calls to the provider."""
         return []
 
     @abstractmethod

@@ -64,7 +64,7 @@ _ONES: Final[dict[tuple[str, str], tuple[Verb, ServerCall]]] = {
 
 
 def route(call: Call) -> Route:
-    """Return what the call is; one that is not understood answers 404."""
+    """Return the route of a call; an unknown one answers 404."""
     if action := _LISTS.get((call.method, call.path)):
         return Route(*action)
     number = _ID.search(call.path)

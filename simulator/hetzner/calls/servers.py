@@ -15,7 +15,7 @@ from simulator.hetzner.reply import ApiRefusal, Call, Reply, invalid, not_found,
 
 
 def about(verb: Verb, server: FakeServer) -> About:
-    """Return what a call to the server is about."""
+    """Return verb, type, location and name of a call about a server."""
     return About(verb, server.server_type, server.location, server.name)
 
 

@@ -56,7 +56,7 @@ class FakeCatalogue:
         """Net price of a public IPv4 address by location, per hour and per month."""
 
     def machine(self, server_type: str) -> ListedServerType:
-        """Return what the server type is.
+        """Return the server type.
 
         Raises:
             KeyError: there is none.
@@ -64,7 +64,7 @@ class FakeCatalogue:
         return self._types[server_type].machine
 
     def place(self, location: str) -> ListedLocation:
-        """Return what the location is.
+        """Return the location.
 
         Raises:
             KeyError: there is none.
@@ -111,7 +111,7 @@ class FakeCatalogue:
             raise ApiRefusal(HTTPStatus.PRECONDITION_FAILED, "resource_unavailable", "error during placement")
 
     def price_per_hour(self, server_type: str, location: str, *, has_ipv4: bool) -> Decimal | None:
-        """Return what a new server costs per hour, net, or None when no price is known."""
+        """Return the net price per hour of a new server, or None when it is not known."""
         known = self._types[server_type].offers[location].price
         if known is None:
             return None
@@ -126,7 +126,7 @@ class FakeCatalogue:
         self._offer(server_type, location).price = None
 
     def set_sold_out(self, server_type: str, location: str | None, *, is_sold_out: bool) -> None:
-        """Let creations fail for want of capacity or succeed again, in all locations if none is given."""
+        """Let creations fail for lack of capacity or succeed again, in all locations if none is given."""
         for offer in self._offers(server_type, location):
             offer.is_sold_out = is_sold_out
 

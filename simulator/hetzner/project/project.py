@@ -32,7 +32,7 @@ class Bucket:
         return True
 
     def headers(self, now: datetime) -> dict[str, str]:
-        """Return what each answer tells of it; the reset is the unix time of the full bucket."""
+        """Return the rate limit headers of an answer; the reset is the unix time of the full bucket."""
         self._refill(now)
         full = now.timestamp() + (self._size - self._calls) / self._per_second
         return {

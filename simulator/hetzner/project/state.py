@@ -112,7 +112,7 @@ class State:
             self._tokens.pop(token, None)
 
     def access(self, token: str) -> tuple[FakeProject, Access] | None:
-        """Return what a token opens, or None if it is invalid."""
+        """Return project and access of a token, or None if it is invalid."""
         opened = self._tokens.get(token)
         return None if opened is None else (self.project(opened[0]), opened[1])
 
@@ -138,7 +138,7 @@ class State:
             self.catalogue.remove_price(server_type, location)
 
     def sell_out(self, server_type: str, location: str | None = None) -> None:
-        """Let creations fail for want of capacity, in all locations if none is given; the published flag stays."""
+        """Let creations fail for lack of capacity, in all locations if none is given; the published flag stays."""
         with self.lock:
             self.catalogue.set_sold_out(server_type, location, is_sold_out=True)
 
@@ -243,7 +243,7 @@ class State:
             return [record_of(server) for server in self.project(project).servers.values()]
 
     def machine(self, server_type: str) -> ListedServerType:
-        """Return what a server type is.
+        """Return a server type.
 
         Raises:
             KeyError: there is none.
@@ -251,7 +251,7 @@ class State:
         return self.catalogue.machine(server_type)
 
     def place(self, location: str) -> ListedLocation:
-        """Return what a location is.
+        """Return a location.
 
         Raises:
             KeyError: there is none.

@@ -33,7 +33,7 @@ class Catalogue:
     conditions: tuple[Condition, ...]
     """Those that are not fine, besides the problem."""
     pause: BuyingPause | None
-    """That the account may not have more now."""
+    """While the quota of the account is used up; None else."""
     rows: tuple[CatalogueRow, ...]
     """The cheapest first."""
     elsewhere: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Catalogue:
 
 
 def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: datetime) -> Catalogue:
-    """Return what the class offers, the cheapest first, and what has no price last."""
+    """Return the offerings of the class, the cheapest first, those without a price last."""
     status = node_class.status
     ref = ref_of(node_class)
     problem = as_planned(node_class, (), now).problem

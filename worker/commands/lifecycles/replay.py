@@ -59,7 +59,7 @@ _OPEN: Final = frozenset({WorkflowState.RUNNING, WorkflowState.PAUSED})
 
 
 def deed(findings: ReplayFindings) -> Deed:
-    """Return what to do for a removal."""
+    """Return the action that replays a removal."""
     if (
         findings.subject is None
         or findings.phase is None
@@ -81,7 +81,7 @@ def is_failure(findings: ReplayFindings) -> bool:
 
 
 def forecast(findings: ReplayFindings) -> str:
-    """Return what happens when it is replayed, or why nothing does."""
+    """Return a sentence: the effect of a replay, or the reason why there is none."""
     match deed(findings):
         case Deed.RETRY:
             return f"is tried again: {_next(findings)}"

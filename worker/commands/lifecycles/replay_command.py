@@ -137,7 +137,7 @@ class _Deeds:
         self._gate = asyncio.Semaphore(TOGETHER)
 
     async def do(self, findings: ReplayFindings) -> ReplayResult:
-        """Replay one; what fails is told of as its outcome."""
+        """Replay one removal; a failure is its result."""
         todo = deed(findings)
         if todo is Deed.NOTHING or findings.subject is None:
             return ReplayResult(findings, forecast(findings), is_failure(findings))

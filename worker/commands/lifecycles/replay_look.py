@@ -133,7 +133,7 @@ async def _server(ports: Ports, removal: NodeRemovalRequest) -> tuple[ReplayedSe
 
 
 async def _without_object(name: str, ports: Ports, running: UnderWay, gate: asyncio.Semaphore) -> ReplayFindings | None:
-    """Return what is known of a removal whose object is gone, None if nothing is."""
+    """Return the findings about a removal whose object is gone, None if Temporal does not remember it."""
     if _NAME.fullmatch(name) is None:
         return None
     async with gate:

@@ -1,4 +1,4 @@
-"""The lifecycles that run in Temporal, found for commands; what stands in the way is told in one line."""
+"""The lifecycles that run in Temporal, for commands; each failure is reported in one line."""
 
 import difflib
 import os
@@ -145,7 +145,7 @@ class UnderWay:
         return any(poller.last_access_time.ToDatetime(UTC) >= since for poller in description.pollers)
 
     async def state_of(self, workflow_id: str) -> WorkflowState:
-        """Return how the workflow of that id stands, its last run if there were several.
+        """Return the state of the workflow of that id, of its last run if there were several.
 
         The server is asked for this one, as its lists lag behind.
 
@@ -159,7 +159,7 @@ class UnderWay:
         return WorkflowState[name.removeprefix("WORKFLOW_EXECUTION_STATUS_")]
 
     async def trouble_of(self, workflow_id: str) -> str:
-        """Return what fails in the workflow of that id just now, empty if nothing does.
+        """Return the failing activities of the workflow of that id with their errors, empty if none fails.
 
         Raises:
             CommandError: the server does not tell.
@@ -173,7 +173,7 @@ class UnderWay:
         return "; ".join(short(f"{find.activity_type.name}: {find.last_failure.message}") for find in failing)
 
     async def last_of(self, kind: str, name: str) -> WorkflowState:
-        """Return how the last lifecycle of an object that was named so stands, as far as Temporal remembers.
+        """Return the state of the last workflow of an object of that name, as far as Temporal remembers.
 
         Raises:
             CommandError: they cannot be listed.
@@ -184,11 +184,11 @@ class UnderWay:
         return WorkflowState.MISSING if last is None or last.status is None else WorkflowState[last.status.name]
 
     def failure(self, error: RPCError) -> CommandError:
-        """Return a failed call as what the person is told."""
+        """Return the error of a command whose call failed."""
         return CommandError(call_trouble(error, self._address))
 
     async def _described(self, workflow_id: str) -> DescribeWorkflowExecutionResponse | None:
-        """Return what the server knows of the last run of a workflow, None if it knows none."""
+        """Return the server's description of the last run of a workflow, None if it knows none."""
         request = DescribeWorkflowExecutionRequest(
             namespace=self.client.namespace, execution=ExecutionId(workflow_id=workflow_id)
         )
@@ -239,7 +239,7 @@ class UnderWay:
 
 
 async def under_way(where: Whereabouts | None) -> UnderWay:
-    """Return what runs where the options say, else the settings, else the embedded server of the data folder.
+    """Connect to Temporal where the options say, else the settings, else the embedded server of the data folder.
 
     Raises:
         CommandError: no Temporal server answers.

@@ -1,4 +1,4 @@
-"""How a person's decision reaches the workflow of a removal, and what the person is told when it does not."""
+"""How a person's decision reaches the workflow of a removal, and the error when it does not."""
 
 import asyncio
 import getpass
@@ -22,7 +22,7 @@ ANSWERED_WITHIN: Final = timedelta(seconds=15)
 ANSWERED_BY_NOBODY: Final = timedelta(seconds=4)
 """When no worker has asked for work lately: one may have started this moment."""
 PATIENCE_SECONDS: Final = 3.0
-"""After it, whoever waits is told what for."""
+"""After it, a line on standard error says what is waited for."""
 
 
 AGAIN: Final = "`growth removals replay` starts again what was not done"
@@ -37,7 +37,7 @@ class DecisionRefused(CommandError):
 
 
 async def limit_of(running: UnderWay) -> timedelta:
-    """Return how long an answer may take: short where no worker has asked for work lately.
+    """Return the time limit for an answer: short where no worker has asked for work lately.
 
     Raises:
         CommandError: the server does not tell.
@@ -114,7 +114,7 @@ async def tell_of_waiting(running: UnderWay) -> None:
 
 
 def person() -> str:
-    """Return who asks, for the record."""
+    """Return the name of the user who asks, for the record."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

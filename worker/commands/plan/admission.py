@@ -75,7 +75,7 @@ class Admission:
         return {**spec, "priority": self._priorities[name] if name else self._usual}
 
     def notes(self) -> list[str]:
-        """Return what was not known, a line each."""
+        """Return the names that were not known, a line for each."""
         return [f"{doubt} {names(whose)}" for doubt, whose in self._doubts.items()]
 
     def _doubt(self, doubt: str, owner: str) -> None:

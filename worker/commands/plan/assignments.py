@@ -173,7 +173,7 @@ def _value(path: str, text: str) -> Any:
 
 
 def _put(by: Setting) -> Any:
-    """Return what a setting does at the end of its path."""
+    """Return the function that changes the value at the end of a setting's path."""
 
     def put(current: Any, place: str) -> Any:
         if by.adds:

@@ -36,7 +36,7 @@ def _default_class(classes: Iterable[Json]) -> str:
 
 
 def _ephemeral(pod: Json) -> Iterator[Json]:
-    """Yield the claims of the pod's ephemeral volumes; what is not formed as it must be is told by who parses it."""
+    """Yield the claims of the pod's ephemeral volumes; malformed ones are left to the parser, which reports them."""
     volumes = _at(pod, "spec", "volumes")
     for volume in volumes if isinstance(volumes, list) else ():
         template = _at(volume, "ephemeral", "volumeClaimTemplate")
@@ -67,7 +67,7 @@ def _annotations(item: Any) -> Json:
 
 
 def _at(value: Any, *path: str) -> Any:
-    """Return what stands at a path, None if nothing does."""
+    """Return the value at a path, None if there is none."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value

@@ -87,7 +87,7 @@ class PlanDiff:
 
 
 def compare(before: Plan, after: Plan) -> PlanDiff:
-    """Return what changes from one plan to the other."""
+    """Return the changes from one plan to the other."""
     had = set(_places(before))
     missed = {entry.pod: entry.reasons for entry in before.unplaced}
     return PlanDiff(
@@ -111,7 +111,7 @@ def compare(before: Plan, after: Plan) -> PlanDiff:
 
 
 def counts(plan: Plan) -> tuple[int, int]:
-    """Return how many pods have a place on new and other machines, and how many have none."""
+    """Return the number of pods with a place on new or other machines, and of those without one."""
     return len(_places(plan)), len(plan.unplaced)
 
 

@@ -74,7 +74,7 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
 
 
 def explanation(pod: Pod, view: ClusterView) -> Json:
-    """Return what is told of one pod, as JSON types."""
+    """Return the explanation of one pod, as JSON types."""
     plan = view.plan
     placed = next((_place(placed) for placed in plan.placed if placed.pod == pod.key), {})
     bought = next((request for request in plan.requests if any(seat.uid == pod.uid for seat in request.seats)), None)

@@ -81,7 +81,7 @@ class Objects:
         return next((file for file in files if file is not None), "one of the files")
 
     def notes(self) -> list[str]:
-        """Return what a person should know of what was not taken, a line each."""
+        """Return notes about objects that were left out, a line for each."""
         lines: list[str] = []
         if self._passed_over:
             lines.append(f"passed over, as no plan needs them: {_counted(self._passed_over)}")
@@ -125,7 +125,7 @@ def items_of(where: str, document: Any, inherited: Json | None = None) -> Iterat
 
 
 def _of_items(kind: str, whole: Json) -> Json:
-    """Return what the items of a list are without, if it is of one kind: typed lists of the API leave it out."""
+    """Return kind and apiVersion of a list's items, if it is of one kind: typed lists of the API leave them out."""
     return {key: value for key, value in (("apiVersion", whole.get("apiVersion")), ("kind", kind)) if kind and value}
 
 

@@ -25,7 +25,7 @@ _TEXT: Final = "tag:yaml.org,2002:str"
 
 
 _MUCH: Final = 1 << 16
-"""A text that is JSON for so long is no YAML: a fault in a large dump is told of at once, without a second parser."""
+"""A text that is JSON for so long is no YAML: a fault in a large dump is reported at once, without a second parser."""
 _LIKE_JSON: Final = re.compile(rb"\s*[{\[]")
 _MANAGERS: Final = b'"managedFields": [\n'
 _SOMETHING: Final = re.compile(r"\S")

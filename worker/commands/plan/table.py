@@ -98,7 +98,7 @@ def _next(request: PlannedRequest) -> str:
 
 
 def _cheaper(requests: Iterable[PlannedRequest]) -> Iterator[str]:
-    """Yield what would be bought instead of what is, but for one thing."""
+    """Yield the cheaper machines that one obstacle keeps from being bought."""
     alike: dict[tuple[str, Alternative], list[PlannedRequest]] = {}
     for request in requests:
         if request.because.cheaper is not None:

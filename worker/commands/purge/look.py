@@ -80,7 +80,7 @@ class ClusterContents:
     """When a server was last asked for; it may appear for a while yet."""
 
     def price_per_hour(self) -> dict[str, Decimal]:
-        """Return what the servers that go cost together, by currency."""
+        """Return the price per hour of the servers that go together, by currency."""
         total: dict[str, Decimal] = {}
         for server in self.servers:
             if server.price is not None and not server.stays:
@@ -93,7 +93,7 @@ class ClusterContents:
 
 
 async def look(ports: Ports, *, abandoned: bool) -> ClusterContents:
-    """Return what there is of the cluster that `ports` name; kinds that the API server does not know have nothing.
+    """Return the contents of the cluster that `ports` name; kinds that the API server does not know have none.
 
     Args:
         ports: the outside world.

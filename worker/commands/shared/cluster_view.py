@@ -1,4 +1,4 @@
-"""What a command that only looks has before it: a snapshot, and what a round would decide on it."""
+"""The cluster as a command that only reads sees it: a snapshot, and the plan that a round would make of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class ClusterView:
         return machine_price(machine, self._class_of_pool(machine), self.prices)
 
     def price_today(self, machine: Machine) -> Cost | None:
-        """Return what one more such machine would cost, None if its class does not tell."""
+        """Return price per hour and currency of one more such machine, None if its class does not tell."""
         return price_today(machine, self._class_of_pool(machine), self.prices)
 
     def _class_of_pool(self, machine: Machine) -> ClassRef | None:

@@ -25,7 +25,7 @@ from worker.unreadable_cluster import trouble
 _LIST_SECONDS: Final = 10.0
 """For each page of a list: a person waits for it."""
 _FIRST_SECONDS: Final = 4.0
-"""For the first list, which is short: a server that hangs is told of soon."""
+"""For the first list, which is short: a server that hangs is reported soon."""
 
 
 class LiveCluster:
@@ -58,7 +58,7 @@ class LiveCluster:
             raise await self._told(error) from error
 
     async def look(self) -> ClusterView:
-        """Return what is there now, and what a round would decide.
+        """Return the cluster as it is now, and the plan that a round would make.
 
         Raises:
             CommandError: the API server cannot be read, or Growth's kinds are missing.
@@ -92,7 +92,7 @@ class LiveCluster:
         return CommandError(f"{await self._reason(error)} ({self._access.where}{hint})")
 
     async def _reason(self, error: Exception) -> str:
-        """Return what is wrong with the cluster: of what is missing or forbidden, all of it at once."""
+        """Return the problem with the cluster: of missing or forbidden kinds, all of them at once."""
         if isinstance(error, TimeoutError):
             return "the API server did not answer in time: is it up?"
         if isinstance(error, NotFound | Forbidden | DefinitionsGoing):

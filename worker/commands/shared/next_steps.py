@@ -46,7 +46,7 @@ def step_of(subject: NodeRequest | NodeRemovalRequest, view: ClusterView) -> Ste
 
 
 def sentence(step: Step) -> str:
-    """Return what is awaited, or what is done now."""
+    """Return a sentence: what the step waits for, or does now."""
     match step:
         case Wait(message=message):
             return message
@@ -57,12 +57,12 @@ def sentence(step: Step) -> str:
 
 
 def deadline(step: Step) -> datetime | None:
-    """Return until when it waits, None if it does not or waits for a message alone."""
+    """Return the end of the wait, None if it does not or waits for a message alone."""
     return step.until if isinstance(step, Wait) else None
 
 
 def request_commands(request: NodeRequest) -> tuple[str, ...]:
-    """Return what a person may do about a request, with NAME for its name."""
+    """Return the commands that a person may give about a request, with NAME for its name."""
     open_ = request.status.phase in {RequestPhase.PENDING, RequestPhase.PROVISIONING}
     return ("growth requests cancel NAME",) if open_ and request.metadata.deletion_timestamp is None else ()
 
@@ -77,7 +77,7 @@ def removal_decisions(removal: NodeRemovalRequest) -> tuple[DecisionKind, ...]:
 
 
 def removal_commands(removal: NodeRemovalRequest) -> tuple[str, ...]:
-    """Return what a person may do about a removal, with NAME for its name."""
+    """Return the commands that a person may give about a removal, with NAME for its name."""
     return tuple(f"growth removals {decision} NAME" for decision in removal_decisions(removal))
 
 

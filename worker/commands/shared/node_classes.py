@@ -15,7 +15,7 @@ from planner.supply.machine_kind import refusals
 
 
 def kind_of(node_class: NodeClassModel) -> ProviderKind[Any]:
-    """Return what is registered for the kind of the class."""
+    """Return the registration for the kind of the class."""
     return next(kind for kind in provider_kinds() if kind.kind == node_class.kind)
 
 
@@ -51,7 +51,7 @@ def as_planned(node_class: NodeClassModel, pools: Iterable[NodePool], now: datet
 
 
 def as_listed(node_class: NodeClassModel, now: datetime) -> ClassCatalogue:
-    """Return what the class offers at this time as people are told of it, whether it can be used or not."""
+    """Return the offerings of the class at this time as people are told of them, usable or not."""
     return kind_of(node_class).catalogue(node_class, now)
 
 

@@ -1,4 +1,4 @@
-"""For one pod, what stands in the way on every node and on every machine that could be bought, grouped by reason."""
+"""For one pod, the obstacle on every node and on every machine that could be bought, grouped by reason."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +26,12 @@ class VerdictGroup:
     reason: str
     """The first obstacle, or `FITS`."""
     example: str
-    """What is told of the first of them: figures that differ, the price of an offering that fits; else empty."""
+    """Details of the first of them: figures that differ, the price of an offering that fits; else empty."""
     members: tuple[str, ...]
 
     @property
     def fits(self) -> bool:
-        """Whether nothing stands in the way."""
+        """Whether there is no obstacle."""
         return self.reason == FITS
 
 

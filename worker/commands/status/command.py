@@ -59,7 +59,7 @@ async def _run(*, watch: bool, kubeconfig: Path | None, context: str | None) -> 
 
 
 async def _live(console: Console, cluster: LiveCluster, view: ClusterView) -> None:
-    """Redraw in place, for ever; an outage is told above what was seen last."""
+    """Redraw in place, for ever; an outage is shown above the last view."""
     with Live(console=console, auto_refresh=False) as live:
         trouble = ""
         while True:

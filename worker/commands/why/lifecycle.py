@@ -109,7 +109,7 @@ def _next(name: str, step: Step, commands: Sequence[str], view: ClusterView) -> 
 
 
 def _with_kubectl(removal: NodeRemovalRequest) -> Iterator[str]:
-    """Yield how to decide without Temporal."""
+    """Yield the kubectl command that decides without Temporal."""
     decisions = removal_decisions(removal)
     if decisions:
         first, *others = decisions
