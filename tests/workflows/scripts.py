@@ -1,18 +1,53 @@
 """Outsides for whole lives: what the activities of a request and of a removal see and do."""
 
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, RequestObservation, ServerSeen
-from tests.workflows.world import Script, clock
+from tests.workflows.world import QUEUE, Script, clock, running
 
 NAME = "default-1a2b"
 """Of the request, the removal, the server and the Node."""
+REQUEST_ID, REMOVAL_ID = ObjectId(name=NAME, uid="u-1"), ObjectId(name=NAME, uid="u-2")
 DRAWN = NodeSeen(name=NAME, ready=True, scale_down=True)
 FREE = NodeSeen(name=NAME, ready=True)
+
+
+async def start_request(env):
+    """Start a request's workflow; return its handle."""
+    workflow_id = REQUEST.workflow_id("test", REQUEST_ID)
+    return await env.client.start_workflow("NodeRequest", REQUEST_ID, id=workflow_id, task_queue=QUEUE)
+
+
+async def start_removal(env):
+    """Start a removal's workflow; return its handle."""
+    workflow_id = REMOVAL.workflow_id("test", REMOVAL_ID)
+    return await env.client.start_workflow("NodeRemoval", REMOVAL_ID, id=workflow_id, task_queue=QUEUE)
+
+
+@asynccontextmanager
+async def running_request(env, script, *, seconds=0, **options):
+    """Run a worker and a request's workflow, whose handle comes when it has lived for so long."""
+    async with running(env.client, script.activities(), **options):
+        handle = await start_request(env)
+        if seconds:
+            await env.sleep(seconds)
+        yield handle
+
+
+@asynccontextmanager
+async def running_removal(env, script, *, seconds=0, **options):
+    """Run a worker and a removal's workflow, whose handle comes when it has lived for so long."""
+    async with running(env.client, script.activities(), **options):
+        handle = await start_removal(env)
+        if seconds:
+            await env.sleep(seconds)
+        yield handle
 
 
 def machine() -> Script:

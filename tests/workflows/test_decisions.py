@@ -5,22 +5,15 @@ from datetime import timedelta
 import pytest
 
 from api.v1alpha1.node_removal_request import RemovalPhase
-from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import DecisionSeen, ServerSeen
-from tests.workflows.scripts import NAME, leaving, stubborn
-from tests.workflows.world import QUEUE, PlannerEar, Script, running
+from tests.workflows.scripts import NAME, leaving, running_removal, start_removal, stubborn
+from tests.workflows.world import PlannerEar, Script, running
 from workflows.messages import Asked, LifecycleReport
 
-SUBJECT = ObjectId(name=NAME, uid="u-2")
-ID = REMOVAL.workflow_id("test", SUBJECT)
 TO_PARKED_SECONDS = 220
 """60 s of cool-off, then 5 delete calls 30 s apart: the defaults of `RemovalTimings`."""
 RETRIED = ["resume_removal", "delete_server", "delete_node", "finish_removal"]
-
-
-async def start(env):
-    return await env.client.start_workflow("NodeRemoval", SUBJECT, id=ID, task_queue=QUEUE)
 
 
 def decidable(script: Script) -> Script:
@@ -44,7 +37,7 @@ async def annotate(handle, script: Script, word: str) -> None:
 async def test_an_annotation_cancels_and_the_planner_hears_of_it(skipping):
     script = decidable(leaving())
     async with PlannerEar(skipping.client, "test") as planner, running(skipping.client, script.activities()):
-        handle = await start(skipping)
+        handle = await start_removal(skipping)
         await skipping.sleep(20)
         await annotate(handle, script, "cancel")
         await handle.result()
@@ -56,9 +49,7 @@ async def test_an_annotation_cancels_and_the_planner_hears_of_it(skipping):
 
 async def test_an_annotation_retries_once_and_goes_before_the_next_call(skipping):
     script = decidable(stubborn())
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(TO_PARKED_SECONDS)
+    async with running_removal(skipping, script, seconds=TO_PARKED_SECONDS) as handle:
         await annotate(handle, script, "retry")
         await handle.result()
     assert script.deeds[-5:] == ["resume_removal", "answer_decision", *RETRIED[1:]]
@@ -67,9 +58,7 @@ async def test_an_annotation_retries_once_and_goes_before_the_next_call(skipping
 @pytest.mark.parametrize(("word", "reason"), [("retry", "DecisionRefused"), ("stop", "DecisionUnknown")])
 async def test_an_annotation_without_an_effect_is_answered_and_the_wait_goes_on(skipping, word, reason):
     script = decidable(leaving())
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(20)
+    async with running_removal(skipping, script, seconds=20) as handle:
         await annotate(handle, script, word)
         await skipping.sleep(10)
         assert (await handle.query("state", result_type=LifecycleReport)).reason == "CoolOff"
@@ -80,9 +69,7 @@ async def test_an_annotation_without_an_effect_is_answered_and_the_wait_goes_on(
 
 async def test_a_message_waits_until_the_annotation_is_answered(skipping):
     script = decidable(stubborn())
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(TO_PARKED_SECONDS)
+    async with running_removal(skipping, script, seconds=TO_PARKED_SECONDS) as handle:
         script.see(decision=DecisionSeen(word="rtry"))
         answer = await handle.execute_update("retry", Asked(by="Ann", reason="unlocked it"), result_type=str)
         await handle.result()
@@ -98,9 +85,7 @@ async def test_a_signal_decides_about_a_parked_removal_also_while_no_worker_is_u
     retry_at = await skipping.get_current_time() + timedelta(hours=4)
     script.status(phase=RemovalPhase.COULD_NOT_REMOVE, reason="RemovalFailed", retry_at=retry_at)
     # Without a cache no task waits for the worker that is gone.
-    async with running(skipping.client, script.activities(), max_cached_workflows=0):
-        handle = await start(skipping)
-        await skipping.sleep(20)
+    async with running_removal(skipping, script, seconds=20, max_cached_workflows=0) as handle:
         assert (await handle.query("state", result_type=LifecycleReport)).reason == "Parked"
     assert script.deeds == []
     await handle.signal(signal, Asked(by="Ann"))
@@ -113,9 +98,7 @@ async def test_a_signal_decides_about_a_parked_removal_also_while_no_worker_is_u
 @pytest.mark.parametrize("signal", ["retry", "skip", "abandon"])
 async def test_a_signal_that_comes_too_early_has_no_effect_later(skipping, signal):
     script = decidable(leaving())
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(20)
+    async with running_removal(skipping, script, seconds=20) as handle:
         await handle.signal(signal)
         await handle.result()
     assert script.deeds == ["taint_node", "commit_removal", "delete_server", "delete_node", "finish_removal"]

@@ -7,8 +7,7 @@ from temporalio.client import WorkflowUpdateFailedError
 
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import Blocker, DrainSeen, RemovalTimings
-from tests.workflows.scripts import crowded, guarded
-from tests.workflows.test_node_removal import start
+from tests.workflows.scripts import crowded, guarded, running_removal, start_removal
 from tests.workflows.world import clock, running
 from workflows.messages import DEADLINE, PHASE, REASON, Asked, LifecycleReport
 
@@ -17,24 +16,22 @@ GOES = ["commit_removal", "delete_server", "delete_node", "finish_removal"]
 
 async def test_an_occupied_machine_is_drained_and_goes(skipping):
     script = crowded()
-    async with running(skipping.client, script.activities()):
-        assert await (await start(skipping)).result() == "Removed: The server no longer exists"
+    async with running_removal(skipping, script) as handle:
+        assert await handle.result() == "Removed: The server no longer exists"
     assert script.deeds == ["taint_node", "begin_drain", "evict_pods", *GOES]
 
 
 async def test_a_budget_that_never_allows_it_is_seen_and_asked_rarely(skipping):
     script = guarded()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(3600)
+    async with running_removal(skipping, script, seconds=3600) as handle:
         report = await handle.query("state", result_type=LifecycleReport)
-        found = (await handle.describe()).typed_search_attributes
+        attributes = (await handle.describe()).typed_search_attributes
         await handle.execute_update("cancel", Asked(by="Ann"))
         await handle.result()
     assert (report.phase, report.reason, report.choices) == ("Draining", "BlockedByBudget", ("cancel",))
     assert report.message == "The disruption budget web needs 1 healthy pods"
-    assert (found.get(PHASE), found.get(REASON)) == ("Draining", "BlockedByBudget")
-    assert found.get(DEADLINE) == report.until
+    assert (attributes.get(PHASE), attributes.get(REASON)) == ("Draining", "BlockedByBudget")
+    assert attributes.get(DEADLINE) == report.until
     # 10, 20, 40, 80, 160 s, then every 5 min: 16 rounds in an hour, of which the cool-off takes a minute.
     assert 14 <= script.deeds.count("evict_pods") <= 16
     assert script.deeds[-3:] == ["cancel_removal", "untaint_node", "finish_removal"]
@@ -43,9 +40,7 @@ async def test_a_budget_that_never_allows_it_is_seen_and_asked_rarely(skipping):
 @pytest.mark.parametrize("way", ["update", "signal", "workflow"])
 async def test_every_way_of_cancelling_ends_a_drain(skipping, way):
     script = guarded()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(100)
+    async with running_removal(skipping, script, seconds=100) as handle:
         assert script.seen.status.phase == "Draining"
         if way == "update":
             assert await handle.execute_update("cancel", Asked(by="Ann")) == "cancelled; the machine stays"
@@ -59,9 +54,7 @@ async def test_every_way_of_cancelling_ends_a_drain(skipping, way):
 
 async def test_what_is_for_parked_removals_is_refused(skipping):
     script = guarded()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(100)
+    async with running_removal(skipping, script, seconds=100) as handle:
         with pytest.raises(WorkflowUpdateFailedError) as refused:
             await handle.execute_update("skip", Asked(by="Ann"))
         await handle.terminate()
@@ -83,10 +76,10 @@ async def test_pods_that_must_stay_block_until_hard_grace_is_over(skipping):
     script.on(RemovalEffect.DRAIN, begin)
     script.on(RemovalEffect.TELL_BLOCKERS, tell)
     before = await skipping.get_current_time()
-    async with running(skipping.client, script.activities()):
-        await (await start(skipping)).result()
+    async with running_removal(skipping, script) as handle:
+        await handle.result()
     assert script.deeds == ["taint_node", "begin_drain", "tell_blockers", "evict_pods", *GOES]
-    (evicted,) = [one.act for one in script.acts if one.act.effect == "evict_pods"]
+    (evicted,) = [asked.act for asked in script.acts if asked.act.effect == "evict_pods"]
     assert evicted.reason == "HardGrace"
     assert await skipping.get_current_time() - before >= timedelta(hours=1)
 
@@ -94,12 +87,12 @@ async def test_pods_that_must_stay_block_until_hard_grace_is_over(skipping):
 async def test_a_drain_goes_on_from_its_object_when_its_workflow_was_lost(skipping):
     script = guarded()
     async with running(skipping.client, script.activities()):
-        lost = await start(skipping)
+        lost = await start_removal(skipping)
         await skipping.sleep(100)
         await lost.terminate()
         asked_at = script.seen.status.evict_attempted_at
         script.on(RemovalEffect.EVICT, lambda _: script.see(occupants=(), occupant_count=0, drain=DrainSeen()))
-        await (await start(skipping)).result()
+        await (await start_removal(skipping)).result()
     assert script.deeds.count("begin_drain") == 1
     assert script.seen.status.evict_attempted_at == asked_at
     assert script.deeds[-5:] == ["evict_pods", *GOES]

@@ -5,19 +5,12 @@ from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError, Workflo
 from temporalio.exceptions import ApplicationError
 
 from api.v1alpha1.node_removal_request import RemovalPhase
-from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalTimings, ServerSeen
-from tests.workflows.scripts import NAME, leaving, stubborn
-from tests.workflows.world import QUEUE, PlannerEar, running
+from tests.tables import rows
+from tests.workflows.scripts import NAME, leaving, running_removal, start_removal, stubborn
+from tests.workflows.world import PlannerEar, running
 from workflows.messages import PHASE, Asked, LifecycleReport
-
-SUBJECT = ObjectId(name=NAME, uid="u-2")
-ID = REMOVAL.workflow_id("test", SUBJECT)
-
-
-async def start(env) -> WorkflowHandle:
-    return await env.client.start_workflow("NodeRemoval", SUBJECT, id=ID, task_queue=QUEUE)
 
 
 async def parked(env, handle: WorkflowHandle) -> None:
@@ -41,18 +34,18 @@ async def test_an_empty_machine_goes_after_its_cool_off(skipping):
     script.see(timings=RemovalTimings(soft_grace=timedelta(minutes=10)))
     before = await skipping.get_current_time()
     async with PlannerEar(skipping.client, "test") as planner, running(skipping.client, script.activities()):
-        assert await (await start(skipping)).result() == "Removed: The server no longer exists"
+        assert await (await start_removal(skipping)).result() == "Removed: The server no longer exists"
         heard = await planner.heard()
     assert script.deeds == ["taint_node", "commit_removal", "delete_server", "delete_node", "finish_removal"]
     assert await skipping.get_current_time() - before >= timedelta(minutes=10)
-    assert heard == [f"removal {SUBJECT.name} ended"]
+    assert heard == [f"removal {NAME} ended"]
 
 
 async def test_an_occupied_machine_stays(skipping):
     script = leaving()
     script.see(occupants=("default/web",), occupant_count=1)
-    async with running(skipping.client, script.activities()):
-        await (await start(skipping)).result()
+    async with running_removal(skipping, script) as handle:
+        await handle.result()
     assert script.deeds == ["taint_node", "cancel_removal", "untaint_node", "finish_removal"]
     assert script.seen.status.cancel.by == "NotEmpty"
 
@@ -60,7 +53,7 @@ async def test_an_occupied_machine_stays(skipping):
 async def test_an_update_cancels_during_the_cool_off_and_returns_when_it_is_recorded(skipping):
     script = leaving()
     async with PlannerEar(skipping.client, "test") as planner, running(skipping.client, script.activities()):
-        handle = await start(skipping)
+        handle = await start_removal(skipping)
         await skipping.sleep(20)
         answer = await handle.execute_update("cancel", Asked(by="Ann", reason="I need it"), result_type=str)
         assert "cancel_removal" in script.deeds
@@ -70,7 +63,7 @@ async def test_an_update_cancels_during_the_cool_off_and_returns_when_it_is_reco
     assert script.deeds == ["taint_node", "cancel_removal", "untaint_node", "finish_removal"]
     cancel = script.seen.status.cancel
     assert (cancel.by, cancel.reason) == ("Ann", "I need it")
-    assert heard[0] == f"removal {SUBJECT.name} was cancelled by Ann"
+    assert heard[0] == f"removal {NAME} was cancelled by Ann"
 
 
 async def test_a_cancel_that_lost_a_race_is_not_answered_before_it_is_recorded(skipping):
@@ -78,9 +71,7 @@ async def test_a_cancel_that_lost_a_race_is_not_answered_before_it_is_recorded(s
     script = leaving()
     record, lost = script.does(RemovalEffect.CANCEL), iter([True])
     script.on(RemovalEffect.CANCEL, lambda asked: None if next(lost, None) else record(asked))
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(20)
+    async with running_removal(skipping, script, seconds=20) as handle:
         update = await handle.start_update("cancel", result_type=str, wait_for_stage=WorkflowUpdateStage.ACCEPTED)
         # Nobody who waits for an update lets the server skip time.
         await skipping.sleep(10)
@@ -89,38 +80,29 @@ async def test_a_cancel_that_lost_a_race_is_not_answered_before_it_is_recorded(s
     assert script.deeds == ["taint_node", "cancel_removal", "cancel_removal", "untaint_node", "finish_removal"]
 
 
-async def test_an_update_without_a_body_is_taken(skipping):
+@rows(
+    ("send", "end"),
+    {
+        "a signal": (lambda handle: handle.signal("cancel", Asked(by="Ann")), "Cancelled: by Ann"),
+        "an update without a body": (lambda handle: handle.execute_update("cancel"), "Cancelled: by Person"),
+        "a cancellation of the workflow": (
+            lambda handle: handle.cancel(),
+            "Cancelled: by Person: The workflow was cancelled; the machine stays",
+        ),
+    },
+)
+async def test_a_cool_off_is_cancelled_by(skipping, send, end):
     script = leaving()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(20)
-        assert await handle.execute_update("cancel", result_type=str) == "cancelled; the machine stays"
-    assert script.seen.status.cancel.by == "Person"
-
-
-async def test_a_signal_cancels(skipping):
-    script = leaving()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(20)
-        await handle.signal("cancel", Asked(by="Ann"))
-        await handle.result()
+    async with running_removal(skipping, script, seconds=20) as handle:
+        assert await send(handle) in {None, "cancelled; the machine stays"}
+        assert (await handle.result()).startswith(end)
     assert script.deeds == ["taint_node", "cancel_removal", "untaint_node", "finish_removal"]
-
-
-async def test_cancelling_the_workflow_cancels(skipping):
-    script = leaving()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(20)
-        await handle.cancel()
-        assert await handle.result() == "Cancelled: by Person: The workflow was cancelled; the machine stays"
-    assert script.seen.status.cancel.reason == "The workflow was cancelled"
+    assert script.seen.status.cancel.by == end.removeprefix("Cancelled: by ").partition(":")[0]
 
 
 async def test_a_cancel_before_the_first_look_is_kept(skipping):
     script = leaving()
-    handle = await start(skipping)
+    handle = await start_removal(skipping)
     await handle.signal("cancel", Asked(by="Ann"))
     async with running(skipping.client, script.activities()):
         await handle.result()
@@ -129,12 +111,10 @@ async def test_a_cancel_before_the_first_look_is_kept(skipping):
 
 async def test_a_cancel_after_the_point_of_no_return_is_refused_and_the_machine_goes(skipping):
     script = stubborn()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(90)  # cool-off 60 s, then a delete call each 30 s
+    async with running_removal(skipping, script, seconds=90) as handle:  # cool-off 60 s, then a delete call each 30 s
         assert script.seen.status.phase is RemovalPhase.DEPROVISIONING
         why = await refused(handle, "cancel")
-        assert why.startswith(f"{SUBJECT.name}: too late to cancel: the server is being deleted; ")
+        assert why.startswith(f"{NAME}: too late to cancel: the server is being deleted; ")
         await handle.signal("cancel", Asked(by="Bob"))
         await handle.cancel()
         script.see(server=ServerSeen.ABSENT)
@@ -146,9 +126,7 @@ async def test_a_cancel_after_the_point_of_no_return_is_refused_and_the_machine_
 async def test_a_cancellation_that_came_too_late_is_answered_once(skipping):
     """Taken again at each step, it would wake its own removal for ever."""
     script = stubborn()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(90)
+    async with running_removal(skipping, script, seconds=90) as handle:
         assert script.seen.status.phase is RemovalPhase.DEPROVISIONING
         before = len(script.calls)
         await handle.cancel()
@@ -163,17 +141,14 @@ async def test_a_cancellation_that_came_too_late_is_answered_once(skipping):
 @pytest.mark.parametrize("update", ["retry", "skip", "abandon"])
 async def test_what_is_for_parked_removals_is_refused_before(skipping, update):
     script = leaving()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(20)
+    async with running_removal(skipping, script, seconds=20) as handle:
         why = await refused(handle, update)
-        assert why.startswith(f"{SUBJECT.name}: cannot {update}: the removal is not parked, it cools off; cancel it")
+        assert why.startswith(f"{NAME}: cannot {update}: the removal is not parked, it cools off; cancel it")
 
 
 async def test_a_stubborn_server_parks_the_removal_and_retry_makes_it_go(skipping):
     script = stubborn()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
+    async with running_removal(skipping, script) as handle:
         await parked(skipping, handle)
         assert script.deeds[-6:] == ["delete_server"] * 5 + ["park_removal"]  # 5: the default of `RemovalTimings`
         assert (await handle.describe()).typed_search_attributes.get(PHASE) == "CouldNotRemove"
@@ -195,9 +170,7 @@ async def test_a_retry_is_taken_while_the_answer_of_the_parking_is_lost(skipping
             raise ApplicationError("the answer is lost", next_retry_delay=timedelta(seconds=60))
 
     script.on(RemovalEffect.PARK, park)
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(220)
+    async with running_removal(skipping, script, seconds=220) as handle:
         assert script.deeds[-1] == "park_removal"
         assert (await handle.query("state", result_type=LifecycleReport)).phase == "Deprovisioning"
         script.on(RemovalEffect.DELETE_SERVER, lambda _: script.see(server=ServerSeen.ABSENT))
@@ -217,8 +190,7 @@ async def test_a_retry_is_taken_while_the_answer_of_the_parking_is_lost(skipping
 )
 async def test_a_person_ends_a_parked_removal(skipping, update, effect, end):
     script = stubborn()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
+    async with running_removal(skipping, script) as handle:
         await parked(skipping, handle)
         await handle.execute_update(update, Asked(by="Ann"), result_type=str)
         assert (await handle.result()).startswith(f"{end}: by Ann: ")
@@ -235,16 +207,15 @@ async def test_a_parked_removal_tries_again_by_itself(skipping):
         script.see(server=ServerSeen.ABSENT)
 
     script.on(RemovalEffect.RESUME, resume)
-    async with running(skipping.client, script.activities()):
-        await (await start(skipping)).result()
+    async with running_removal(skipping, script) as handle:
+        await handle.result()
     assert "resume_removal" in script.deeds
     assert await skipping.get_current_time() - before >= timedelta(hours=4)  # the default of `RemovalTimings`
 
 
 async def test_of_two_decisions_the_second_is_answered_with_what_the_first_left(skipping):
     script = stubborn()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
+    async with running_removal(skipping, script) as handle:
         await parked(skipping, handle)
         first = await handle.start_update("skip", Asked(by="Ann"), wait_for_stage=WorkflowUpdateStage.ACCEPTED)
         second = await handle.start_update("retry", Asked(by="Bob"), wait_for_stage=WorkflowUpdateStage.ACCEPTED)

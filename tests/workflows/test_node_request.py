@@ -1,29 +1,20 @@
 from datetime import timedelta
 
 import pytest
-from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
 from api.v1alpha1.node_request import RequestPhase
-from planner.lifecycle.kinds import REQUEST, ObjectId
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RequestTimings
-from tests.workflows.scripts import NAME, booting, machine
-from tests.workflows.world import QUEUE, PlannerEar, Script, clock, running
+from tests.workflows.scripts import NAME, REQUEST_ID, booting, machine, running_request, start_request
+from tests.workflows.world import PlannerEar, Script, clock, running
 from workflows.messages import CLUSTER, DEADLINE, FAILING, NODE, PHASE, POOL, REASON, LifecycleReport
-
-SUBJECT = ObjectId(name=NAME, uid="u-1")
-ID = REQUEST.workflow_id("test", SUBJECT)
-
-
-async def start(env) -> WorkflowHandle:
-    return await env.client.start_workflow("NodeRequest", SUBJECT, id=ID, task_queue=QUEUE)
 
 
 async def lives(env, script: Script) -> str:
     """Run one request to its end and return how it ended."""
     async with running(env.client, script.activities()):
-        return await (await start(env)).result()
+        return await (await start_request(env)).result()
 
 
 async def test_a_machine_comes_and_its_record_goes_after_its_time(skipping):
@@ -44,7 +35,7 @@ async def test_activities_are_told_which_object_and_why(skipping):
     script = machine()
     await lives(skipping, script)
     first = script.acts[0]
-    assert (first.name, first.uid) == (SUBJECT.name, SUBJECT.uid)
+    assert (first.name, first.uid) == (NAME, REQUEST_ID.uid)
     assert first.act is not None
     assert first.act.reason == "CreateServer"
 
@@ -64,7 +55,7 @@ async def test_an_unmet_request_tells_the_planner_and_goes_after_its_time(skippi
         assert await lives(skipping, script) == "InsufficientCapacity: no machine came"
         heard = await planner.heard()
     assert script.deeds == ["create_server", "finish_request"]
-    assert heard == [f"request {SUBJECT.name} is Unmet: InsufficientCapacity", f"request {SUBJECT.name} ended"]
+    assert heard == [f"request {NAME} is Unmet: InsufficientCapacity", f"request {NAME} ended"]
 
 
 async def test_a_server_that_does_not_run_in_time_is_handed_over(skipping):
@@ -95,9 +86,7 @@ async def test_a_node_that_does_not_come_in_time_is_handed_over(skipping):
 async def test_a_deleted_request_is_handed_over_when_a_wake_comes(skipping):
     script = booting()
     script.see(timings=RequestTimings(provisioning_timeout=timedelta(hours=20)))
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(60)
+    async with running_request(skipping, script, seconds=60) as handle:
         script.see(deleting=True)
         await handle.signal("wake", "object changed")
         assert await handle.result() == f"Cancelled: removal {NAME} deletes the server"
@@ -107,9 +96,7 @@ async def test_a_deleted_request_is_handed_over_when_a_wake_comes(skipping):
 
 async def test_cancelling_the_workflow_is_deleting_the_request(skipping):
     script = booting()
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(60)
+    async with running_request(skipping, script, seconds=60) as handle:
         await handle.cancel()
         assert await handle.result() == f"Cancelled: removal {NAME} deletes the server"
     assert script.deeds == ["create_server", "give_up", "hand_over"]
@@ -160,11 +147,9 @@ async def test_a_refusal_is_told_and_looked_at_again_after_a_minute(skipping, na
 
     script.see(status=script.seen.status.model_copy(update={"phase": RequestPhase.UNMET}))
     script.on(RequestEffect.FINISH, forget)
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(30)
-        told = await handle.query("state", result_type=LifecycleReport)
-        assert told.trouble == f"finish_request: {name}: noderequests is forbidden"
+    async with running_request(skipping, script, seconds=30) as handle:
+        report = await handle.query("state", result_type=LifecycleReport)
+        assert report.trouble == f"finish_request: {name}: noderequests is forbidden"
         assert script.deeds == ["finish_request"]
         assert (await handle.describe()).typed_search_attributes.get(REASON) == FAILING
         assert await handle.result() == "Unmet: no machine came"
@@ -184,16 +169,14 @@ async def test_an_effect_that_changes_nothing_does_not_go_round_and_round(skippi
 async def test_what_is_awaited_can_be_read(skipping):
     script = booting()
     script.see(timings=RequestTimings(provisioning_timeout=timedelta(hours=1)))
-    async with running(skipping.client, script.activities()):
-        handle = await start(skipping)
-        await skipping.sleep(60)
-        told = await handle.query("state", result_type=LifecycleReport)
+    async with running_request(skipping, script, seconds=60) as handle:
+        report = await handle.query("state", result_type=LifecycleReport)
         shown = (await handle.describe()).typed_search_attributes
-        details = await skipping.client.get_workflow_handle(ID).query("__temporal_workflow_metadata")
+        details = await handle.query("__temporal_workflow_metadata")
     deadline = script.seen.status.provisioning_deadline
-    assert (told.phase, told.reason, told.until) == ("Provisioning", "ServerBoot", deadline)
+    assert (report.phase, report.reason, report.until) == ("Provisioning", "ServerBoot", deadline)
     assert shown.get(CLUSTER) == "test"
-    assert shown.get(NODE) == SUBJECT.name
+    assert shown.get(NODE) == NAME
     assert shown.get(POOL) == "default"
     assert shown.get(PHASE) == "Provisioning"
     assert shown.get(REASON) == "ServerBoot"

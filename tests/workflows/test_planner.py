@@ -1,11 +1,12 @@
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
 from temporalio import activity, workflow
 from temporalio.api.enums.v1 import ParentClosePolicy
-from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
@@ -71,8 +72,15 @@ class Rounds:
         return [round(after - before) for before, after in zip(self.at, self.at[1:], strict=False)]
 
 
-async def start(client: Client) -> WorkflowHandle:
-    return await client.start_workflow("Planner", PlannerState(), id=planner_workflow_id("test"), task_queue=QUEUE)
+@asynccontextmanager
+async def planning(env, *activities: Callable, seconds: float = 0) -> AsyncIterator[WorkflowHandle]:
+    """Run a worker and the planner's workflow, whose handle comes when it has lived for so long."""
+    async with running(env.client, activities):
+        workflow_id = planner_workflow_id("test")
+        handle = await env.client.start_workflow("Planner", PlannerState(), id=workflow_id, task_queue=QUEUE)
+        if seconds:
+            await env.sleep(seconds)
+        yield handle
 
 
 @pytest.mark.parametrize(
@@ -94,16 +102,14 @@ async def test_rounds_come_by_the_timer(skipping, answer, period):
         return answer.model_copy(update={"wake_at": clock() + timedelta(seconds=offsets[answer.wake_at])})
 
     rounds = Rounds(plan)
-    async with running(skipping.client, [rounds.activity()]):
-        await start(skipping.client)
-        await skipping.sleep(period * 3 + 0.5)
+    async with planning(skipping, rounds.activity(), seconds=period * 3 + 0.5):
+        pass
     assert rounds.gaps[:2] == [period, period]
 
 
 async def test_a_nudge_brings_a_round_at_once(skipping):
     rounds = Rounds(lambda _: QUIET)
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
+    async with planning(skipping, rounds.activity()) as handle:
         await rounds.ran(1)
         await handle.signal("nudge", "pod unschedulable")
         await rounds.ran(2)
@@ -112,8 +118,7 @@ async def test_a_nudge_brings_a_round_at_once(skipping):
 
 async def test_a_round_goes_ahead_of_what_lives_do(skipping):
     rounds = Rounds(lambda _: QUIET)
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
+    async with planning(skipping, rounds.activity()) as handle:
         await rounds.ran(1)
         history = await handle.fetch_history()
     asked = [e for e in history.events if e.HasField("activity_task_scheduled_event_attributes")]
@@ -131,8 +136,7 @@ async def test_nudges_during_a_round_are_answered_by_one_more(skipping):
         await go_on.wait()
         return QUIET
 
-    async with running(skipping.client, [plan_round]):
-        handle = await start(skipping.client)
+    async with planning(skipping, plan_round) as handle:
         await begun.wait()
         for number in range(20):
             await handle.signal("nudge", f"pod {number}")
@@ -141,18 +145,16 @@ async def test_nudges_during_a_round_are_answered_by_one_more(skipping):
         go_on.set()
         await asyncio.wait_for(begun.wait(), 10)
         await skipping.sleep(55)
-        told = await handle.query("state", result_type=PlannerReport)
+        report = await handle.query("state", result_type=PlannerReport)
     assert meanwhile.nudges == ("pod 0", "pod 1", "pod 2", "pod 3", "pod 4")
-    assert told.nudges == ()
+    assert report.nudges == ()
     assert numbers == [1, 2]
 
 
 async def test_what_a_round_returns_comes_back_in_the_next(skipping):
     memory = PlannerMemory(supply="abc")
     rounds = Rounds(lambda _: OPEN.model_copy(update={"memory": memory, "versions": {"pods": "17"}}))
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
-        await skipping.sleep(11)
+    async with planning(skipping, rounds.activity(), seconds=11) as handle:
         run = (await handle.describe()).run_id
     first, second = rounds.asked[:2]
     assert (first.round, first.memory, first.versions) == (1, PlannerMemory(), {})
@@ -167,23 +169,21 @@ async def test_a_failed_round_is_not_retried_and_the_next_has_another_number(ski
         return QUIET
 
     rounds = Rounds(plan)
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
-        await skipping.sleep(2)
-        told = await handle.query("state", result_type=PlannerReport)
-        assert told.failures == 2
-        assert told.summary == "Round failed: Unreachable: no answer"
+    async with planning(skipping, rounds.activity(), seconds=2) as handle:
+        report = await handle.query("state", result_type=PlannerReport)
+        assert report.failures == 2
+        assert report.summary == "Round failed: Unreachable: no answer"
         assert (await handle.describe()).typed_search_attributes.get(REASON) is None  # two failures are an API hiccup
         await handle.signal("nudge", "a nudge does not shorten the back-off")
         await skipping.sleep(4)
         assert (await handle.describe()).typed_search_attributes.get(REASON) == FAILING
         await skipping.sleep(10)
-        told = await handle.query("state", result_type=PlannerReport)
+        report = await handle.query("state", result_type=PlannerReport)
         shown = await handle.describe()
         status = shown.status
     assert rounds.gaps == [1, 2, 4, 8]
-    assert [one.round for one in rounds.asked] == [1, 2, 3, 4, 5]
-    assert (told.failures, told.summary) == (0, "nothing to do")
+    assert [asked.round for asked in rounds.asked] == [1, 2, 3, 4, 5]
+    assert (report.failures, report.summary) == (0, "nothing to do")
     assert shown.typed_search_attributes.get(REASON) is None
     assert status == WorkflowExecutionStatus.RUNNING
 
@@ -195,21 +195,19 @@ async def test_the_workflows_of_a_round_are_started_and_outlive_the_planner(skip
             update={"requests": (request,), "removals": (removal,), "notes": {"1": NOTE}} if asked.round == 1 else {}
         )
     )
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
-        await skipping.sleep(1)
+    async with planning(skipping, rounds.activity(), seconds=1) as handle:
         ids = [REQUEST.workflow_id("test", request), REMOVAL.workflow_id("test", removal)]
-        described = [await skipping.client.get_workflow_handle(one).describe() for one in ids]
+        described = [await skipping.client.get_workflow_handle(workflow_id).describe() for workflow_id in ids]
         await handle.terminate()
-        after = [(await skipping.client.get_workflow_handle(one).describe()).status for one in ids]
+        after = [(await skipping.client.get_workflow_handle(workflow_id).describe()).status for workflow_id in ids]
         events = (await handle.fetch_history()).events
-    assert [one.workflow_type for one in described] == ["NodeRequest", "NodeRemoval"]
-    assert [one.parent_id for one in described] == [handle.id] * 2
+    assert [machine.workflow_type for machine in described] == ["NodeRequest", "NodeRemoval"]
+    assert [machine.parent_id for machine in described] == [handle.id] * 2
     assert after == [WorkflowExecutionStatus.RUNNING] * 2
     # The server of these tests ends no children with their parent, whatever was asked for; a real one does.
     started = [e.start_child_workflow_execution_initiated_event_attributes.parent_close_policy for e in events]
     assert [policy for policy in started if policy] == [ParentClosePolicy.PARENT_CLOSE_POLICY_ABANDON] * 2
-    assert [await one.static_summary() for one in described] == ["a: cx22 in fsn1 shall come", "b"]
+    assert [await machine.static_summary() for machine in described] == ["a: cx22 in fsn1 shall come", "b"]
     assert await described[0].static_details() == "- **Machine:** cx22 in fsn1"
     keys = (CLUSTER, NODE, POOL, OFFERING, PHASE)
     assert [described[0].typed_search_attributes.get(key) for key in keys] == [
@@ -236,9 +234,7 @@ async def test_a_workflow_that_runs_already_is_success_and_one_that_ended_is_sta
 
     script.on(RequestEffect.FINISH, finish)
     rounds = Rounds(lambda _: OPEN.model_copy(update={"requests": (subject,)}))
-    async with running(skipping.client, [rounds.activity(), *script.activities()]):
-        await start(skipping.client)
-        await skipping.sleep(1)
+    async with planning(skipping, rounds.activity(), *script.activities(), seconds=1):
         first = await skipping.client.get_workflow_handle(REQUEST.workflow_id("test", subject)).describe()
         assert first.status == WorkflowExecutionStatus.COMPLETED
         script.see(exists=True)
@@ -247,15 +243,13 @@ async def test_a_workflow_that_runs_already_is_success_and_one_that_ended_is_sta
     assert second.run_id != first.run_id
     assert second.status == WorkflowExecutionStatus.RUNNING
     assert len(rounds.asked) >= 4  # and no round failed of it
-    assert [one.round for one in rounds.asked] == list(range(1, len(rounds.asked) + 1))
+    assert [asked.round for asked in rounds.asked] == list(range(1, len(rounds.asked) + 1))
 
 
 async def test_cancelling_the_planner_cancels_no_machine(skipping):
     subject = ObjectId(name="a", uid="1")
     rounds = Rounds(lambda _: QUIET.model_copy(update={"requests": (subject,)}))
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
-        await skipping.sleep(1)
+    async with planning(skipping, rounds.activity(), seconds=1) as handle:
         await handle.cancel()
         await skipping.sleep(1)
         machine = await skipping.client.get_workflow_handle(REQUEST.workflow_id("test", subject)).describe()
@@ -274,12 +268,11 @@ async def test_a_partial_round_goes_on_at_once_and_a_long_history_in_a_new_run(s
         return answer.model_copy(update={"memory": memory, "versions": {"pods": str(asked.round)}})
 
     rounds = Rounds(plan)
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
+    async with planning(skipping, rounds.activity()) as handle:
         await rounds.ran(ROUNDS_PER_RUN + 1)
         first = await handle.describe()
     assert first.run_id == rounds.asked[-1].run != rounds.asked[0].run
-    assert {one.run for one in rounds.asked[:ROUNDS_PER_RUN]} == {rounds.asked[0].run}
+    assert {asked.run for asked in rounds.asked[:ROUNDS_PER_RUN]} == {rounds.asked[0].run}
     last = rounds.asked[-1]
     assert (last.round, last.memory, last.versions) == (
         ROUNDS_PER_RUN + 1,
@@ -294,8 +287,7 @@ async def test_what_temporal_calls_a_long_history_goes_on_in_a_new_run_too(skipp
     long: set[str] = set()
     monkeypatch.setattr(workflow.Info, "is_continue_as_new_suggested", lambda info: info.run_id in long)
     rounds = Rounds(lambda asked: long.add(asked.run) or PARTIAL if asked.round == 1 else QUIET)
-    async with running(skipping.client, [rounds.activity()]):
-        await start(skipping.client)
+    async with planning(skipping, rounds.activity()):
         await rounds.ran(2)
     first, second = rounds.asked
     assert (first.round, second.round) == (1, 2)
@@ -306,8 +298,7 @@ async def test_the_next_round_waits_for_the_starts_of_the_last(skipping):
     """It would find the same objects without a workflow, and a run that goes on as new would forget them."""
     request = ObjectId(name="a", uid="1")
     rounds = Rounds(lambda asked: PARTIAL.model_copy(update={"requests": (request,)}) if asked.round == 1 else QUIET)
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
+    async with planning(skipping, rounds.activity()) as handle:
         await rounds.ran(2)
         events = (await handle.fetch_history()).events
     kinds = ("activity_task_scheduled_event_attributes", "child_workflow_execution_started_event_attributes")
@@ -317,12 +308,10 @@ async def test_the_next_round_waits_for_the_starts_of_the_last(skipping):
 
 async def test_what_the_last_round_did_can_be_read(skipping):
     rounds = Rounds(lambda _: OPEN.model_copy(update={"summary": "3 pods, 2 requests"}))
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start(skipping.client)
-        await skipping.sleep(1)
-        told = await handle.query("state", result_type=PlannerReport)
+    async with planning(skipping, rounds.activity(), seconds=1) as handle:
+        report = await handle.query("state", result_type=PlannerReport)
         details = await handle.query("__temporal_workflow_metadata")
-    assert (told.round, told.result, told.summary) == (1, "NoDemands", "3 pods, 2 requests")
-    assert told.next_at is not None
+    assert (report.round, report.result, report.summary) == (1, "NoDemands", "3 pods, 2 requests")
+    assert report.next_at is not None
     assert "**Round 1** · NoDemands\n\n3 pods, 2 requests" in details.current_details
-    assert f"Next round: **{told.next_at:%Y-%m-%d %H:%M:%S} UTC**" in details.current_details
+    assert f"Next round: **{report.next_at:%Y-%m-%d %H:%M:%S} UTC**" in details.current_details
