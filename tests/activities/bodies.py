@@ -1,49 +1,27 @@
-"""Bodies of the objects that rounds read: pools, classes, pods, nodes, requests, removals, definitions."""
-
-import hashlib
+"""What rounds and lives are given, as a client sends it: objects of the namespace shop and of the pool default."""
 
 from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.providers.kinds import node_classes
-from api.keys import FINALIZER, LABEL_INSTANCE_TYPE, LABEL_POOL, LABEL_REGION, LABEL_REQUEST, LABEL_SERVER_TYPE
+from api.keys import FINALIZER, LABEL_INSTANCE_TYPE, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
+from tests import builders
+from tests.builders import as_sent
 
 
-def pool(name, *, uid=None, **spec):
-    wanted = {"serverTypes": [{"name": "cx22"}, {"name": "cx32"}, {"name": "cx52"}], "limits": {"max": 1000}, **spec}
-    metadata = {"name": name, **({"uid": uid} if uid else {})}
-    return {"apiVersion": "growth.dev/v1alpha1", "kind": "NodePool", "metadata": metadata, "spec": wanted}
+def pool(name, **spec):
+    """A pool of up to 1000 machines."""
+    return as_sent(builders.node_pool(name, ("cx22", "cx32", "cx52"), **{"limits": {"max": 1000}} | spec))
 
 
 def node_class(name="default"):
+    """A class that only the provider of `rounds` reads."""
     types = [["cx22", 2000, 4, "0.0066"], ["cx32", 4000, 8, "0.0106"], ["cx52", 16000, 32, "0.0314"]]
-    return {
-        "apiVersion": "growth.dev/v1alpha1",
-        "kind": "KwokNodeClass",
-        "metadata": {"name": name},
-        "spec": {"serverTypes": types},
-    }
+    return builders.kwok_node_class(name=name) | {"spec": {"serverTypes": types}}
 
 
 def pod(name, *, cpu="1", memory="1Gi", node_name=None, owner=None, **spec):
+    """A pod of a ReplicaSet, by default that of its name without the last part."""
     owner = owner or name.rsplit("-", 1)[0]
-    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": "shop",
-            "ownerReferences": [
-                {
-                    "apiVersion": "apps/v1",
-                    "kind": "ReplicaSet",
-                    "name": owner,
-                    "uid": hashlib.sha256(owner.encode()).hexdigest()[:8],
-                    "controller": True,
-                }
-            ],
-        },
-        "spec": {"containers": [container], **({"nodeName": node_name} if node_name else {}), **spec},
-    }
+    return as_sent(builders.pod(name, cpu, memory, namespace="shop", node=node_name, owner=owner, **spec))
 
 
 def unschedulable():
@@ -51,60 +29,28 @@ def unschedulable():
     return [{"op": "add", "path": "/status", "value": {"phase": "Pending", "conditions": [condition]}}]
 
 
-def node(name, pool_name, server_type, cpu, memory, **metadata):
-    labels = {
-        LABEL_POOL: pool_name,
-        LABEL_SERVER_TYPE: server_type,
-        LABEL_REQUEST: name,
-        LABEL_INSTANCE_TYPE: server_type,
-        LABEL_REGION: "fsn1",
-        "topology.kubernetes.io/zone": "fsn1",
-        "kubernetes.io/arch": "amd64",
-        "kubernetes.io/hostname": name,
-    }
-    amounts = {"cpu": cpu, "memory": memory, "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": labels, **metadata},
-        "spec": {"providerID": f"kwok://{name}"},
-        "status": {
-            "capacity": amounts,
-            "allocatable": amounts,
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    }
+def node(name, pool_name="default", server_type="cx32", cpu="4", memory="8Gi", **metadata):
+    """A Ready Node that does not say of which request of its name it is."""
+    body = builders.node(name, pool=pool_name, allocatable={"cpu": cpu, "memory": memory})
+    labels = body["metadata"]["labels"] | {LABEL_SERVER_TYPE: server_type, LABEL_INSTANCE_TYPE: server_type}
+    del labels[LABEL_REQUEST_UID]
+    return body | {"metadata": {"name": name, "labels": labels, **metadata}}
 
 
 def request(name, *, pool_name="default", server_type="cx32", seats=(), **metadata):
-    return {
-        "apiVersion": "growth.dev/v1alpha1",
-        "kind": "NodeRequest",
-        "metadata": {"name": name, "finalizers": [FINALIZER], **metadata},
-        "spec": {
-            "pool": pool_name,
-            "serverType": server_type,
-            "location": "fsn1",
-            "classRef": {"kind": "KwokNodeClass", "name": "default"},
-            **({"reservedFor": list(seats)} if seats else {}),
-        },
-    }
+    """A request that Growth holds and no pool owns."""
+    metadata = {"finalizers": [FINALIZER]} | metadata
+    return as_sent(
+        builders.node_request(name, server_type, pool=pool_name, seats=seats, by_hand=True, metadata=metadata)
+    )
 
 
 def removal(name, *, pool_name="default", server_type="cx32", **spec):
-    return {
-        "apiVersion": "growth.dev/v1alpha1",
-        "kind": "NodeRemovalRequest",
-        "metadata": {"name": name, "finalizers": [FINALIZER]},
-        "spec": {
-            "serverName": name,
-            "pool": pool_name,
-            "serverType": server_type,
-            "location": "fsn1",
-            "classRef": {"kind": "KwokNodeClass", "name": "default"},
-            **spec,
-        },
-    }
+    """A removal that names no Node unless it is told one."""
+    body = as_sent(builders.node_removal_request(name, server_type, pool=pool_name, spec=spec))
+    if "nodeName" not in spec:
+        del body["spec"]["nodeName"]
+    return body
 
 
 def definitions():

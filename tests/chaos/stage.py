@@ -249,8 +249,10 @@ class Stage:
         return View(
             pods={f"{p['metadata']['namespace']}/{p['metadata']['name']}": p for p in pods if occupies(p)},
             nodes=_by_name((await cluster.list(NODES)).items),
-            requests=_by_name(await self._all(NODE_REQUESTS)),
-            removals=_by_name(await self._all(NODE_REMOVAL_REQUESTS)),
+            lifecycles={
+                REQUEST.name: _by_name(await self._all(NODE_REQUESTS)),
+                REMOVAL.name: _by_name(await self._all(NODE_REMOVAL_REQUESTS)),
+            },
             servers={s.name: s for s in await self._servers()},
         )
 

@@ -142,7 +142,7 @@ async def test_what_is_no_news_any_more_is_not_kept(world, recorder):
 
 
 async def test_a_round_tells_fifty_and_sums_the_rest_up_on_the_pool_that_takes_unselected_pods(world, recorder):
-    pools = [NodePool.model_validate(pool("aaa", uid="p-1")), NodePool.model_validate(pool("default", uid="p-2"))]
+    pools = [NodePool.model_validate(pool("aaa")), NodePool.model_validate(pool("default"))]
     await recorder.tell_round(many(120), pools)
     written = await told(world)
     assert len(written) == ROUND_BUDGET == 50
