@@ -29,11 +29,8 @@ log = logging.getLogger(__name__)
 
 Activity = Callable[[EffectInput], Awaitable[Any]]
 
-
 TRIES: Final = 4
 """Looks before a conflict is left to the retry policy, which waits in between."""
-
-
 CLOCKS_DIFFER_BY: Final = timedelta(seconds=1)
 """The driver saw a deadline pass by its own clock; this one may be a little behind."""
 
@@ -53,6 +50,8 @@ class LifecycleObjects(Protocol):
 
 
 ObjectsT = TypeVar("ObjectsT", bound=LifecycleObjects)
+ObservedT = TypeVar("ObservedT")
+"""The result of a look: the observation for the driver, and the objects for the effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +143,6 @@ async def note_driver(ports: Ports, record: Record[Any]) -> None:
         log.debug("%s changed while its workflow was noted", record.name)
     except GrowthError as error:
         log.warning("the workflow of %s was not noted: %s", record.name, error)
-
-
-ObservedT = TypeVar("ObservedT")
-"""The result of a look: the observation for the driver, and the objects for the effect."""
 
 
 def act_of(given: EffectInput) -> Act:

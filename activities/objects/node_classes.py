@@ -45,6 +45,36 @@ _FIELDS: Final = tuple(name for name in NodeClassStatus.model_fields if name != 
 Change = Callable[[Object, NodeClassStatus], NodeClassStatus]
 """Returns the status after a change, of the class as it is."""
 
+log = logging.getLogger(__name__)
+
+
+def class_of(model: type[ModelT], node_class: Object) -> ModelT:
+    """Return the node class.
+
+    Raises:
+        InvalidConfiguration: it cannot be read; names the field.
+    """
+    try:
+        return read(model, node_class)
+    except UnreadableError as error:
+        raise InvalidConfiguration(str(error)) from error
+
+
+@contextmanager
+def as_provider_errors(call: str) -> Iterator[None]:
+    """Turn an API server's error about a provider's own objects into the provider's error for `call`.
+
+    Raises:
+        UnknownOutcome: it did not answer, or somebody else was first.
+        InvalidConfiguration: it refuses, or what it has cannot be read.
+    """
+    try:
+        yield
+    except (Unreachable, Conflict) as error:
+        raise UnknownOutcome(f"{call}: {error}") from error
+    except (Rejected, Unreadable) as error:
+        raise InvalidConfiguration(f"{call}: {error}") from error
+
 
 def class_status(node_class: Object) -> NodeClassStatus:
     """Return the status of a node class.
@@ -94,37 +124,6 @@ async def change_class_status(ports: Ports, ref: ClassRef, change: Change) -> No
                 raise
         else:
             return after
-
-
-def class_of(model: type[ModelT], node_class: Object) -> ModelT:
-    """Return the node class.
-
-    Raises:
-        InvalidConfiguration: it cannot be read; names the field.
-    """
-    try:
-        return read(model, node_class)
-    except UnreadableError as error:
-        raise InvalidConfiguration(str(error)) from error
-
-
-@contextmanager
-def as_provider_errors(call: str) -> Iterator[None]:
-    """Turn an API server's error about a provider's own objects into the provider's error for `call`.
-
-    Raises:
-        UnknownOutcome: it did not answer, or somebody else was first.
-        InvalidConfiguration: it refuses, or what it has cannot be read.
-    """
-    try:
-        yield
-    except (Unreachable, Conflict) as error:
-        raise UnknownOutcome(f"{call}: {error}") from error
-    except (Rejected, Unreadable) as error:
-        raise InvalidConfiguration(f"{call}: {error}") from error
-
-
-log = logging.getLogger(__name__)
 
 
 async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> datetime:

@@ -19,6 +19,9 @@ from api.v1alpha1.lifecycle import add_event
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.step import Act
 
+UNKNOWN: Final = "unknown"
+"""Pool, type or location of a machine that has lost its labels: its deletion needs none of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record(Generic[Stored]):
@@ -209,10 +212,6 @@ async def let_go(cluster: Cluster, record: Record[Stored]) -> None:
         if marked["metadata"]["uid"] != record.uid:
             return
     await drop_finalizer(cluster, record.resource, marked)
-
-
-UNKNOWN: Final = "unknown"
-"""Pool, type or location of a machine that has lost its labels: its deletion needs none of them."""
 
 
 def removal_body(spec: NodeRemovalRequestSpec, *, request_uid: str | None) -> Object:

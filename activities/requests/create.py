@@ -43,6 +43,15 @@ from planner.lifecycle.step import Act, shortened
 from planner.supply.node_template import pool_labels
 from planner.supply.unavailable import LONGEST
 
+_TRIES: Final = 10
+"""A round may write seats at the same time; giving up here costs another create call."""
+
+Request = Record[NodeRequest]
+Changes = Callable[[Request], Mapping[str, Any]]
+"""New values of status fields, for the request as it is at the moment of the write."""
+
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class _Call:
@@ -145,20 +154,6 @@ async def _prepare(ports: Ports, observed: RequestObjects) -> _Call:
         node_taints=[*template_taints(pool), UNREGISTERED],
     )
     return _Call(provider, observed.node_class, order)
-
-
-_TRIES: Final = 10
-"""A round may write seats at the same time; giving up here costs another create call."""
-
-
-Request = Record[NodeRequest]
-
-
-Changes = Callable[[Request], Mapping[str, Any]]
-"""New values of status fields, for the request as it is at the moment of the write."""
-
-
-log = logging.getLogger(__name__)
 
 
 class CreateOutcomes:

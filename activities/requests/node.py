@@ -41,6 +41,8 @@ from planner.supply.node_template import pool_labels
 PODS_REFUSED = "PodsRefused"
 """The planned pods cannot be let onto the reserved Node, so that the reservation would only keep them out."""
 
+log = logging.getLogger(__name__)
+
 
 async def mark_unmet(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Write that the machine is not available now, without a call: another request's was refused."""
@@ -225,9 +227,6 @@ async def _change_as_read(
     if not await still_as_read(ports.cluster, observed.record):
         raise Conflict(f"NodeRequest {observed.record.name} has changed since it was read")
     await change_node(ports.cluster, _node_of(observed), taints=taints, labels=labels, annotations=annotations)
-
-
-log = logging.getLogger(__name__)
 
 
 def _price_paid(status: NodeRequestStatus) -> dict[str, str]:

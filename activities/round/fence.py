@@ -32,6 +32,11 @@ WRITES_WITHIN: Final = timedelta(seconds=10)
 _LOOK_EVERY: Final = timedelta(seconds=0.5)
 _WAIT_AT_MOST: Final = HELD_FOR + timedelta(seconds=2)
 """Long enough to outwait a round that crashed; a healthy one is over within a second or two."""
+_AT_ONCE: Final = 8
+"""Concurrent writes of one kind: a hundred machines take a dozen round trips, and the API server is not flooded."""
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -222,16 +227,6 @@ def _spec(identity: str, now: _Moment) -> Object:
         "acquireTime": moment,
         "renewTime": moment,
     }
-
-
-_AT_ONCE: Final = 8
-"""Concurrent writes of one kind: a hundred machines take a dozen round trips, and the API server is not flooded."""
-
-
-T = TypeVar("T")
-
-
-R = TypeVar("R")
 
 
 class RoundWrites:

@@ -64,8 +64,7 @@ class SpreadGroups:
             class_name: the node class whose group it is.
 
         Raises:
-            NoGroup: all are full, and the project's quota is used up; for five minutes the answer is the same without a
-                call.
+            NoGroup: all are full, and none can be made; for five minutes the answer is the same without a call.
             ProviderError: the API does not answer.
         """
         # One after the other: those who come together share one list, and fill a group before the next is made.
