@@ -1,4 +1,4 @@
-"""The kinds as Kubernetes shall offer them: names, printer columns, and the model of each.
+"""The kinds as Kubernetes offers them: names, printer columns, and the model of each.
 
 Columns: at most six without `-o wide`, the last ones Ready or Phase, where there is one, and Age.
 Source: Kubernetes "Custom resources: additional printer columns"; Karpenter's practice.

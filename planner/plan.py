@@ -43,12 +43,12 @@ from planner.supply.pod_group import GroupKeys, PodGroup, pod_groups
 from planner.supply.seats import Seating, settle_seats
 
 POLICIES: Final[tuple[Policy, ...]] = (Emptiness(), UnneededRequests())
-"""By what machines go. Where minimums leave too few, an earlier policy has them."""
+"""The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the snapshot says, laid out for deciding."""
+    """The snapshot, laid out for deciding."""
 
     snapshot: Snapshot
     machines: Mapping[str, Machine]
@@ -64,7 +64,7 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """Where pods go and what is bought."""
+    """The places of pods, and the machines to buy."""
 
     assignment: Assignment
     requests: tuple[PlannedRequest, ...]
@@ -85,7 +85,7 @@ def plan(
 ) -> Plan:
     """Return the plan of this round: so specific that carrying it out needs no further decision.
 
-    `stages` is told of each stage of the work, and may take its time; `policies` propose machines that go.
+    `stages` runs each stage of the work, and may take its time; `policies` propose machines that go.
     """
     with stages("read"):
         snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
@@ -118,6 +118,7 @@ def _whole(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Plan
         placed=(*_seated(known), *assignment.placed),
         nominated=tuple(Placed(pod.key, node=pod.nominated_node) for pod in snapshot.pods if pod.nominated_node),
         unplaced=decided.unplaced,
+        # Requests are cancelled before seats are written: there is no object any more to write these on.
         reservations={name: seats for name, seats in changed.items() if name not in leaving.cancelled},
         removals=leaving.removals,
         removal_cancels=tuple(assignment.cancels),

@@ -1,4 +1,4 @@
-"""What Growth has read of a HetznerNodeClass's project: the catalogue with its prices, and what the class names."""
+"""Status of a HetznerNodeClass: the catalogue of its project with prices, and the objects that the class names."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""NodeRemovalRequest: one machine that shall go, from the cool-off to its absence at the provider."""
+"""NodeRemovalRequest: one machine to remove, from the cool-off to its absence at the provider."""
 
 from enum import StrEnum
 from typing import Annotated, Final, Literal

@@ -1,4 +1,4 @@
-"""NodeRequest: one machine that shall come, from the wish to the Ready node."""
+"""NodeRequest: one machine to buy, from the wish to the Ready node."""
 
 from enum import StrEnum
 from typing import Annotated, Final, Literal

@@ -1,4 +1,4 @@
-"""What people ask of a removal: which of it has an effect now, and what they are told of the rest.
+"""Decisions of people about a removal: those that have an effect now, and answers to the others.
 
 A decision comes as a message (`planner.lifecycle.step.Decision`), or stands on the object as an
 annotation, for people who have kubectl only. Both have the same effect. An annotation stays until
@@ -26,10 +26,10 @@ _REASON_CHARACTERS: Final = 512
 
 
 class DecisionAnswer(Payload):
-    """What becomes of an annotation that is taken off."""
+    """The answer with which an annotation is taken off."""
 
     reason: str
-    """DecisionTaken: it was carried out, which has been told. DecisionRefused and DecisionUnknown are told."""
+    """DecisionTaken, which needs no event, as carrying it out made one; DecisionRefused or DecisionUnknown."""
     message: str
     """A sentence that names annotation and value and says what can be done instead."""
 
@@ -82,7 +82,7 @@ def annotated(seen: RemovalObservation) -> Decision | None:
 
 
 def answer(seen: RemovalObservation) -> DecisionAnswer | None:
-    """Return with which answer the annotation is taken off, or None while there is none or it has an effect."""
+    """Return the answer with which to take the annotation off, or None while there is none or it has an effect."""
     if seen.decision is None:
         return None
     written = f"{ANNOTATION_DECISION}={seen.decision.word}"

@@ -1,4 +1,4 @@
-"""How pods leave a node that is drained: whose turn it is, what keeps some of them, when they are asked again.
+"""The drain of a node: the pods whose turn it is, those that block it, and the time of the next evictions.
 
 Pure: part of the step function of a removal (`planner.lifecycle.removal`). While a pod is there that must
 stay, none is evicted: a drain that cannot end would move the others for nothing.
@@ -28,11 +28,11 @@ STUCK_AFTER: Final = timedelta(seconds=30)
 """Past the end of its grace, a pod that terminates is no longer on its way. Source: Cluster Autoscaler,
 simulator/drainability, rule LongTerminating."""
 NAMED: Final = 5
-"""Pods that a message tells by name; the rest only counts."""
+"""Pods that a message names; the others are counted."""
 
 
 class Refusal(StrEnum):
-    """Why pods that may go do not: reason of the removal meanwhile."""
+    """Refusals of evictions: reason of the removal meanwhile."""
 
     BUDGET = "BlockedByBudget"
     SERVER = "EvictionRefused"
@@ -59,7 +59,7 @@ class Occupant:
 
 
 def in_turn(pods: Sequence[Occupant]) -> list[Occupant]:
-    """Return the pods that shall leave now: system-critical ones once all others are gone.
+    """Return the pods to evict now: system-critical ones once all others are gone.
 
     Source: Kubernetes docs, "Graceful node shutdown": critical pods are the last to go.
     """
@@ -94,7 +94,7 @@ def _order(pod: Occupant) -> tuple[int, str]:
 
 
 def blocked(drain: DrainSeen) -> str:
-    """Return the sentence that tells what blocks a drain."""
+    """Return a sentence on the pods that block a drain."""
     names = f": {', '.join(drain.blockers)}" if drain.blockers else ""
     if drain.blocker is Blocker.TERMINATING:
         return shortened(f"Pods do not end{names}. See whether their node still runs, or delete them by force")
@@ -102,7 +102,7 @@ def blocked(drain: DrainSeen) -> str:
 
 
 def hard_deadline(seen: RemovalObservation) -> datetime | None:
-    """Return from when on pods are deleted whatever keeps them, or None if never."""
+    """Return the time from which pods are deleted whatever blocks their eviction, or None if never."""
     began, grace = seen.status.drain_started_at, seen.timings.hard_grace
     return None if began is None or grace is None else began + grace
 

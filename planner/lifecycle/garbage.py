@@ -1,7 +1,7 @@
-"""Garbage: what no object stands for any more, found in what was seen at one moment.
+"""Garbage: servers, Nodes and taints that no object stands for any more, found in one observation.
 
-Servers of nobody, Nodes whose server is gone, taints whose reason is gone. Pure; what is done about it
-is in `activities.garbage.sweep`. Nothing is garbage by one look alone: `confirmed` asks for two, some time
+Servers of nobody, Nodes whose server is gone, taints whose reason is gone. Pure; `activities.garbage.sweep`
+removes it. Nothing is garbage by one look alone: `confirmed` asks for two, some time
 apart, and `excess` stops removals when so much looks like garbage that the look itself must be wrong.
 """
 
@@ -19,7 +19,7 @@ _REMEMBERED: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """How careful a sweep is."""
+    """The limits that keep a sweep from healing too early or too much."""
 
     oldest_young: timedelta = timedelta(minutes=10)
     """What was made within this may still be on its way into the objects."""
@@ -132,7 +132,10 @@ class RemovalFact:
 
 @dataclass(frozen=True, slots=True)
 class GarbageSeen:
-    """What was there at one moment; the servers were listed before everything else."""
+    """The observation of a sweep; the servers were listed before everything else.
+
+    In this order a server that is made meanwhile is missing in the list, not without a request.
+    """
 
     now: datetime
     servers: tuple[ServerFact, ...] | None = None
@@ -174,7 +177,7 @@ class Finding:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """Tells it from others."""
+        """The identity of the finding in later sweeps."""
         return self.kind, self.name, self.identity, self.value
 
     @property
@@ -184,7 +187,7 @@ class Finding:
 
 
 def suspects(seen: GarbageSeen, guards: Guards) -> tuple[NodeFact, ...]:
-    """Return the Nodes about whose server a provider has to be asked by name: a list does not prove an absence."""
+    """Return the Nodes whose server has to be looked up by name: a list does not prove an absence."""
     if seen.servers is None:
         return ()
     listed = {name for one in seen.servers for name in (one.name, one.provider_id)}
@@ -200,7 +203,7 @@ def suspects(seen: GarbageSeen, guards: Guards) -> tuple[NodeFact, ...]:
 
 
 def garbage(seen: GarbageSeen, guards: Guards) -> tuple[Finding, ...]:
-    """Return everything in sight that looks like garbage, in the order of names."""
+    """Return all findings of this observation, in the order of names."""
     asked = {node.name for node in suspects(seen, guards)}
     findings = [*_orphans(seen, guards)]
     for node in seen.nodes:
@@ -217,7 +220,7 @@ def confirmed(
 
     Args:
         findings: in this sweep.
-        before: what the sweep before this one returned to remember; empty if it could not see everything.
+        before: the memory that the sweep before this one returned; empty if it could not see everything.
         now: the time.
         guards: how long ago is long enough.
     """

@@ -42,7 +42,7 @@ def never(_item: Mapping[str, Any]) -> bool:
 
 
 def takes_none(_seen: LifecycleObservation, kind: DecisionKind) -> str:
-    """Return the reason why a kind without decisions refuses one."""
+    """Return the refusal of a kind that takes no decisions."""
     return f"cannot {kind}: its kind takes no decisions"
 
 
@@ -63,15 +63,15 @@ class LifecycleKind(Generic[Seen]):
     id_prefix: str
     """First part of the ids of its workflows. It never changes either."""
     seen: type[Seen]
-    """What its activities return."""
+    """The observation that its activities return."""
     effects: type[StrEnum]
     """The names of its activities, the one that only looks among them."""
     look: str
     """The activity that only looks."""
     next_step: Callable[[Seen, Decision | None, datetime], Step]
-    """Its step function: of what was seen, the oldest decision that has an effect, and the time."""
+    """Its step function: from the observation, the oldest decision that has an effect, and the time."""
     news: Callable[[str, Seen, Seen], str | None] = tells_nothing
-    """Why the planner should run a round at once, of an object's name and what was seen before and after an effect."""
+    """The reason for a round at once, from an object's name and the observations before and after an effect."""
     refusal: Callable[[Seen, DecisionKind], str | None] = takes_none
     """Why a person's decision has no effect now; None if it has one."""
     needs_workflow: Callable[[Mapping[str, Any]], bool] = always

@@ -1,4 +1,4 @@
-"""What a watcher remembers of the changes it saw: who may be woken, and what each of them still awaits."""
+"""A watcher's memory of changes: the objects that have a workflow, and the planned pods that each still awaits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -48,7 +48,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Which planned pods of a reserved machine were seen to be bound to it.
+    """The planned pods of a reserved machine, and those seen to be bound to it.
 
     Pods that were bound before the first look are still awaited here; the lifecycle counts them by its timer.
     """
@@ -68,7 +68,7 @@ class Arrivals:
 
 @dataclass(frozen=True, slots=True)
 class KnownObjects:
-    """The objects that have a workflow, as far as changes have told of them."""
+    """The objects that have a workflow, as far as changes have shown them."""
 
     class_kinds: frozenset[str]
     """Kinds of node classes, such as KwokNodeClass."""

@@ -1,4 +1,4 @@
-"""Where each effect leads: what a step function cannot know, because the effect finds it out.
+"""Outcomes of each effect: a step function cannot know them, because the effect finds them out.
 
 Declared for the drawing in docs/lifecycles.md; `tests/activities/requests/test_create_outcome.py` proves each row on a
 cluster in memory.

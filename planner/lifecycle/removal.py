@@ -51,6 +51,7 @@ def next_step(seen: RemovalObservation, decision: Decision | None, now: datetime
             reason="DefinitionRemoved",
             message="Growth's CRDs are being removed: drop the finalizer, leave the server",
         )
+    # Before any step: an annotation left there would take effect in a later phase than the one it was written for.
     answered = answer(seen)
     if answered is not None:
         return Act(effect=RemovalEffect.ANSWER, reason=answered.reason, message=answered.message)
@@ -72,6 +73,7 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
     node = seen.node
     if seen.immediate:
         return _commit("HandOver", "The removal is immediate: delete the server")
+    # A recorded cancel is final: `commit_removal` writes only on a version of the object without one.
     if status.cancel is not None:
         reason = _reason_of(status.cancel.by)
         why = shortened(f"Cancelled by {status.cancel.by}: {status.cancel.reason or 'without a reason'}")

@@ -98,6 +98,7 @@ def next_step(seen: RequestObservation, now: datetime) -> Step:
 
 def _pending(seen: RequestObservation, now: datetime) -> Step:
     status = seen.status
+    # The attempt is written before the call is made: from then on the server may exist, whatever became of the call.
     asked = status.create_attempt_at is not None
     if seen.deleting:
         if asked:
@@ -148,6 +149,7 @@ def _provisioning(seen: RequestObservation, now: datetime) -> Step:
     if _is_gone(seen, now) and not (node is not None and node.ready):
         return _give_up("ServerGone", "The provider says that the server does not exist")
     if node is not None:
+        # Before it counts as Ready: the startup taint gives way to that of the reservation, so no other pod slips in.
         if status.registered_at is None or node.unregistered:
             return _register(node)
         if status.released_at is not None and node.reserved:

@@ -1,4 +1,4 @@
-"""Which change asks the planner for a round, and which wakes a lifecycle.
+"""Wakes: the changes of objects that ask the planner for a round, and those that wake a lifecycle.
 
 Only transitions are reported. A message that is lost costs time and nothing else: everybody also looks on a timer.
 """

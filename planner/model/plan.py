@@ -126,7 +126,7 @@ class Because:
     """Why a machine is of its type. Empty for one that no pod is on, and that a minimum asks for."""
 
     shares: Mapping[str, float] = field(default_factory=dict)
-    """What its pods use of what DaemonSets leave, by resource, 0 to 1; only what they use something of."""
+    """Shares that its pods use of the amounts left by DaemonSets, by resource, 0 to 1; unused ones are left out."""
     binding: str | None = None
     """The resource with the highest share."""
     runner_up: Alternative | None = None

@@ -1,4 +1,4 @@
-"""The stages of a round, for whoever wants to know how long each takes: the planner has no clock of its own.
+"""The stages of a round, for measuring the time of each: the planner has no clock of its own.
 
 `read` lays out what the snapshot says, `assemble` makes the packing problem, `pack` solves it, `check`
 lets all pods land and splits anew where some do not, `decide` is all else: requests, removals, reasons, reports.

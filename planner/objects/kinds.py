@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from api.keys import LABEL_HOSTNAME
 from planner.objects.offering import ResourceVector
 
 
@@ -84,13 +85,19 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a pod would rather have: it runs without it, too."""
+    """The preferences of a pod: it runs without them, too."""
 
     nodes: tuple[PreferredNodes, ...] = ()
     near: tuple[PreferredPods, ...] = ()
     apart: tuple[PreferredPods, ...] = ()
     spread: tuple[Spread, ...] = ()
     """With ScheduleAnyway."""
+
+    @property
+    def chooses_kinds(self) -> bool:
+        """Whether some kinds of machines are preferred to others: preferences over the host name choose none."""
+        others = (*(preferred.term for preferred in (*self.near, *self.apart)), *self.spread)
+        return bool(self.nodes) or any(other.topology_key != LABEL_HOSTNAME for other in others)
 
 
 NO_PREFERENCES: Final = Preferences()
@@ -208,7 +215,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class DaemonSet:
-    """A DaemonSet: what it will take from every node that its pods run on."""
+    """A DaemonSet, with the template of its pods."""
 
     namespace: str
     name: str

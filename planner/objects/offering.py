@@ -1,4 +1,4 @@
-"""An offering: a server type in a location, with its price and what a Node of it will look like."""
+"""An offering: a server type in a location, with its price, amounts and labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

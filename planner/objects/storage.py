@@ -1,4 +1,4 @@
-"""Claims, volumes and storage classes as the planner needs them: what ties a pod to some of the nodes."""
+"""Claims, volumes and storage classes as the planner needs them: they tie pods to some of the nodes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from planner.objects.kinds import Requirement
 
 @dataclass(frozen=True, slots=True)
 class VolumeNeed:
-    """What a claim asks of a volume, and what a volume offers to claims."""
+    """The request of a claim, or the offer of a volume."""
 
     storage_class: str = ""
     size: int = 0
@@ -29,7 +29,7 @@ class Claim:
     selector: tuple[Requirement, ...] | None = None
     """Which volumes may be bound: None does not ask."""
     volume: str = ""
-    """Name of the volume that it is bound to, or shall be."""
+    """Name of the volume that it is bound to, or is to be bound to."""
     is_bound: bool = False
     """Volume and claim have found each other for good."""
     is_lost: bool = False

@@ -34,7 +34,7 @@ class Assembly:
     """Names, by resource index."""
     split: Split
     relaxed: PackingProblem
-    """The same pods before they were split over domains, by group: what no split can beat."""
+    """The same pods before they were split over domains, by group: no split can cost less."""
     is_related: bool
     """Whether any group has to do with pods of other machines."""
 
@@ -218,7 +218,7 @@ def fits_kind(group: PodGroup, kind: MachineKind) -> bool:
 
 
 def _unsplit_rows(given: PackingInput, answer: Split) -> tuple[GroupRow, ...]:
-    """Return one row for each group, with only what holds whatever the split is."""
+    """Return one row for each group, with only the rules that hold for every split."""
     return tuple(
         GroupRow(
             demand=given.demands[i],

@@ -55,7 +55,7 @@ class Assignment:
 
 
 def assign(assembly: Assembly, packing: Packing) -> Assignment:
-    """Return the pods of every machine; the first pods of a group get what is there already."""
+    """Return the pods of every machine; the first pods of a group get existing capacity."""
     queues = [list(group.pods) for group in assembly.given.groups]
     assignment = Assignment()
     for n, pods in assigned_pods(assembly, packing, queues):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from planner.packing.assemble import Assembly
 from planner.packing.assign import PlacedPod, assigned_pods
 from planner.packing.domains.pod_counts import Host, PodCounts
-from planner.packing.domains.preference_scores import PodPreference, PreferenceScores, prefers
+from planner.packing.domains.preference_scores import PodPreference, PreferenceScores
 from planner.packing.problem import PackedNode, Packing
 from planner.supply.machine_kind import MachineKind
 from planner.supply.places import Place
@@ -19,15 +19,15 @@ from planner.supply.places import Place
 def preferred(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Packing:
     """Return the packing with bins of equal price and rank in the place of others where their pods prefer those.
 
-    What is on a machine stays together, and all of it fits. Where nothing is better, it is the same object.
+    The pods of a machine stay together, and all of them fit. Where nothing is better, it is the same object.
 
     Args:
-        assembly: the problem, and what it stands for.
+        assembly: the problem.
         packing: its answer.
         pod_counts: the pods that are there, near which or away from which others may want to be.
     """
     groups = assembly.given.groups
-    if not any(prefers(pod) for group in groups for pod in group.pods):
+    if not any(pod.preferences.chooses_kinds for group in groups for pod in group.pods):
         return packing
     return _Exchange(assembly, packing, PreferenceScores(groups, _hosts(assembly), pod_counts)).run()
 
@@ -116,7 +116,7 @@ class _Exchange:
         return self._choices[key]
 
     def _fits(self, node: PackedNode, b: int) -> bool:
-        """Return whether what is on the machine fits into one of another bin."""
+        """Return whether the pods of the machine fit into one of another bin."""
         bins, groups = self._problem.bins, self._problem.groups
         if bins[b].capacity == bins[node.bin].capacity:
             return True

@@ -1,4 +1,4 @@
-"""The packing problem in numbers: one row a pod group, one row a machine kind, and what a packer answers.
+"""The packing problem in numbers: one row a pod group, one row a machine kind; and the answer of a packer.
 
 Every packer takes it: the greedy one of `planner.packing.greedy.pack`, and the optimiser, which gets it over a
 socket. So it holds numbers only, by position; `PackingInput` holds the groups and kinds of the same positions.
@@ -60,7 +60,7 @@ class PackingProblem:
 
 @dataclass(frozen=True, slots=True)
 class PackedNode:
-    """One machine and what is on it."""
+    """One machine and its pods."""
 
     bin: int
     counts: Mapping[int, int]

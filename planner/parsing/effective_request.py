@@ -1,4 +1,4 @@
-"""What a pod takes from a node, as the scheduler counts it.
+"""The effective request of a pod: the amounts that it takes from a node, as the scheduler counts them.
 
 Source: Kubernetes docs, "Resource requests and limits of Pod and Container", "Init Containers:
 Resources", "Pod-level resources" and "Resize CPU and Memory Resources"; KEP-753 for sidecars;
@@ -92,7 +92,7 @@ def _resized(asked: Amounts, state: Part, *, is_infeasible: bool) -> Amounts:
 
 
 def _is_infeasible(status: Part) -> bool:
-    """Return whether the node can never grant the resize: what is asked for then does not count."""
+    """Return whether the node can never grant the resize: the new request does not count then."""
     for condition in status.parts("conditions"):
         if condition.text("type") == "PodResizePending":
             return condition.text("reason") == "Infeasible"

@@ -1,4 +1,4 @@
-"""What a pod asks of the pods around it, and what it prefers: affinity, anti-affinity and spreading.
+"""Affinity, anti-affinity and spreading of a pod: required and preferred rules about other pods.
 
 Source: Kubernetes docs, "Inter-pod affinity and anti-affinity" and "Pod Topology Spread Constraints".
 """
@@ -56,7 +56,7 @@ def weight(part: Part) -> int:
 
 
 def spreads(spec: Part, labels: Labels, *, is_soft: bool = False) -> tuple[Spread, ...]:
-    """Return the spread constraints that must hold, or those that shall only if they can (ScheduleAnyway).
+    """Return the spread constraints that must hold, or with `is_soft` those of ScheduleAnyway.
 
     Raises:
         FieldError: a field cannot be read.

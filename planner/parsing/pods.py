@@ -1,4 +1,4 @@
-"""Pods as the planner judges them: what they ask for, the ports and volumes that they use, and what is not judged.
+"""Pods as the planner judges them: requests, ports and volumes, and the constraints that are not judged.
 
 Source: Kubernetes docs, "Pod: hostPort", "Sidecar containers", "Ephemeral volumes"; the scheduler's GetHostPorts.
 """

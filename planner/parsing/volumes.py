@@ -147,7 +147,7 @@ def _without_names(term: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
 
 
 def with_drivers(nodes: Iterable[Node], csi_nodes: Iterable[CsiNode]) -> tuple[Node, ...]:
-    """Return the nodes with what the CSINodes of the same name tell: attach limits and topology keys."""
+    """Return the nodes with the attach limits and topology keys of the CSINodes of the same name."""
     csi_by_node = {csi_node.name: csi_node for csi_node in csi_nodes if csi_node.limits or csi_node.topology_keys}
     return tuple(
         replace(node, attach_limits=known.limits, topology_keys=known.topology_keys)

@@ -91,7 +91,7 @@ class Miss:
     key: str
     policy: PodBackoff
     affinity_fingerprint: str = ""
-    """Hash of what its affinity finds; empty without one."""
+    """Hash of the pods that its affinity finds; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,7 @@ def remember(
     """
     states = dict(left_out)
     ceiling: set[str] = set()
+    # Misses were counted under the supply of then: under another one, counting begins anew.
     before = memory.backoff if memory.supply == supply else {}
     for miss in misses:
         state = before.get(miss.key)

@@ -73,7 +73,7 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForeignMachine:
-    """Keeps what no round has bought: a node that does not name its request, and a request that a person wrote."""
+    """Keeps machines that no round has bought: nodes that do not name their request, and requests of people."""
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if the machine is not one that a round has bought."""

@@ -21,8 +21,8 @@ def events(
 ) -> tuple[PlannedEvent, ...]:
     """Return at most `EVENTS_PER_ROUND` events for pods, then the sums on pools, then pools and broken objects.
 
-    `pools_of` names a pool by pod uid, where it has one. Pods of `at_ceiling`, by uid, are told that
-    they wait for long now; others that are left out of this round have been told before.
+    `pools_of` names a pool by pod uid, where it has one. Pods of `at_ceiling`, by uid, get an event that
+    their longest wait begins; others in back-off have had their event before.
     """
     pods = {pod.uid: pod for pod in snapshot.pods}
     pod_events: list[PlannedEvent] = []

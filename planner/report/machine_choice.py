@@ -1,4 +1,4 @@
-"""Why a machine is of its type: what its pods use of it, what would do next, and what would do but for one thing.
+"""Reasons for the type of a machine: shares that its pods use, the runner-up, and a cheaper one with its obstacle.
 
 Other machines are asked whether they hold exactly the pods that the plan puts on this one, together
 and in the domains that it gave them; that the rest of the plan might be made otherwise is not asked.
@@ -130,7 +130,7 @@ class MachineChoices:
 
 
 def sentence(bought: NewMachine, because: Because, *, is_minimum: bool) -> str:
-    """Return one short sentence: for whom a machine is bought, how full it is, and what would do instead."""
+    """Return one short sentence: the pods that a machine is bought for, its used shares, and its alternatives."""
     chosen, number = bought.kind, len(bought.pods)
     names = [*_TOLD, *([because.binding] if because.binding not in (None, *_TOLD) else [])]
     shares = ", ".join(f"{name} {percent(because.shares[name])} %" for name in names if name in because.shares)

@@ -24,7 +24,7 @@ def pool_reports(
     requests: Sequence[PlannedRequest],
     removals: Sequence[PlannedRemoval],
 ) -> tuple[PoolReport, ...]:
-    """Return one report per pool; counts are as they were seen, the delta is what the plan adds."""
+    """Return one report per pool; counts are as observed, the delta is the change by the plan."""
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
     removed = Counter(removal.pool for removal in removals)

@@ -42,7 +42,7 @@ _TOLD: Final = 3
 
 
 def untried(key: LimitKey) -> str:
-    """Return nothing: nobody tried what raising a limit would bring."""
+    """Return an empty text: the gain of a raised limit was not tried."""
     del key
     return ""
 
@@ -52,7 +52,7 @@ def why_unplaced(
 ) -> tuple[Reason, ...]:
     """Return the reasons why no machine can be bought for pods of this group, at least one.
 
-    `raised` ends the sentence about a limit with what raising it would bring.
+    `raised` ends the sentence about a limit with the gain of raising it.
     """
     pod = group.example
     reasons = [obstacle for name in group.pools if (obstacle := pool_kinds[name].obstacle) is not None]
@@ -85,7 +85,7 @@ def held_up(
 ) -> tuple[Reason, ...]:
     """Return the reasons why no machine can be bought on which rules about other pods admit one more of this group.
 
-    Nothing, where only such rules stand in the way. `is_open` tells what they say of a machine of a kind.
+    Empty where only such rules are the obstacle. `is_open` returns whether they admit a pod on a machine of a kind.
     """
     obstacles = [obstacle for name in group.pools if (obstacle := pool_kinds[name].obstacle) is not None]
     candidates = [kind for name in group.pools if pool_kinds[name].obstacle is None for kind in pool_kinds[name].kinds]

@@ -16,7 +16,7 @@ _EVERY_ADDRESS: Final = ("", "0.0.0.0")  # noqa: S104 - names what a pod asked f
 
 
 def keep_apart(pod: Pod, other: Pod, namespaces: Namespaces) -> str | None:
-    """Return the code of what forbids two pods to share a machine, or None.
+    """Return the code of the rule that forbids two pods to share a machine, or None.
 
     The scheduler looks at the terms of the pod it places and at those of pods that are there.
     """

@@ -27,7 +27,7 @@ _UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", "", "NoSchedul
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is the same for a pod on all nodes."""
+    """The counts for a pod that are the same on all nodes."""
 
     pod: Pod
     neighbours: Neighbours
@@ -51,7 +51,7 @@ class Judge:
             self._open(site)
 
     def beside(self, site: Site) -> "Judge":
-        """Return a judge of the same sites and one more, such as a machine to come; what is there is not counted again.
+        """Return a judge of the same sites and one more, such as a machine to come; the others are not counted again.
 
         A site of the same name is replaced. For asking only: a pod that either seats on a site of both would be known
         half to the other.
@@ -158,7 +158,7 @@ def node_obstacle(pod: Pod, place: Occupancy) -> str | None:
 
 
 def resource_obstacle(pod: Pod, place: Occupancy) -> str | None:
-    """Return the first resource of which too little is free, or None; what is not requested may be short.
+    """Return the first resource of which too little is free, or None; others than the requested may be short.
 
     Beside a pod that cannot be read nobody can tell.
     Source: kube-scheduler's plugin NodeResourcesFit.

@@ -1,4 +1,4 @@
-"""A node as the scheduler sees it, and what its pods take of it."""
+"""A node as the scheduler sees it, and the resources that its pods take."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ def sites_of(nodes: Iterable[Node], pods: Iterable[Pod]) -> tuple[Site, ...]:
 
 
 class Occupancy:
-    """What stands on a site: counted once, then asked many times.
+    """The pods of a site, counted once for many questions.
 
     Attributes:
         site: the node.

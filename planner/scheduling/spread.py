@@ -1,4 +1,4 @@
-"""Whether one more pod on the node keeps the spread over domains even enough.
+"""Topology spread: whether one more pod on the node keeps the skew over domains small enough.
 
 Source: kube-scheduler's plugin PodTopologySpread.
 """

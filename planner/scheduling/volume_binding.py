@@ -1,4 +1,4 @@
-"""Which nodes can have volumes for claims that are bound only when their pod has a node.
+"""Conditions on the node of a pod whose claims are bound only when it has one.
 
 Source: kube-scheduler's plugin VolumeBinding (FindPodVolumes) and FindMatchingVolume in component-helpers.
 """

@@ -1,4 +1,4 @@
-"""Where the volumes of pods allow them to be.
+"""Volume places: the nodes that the volumes of pods allow.
 
 Source: kube-scheduler's plugins VolumeBinding, VolumeZone, VolumeRestrictions (ReadWriteOncePod) and NodeVolumeLimits;
 Kubernetes docs, "Persistent Volumes" and "Storage Classes: Volume Binding Mode".

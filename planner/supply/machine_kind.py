@@ -1,4 +1,4 @@
-"""Machine kinds: the offerings of a pool's class as Nodes of the pool, and what blocks buying them.
+"""Machine kinds: the offerings of a pool's class as Nodes of the pool, and the obstacles to buying them.
 
 Some can never be bought: of a class whose kind no provider serves, or of a server type that the class does not offer.
 """
@@ -35,14 +35,14 @@ class MachineKind:
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     usable: ResourceVector
-    """Allocatable less what DaemonSets will take."""
+    """Allocatable less the requests of DaemonSets."""
     priority: int
     obstacle: Reason | None = None
     """Why it cannot be bought now."""
     daemons: tuple[Pod, ...] = ()
     """Templates of the DaemonSet pods that will be on it."""
     is_probe: bool = False
-    """It had no capacity lately, or shall have none now: only one machine is tried first."""
+    """It had no capacity lately, or is said to have none: only one machine is tried first."""
     is_probe_of_class: bool = False
     """Its account might not have more lately: only one machine of the whole class is tried first."""
     is_minimum: bool = False
@@ -98,7 +98,7 @@ def daemons_on(labels: Mapping[str, str], taints: Sequence[Taint], daemon_sets: 
 
 
 def take(free: dict[str, int], requests: ResourceVector) -> None:
-    """Subtract requests from free amounts; what a node does not have becomes negative."""
+    """Subtract requests from free amounts; a resource that the node lacks becomes negative."""
     for name, amount in requests.items():
         free[name] = free.get(name, 0) - amount
 

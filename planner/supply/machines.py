@@ -99,10 +99,10 @@ class Machine:
         return not ready_in_cache and self.is_starting(now)
 
     def is_starting(self, now: datetime) -> bool:
-        """Return whether it is ours and what its Node carries may still belong to its start.
+        """Return whether it is ours and the taints and labels of its Node may still belong to its start.
 
-        What its pool gives it speaks until its Node has been Ready for a moment: only what others have
-        set by then, and not taken back, is there to last.
+        Those of its pool count until its Node has been Ready for a moment: only those that others have
+        set by then, and not taken back, last.
         """
         if self.request is None:
             return False

@@ -1,4 +1,4 @@
-"""What the Node of a machine looks like: one source for plans, for orders at providers, and for the look after.
+"""The template of a Node: one source for plans, for orders at providers, and for the comparison with the real Node.
 
 A plan is right only for the machine that it was made for, so all three say the same.
 Source: docs/design.md#keys; cluster-autoscaler's template nodes, which differ from real ones in silence.

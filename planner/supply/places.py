@@ -46,7 +46,7 @@ class Rank(IntEnum):
     MINIMUM = 2
     """Machines that a minimum asks for, which are bought in any case."""
     COOL_OFF = 3
-    """Last: a machine that nobody needs shall go."""
+    """Last, so that a machine that no pod needs goes."""
 
 
 @dataclass(frozen=True, slots=True)

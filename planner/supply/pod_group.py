@@ -27,7 +27,7 @@ class PodGroup:
     """Pods that are alike in everything that matters here: every stage of a round carries it, none copies it."""
 
     key: str
-    """Stable hash of what they ask for: the same in every round."""
+    """Stable hash of their demands: the same in every round."""
     pods: tuple[Pod, ...]
     """In the order in which they are given places."""
     pools: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class GroupKeys:
         self._known: dict[tuple[Any, ...], str] = {}
 
     def of(self, pod: Pod) -> str:
-        """Return the stable hash of what this pod asks for.
+        """Return the stable hash of this pod's demands.
 
         Not part of it: names, labels that only others select by, and preferences, which never decide
         whether a pod finds a place. The toleration of a reservation is Growth's own doing and would

@@ -19,7 +19,7 @@ class Seating:
     """Who holds a seat."""
 
     seats: Mapping[str, tuple[Seat, ...]]
-    """By machine: what its request should say. Machines without a live reservation are left out."""
+    """Seats that each request should name, by machine. Machines without a live reservation are left out."""
     seated: Mapping[str, tuple[Pod, ...]]
     """By machine: pods with a seat that are neither bound nor on their way to a node."""
     holders: Mapping[str, str] = field(default_factory=dict)
@@ -55,6 +55,7 @@ def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: GroupKe
             elif pod.lands_on and machine.node is not None and pod.lands_on == machine.node.name:
                 kept_seats[machine.name].append(seat)
     if vacant:
+        # Only now, as a pod that holds a seat on any machine is no heir.
         heirs = _heirs(by_uid.values(), holders)
         for name, seats in vacant.items():
             for seat in seats:
@@ -73,7 +74,7 @@ def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: GroupKe
 
 
 def _is_void(machine: Machine) -> bool:
-    """Return whether its request keeps seats although its node is gone: its pods shall get other ones."""
+    """Return whether its request keeps seats although its node is gone: its pods need other ones."""
     request = machine.request
     return (
         request is not None

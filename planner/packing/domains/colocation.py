@@ -84,7 +84,7 @@ class _Colocation:
         return self._follower.count
 
     def _next(self) -> tuple[_Batch, _Batch] | None:
-        """Return the item that takes the next pod, as what it is before and after."""
+        """Return the batch of the item that takes the next pod, before and after."""
         moves = (
             (batch, _Batch(batch.share, cell, batch.followers + 1))
             for batch, number in self._batches.items()
@@ -126,7 +126,7 @@ class _Colocation:
         return self._known[batch]
 
     def shares(self) -> list[Share]:
-        """Return all shares, those with followers in the place of what they were."""
+        """Return all shares; those with followers replace the ones without."""
         shares: list[Share] = []
         for k, share in enumerate(self._shares):
             batches = sorted(

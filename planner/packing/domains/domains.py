@@ -19,7 +19,7 @@ Cell = tuple[str | None, ...]
 
 
 class GroupPart(NamedTuple):
-    """Pods of a group that share what room there is."""
+    """Pods of a group that share the same room."""
 
     group: int
     cell: Cell | None = None
@@ -125,7 +125,7 @@ class Split:
     apart: list[set[int]] = field(default_factory=list)
     """Groups that may not share a machine, by group; a group is not among its own."""
     apart_as_split: list[set[int]] = field(default_factory=list)
-    """The same, and what this split keeps apart beyond that, as another might not."""
+    """The same, and the groups that this split keeps apart beyond that, as another might not."""
     rations: list[Ration] = field(default_factory=list)
     unplaceable: dict[int, Unplaceable] = field(default_factory=dict)
     domain_counts: DomainCounts | None = None

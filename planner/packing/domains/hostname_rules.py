@@ -20,7 +20,7 @@ from planner.supply.pod_group import PodGroup
 
 @dataclass(slots=True)
 class MachineRules:
-    """What the host name means for one group."""
+    """The rules over the host name for one group."""
 
     bins: list[int]
     """Those of its bins that may take a pod."""
@@ -30,7 +30,7 @@ class MachineRules:
     is_bundle: bool = False
     """All its pods must share one machine."""
     obstacle: str | None = None
-    """Code of what closed bins."""
+    """Code of the rule that closed bins."""
     most: Mapping[int, int] | None = None
     """By bin, where it is less than `per_node`."""
     beside: frozenset[int] = frozenset()

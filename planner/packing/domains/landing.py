@@ -1,6 +1,6 @@
 """The last check of a packing: pods land one after the other, and one that may not is taken out of the plan.
 
-What the split promised is looked at again with all machines of the plan, host by host. That a pod
+The promises of the split are checked again with all machines of the plan, host by host. That a pod
 fits its machine by labels, taints, room, ports and volumes is the packer's part and not repeated.
 """
 
@@ -94,7 +94,7 @@ def _machine(given: PackingInput, b: int, k: int) -> Host:
 
 
 def _all_land(domain_counts: DomainCounts, loads: Sequence[_Load]) -> bool:
-    """Let land what may, one pod of each load after the other, and return whether any did."""
+    """Let pods land, one of each load after the other, while any may, and return whether any did."""
     has_moved, moves = False, True
     while moves:
         moves = any([load.left and _land(domain_counts, load) for load in loads])  # noqa: C419 - all

@@ -1,4 +1,4 @@
-"""Pod counts: which pods are in which topology domains before a round decides anything, and what affinity finds there.
+"""Pod counts: the pods in each topology domain before a round decides anything, and those that affinity finds.
 
 Pods that are alike to every selector are counted together, so that a term costs one look per kind
 of pod and not one per pod.
@@ -90,7 +90,7 @@ def count_pods(
 
 
 def affinity_fingerprint(pod: Pod, pod_counts: PodCounts, others: Iterable[Pod]) -> str:
-    """Return a hash of what the pod's affinity finds; empty where it has none.
+    """Return a hash of the pods that the pod's affinity finds; empty where it has none.
 
     That is whether such pods are there, in which domains larger than a machine, and which of `others`, one of each
     class without a place, are such pods. On which machines they are is not in it: where one has room for the pod,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from api.keys import LABEL_HOSTNAME
-from planner.objects.kinds import NO_PREFERENCES, Pod, PodTerm, PreferredNodes, Requirement, Spread
+from planner.objects.kinds import Pod, PodTerm, PreferredNodes, Requirement, Spread
 from planner.objects.predicates import selects
 from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.scheduling.affinity import Namespaces, term_matches
@@ -21,15 +21,6 @@ from planner.supply.pod_group import PodGroup
 
 _FULL: Final = 10**6
 """The best score. The scheduler rounds to hundredths of it, which would make ties of small differences."""
-
-
-def prefers(pod: Pod) -> bool:
-    """Return whether the pod prefers some kinds of machines to others."""
-    wanted = pod.preferences
-    if wanted is NO_PREFERENCES:
-        return False
-    others = (*(one.term for one in (*wanted.near, *wanted.apart)), *wanted.spread)
-    return bool(wanted.nodes) or any(one.topology_key != LABEL_HOSTNAME for one in others)
 
 
 @dataclass(slots=True, eq=False)
@@ -59,12 +50,12 @@ class _Terms:
     more: int
     """What is added to the number of pods: the more skew is allowed, the less a difference matters."""
     lacking: list[int]
-    """Positions of bins without a label that pods shall be spread over."""
+    """Positions of bins without a label that spread constraints need."""
 
 
 @dataclass(slots=True, eq=False)
 class PodPreference:
-    """Pods that prefer the same and that are the same to whoever looks for pods."""
+    """Pods with the same preferences that no selector of others tells apart."""
 
     nodes: tuple[PreferredNodes, ...] = ()
     affinity: Sequence[tuple[int, _WantedPods]] = ()
@@ -145,7 +136,7 @@ class PreferenceScores:
         looks = (id(pod.preferences), key, pod.namespace)
         preference = self._preferences.get(looks)
         if preference is None:
-            preference = self._preferences[looks] = self._new(pod) if prefers(pod) else PodPreference()
+            preference = self._preferences[looks] = self._new(pod) if pod.preferences.chooses_kinds else PodPreference()
         return preference
 
     def _new(self, pod: Pod) -> PodPreference:

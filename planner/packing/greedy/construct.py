@@ -30,7 +30,7 @@ MOST_CLASSES: Final = 1500
 
 @dataclass(slots=True)
 class Work:
-    """Pods still to place, machines still allowed, and what has been bought."""
+    """Pods still to place, machines still allowed, and machines bought."""
 
     left: list[int]
     limits_left: list[int]
@@ -180,7 +180,7 @@ def by_type(index: ProblemIndex, work: Work, prices: PodPrices) -> None:
 
 
 def by_number(index: ProblemIndex, work: Work) -> None:
-    """Buy what gives most pods a place, those of the highest tier first: for when limits bind."""
+    """Buy the machines that give most pods a place, those of the highest tier first: for when limits bind."""
 
     def placed(_: int, nodes: Sequence[Counts]) -> float:
         return max(sum(counts.values()) for counts in nodes)

@@ -125,14 +125,14 @@ def _missing(index: ProblemIndex, left: Mapping[int, int]) -> tuple[tuple[int, i
 
 
 def fill_free(index: ProblemIndex, work: Work, *, without_paid_first: bool = True) -> None:
-    """Place what fits on free bins, in the order of their ranks, and take it off `work`.
+    """Place the pods that fit on free bins, in the order of their ranks, and take them off `work`.
 
     Several orders of the pods are tried, and the one kept that saves most, so that a tight plan
     whose machines are already on their way fits onto them again.
 
     Args:
         index: the problem.
-        work: what is placed so far.
+        work: the pods placed so far.
         without_paid_first: pods that have no other place come before all that a machine can be bought for,
             whatever their tiers.
     """
