@@ -63,8 +63,12 @@ def _mutations(jobs: int, first: int) -> int:
     began = time.monotonic()
     missed = 0
     for caught in catches(jobs=jobs, first=first):
-        missed += not caught.found
-        how = f"found by history {caught.seeds}: {caught.found}" if caught.found else f"NOT FOUND by {caught.seeds}"
+        missed += not caught.violation
+        how = (
+            f"found by history {caught.seeds}: {caught.violation}"
+            if caught.violation
+            else f"NOT FOUND by {caught.seeds}"
+        )
         _tell(f"{caught.mutation.name}: {how}")
     _tell(f"{missed} planted faults were not found, {_since(began):.0f} s")
     return int(bool(missed))

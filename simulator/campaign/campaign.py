@@ -58,7 +58,7 @@ class Catch:
     mutation: Mutation
     seeds: int
     """Played until one found it, or in vain."""
-    found: str
+    violation: str
     """What was wrong in that history; empty if none found it."""
 
 

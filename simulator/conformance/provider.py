@@ -196,9 +196,9 @@ async def tending_leaves_a_server_what_it_is(stage: Stage) -> None:
     created = await _create(stage)
     stage.pass_time(_LONG_SECONDS)
     await stage.provider.tend()
-    found = await stage.provider.get(NAME)
-    assert (found.provider_id, found.state) == (created.provider_id, ServerState.RUNNING)
-    assert LABELS.items() <= found.labels.items()
+    server = await stage.provider.get(NAME)
+    assert (server.provider_id, server.state) == (created.provider_id, ServerState.RUNNING)
+    assert LABELS.items() <= server.labels.items()
 
 
 CHECKS: Final[tuple[Check, ...]] = (

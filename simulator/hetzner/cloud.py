@@ -117,4 +117,4 @@ class FakeHetzner(State):
         if target.id is not None and call.path.startswith("/placement_groups/"):
             group = project.groups.get(target.id)
             return About(target.verb, name="" if group is None else group.name)
-        return About(target.verb, name=str(call.field("name") or call.one("name") or ""))
+        return About(target.verb, name=str(call.field("name") or call.last("name") or ""))

@@ -21,7 +21,7 @@ class Call:
         """Return every value of a query parameter, which may be given several times."""
         return [value for name, value in self.query if name == key]
 
-    def one(self, key: str) -> str | None:
+    def last(self, key: str) -> str | None:
         """Return the last value of a query parameter, or None."""
         return next(reversed(self.all(key)), None)
 

@@ -124,7 +124,7 @@ class Keeper:
         ended = await self._end_failing()
         # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
         listed = [(stored, await self._objects(stored)) for stored in self._kinds]
-        running = {listed: kind for listed, kind in (await self._running()).items() if listed not in ended}
+        running = {id_: kind for id_, kind in (await self._running()).items() if id_ not in ended}
         prices = None
         for stored, items in listed:
             if items is None:
@@ -170,6 +170,7 @@ class Keeper:
             PlannerState(),
             id=planner_workflow_id(self._name),
             task_queue=self._queue,
+            # Every worker's keeper asks for it: one starts it, and the others get the one that runs.
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             static_summary=f"Plans the machines of cluster {self._name}",
             static_details=ABOUT,
@@ -237,6 +238,7 @@ class Keeper:
                 "ending a workflow whose tasks keep failing; its object tells where to go on", workflow_id=workflow_id
             )
             try:
+                # This very run: the keeper of another worker may have ended it, and begun the next, already.
                 await self._client.get_workflow_handle(workflow_id, run_id=run_id).terminate(
                     "its tasks keep failing; it is started again from its object"
                 )

@@ -90,6 +90,7 @@ class Bursts:
         while left > 0:
             await asyncio.sleep(left)
             left = min(burst.last + self._quiet, burst.first + self._longest) - now()
+        # Before the message goes: a change that comes while it is sent begins the next burst.
         del self._open[receiver]
         more = burst.count - len(burst.reasons)
         await self._send(receiver, ", ".join(burst.reasons) + (f" and {more} more" if more else ""))

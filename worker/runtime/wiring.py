@@ -91,6 +91,7 @@ async def at_work(
         ExceptionGroup: one of the parts could not go on.
     """
     watches = Watches(client, ports.cluster_name, ports.providers)
+    # Before the cache lists and watches, so that no change goes without its message.
     cache.subscribe(watches.note)
     keeper = Keeper(client, ports, owns_server=owns_server, period=keeper_period)
     async with asyncio.TaskGroup() as group:

@@ -184,6 +184,7 @@ class SolverProcess:
         child = self._started = _Child.start(self._solver)
         try:
             if self._closing.is_set():
+                # `close` came before this process was in its place, and could not kill it.
                 child.kill("the worker stops")
             began = time.monotonic()
             if child.warms():
@@ -217,6 +218,7 @@ class _Child:
         worker_end, child_end = socket.socketpair()
         program = [sys.executable, "-P", "-m", "worker.solver.child", str(child_end.fileno()), solver]
         launcher = [sys.executable, "-IS", str(Path(parent_death.__file__)), str(os.getpid())]
+        # Only the child may hold its end: the worker learns from the closed socket that the process has ended.
         with child_end:
             try:
                 process = subprocess.Popen(  # noqa: S603 - this very Python, and a name that no user gives

@@ -12,7 +12,7 @@ from simulator.hetzner.reply import ApiRefusal, Call, Reply, invalid, not_found,
 
 def list_groups(_state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of placement groups, by name and label selector."""
-    name, is_selected = call.one("name"), selected(call.one("label_selector"))
+    name, is_selected = call.last("name"), selected(call.last("label_selector"))
     groups = [
         group.to_json() for group in project.groups.values() if name in (None, group.name) and is_selected(group.labels)
     ]

@@ -13,13 +13,13 @@ from simulator.hetzner.reply import ApiRefusal, Call, Reply, not_found
 
 def list_server_types(state: State, _project: FakeProject, call: Call) -> Reply:
     """Return a page of server types, by name."""
-    name = call.one("name")
+    name = call.last("name")
     return page(call, "server_types", [each for each in state.catalogue.types_json() if name in (None, each["name"])])
 
 
 def list_locations(state: State, _project: FakeProject, call: Call) -> Reply:
     """Return a page of locations, by name."""
-    name = call.one("name")
+    name = call.last("name")
     return page(call, "locations", [each for each in state.catalogue.places_json() if name in (None, each["name"])])
 
 
@@ -35,8 +35,8 @@ def refuse_datacenters(_state: State, _project: FakeProject, _call: Call) -> Rep
 
 def list_images(_state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of images, by name, label selector, architecture, type and status."""
-    is_selected = selected(call.one("label_selector"))
-    name = call.one("name")
+    is_selected = selected(call.last("label_selector"))
+    name = call.last("name")
     wanted = {key: call.all(key) for key in ("architecture", "type", "status")}
     images = [
         image
@@ -95,7 +95,7 @@ ProjectCall = Callable[[State, FakeProject, Call], Reply]
 
 
 def _listed(call: Call, key: str, resources: Things) -> Reply:
-    name, is_selected = call.one("name"), selected(call.one("label_selector"))
+    name, is_selected = call.last("name"), selected(call.last("label_selector"))
     # None of these has labels here.
     return page(
         call, key, [each.to_json() for each in resources.values() if name in (None, each.name) and is_selected({})]

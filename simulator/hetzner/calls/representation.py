@@ -51,7 +51,7 @@ def page(call: Call, key: str, items: Sequence[Any]) -> Reply:
 
 
 def _positive(call: Call, key: str, default: int) -> int:
-    text = call.one(key)
+    text = call.last(key)
     if text is None:
         return default
     if not text.isdecimal() or int(text) < 1:

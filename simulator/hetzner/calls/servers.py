@@ -21,8 +21,8 @@ def about(verb: Verb, server: FakeServer) -> About:
 
 def list_servers(state: State, project: FakeProject, call: Call) -> Reply:
     """Return a page of servers, by name, label selector and status."""
-    name, statuses = call.one("name"), call.all("status")
-    is_selected = selected(call.one("label_selector"))
+    name, statuses = call.last("name"), call.all("status")
+    is_selected = selected(call.last("label_selector"))
     shown = [
         server_json(state, project, server)
         for server in project.servers.values()

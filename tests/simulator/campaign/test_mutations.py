@@ -10,7 +10,7 @@ QUICKEST = min(MUTATIONS, key=lambda mutation: mutation.within)
 
 def test_a_planted_fault_is_found():
     caught = catch(QUICKEST)
-    assert caught.found, f"{caught.seeds} histories in which {QUICKEST.name} went right"
+    assert caught.violation, f"{caught.seeds} histories in which {QUICKEST.name} went right"
 
 
 def test_there_are_enough_of_them_and_each_has_a_name():

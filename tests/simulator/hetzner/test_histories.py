@@ -59,7 +59,7 @@ def digest(seed):
 
 def test_a_fault_planted_in_the_provider_is_found():
     caught = catch(QUICKEST)
-    assert caught.found, f"{caught.seeds} histories in which {QUICKEST.name} went right"
+    assert caught.violation, f"{caught.seeds} histories in which {QUICKEST.name} went right"
 
 
 def test_every_fault_is_planted_in_the_command_and_taken_back():

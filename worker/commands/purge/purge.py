@@ -64,6 +64,7 @@ async def purge(
         if running is not None:
             await _end_workflows(running, tell)
         if pools:
+            # Before the machines: as long as there is a pool, a worker that is up buys again.
             await _take_away(ports, [one for one in contents.pools if one[0] == NODE_POOLS], "pools", tell)
         await _take_away(ports, contents.objects, " and ".join(f"{kind.word}s" for kind in KINDS), tell)
         await _delete_servers(ports, contents, abandoned=abandoned, tell=tell, sleep=sleep)
@@ -75,6 +76,7 @@ async def purge(
                 await ports.cluster.delete(resource, name, namespace=ports.namespace)
                 tell(f"{resource.kind} {ports.namespace}/{name} is gone")
         if pools:
+            # Last: a server's class says which account its deletion asks.
             await _take_away(ports, [one for one in contents.pools if one[0] != NODE_POOLS], "node classes", tell)
     except GrowthError as error:
         raise CommandError(f"the purge has stopped, the same command goes on with it: {error}") from error
