@@ -140,13 +140,13 @@ async def test_a_server_registers_with_the_labels_taints_and_amounts_that_plans_
     assert not flags.is_external
     planned = allocatable(2, 4 * 2**30, 40 * 10**9, kubelet)
     assert flags.max_pods == planned["pods"]
-    assert 2000 - flags.kept("cpu", "none", Fraction(2)) * 1000 == planned["cpu"]
+    assert 2000 - flags.withheld("cpu", "none", Fraction(2)) * 1000 == planned["cpu"]
     # What a cx23 has of the 4 GiB and 40 GB that are advertised.
     # Source: paperclipinc/karpenter-provider-hetzner, issue 68; itsh-cloud/karpenter-provider-hcloud takes off 2 %.
     memory, disk = Fraction(3814 * 2**20), Fraction(39_200_000_000)
     assert memory * Fraction(9, 10) - KEPT[name] < planned["memory"] <= memory - KEPT[name]
-    assert flags.kept("memory", "memory.available", memory) == KEPT[name]
-    assert planned["ephemeral-storage"] <= disk - flags.kept("ephemeral-storage", "nodefs.available", disk)
+    assert flags.withheld("memory", "memory.available", memory) == KEPT[name]
+    assert planned["ephemeral-storage"] <= disk - flags.withheld("ephemeral-storage", "nodefs.available", disk)
     assert flags.eviction["nodefs.available"] == "10%"
 
 
