@@ -139,13 +139,14 @@ def node_removal_request(
     server_type: str = "cx22",
     *,
     pool: str = "default",
+    by_hand: bool = False,
     immediate: bool = False,
     deleting: bool = False,
     spec: Json | None = None,
     metadata: Json | None = None,
     **status: Any,
 ) -> Json:
-    """Return the removal of a server and its Node of the same name, in its cool-off by default."""
+    """Return the removal of a server and its Node of one name, in its cool-off; by hand, without a finalizer."""
     wanted = {
         "serverName": name,
         "nodeName": name,
@@ -155,7 +156,8 @@ def node_removal_request(
         "classRef": dict(_CLASS_REF),
         "immediate": immediate,
     }
-    meta = {"uid": f"uid-removal-{name}", "finalizers": [FINALIZER]} | _deletion(deleting=deleting) | (metadata or {})
+    owned = {} if by_hand else {"finalizers": [FINALIZER]}
+    meta = {"uid": f"uid-removal-{name}"} | owned | _deletion(deleting=deleting) | (metadata or {})
     return _object("NodeRemovalRequest", name, wanted | (spec or {}), **meta) | {"status": status}
 
 

@@ -38,7 +38,7 @@ def request(name: str = "default-abc", **spec: Any) -> Object:
 
 
 def removal(name: str = "default-abc", **spec: Any) -> Object:
-    return as_sent(node_removal_request(name, "cax11", spec=spec))
+    return as_sent(node_removal_request(name, "cax11", by_hand=True, spec=spec))
 
 
 def hetzner_class(name: str = "default", **spec: Any) -> Object:
