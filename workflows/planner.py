@@ -84,7 +84,7 @@ class PlannerWorkflow:
     async def _round(self) -> timedelta | None:
         """Run one round and start its children; return how long to wait, None not at all."""
         # Taken before the round: a nudge that comes during it is about a change that it may have missed.
-        asked, self._nudges = self._nudges, []
+        reasons, self._nudges = self._nudges, []
         self._next_at = None
         # Counted before the round runs: names of requests hold the number, and an attempt that timed out may still run.
         self._state = self._state.model_copy(update={"round": self._state.round + 1})
@@ -103,7 +103,7 @@ class PlannerWorkflow:
                 heartbeat_timeout=HEARTBEAT,
                 retry_policy=PLAN.retry,
                 priority=AHEAD,
-                summary=short(f"Round {self._state.round}: {', '.join(asked) or 'timer'}"),
+                summary=short(f"Round {self._state.round}: {', '.join(reasons) or 'timer'}"),
             )
         except ActivityError as error:
             return self._failed(error)

@@ -154,9 +154,9 @@ async def with_answers(
     Raises:
         Unreachable: the API server does not answer.
     """
-    asked = [node for node in suspects(seen, guards) if only is None or node.name in only][:ASKED_AT_ONCE]
-    answers = {node.name: await _answer(ports, providers, node) for node in asked}
-    existing = [node.name for node in asked if answers[node.name][0] is ProviderAnswer.THERE]
+    suspected = [node for node in suspects(seen, guards) if only is None or node.name in only][:ASKED_AT_ONCE]
+    answers = {node.name: await _answer(ports, providers, node) for node in suspected}
+    existing = [node.name for node in suspected if answers[node.name][0] is ProviderAnswer.THERE]
     occupied = frozenset([name for name in existing if await occupants_of(ports.cluster, name)])
     return replace(seen, answers=answers, occupied=occupied)
 

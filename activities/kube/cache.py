@@ -225,8 +225,8 @@ class Cache:
         longest = min(_FIRST_PAUSE_SECONDS * 2**store.failures, limit)
         store.failures += 1
         seconds = longest * random.uniform(0.5, 1)  # noqa: S311 - it spreads load, it guards nothing
-        asked = failure.retry_after_seconds if isinstance(failure, Unreachable) else None
-        await self._sleep(max(seconds, asked or 0))
+        asked_seconds = failure.retry_after_seconds if isinstance(failure, Unreachable) else None
+        await self._sleep(max(seconds, asked_seconds or 0))
 
 
 def _differences(known: dict[Key, Object], listed: dict[Key, Object]) -> list[tuple[WatchEvent, Object | None]]:

@@ -66,8 +66,8 @@ async def _make_certain(ports: Ports, removal: Record[NodeRemovalRequest], reque
         return
     if _is_of_earlier(removal, request):
         raise Conflict(f"NodeRemovalRequest {name} is about an earlier machine of that name: it has to end first")
-    asked = request.status.create_attempt_at
-    if model.spec.create_attempt_at is None and asked is not None and ports.now() < asked + BELIEVE_ABSENCE_AFTER:
+    asked_at = request.status.create_attempt_at
+    if model.spec.create_attempt_at is None and asked_at is not None and ports.now() < asked_at + BELIEVE_ABSENCE_AFTER:
         # It would believe an absence that is no proof yet, and end before the server appears.
         raise Conflict(
             f"NodeRemovalRequest {name} does not know when its server was asked for: wait until the answer is certain"

@@ -18,7 +18,7 @@ from activities.round.observe import Observation
 from activities.round.pools import (
     Closing,
     close_pool,
-    closing,
+    closing_of,
     hold_pools,
     is_deleting,
     unreadable_status,
@@ -66,13 +66,15 @@ async def apply_plan(
         writes, cluster, [planned for planned in plan.requests if planned.pool not in closed], round_input, stuck
     )
     await _mark_idle(writes, cluster, observed, plan)
-    begun = await writes.each(
+    new_removals = await writes.each(
         [planned for planned in plan.removals if planned.pool not in closed],
         lambda planned: f"removal of {planned.server}",
         lambda planned: create_removal(cluster, planned, observed.nodes.get(planned.node)),
     )
-    for asked in closings:
-        begun += await close_pool(writes, cluster, asked, nodes=observed.nodes, cancelled=cancelled, now=now)
+    for closing_pool in closings:
+        new_removals += await close_pool(
+            writes, cluster, closing_pool, nodes=observed.nodes, cancelled=cancelled, now=now
+        )
     statuses = {report.name: report.status for report in plan.pools if report.name in pools}
     for problem in observed.snapshot.problems:
         if problem.kind == NODE_POOLS.kind:
@@ -84,7 +86,7 @@ async def apply_plan(
     )
     return AppliedPlan(
         requests=tuple(request for _, request in bought),
-        removals=tuple(removal for _, removal in begun),
+        removals=tuple(removal for _, removal in new_removals),
         events=tuple(event for planned, request in bought for event in _events(planned, request, plan.currency)),
     )
 
@@ -93,9 +95,11 @@ async def _cancel_cool_offs(
     writes: RoundWrites, cluster: Cluster, observed: Observation, plan: Plan, now: datetime
 ) -> None:
     await writes.each(
-        [asked for asked in plan.removal_cancels if asked.removal in observed.removals],
-        lambda asked: f"cancel of removal {asked.removal}",
-        lambda asked: cancel(cluster, observed.removals[asked.removal], f"Wanted again by {_named(asked.pods)}", now),
+        [planned for planned in plan.removal_cancels if planned.removal in observed.removals],
+        lambda planned: f"cancel of removal {planned.removal}",
+        lambda planned: cancel(
+            cluster, observed.removals[planned.removal], f"Wanted again by {_named(planned.pods)}", now
+        ),
     )
 
 
@@ -106,7 +110,7 @@ def _closings(writes: RoundWrites, observed: Observation, closed: set[str]) -> l
     all_closings: list[Closing] = []
     for name in sorted(closed):
         try:
-            all_closings.append(closing(observed.pools[name], observed, machines))
+            all_closings.append(closing_of(observed.pools[name], observed, machines))
         except ValueError as error:
             writes.refuse(f"end of the deleted pool {name}", error)
     return all_closings
@@ -120,7 +124,7 @@ async def _cancel_requests(
     Return the names of those, and the uids of pods whose request could not be deleted.
     """
     unwanted = {name: observed.requests[name] for name in plan.cancelled if name in observed.requests}
-    unwanted |= {request["metadata"]["name"]: request for asked in closings for request in asked.requests}
+    unwanted |= {request["metadata"]["name"]: request for closing_pool in closings for request in closing_pool.requests}
     cancelled = await delete_requests(writes, cluster, unwanted.values())
     stuck = frozenset(
         seat["uid"]

@@ -125,7 +125,7 @@ class Closing:
     """Machines to remove whose last removal, a cancelled one, has to end before they can have another."""
 
 
-def closing(pool: Object, observed: Observation, machines: Iterable[Machine]) -> Closing:
+def closing_of(pool: Object, observed: Observation, machines: Iterable[Machine]) -> Closing:
     """Return the writes that are still due before the deleted pool may go.
 
     Raises:
@@ -189,7 +189,7 @@ def _is_protected(machine: Machine, observed: Observation) -> bool:
 async def close_pool(
     writes: RoundWrites,
     cluster: Cluster,
-    asked: Closing,
+    closing: Closing,
     *,
     nodes: Mapping[str, Object],
     cancelled: Collection[str],
@@ -200,20 +200,20 @@ async def close_pool(
     `nodes` are all Nodes by name, `cancelled` names the requests that have been deleted. The new
     removals come back.
     """
-    name = _name(asked.pool)
+    name = _name(closing.pool)
     lifted = await writes.each(
-        asked.cool_offs,
+        closing.cool_offs,
         lambda removal: f"cancel of removal {_name(removal)} of the deleted pool {name}",
         lambda removal: cancel(cluster, removal, f"Pool {name} was deleted: its machines stay", now),
     )
     created = await writes.each(
-        asked.removals,
+        closing.removals,
         lambda planned: f"removal of {planned.server} of the deleted pool {name}",
         lambda planned: create_removal(cluster, planned, nodes.get(planned.node)),
     )
-    is_done = len(lifted) == len(asked.cool_offs) and len(created) == len(asked.removals)
-    if is_done and not asked.awaited and all(_name(request) in cancelled for request in asked.requests):
-        await writes.attempt(f"end of the deleted pool {name}", lambda: release_pool(cluster, asked.pool))
+    is_done = len(lifted) == len(closing.cool_offs) and len(created) == len(closing.removals)
+    if is_done and not closing.awaited and all(_name(request) in cancelled for request in closing.requests):
+        await writes.attempt(f"end of the deleted pool {name}", lambda: release_pool(cluster, closing.pool))
     return created
 
 
