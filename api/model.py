@@ -88,7 +88,7 @@ class UnreadableError(ValueError):
 
     Attributes:
         subject: kind and name of the object.
-        fault: field and what is wrong with it, without the subject.
+        fault: the field with its error, without the subject.
     """
 
     def __init__(self, subject: str, fault: str) -> None:

@@ -89,13 +89,13 @@ def plan(
     """
     with stages("read"):
         snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
-        known = _know(snapshot)
+        known = _prepare(snapshot)
     decided = _decide(known, packer, stages)
     with stages("decide"):
-        return _whole(known, decided, policies)
+        return _plan_of(known, decided, policies)
 
 
-def _whole(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Plan:
+def _plan_of(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Plan:
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
     wanted = assignment.used | {name for name, seats in seating.seats.items() if seats}
     leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot))
@@ -136,7 +136,7 @@ def _whole(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Plan
     )
 
 
-def _know(snapshot: Snapshot) -> _Known:
+def _prepare(snapshot: Snapshot) -> _Known:
     machines = machines_of(snapshot)
     pool_kinds = kinds_of_pools(snapshot)
     limits = limits_left(machines.values(), pool_kinds)
@@ -191,11 +191,12 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         requests = requests_of(
             assignment.bought, [*ahead, *top_up], MachineChoices(assembly, pool_kinds, limits).explanation
         )
-        raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
-        refused += [
-            Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised), pods)
-            for i, pods in assignment.left.items()
-        ]
+        if assignment.left:
+            raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
+            refused += [
+                Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised), pods)
+                for i, pods in assignment.left.items()
+            ]
         missed = {
             key: Miss(key, _policy(r, pool_kinds), finds[key]) for r in refused if r.is_miss and (key := r.group.key)
         }

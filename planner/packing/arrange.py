@@ -70,6 +70,8 @@ def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrang
 def _liked(made: Arrangement, pod_counts: PodCounts) -> Arrangement:
     """Return the arrangement with machines that its pods prefer, unless one of them could not land then."""
     assembly = made.assembly
+    if not any(pod.preferences.chooses_kinds for group in assembly.given.groups for pod in group.pods):
+        return made
     packing = preferred(assembly, made.packing, pod_counts)
     if packing is made.packing:
         return made

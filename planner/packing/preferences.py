@@ -26,10 +26,8 @@ def preferred(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Pa
         packing: its answer.
         pod_counts: the pods that are there, near which or away from which others may want to be.
     """
-    groups = assembly.given.groups
-    if not any(pod.preferences.chooses_kinds for group in groups for pod in group.pods):
-        return packing
-    return _Exchange(assembly, packing, PreferenceScores(groups, _hosts(assembly), pod_counts)).run()
+    scores = PreferenceScores(assembly.given.groups, _hosts(assembly), pod_counts)
+    return _Exchange(assembly, packing, scores).run()
 
 
 @dataclass(slots=True)

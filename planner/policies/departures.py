@@ -38,8 +38,8 @@ def departures(
         snapshot: of the round.
         machines: all there are, by name.
         wanted: those that pods are planned onto.
-        policies: in the order in which they may spend what minimums leave.
-        prices: what classes ask today.
+        policies: in the order in which they may use up the budget.
+        prices: of the classes today.
     """
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
     checks = safety_checks(wanted, snapshot.protected_nodes)

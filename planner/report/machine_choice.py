@@ -34,7 +34,7 @@ class MachineChoices:
     Args:
         assembly: the problem that was packed.
         pool_kinds: all that pools could buy.
-        limits: what limits still allow after the plan.
+        limits: as they are left after the plan.
     """
 
     def __init__(self, assembly: Assembly, pool_kinds: Mapping[str, PoolKinds], limits: Limits) -> None:
@@ -52,7 +52,7 @@ class MachineChoices:
         """Return the reasons for the type of this machine."""
         key = (bought.node.bin, frozenset(bought.node.counts.items()))
         if key not in self._known:
-            self._known[key] = self._looked_at(bought)
+            self._known[key] = self._explain(bought)
         return self._known[key]
 
     def explanation(self, bought: NewMachine) -> tuple[str, Because]:
@@ -60,7 +60,7 @@ class MachineChoices:
         because = self.because(bought)
         return sentence(bought, because, is_minimum=bought.kind.is_minimum), because
 
-    def _looked_at(self, bought: NewMachine) -> Because:
+    def _explain(self, bought: NewMachine) -> Because:
         used = _used([placed_pod.pod for placed_pod in bought.pods])
         shares = _shares(used, bought.kind)
         binding = max(shares, key=lambda name: shares[name], default=None)

@@ -40,7 +40,7 @@ class RaisedLimits:
     Args:
         assembly: the problem that was packed.
         packing: the answer, checked.
-        limits: what limits still allow after the plan.
+        limits: as they are left after the plan.
         pod_counts: the pods that are there.
     """
 

@@ -38,7 +38,7 @@ class Judge:
     """The nodes and pods of a cluster, counted once.
 
     Args:
-        sites: all nodes, each with its pods; what is not among them is not there.
+        sites: all nodes, each with its pods; others count as absent.
         namespaces: labels by name; one that is missing has its name as its only label.
     """
 

@@ -16,7 +16,7 @@ class Evenness:
     """One constraint of a pod, counted over the cluster.
 
     Attributes:
-        constraint: what must hold.
+        constraint: that must hold.
         counts: matching pods by domain, of all domains that count.
         least: pods in the emptiest domain, 0 while there are fewer domains than wanted.
         own: 1 if the pod matches the constraint itself, else 0.

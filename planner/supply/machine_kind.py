@@ -126,16 +126,16 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
         server_type = wanted.get(offering.server_type.lower())
         if server_type is None:
             continue
-        looks = shape(pool, offering, snapshot.daemon_sets, NEW_HOST)
+        node_shape = shape(pool, offering, snapshot.daemon_sets, NEW_HOST)
         kinds.append(
             MachineKind(
                 pool=pool,
                 class_ref=ref,
                 offering=offering,
-                labels={**looks.labels, FIELD_NAME: NEW_HOST},
-                taints=looks.taints,
-                usable={**looks.usable, **attachable(limits.get(offering.server_type.lower(), {}), ())},
-                daemons=looks.daemons,
+                labels={**node_shape.labels, FIELD_NAME: NEW_HOST},
+                taints=node_shape.taints,
+                usable={**node_shape.usable, **attachable(limits.get(offering.server_type.lower(), {}), ())},
+                daemons=node_shape.daemons,
                 priority=server_type.priority,
                 obstacle=_sold_out(offering, unavailable),
                 is_probe=_needs_probe(node_class, offering, snapshot),

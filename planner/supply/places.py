@@ -84,10 +84,10 @@ def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating
         if machine.is_in_flight(snapshot.now) or machine.is_reserved:
             if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
                 continue
-            if place := _coming(machine, pool, offering, snapshot, seating):
+            if place := _place_in_flight(machine, pool, offering, snapshot, seating):
                 all_places.append(place)
         elif machine.node is not None and _is_open(machine):
-            all_places.append(_there(machine, machine.node, pool, offering, snapshot))
+            all_places.append(_place_of_node(machine, machine.node, pool, offering, snapshot))
     return tuple(
         sorted(all_places, key=lambda place: (place.rank, _saved_by_going(place, offerings), place.machine.name))
     )
@@ -122,7 +122,9 @@ def _is_open(machine: Machine) -> bool:
     }
 
 
-def _there(machine: Machine, node: Node, pool: NodePool | None, offering: Offering | None, snapshot: Snapshot) -> Place:
+def _place_of_node(
+    machine: Machine, node: Node, pool: NodePool | None, offering: Offering | None, snapshot: Snapshot
+) -> Place:
     grace = timedelta() if pool is None else pool.spec.scale_down.soft_grace
     own = (t for t in node.taints if t.key in OWN_TAINTS and not _is_explained(t, machine, grace, snapshot.now))
     lasting = _lasting(machine, node, pool, snapshot.now)
@@ -143,7 +145,7 @@ def _there(machine: Machine, node: Node, pool: NodePool | None, offering: Offeri
     )
 
 
-def _coming(
+def _place_in_flight(
     machine: Machine,
     pool: NodePool,
     offering: Offering | None,
@@ -163,8 +165,13 @@ def _coming(
         if offering is not None:
             labels = {**shape(pool, offering, (), machine.name).labels, **labels}
     elif offering is not None:
-        looks = shape(pool, offering, missing, machine.name)
-        labels, lasting, daemons, amounts = looks.labels, looks.taints, looks.daemons, offering.allocatable
+        node_shape = shape(pool, offering, missing, machine.name)
+        labels, lasting, daemons, amounts = (
+            node_shape.labels,
+            node_shape.taints,
+            node_shape.daemons,
+            offering.allocatable,
+        )
     else:
         return None
     return Place(
@@ -237,7 +244,7 @@ class PlaceFit:
     def held(self, place: Place, attached: Collection[Handle]) -> list[int]:
         """Return the groups of which a pod fits onto the place, ascending; `attached` volumes are there already."""
         near = self._order[: bisect_right(self._sizes, max(0, place.free.get(_SORTED_BY, 0)))]
-        known = self._suits.setdefault(self._looks(place), {})
+        known = self._suits.setdefault(self._alike_key(place), {})
         return sorted(i for i in near if self._fits(i, place, attached, known))
 
     def _fits(self, i: int, place: Place, attached: Collection[Handle], known: dict[int, bool]) -> bool:
@@ -256,8 +263,8 @@ class PlaceFit:
             return False
         return not (pod.host_ports and ports_meet(pod, (*place.pods, *place.daemons)))
 
-    def _looks(self, place: Place) -> tuple[object, ...]:
-        """Return all of a place that labels and taints can be judged by."""
+    def _alike_key(self, place: Place) -> tuple[object, ...]:
+        """Return the key of places that are alike in the labels and taints that matter to some group."""
         return tuple(place.labels.get(key) for key in self._keys), tuple(place.taints)
 
 

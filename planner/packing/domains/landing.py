@@ -74,12 +74,12 @@ def check_landing(
     def together(share: Share) -> int:
         return 0 if share.is_first else 1
 
-    def who_asks_first(share: Share) -> int:
+    def spread_and_affinity_first(share: Share) -> int:
         pod = pods[share.group]
         return 0 if pod.spread or pod.pod_affinity else 1 + together(share)
 
     lost_items = refused(class_by_class)
-    for rank in (together, who_asks_first):
+    for rank in (together, spread_and_affinity_first):
         if lost_items:
             lost_items = min(lost_items, refused(rank), key=lambda counts: counts.total())
     return (packing, {}) if not lost_items else _without(packing, lost_items)

@@ -54,8 +54,8 @@ class PodCounts:
         counts_by_kind: dict[object, tuple[Pod, Counter[int]]] = {}
         for index, host in enumerate(self.hosts):
             for pod in host.pods:
-                looks = (pod.namespace, pod.is_terminating, tuple(sorted(pod.labels.items())))
-                counts_by_kind.setdefault(looks, (pod, Counter()))[1][index] += 1
+                identity = (pod.namespace, pod.is_terminating, tuple(sorted(pod.labels.items())))
+                counts_by_kind.setdefault(identity, (pod, Counter()))[1][index] += 1
         return tuple(PodKind(pod, counts) for pod, counts in counts_by_kind.values())
 
     @cached_property

@@ -78,7 +78,7 @@ class PreferenceScores:
 
     Args:
         groups: all pods of the round.
-        hosts: what a machine of each bin looks like.
+        hosts: a machine of each bin.
         pod_counts: the pods that are there; they are counted.
     """
 
@@ -106,11 +106,11 @@ class PreferenceScores:
     def preference_of(self, key: str, pod: Pod) -> PodPreference:
         """Return the preference of a pod of the round, given the key of its group."""
         # By identity: to hash its terms anew for each pod would take longer than all else.
-        looks = (id(pod.preferences), key, pod.namespace, *map(pod.labels.get, self._keys))
-        preference = self._kinds.get(looks)
+        identity = (id(pod.preferences), key, pod.namespace, *map(pod.labels.get, self._keys))
+        preference = self._kinds.get(identity)
         if preference is None:
             preference = replace(self._preference(key, pod), counts=tuple(self._finding(pod)))
-            self._kinds[looks] = preference
+            self._kinds[identity] = preference
         return preference
 
     def count(self, kinds: Iterable[tuple[PodPreference, int]], b: int) -> None:
@@ -133,10 +133,12 @@ class PreferenceScores:
         return total
 
     def _preference(self, key: str, pod: Pod) -> PodPreference:
-        looks = (id(pod.preferences), key, pod.namespace)
-        preference = self._preferences.get(looks)
+        identity = (id(pod.preferences), key, pod.namespace)
+        preference = self._preferences.get(identity)
         if preference is None:
-            preference = self._preferences[looks] = self._new(pod) if pod.preferences.chooses_kinds else PodPreference()
+            preference = self._preferences[identity] = (
+                self._new(pod) if pod.preferences.chooses_kinds else PodPreference()
+            )
         return preference
 
     def _new(self, pod: Pod) -> PodPreference:
