@@ -39,7 +39,7 @@ class Run:
 
 async def runs(client: Client, workflow_id: str, first_run_id: str) -> list[Run]:
     """Return all runs of a workflow from this one on, the one that still runs included."""
-    found: list[Run] = []
+    all_runs: list[Run] = []
     run_id = first_run_id
     while run_id:
         history = await client.get_workflow_handle(workflow_id, run_id=run_id).fetch_history()
@@ -50,9 +50,9 @@ async def runs(client: Client, workflow_id: str, first_run_id: str) -> list[Run]
             payload_bytes=max(payload.ByteSize() for event in history.events for payload in payloads(event)),
             next_run_id=history.events[-1].workflow_execution_continued_as_new_event_attributes.new_execution_run_id,
         )
-        found.append(run)
+        all_runs.append(run)
         run_id = run.next_run_id
-    return found
+    return all_runs
 
 
 def payloads(message: Message) -> Iterator[Payload]:

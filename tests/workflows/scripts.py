@@ -182,8 +182,8 @@ def guarded() -> Script:
 
     def evict(_):
         attempts = script.seen.status.evict_attempts + 1
-        told = {"reason": "BlockedByBudget", "message": "The disruption budget web needs 1 healthy pods"}
-        script.status(evict_attempts=attempts, evict_attempted_at=clock(), **told)
+        blocked = {"reason": "BlockedByBudget", "message": "The disruption budget web needs 1 healthy pods"}
+        script.status(evict_attempts=attempts, evict_attempted_at=clock(), **blocked)
 
     script.on(RemovalEffect.EVICT, evict)
     return script

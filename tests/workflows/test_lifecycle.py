@@ -46,7 +46,7 @@ async def timers(handle: WorkflowHandle) -> list[timedelta]:
     """Return how long each timer of the run was meant to last."""
     events = (await handle.fetch_history()).events
     started = [e.timer_started_event_attributes for e in events if e.HasField("timer_started_event_attributes")]
-    return [one.start_to_fire_timeout.ToTimedelta() for one in started]
+    return [function.start_to_fire_timeout.ToTimedelta() for function in started]
 
 
 async def test_what_changes_during_a_look_is_looked_at_without_a_timer(skipping):
@@ -64,7 +64,7 @@ async def test_what_changes_during_a_look_is_looked_at_without_a_timer(skipping)
             await skipping.client.get_workflow_handle(ID).signal("wake", "object changed")
         return seen
 
-    others = [one for one in script.activities() if activity_name(one) != RemovalEffect.LOOK]
+    others = [function for function in script.activities() if activity_name(function) != RemovalEffect.LOOK]
     async with running(skipping.client, [look, *others]):
         handle = await start(skipping)
         await handle.result()
@@ -72,8 +72,8 @@ async def test_what_changes_during_a_look_is_looked_at_without_a_timer(skipping)
     assert script.deeds == CANCELLED
 
 
-def activity_name(one) -> str:
-    return activity._Definition.must_from_callable(one).name
+def activity_name(function) -> str:
+    return activity._Definition.must_from_callable(function).name
 
 
 async def test_a_deadline_by_a_clock_that_is_ahead_is_waited_for_a_second_at_least(skipping):
@@ -117,7 +117,7 @@ async def test_pauses_after_failures_begin_anew_once_something_succeeds(skipping
         await handle.result()
         waited = await timers(handle)
     assert set(failing) == {RemovalEffect.TAINT_NODE, RemovalEffect.COMMIT}
-    assert [one for one in waited if one in {SHORTEST_PAUSE, 2 * SHORTEST_PAUSE}] == [SHORTEST_PAUSE] * 2
+    assert [function for function in waited if function in {SHORTEST_PAUSE, 2 * SHORTEST_PAUSE}] == [SHORTEST_PAUSE] * 2
 
 
 async def test_a_long_history_goes_on_in_a_new_run_after_messages_are_answered(skipping, monkeypatch):

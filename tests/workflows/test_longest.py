@@ -44,13 +44,13 @@ def test_the_memory_of_the_planner_keeps_to_4_kib():
     assert 2 * KIB < payload_bytes(full) < 4 * KIB
 
 
-@pytest.mark.parametrize("kept", [memory(), named_memory()], ids=["as it is", "with names of 253 characters"])
-def test_what_rounds_and_runs_of_the_planner_hand_on_is_small(kept):
-    asked = RoundInput(run="r" * 36, round=10**9, memory=kept, versions=VERSIONS)
-    handed = PlannerState(round=10**9, memory=kept, versions=VERSIONS, failures=10**9)
-    assert len(kept.backoff) == 40
+@pytest.mark.parametrize("planner_memory", [memory(), named_memory()], ids=["as it is", "with names of 253 characters"])
+def test_what_rounds_and_runs_of_the_planner_hand_on_is_small(planner_memory):
+    asked = RoundInput(run="r" * 36, round=10**9, memory=planner_memory, versions=VERSIONS)
+    handed = PlannerState(round=10**9, memory=planner_memory, versions=VERSIONS, failures=10**9)
+    assert len(planner_memory.backoff) == 40
     for value in (asked, handed):
-        assert payload_bytes(kept) < payload_bytes(value) < 20 * KIB
+        assert payload_bytes(planner_memory) < payload_bytes(value) < 20 * KIB
 
 
 def test_a_memory_of_more_classes_is_refused():

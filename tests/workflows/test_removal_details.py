@@ -81,8 +81,8 @@ def test_a_drain_tells_since_when_and_until_when_pods_may_stay():
         "Pods on it or on their way to it: shop/a",
     ]
     ends = DRAINING.model_copy(update={"timings": RemovalTimings(hard_grace=timedelta(minutes=30))})
-    told = "Drained since 2026-11-01 12:00:00 UTC; from 2026-11-01 12:30:00 UTC on pods are deleted whatever keeps them"
-    assert told in facts(ends)
+    fact = "Drained since 2026-11-01 12:00:00 UTC; from 2026-11-01 12:30:00 UTC on pods are deleted whatever keeps them"
+    assert fact in facts(ends)
 
 
 def test_a_parked_removal_tells_why_and_what_was_tried():

@@ -35,12 +35,14 @@ async def life(env, kind: str, workflow_id: str, script) -> Sequence[HistoryEven
 
 def upserts(events: Sequence[HistoryEvent]) -> list[dict[str, str | None]]:
     """Return what each change of search attributes changed."""
-    found = [
+    changes = [
         event.upsert_workflow_search_attributes_event_attributes.search_attributes.indexed_fields
         for event in events
         if event.HasField("upsert_workflow_search_attributes_event_attributes")
     ]
-    return [{key: json.loads(payload.data) if payload.data else None for key, payload in one.items()} for one in found]
+    return [
+        {key: json.loads(payload.data) if payload.data else None for key, payload in one.items()} for one in changes
+    ]
 
 
 def summaries(events: Sequence[HistoryEvent], kind: str) -> list[str]:
@@ -139,8 +141,8 @@ async def test_after_the_end_it_is_told_how_it_ended_and_nothing_that_was_seen_b
     async with running(skipping.client, leaving().activities()):
         handle = await start(skipping, "NodeRemoval", REMOVAL_ID)
         assert await handle.result() == "Removed: The server no longer exists"
-        told = await handle.query("__temporal_workflow_metadata")
-    assert told.current_details == "**Gone** · Removed\n\nThe server no longer exists"
+        metadata = await handle.query("__temporal_workflow_metadata")
+    assert metadata.current_details == "**Gone** · Removed\n\nThe server no longer exists"
 
 
 async def test_the_dialogs_say_what_each_message_does(skipping):
@@ -148,13 +150,13 @@ async def test_the_dialogs_say_what_each_message_does(skipping):
     script.on(RemovalEffect.TAINT_NODE, lambda _: script.see(exists=False))
     async with running(skipping.client, script.activities()):
         await (await start(skipping, "NodeRemoval", REMOVAL_ID)).result()
-        told = await skipping.client.get_workflow_handle(REMOVAL_ID).query("__temporal_workflow_metadata")
+        metadata = await skipping.client.get_workflow_handle(REMOVAL_ID).query("__temporal_workflow_metadata")
     words = ("abandon", "cancel", "retry", "skip")
-    updates = {one.name: one.description for one in told.definition.update_definitions}
-    signals = {one.name: one.description for one in told.definition.signal_definitions}
+    updates = {one.name: one.description for one in metadata.definition.update_definitions}
+    signals = {one.name: one.description for one in metadata.definition.signal_definitions}
     assert updates == {word: description(DecisionKind(word)) for word in words}
     assert {word: signals[word] for word in words} == updates
     assert signals["wake"] == "Looks at once at what is there now. Harmless; needs no input."
-    assert [one.description for one in told.definition.query_definitions if one.name == "state"] == [
+    assert [one.description for one in metadata.definition.query_definitions if one.name == "state"] == [
         "Tells where it stands, what is awaited, and what a person can do now."
     ]

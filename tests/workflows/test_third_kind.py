@@ -277,9 +277,9 @@ def test_it_is_driven_on_the_simulator_rests_and_ends_beside_the_machines():
         await until(sim, is_gone)
 
     sim = simulate(3, story, objects=[CLASS, POOL], make_world=MarkedWorld, has_worker=False)
-    told = [line.split(": ", 1)[1] for line in sim.log if "mark/" in line]
-    assert told.count("write_mark Marked") == 2
-    assert told[-1] == "done Gone"
+    steps = [line.split(": ", 1)[1] for line in sim.log if "mark/" in line]
+    assert steps.count("write_mark Marked") == 2
+    assert steps[-1] == "done Gone"
 
 
 async def shown(cluster: MemoryCluster) -> str:

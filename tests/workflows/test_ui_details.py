@@ -13,12 +13,12 @@ COOL_OFF = LifecycleReport(
 )
 
 
-def told(report: LifecycleReport = COOL_OFF, **given):
+def shown(report: LifecycleReport = COOL_OFF, **given):
     return details(report, **{"facts": (), "choices": (), "how": "", "looked_at": None} | given)
 
 
 def test_details_tell_where_it_stands_until_when_what_was_seen_and_what_a_person_can_do():
-    text = told(
+    text = shown(
         facts=["Pods on it: none"],
         choices=[Choice("cancel", "keep the machine")],
         how="Here: **Send an Update**.",
@@ -42,25 +42,25 @@ def test_details_tell_where_it_stands_until_when_what_was_seen_and_what_a_person
 
 
 def test_trouble_stands_before_what_was_seen_before_it():
-    lines = told(COOL_OFF.model_copy(update={"trouble": "look: no answer"}), facts=["Pods on it: none"]).split("\n")
+    lines = shown(COOL_OFF.model_copy(update={"trouble": "look: no answer"}), facts=["Pods on it: none"]).split("\n")
     trouble = lines.index("- **Trouble:** look: no answer; it goes on trying")
     assert trouble < lines.index("- Pods on it: none")
 
 
 def test_before_the_first_look_something_stands_there():
     nothing = LifecycleReport(phase="", reason="", message="", until=None, trouble="")
-    assert told(nothing).startswith("**New** · FirstLook")
+    assert shown(nothing).startswith("**New** · FirstLook")
 
 
 def test_without_choices_it_is_said_why():
-    text = told(how="Nothing to decide now: too late.")
+    text = shown(how="Nothing to decide now: too late.")
     assert "You can now" not in text
     assert text.endswith("Nothing to decide now: too late.")
 
 
 def test_details_stay_below_4_kib_whatever_others_say():
     report = COOL_OFF.model_copy(update={"message": "ü" * 1024, "trouble": "ü" * 1024})
-    text = told(report, facts=["ü" * 1024] * 10)
+    text = shown(report, facts=["ü" * 1024] * 10)
     assert len(text.encode()) <= DETAILS_BYTES < 4096
 
 

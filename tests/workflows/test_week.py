@@ -9,7 +9,6 @@ import pytest
 from temporalio.client import WorkflowExecutionStatus
 
 from api.v1alpha1.node_removal_request import RemovalPhase
-from planner.lifecycle.kinds import REQUEST
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.model.plan import PlannerMemory
@@ -27,12 +26,9 @@ from tests.workflows.runs import (
     runs,
     shown_bytes,
 )
-from tests.workflows.scripts import guarded, machine, stubborn
-from tests.workflows.test_node_removal import SUBJECT
-from tests.workflows.test_node_removal import start as start_removal
-from tests.workflows.test_planner import QUIET, Rounds
-from tests.workflows.test_planner import start as start_planner
-from tests.workflows.world import QUEUE, clock, running
+from tests.workflows.scripts import guarded, machine, running_removal, running_request, stubborn
+from tests.workflows.test_planner import QUIET, Rounds, planning
+from tests.workflows.world import clock
 from workflows.planner import ROUNDS_PER_RUN
 
 HOUR_SECONDS = 3600
@@ -64,16 +60,16 @@ async def live_on(env, handle, *, hours):
     return await runs(env.client, handle.id, first)
 
 
-def assert_bounded(found, *, at_least):
+def assert_bounded(lived_runs, *, at_least):
     """Assert that the workflow has gone on in new runs, none of which is long."""
-    assert len(found) >= at_least
-    assert {run.next_run_id != "" for run in found[:-1]} == {True}
-    assert max(run.events for run in found) <= EVENTS_SUGGESTED + ONE_STEP
+    assert len(lived_runs) >= at_least
+    assert {run.next_run_id != "" for run in lived_runs[:-1]} == {True}
+    assert max(run.events for run in lived_runs) <= EVENTS_SUGGESTED + ONE_STEP
     # All runs are alike: none begins with what the one before has gathered.
-    ended = [run.events for run in found[:-1]]
+    ended = [run.events for run in lived_runs[:-1]]
     assert min(ended) >= EVENTS_SUGGESTED
-    assert max(run.bytes for run in found) <= LIFECYCLE_BYTES
-    assert max(run.payload_bytes for run in found) <= LIFECYCLE_PAYLOAD
+    assert max(run.bytes for run in lived_runs) <= LIFECYCLE_BYTES
+    assert max(run.payload_bytes for run in lived_runs) <= LIFECYCLE_PAYLOAD
 
 
 # It tries again by itself after 4, 8, 16 hours and then each day.
@@ -89,10 +85,9 @@ async def test_a_parked_removal_for_a_week(skipping, hours, at_least, retries):
         script.status(times_parked=script.seen.status.times_parked + 1)
 
     script.on(RemovalEffect.PARK, park_for_longer)
-    async with running(skipping.client, script.activities()):
-        handle = await start_removal(skipping)
-        found = await live_on(skipping, handle, hours=hours)
-    assert_bounded(found, at_least=at_least)
+    async with running_removal(skipping, script) as handle:
+        lived_runs = await live_on(skipping, handle, hours=hours)
+    assert_bounded(lived_runs, at_least=at_least)
     assert script.seen.status.phase is RemovalPhase.COULD_NOT_REMOVE
     assert script.deeds.count("resume_removal") == retries
 
@@ -102,10 +97,9 @@ async def test_a_parked_removal_for_a_week(skipping, hours, at_least, retries):
 )
 async def test_a_drain_that_is_blocked_for_hours(skipping, hours, at_least):
     script = guarded()
-    async with running(skipping.client, script.activities()):
-        handle = await start_removal(skipping)
-        found = await live_on(skipping, handle, hours=hours)
-    assert_bounded(found, at_least=at_least)
+    async with running_removal(skipping, script) as handle:
+        lived_runs = await live_on(skipping, handle, hours=hours)
+    assert_bounded(lived_runs, at_least=at_least)
     assert script.seen.status.phase is RemovalPhase.DRAINING
 
 
@@ -119,12 +113,9 @@ async def test_a_ready_request_whose_record_is_kept_for_hours(skipping, hours):
         script.status(expires_at=clock() + timedelta(days=30))
 
     script.on(RequestEffect.MARK_READY, keep)
-    async with running(skipping.client, script.activities()):
-        handle = await skipping.client.start_workflow(
-            "NodeRequest", SUBJECT, id=REQUEST.workflow_id("test", SUBJECT), task_queue=QUEUE
-        )
-        found = await live_on(skipping, handle, hours=hours)
-    assert_bounded(found, at_least=2)
+    async with running_request(skipping, script) as handle:
+        lived_runs = await live_on(skipping, handle, hours=hours)
+    assert_bounded(lived_runs, at_least=2)
     assert script.deeds[-1] == "release_node"
 
 
@@ -132,22 +123,21 @@ async def test_a_ready_request_whose_record_is_kept_for_hours(skipping, hours):
 async def test_quiet_rounds_for_hours(skipping, hours):
     memory = PlannerMemory(supply="abc")
     rounds = Rounds(lambda _: QUIET.model_copy(update={"memory": memory, "versions": {"pods": "17"}}))
-    async with running(skipping.client, [rounds.activity()]):
-        handle = await start_planner(skipping.client)
+    async with planning(skipping, rounds.activity()) as handle:
         first = (await handle.describe()).run_id
         await skipping.sleep(hours * HOUR_SECONDS)
         latest = skipping.client.get_workflow_handle(handle.id)
         shown = await latest.describe()
         assert await shown_bytes(latest) <= SHOWN_BYTES
-        found = await runs(skipping.client, handle.id, first)
+        lived_runs = await runs(skipping.client, handle.id, first)
     assert shown.status == WorkflowExecutionStatus.RUNNING
     quiet_rounds = hours * HOUR_SECONDS // QUIET_PERIOD.total_seconds()
     assert len(rounds.asked) == pytest.approx(quiet_rounds, abs=2)
     assert [one.round for one in rounds.asked] == list(range(1, len(rounds.asked) + 1))
-    assert len(found) == -(-len(rounds.asked) // ROUNDS_PER_RUN) >= 2
-    assert max(run.events for run in found) <= ROUNDS_PER_RUN * EVENTS_PER_ROUND + ONE_STEP
-    assert max(run.bytes for run in found) <= PLANNER_BYTES
-    assert max(run.payload_bytes for run in found) <= LIFECYCLE_PAYLOAD
+    assert len(lived_runs) == -(-len(rounds.asked) // ROUNDS_PER_RUN) >= 2
+    assert max(run.events for run in lived_runs) <= ROUNDS_PER_RUN * EVENTS_PER_ROUND + ONE_STEP
+    assert max(run.bytes for run in lived_runs) <= PLANNER_BYTES
+    assert max(run.payload_bytes for run in lived_runs) <= LIFECYCLE_PAYLOAD
 
 
 async def test_round_after_round_that_starts_as_much_as_it_may(skipping):
@@ -155,14 +145,14 @@ async def test_round_after_round_that_starts_as_much_as_it_may(skipping):
     script = stubborn()
     busiest = busiest_round().model_copy(update={"is_partial": True})
     rounds = Rounds(lambda _: busiest)
-    async with running(skipping.client, [rounds.activity(), *script.activities(), *machine().activities()]):
-        handle = await start_planner(skipping.client)
+    activities = (rounds.activity(), *script.activities(), *machine().activities())
+    async with planning(skipping, *activities) as handle:
         first = (await handle.describe()).run_id
         await rounds.ran(BUSY_ROUNDS)
         await skipping.client.get_workflow_handle(handle.id).terminate()
-        found = await runs(skipping.client, handle.id, first)
-    assert len(found) >= 2
-    assert max(run.events for run in found) <= EVENTS_SUGGESTED + STARTS_PER_ROUND * 5
-    assert max(run.events for run in found) < EVENTS_WARNED
-    assert max(run.bytes for run in found) < HISTORY_BYTES_WARNED
-    assert max(run.payload_bytes for run in found) < PAYLOAD_BYTES_WARNED
+        lived_runs = await runs(skipping.client, handle.id, first)
+    assert len(lived_runs) >= 2
+    assert max(run.events for run in lived_runs) <= EVENTS_SUGGESTED + STARTS_PER_ROUND * 5
+    assert max(run.events for run in lived_runs) < EVENTS_WARNED
+    assert max(run.bytes for run in lived_runs) < HISTORY_BYTES_WARNED
+    assert max(run.payload_bytes for run in lived_runs) < PAYLOAD_BYTES_WARNED

@@ -163,8 +163,8 @@ async def test_list_over_all_namespaces_and_of_one(world):
     # In the order of the store's keys "namespace/name", in which "-" comes before "/".
     everywhere = await world.cluster.list(CONFIG_MAPS, labels=world.selector)
     assert [item["metadata"]["namespace"] for item in everywhere.items] == [other, world.namespace]
-    one = await world.cluster.list(CONFIG_MAPS, namespace=other, labels=world.selector)
-    assert [item["metadata"]["namespace"] for item in one.items] == [other]
+    of_other = await world.cluster.list(CONFIG_MAPS, namespace=other, labels=world.selector)
+    assert [item["metadata"]["namespace"] for item in of_other.items] == [other]
 
 
 async def test_the_version_of_a_list_covers_its_items(world):

@@ -1,6 +1,7 @@
 """What callers rely on when they delete, in memory and on a real API server."""
 
 import pytest
+import pytest_asyncio
 
 from activities.ports.cluster import CONFIG_MAPS, NODES, PODS
 from activities.ports.errors import Conflict, NotFound, Rejected
@@ -19,8 +20,21 @@ def owned_by(*owners):
     ]
 
 
-async def test_a_deleted_object_is_gone(world):
-    await world.cluster.create(CONFIG_MAPS, world.config_map(), namespace=world.namespace)
+@pytest_asyncio.fixture(loop_scope="module")
+async def held(widgets):
+    """A deleted widget that a finalizer holds, as it was created."""
+    created = await widgets.cluster.create(WIDGETS, widgets.widget(finalizers=[HOLD]))
+    await widgets.cluster.delete(WIDGETS, widgets.name())
+    return created
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def created(world):
+    """A ConfigMap."""
+    return await world.cluster.create(CONFIG_MAPS, world.config_map(), namespace=world.namespace)
+
+
+async def test_a_deleted_object_is_gone(world, created):
     await world.cluster.delete(CONFIG_MAPS, "a", namespace=world.namespace)
     assert await world.is_gone(CONFIG_MAPS, "a", world.namespace)
     with pytest.raises(NotFound):
@@ -28,8 +42,7 @@ async def test_a_deleted_object_is_gone(world):
 
 
 @pytest.mark.parametrize("wrong", [{"uid": "00000000-0000-0000-0000-000000000000"}, {"resource_version": "1"}])
-async def test_delete_only_what_was_read(world, wrong):
-    created = await world.cluster.create(CONFIG_MAPS, world.config_map(), namespace=world.namespace)
+async def test_delete_only_what_was_read(world, created, wrong):
     metadata = created["metadata"]
     right = {"uid": metadata["uid"], "resource_version": metadata["resourceVersion"]}
     with pytest.raises(Conflict):
@@ -39,27 +52,21 @@ async def test_delete_only_what_was_read(world, wrong):
     assert await world.is_gone(CONFIG_MAPS, "a", world.namespace)
 
 
-async def test_a_finalizer_holds_what_is_deleted(widgets):
-    created = await widgets.cluster.create(WIDGETS, widgets.widget(finalizers=[HOLD]))
-    await widgets.cluster.delete(WIDGETS, widgets.name())
-    marked = await widgets.cluster.get(WIDGETS, widgets.name())
+async def test_a_finalizer_holds_what_is_deleted(widgets, held):
+    created, marked = held, await widgets.cluster.get(WIDGETS, widgets.name())
     assert marked["metadata"]["deletionTimestamp"] >= created["metadata"]["creationTimestamp"]
     assert marked["metadata"]["deletionGracePeriodSeconds"] == 0
     assert marked["metadata"]["generation"] == 2
     assert marked["spec"] == created["spec"]
 
 
-async def test_deleting_again_what_is_held_changes_nothing(widgets):
-    await widgets.cluster.create(WIDGETS, widgets.widget(finalizers=[HOLD]))
-    await widgets.cluster.delete(WIDGETS, widgets.name())
+async def test_deleting_again_what_is_held_changes_nothing(widgets, held):
     marked = await widgets.cluster.get(WIDGETS, widgets.name())
     await widgets.cluster.delete(WIDGETS, widgets.name())
     assert await widgets.cluster.get(WIDGETS, widgets.name()) == marked
 
 
-async def test_what_is_held_can_still_be_written(widgets):
-    await widgets.cluster.create(WIDGETS, widgets.widget(finalizers=[HOLD]))
-    await widgets.cluster.delete(WIDGETS, widgets.name())
+async def test_what_is_held_can_still_be_written(widgets, held):
     operations = [{"op": "add", "path": "/status", "value": {"phase": "Deprovisioning"}}]
     await widgets.cluster.patch(WIDGETS, widgets.name(), operations, subresource="status")
     operations = [{"op": "add", "path": "/metadata/labels/x", "value": "1"}]
@@ -68,9 +75,7 @@ async def test_what_is_held_can_still_be_written(widgets):
     assert item["metadata"]["finalizers"] == [HOLD]
 
 
-async def test_no_finalizer_can_be_added_during_deletion(widgets):
-    await widgets.cluster.create(WIDGETS, widgets.widget(finalizers=[HOLD]))
-    await widgets.cluster.delete(WIDGETS, widgets.name())
+async def test_no_finalizer_can_be_added_during_deletion(widgets, held):
     with pytest.raises(Rejected):
         await widgets.cluster.patch(
             WIDGETS, widgets.name(), [{"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/late"}]
@@ -85,9 +90,7 @@ async def test_no_finalizer_can_be_added_during_deletion(widgets):
         {"op": "replace", "path": "/metadata/finalizers", "value": []},
     ],
 )
-async def test_it_goes_with_its_last_finalizer(widgets, operation):
-    await widgets.cluster.create(WIDGETS, widgets.widget(finalizers=[HOLD]))
-    await widgets.cluster.delete(WIDGETS, widgets.name())
+async def test_it_goes_with_its_last_finalizer(widgets, held, operation):
     last = await widgets.cluster.patch(WIDGETS, widgets.name(), [operation])
     assert "finalizers" not in last["metadata"]
     assert await widgets.is_gone(WIDGETS, widgets.name())

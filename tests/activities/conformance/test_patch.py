@@ -148,12 +148,12 @@ async def test_a_key_with_a_slash_is_escaped(world, config_map):
 async def test_items_of_a_list_are_added_removed_and_tested(world):
     node = world.node(taints=[{"key": "example.com/a", "effect": "NoSchedule"}])
     await world.cluster.create(NODES, node)
-    mine = {"key": "example.com/b", "effect": "NoSchedule"}
+    own_taint = {"key": "example.com/b", "effect": "NoSchedule"}
 
     def keys(item):
         return [t["key"] for t in item["spec"].get("taints", []) if t["key"].startswith("example.com/")]
 
-    operations = [check("/spec/taints/0/key", "example.com/a"), add("/spec/taints/-", mine)]
+    operations = [check("/spec/taints/0/key", "example.com/a"), add("/spec/taints/-", own_taint)]
     assert keys(await world.cluster.patch(NODES, world.name(), operations)) == ["example.com/a", "example.com/b"]
     operations = [check("/spec/taints/0/key", "example.com/a"), {"op": "remove", "path": "/spec/taints/0"}]
     assert keys(await world.cluster.patch(NODES, world.name(), operations)) == ["example.com/b"]
@@ -177,8 +177,8 @@ async def test_the_status_changes_only_through_its_subresource(widgets, widget):
     assert await cluster.patch(WIDGETS, name, [add("/status", {"phase": "Ready"})]) == widget
     patched = await cluster.patch(WIDGETS, name, [add("/status", {"phase": "Ready"})], subresource="status")
     assert patched["status"] == {"phase": "Ready"}
-    kept = await cluster.patch(WIDGETS, name, [{"op": "remove", "path": "/status"}, add("/spec/size", 2)])
-    assert (kept["status"], kept["spec"]) == ({"phase": "Ready"}, {"size": 2})
+    after_removal = await cluster.patch(WIDGETS, name, [{"op": "remove", "path": "/status"}, add("/spec/size", 2)])
+    assert (after_removal["status"], after_removal["spec"]) == ({"phase": "Ready"}, {"size": 2})
 
 
 async def test_the_status_subresource_of_a_custom_kind_changes_nothing_else(widgets, widget):

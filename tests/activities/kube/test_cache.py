@@ -58,12 +58,12 @@ async def following(cluster, *resources, pauses=None):
         await asyncio.sleep(0)
 
     cache = Cache(cluster, resources or (CONFIG_MAPS,), sleep=sleep)
-    told = []
-    cache.subscribe(lambda resource, event, before: told.append((event.type, name(event.object), before)))
+    notices = []
+    cache.subscribe(lambda resource, event, before: notices.append((event.type, name(event.object), before)))
     running = asyncio.ensure_future(cache.run())
     try:
         async with asyncio.timeout(10):
-            yield cache, told
+            yield cache, notices
     finally:
         running.cancel()
         await asyncio.wait([running])
@@ -98,17 +98,17 @@ async def names(cache):
 
 async def test_it_holds_what_was_there_and_what_comes(memory):
     await create(memory, "a")
-    async with following(memory) as (cache, told):
+    async with following(memory) as (cache, notices):
         await cache.wait_until_synced()
         assert await names(cache) == ["a"]
         await create(memory, "b")
         patched = await change(memory, "b", value="2")
         await delete(memory, "a")
-        await until(lambda: len(told) == 4)
+        await until(lambda: len(notices) == 4)
         listed = await cache.list(CONFIG_MAPS)
         assert listed.items == [patched]
         assert listed == await memory.list(CONFIG_MAPS)
-        assert [(kind, key) for kind, key, _ in told] == [
+        assert [(kind, key) for kind, key, _ in notices] == [
             ("ADDED", "a"),
             ("ADDED", "b"),
             ("MODIFIED", "b"),
@@ -118,12 +118,12 @@ async def test_it_holds_what_was_there_and_what_comes(memory):
 
 async def test_subscribers_get_the_object_as_it_was_before(memory):
     before = await create(memory, "a", value="1")
-    async with following(memory) as (cache, told):
+    async with following(memory) as (cache, notices):
         await cache.wait_until_synced()
         changed = await change(memory, "a", value="2")
         await delete(memory, "a")
-        await until(lambda: len(told) == 3)
-    assert [previous for _, _, previous in told] == [None, before, changed]
+        await until(lambda: len(notices) == 3)
+    assert [previous for _, _, previous in notices] == [None, before, changed]
 
 
 async def test_before_the_first_list_it_has_no_answer(memory):
@@ -147,11 +147,11 @@ async def test_it_is_synced_when_all_resources_are(memory):
 async def test_a_watch_that_is_cut_goes_on_where_it_was(memory):
     faulty = Faulty(memory)
     faulty.watches = [None, "cut", Unreachable("cut off"), None, "cut"]
-    async with following(faulty) as (cache, told):
+    async with following(faulty) as (cache, notices):
         await cache.wait_until_synced()
         for key in "abcd":
             await create(memory, key)
-        await until(lambda: len(told) == 4)
+        await until(lambda: len(notices) == 4)
         assert await names(cache) == ["a", "b", "c", "d"]
     assert faulty.listed == 1
 
@@ -171,9 +171,9 @@ async def test_a_relist_tells_what_happened_meanwhile(memory):
 
     faulty.watch = watch
     faulty.watches = [Expired("too old")]
-    async with following(faulty) as (cache, told):
+    async with following(faulty) as (cache, notices):
         await cache.wait_until_synced()
-        told.clear()
+        notices.clear()
         first = {name(item): item for item in (await cache.list(CONFIG_MAPS)).items}
         await change(memory, "changed", value="2")
         await delete(memory, "deleted")
@@ -181,9 +181,9 @@ async def test_a_relist_tells_what_happened_meanwhile(memory):
         await create(memory, "replaced", value="2")
         await create(memory, "added")
         gate.set()
-        await until(lambda: len(told) == 5)
+        await until(lambda: len(notices) == 5)
         assert await cache.list(CONFIG_MAPS) == await memory.list(CONFIG_MAPS)
-    assert told == [
+    assert notices == [
         ("DELETED", "deleted", first["deleted"]),
         ("DELETED", "replaced", first["replaced"]),
         ("ADDED", "added", None),
@@ -195,25 +195,25 @@ async def test_a_relist_tells_what_happened_meanwhile(memory):
 
 async def test_it_recovers_from_a_history_that_the_cluster_has_forgotten():
     memory = MemoryCluster(lambda: datetime(2026, 11, 1, tzinfo=UTC), history=2)
-    async with following(memory) as (cache, told):
+    async with following(memory) as (cache, notices):
         await cache.wait_until_synced()
         for number in range(10):
             await create(memory, f"{number}")
-        await until(lambda: len(told) == 10)
+        await until(lambda: len(notices) == 10)
         assert await cache.list(CONFIG_MAPS) == await memory.list(CONFIG_MAPS)
 
 
 async def test_pauses_grow_while_it_fails_and_start_small_again(memory, pauses):
     faulty = Faulty(memory)
     faulty.lists = [Unreachable("down")] * 9
-    async with following(faulty, pauses=pauses) as (cache, told):
+    async with following(faulty, pauses=pauses) as (cache, notices):
         await cache.wait_until_synced()
         longest = [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
         assert len(pauses) == len(longest)
         for pause, limit in zip(pauses, longest, strict=True):
             assert limit / 2 <= pause <= limit
         await create(memory, "a")
-        await until(lambda: told)
+        await until(lambda: notices)
         faulty.watches = ["cut", Unreachable("down")]
         await create(memory, "b")
         await until(lambda: len(pauses) == 10)
@@ -266,9 +266,9 @@ async def test_a_watch_in_which_nothing_came_is_followed_by_a_list(memory, pause
         yield
 
     faulty.watch = silent
-    async with following(faulty, pauses=pauses) as (_, told):
-        await until(lambda: told)
-    assert told == [("ADDED", "unseen", None)]
+    async with following(faulty, pauses=pauses) as (_, notices):
+        await until(lambda: notices)
+    assert notices == [("ADDED", "unseen", None)]
     assert len(pauses) == 1
 
 
@@ -280,37 +280,37 @@ async def test_bookmarks_move_the_version_only(memory):
         await asyncio.Event().wait()
 
     faulty.watch = bookmarked
-    async with following(faulty) as (cache, told):
+    async with following(faulty) as (cache, notices):
         await cache.wait_until_synced()
         while (await cache.list(CONFIG_MAPS)).resource_version != "77":
             await asyncio.sleep(0)
-    assert told == []
+    assert notices == []
 
 
 async def test_managed_fields_are_not_kept(memory):
     managed = {"name": "a", "managedFields": [{"manager": "kubectl"}]}
     await memory.create(CONFIG_MAPS, {"metadata": managed}, namespace="default")
-    async with following(memory) as (cache, told):
+    async with following(memory) as (cache, notices):
         await cache.wait_until_synced()
         await memory.create(CONFIG_MAPS, {"metadata": {**managed, "name": "b"}}, namespace="default")
-        await until(lambda: len(told) == 2)
+        await until(lambda: len(notices) == 2)
         assert not any("managedFields" in item["metadata"] for item in (await cache.list(CONFIG_MAPS)).items)
 
 
 async def test_without_its_definition_a_kind_has_no_objects_and_no_answer(memory):
     memory.install_definitions([DEFINITION])
     await memory.create(WIDGETS, {"metadata": {"name": "w"}})
-    async with following(memory, WIDGETS) as (cache, told):
+    async with following(memory, WIDGETS) as (cache, notices):
         await cache.wait_until_synced()
         await memory.delete(CRDS, name(DEFINITION))
         await until(lambda: not cache.synced())
-        assert [kind for kind, _, _ in told] == ["ADDED", "DELETED"]
+        assert [kind for kind, _, _ in notices] == ["ADDED", "DELETED"]
         with pytest.raises(Unreachable):
             await cache.list(WIDGETS)
         memory.install_definitions([DEFINITION])
         await memory.create(WIDGETS, {"metadata": {"name": "w"}})
         await cache.wait_until_synced()
-        await until(lambda: len(told) == 3)
+        await until(lambda: len(notices) == 3)
         assert [name(item) for item in (await cache.list(WIDGETS)).items] == ["w"]
 
 
@@ -320,16 +320,16 @@ async def test_an_optional_kind_without_its_definition_has_no_objects_and_is_wai
     await memory.delete(CRDS, name(DEFINITION))
     with pytest.raises(NotFound):
         await memory.list(optional)
-    async with following(memory, CONFIG_MAPS, optional) as (cache, told):
+    async with following(memory, CONFIG_MAPS, optional) as (cache, notices):
         await cache.wait_until_synced()
         assert (await cache.list(optional)).items == []
         assert cache.failures() == {}
         memory.install_definitions([DEFINITION])
         await memory.create(WIDGETS, {"metadata": {"name": "w"}})
-        await until(lambda: len(told) == 1)
+        await until(lambda: len(notices) == 1)
         assert [name(item) for item in (await cache.list(optional)).items] == ["w"]
         await memory.delete(CRDS, name(DEFINITION))
-        await until(lambda: len(told) == 2)
+        await until(lambda: len(notices) == 2)
         assert cache.synced()
         assert (await cache.list(optional)).items == []
 
@@ -338,18 +338,18 @@ async def test_objects_of_an_undefined_kind_that_no_watch_told_of_are_deleted(me
     await create(memory, "a")
     faulty = Faulty(memory)
     faulty.watches = [NotFound("no such resource")]
-    async with following(faulty) as (_, told):
-        await until(lambda: len(told) == 3)
-    assert [(kind, key) for kind, key, _ in told] == [("ADDED", "a"), ("DELETED", "a"), ("ADDED", "a")]
+    async with following(faulty) as (_, notices):
+        await until(lambda: len(notices) == 3)
+    assert [(kind, key) for kind, key, _ in notices] == [("ADDED", "a"), ("DELETED", "a"), ("ADDED", "a")]
 
 
 async def test_a_subscriber_that_fails_stops_nothing(memory, caplog):
-    async with following(memory) as (cache, told):
+    async with following(memory) as (cache, notices):
         cache.subscribe(lambda *_: 1 / 0)
         late = []
         cache.subscribe(lambda _, event, __: late.append(name(event.object)))
         await create(memory, "a")
         await create(memory, "b")
         await until(lambda: len(late) == 2)
-    assert [key for _, key, _ in told] == late == ["a", "b"]
+    assert [key for _, key, _ in notices] == late == ["a", "b"]
     assert "ZeroDivisionError" in caplog.text

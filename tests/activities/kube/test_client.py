@@ -46,8 +46,8 @@ class Server:
 
 def answer(status, body, **headers):
     text = body if isinstance(body, str) else json.dumps(body)
-    told = "".join(f"{key.replace('_', '-')}: {value}\r\n" for key, value in headers.items())
-    return f"HTTP/1.1 {status} X\r\n{told}Content-Length: {len(text.encode())}\r\n\r\n{text}".encode()
+    fields = "".join(f"{key.replace('_', '-')}: {value}\r\n" for key, value in headers.items())
+    return f"HTTP/1.1 {status} X\r\n{fields}Content-Length: {len(text.encode())}\r\n\r\n{text}".encode()
 
 
 def stream(*lines):
@@ -210,7 +210,7 @@ async def test_a_watch_yields_until_it_is_cut(server, cluster):
     ("code", "expected"), [(410, Expired), (500, Unreachable), (504, Unreachable), (403, Rejected)]
 )
 async def test_an_error_within_a_watch(server, cluster, code, expected):
-    failure = {"type": "ERROR", "object": {"kind": "Status", "code": code, "message": "told"}}
+    failure = {"type": "ERROR", "object": {"kind": "Status", "code": code, "message": "fields"}}
     server.answers = [stream(json.dumps(failure))]
     with pytest.raises(expected, match="watch pods"):
         await anext(cluster.watch(PODS, resource_version="5"))

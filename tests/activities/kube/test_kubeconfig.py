@@ -52,7 +52,7 @@ PLUGIN = {"command": "no-such-plugin", "apiVersion": "client.authentication.k8s.
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("a: [1", ", line 1, column 6 is not YAML: expected"),
         ("", NO_CONFIG),
@@ -87,12 +87,12 @@ PLUGIN = {"command": "no-such-plugin", "apiVersion": "client.authentication.k8s.
         ),
     ],
 )
-def test_what_is_wrong_is_named_with_what_to_do(path, content, told):
+def test_what_is_wrong_is_named_with_what_to_do(path, content, message):
     path.write_text(content)
     with pytest.raises(Rejected) as refused:
         read_kubeconfig(str(path), None)
-    told = told.replace("FOLDER", str(path.parent))
-    assert str(refused.value).removeprefix("kubeconfig ").startswith(f"{path}{told}")
+    message = message.replace("FOLDER", str(path.parent))
+    assert str(refused.value).removeprefix("kubeconfig ").startswith(f"{path}{message}")
     assert "\n" not in str(refused.value)
 
 

@@ -17,7 +17,7 @@ from activities.ports.errors import Unreachable
 from tests.activities.kube.test_client import write_kubeconfig
 
 
-async def told(path, url: str) -> str:
+async def error_of(path, url: str) -> str:
     cluster = await KubeCluster.connect(write_kubeconfig(path / "config", url), list_timeout_seconds=0.5)
     try:
         with pytest.raises(Unreachable) as unreachable:
@@ -57,17 +57,19 @@ def self_signed(folder) -> ssl.SSLContext:
 
 async def test_nothing_listens(tmp_path, unused_tcp_port):
     server = f"http://127.0.0.1:{unused_tcp_port}"
-    assert await told(tmp_path, server) == f"list nodes: {server} cannot be reached: connection refused"
+    assert await error_of(tmp_path, server) == f"list nodes: {server} cannot be reached: connection refused"
 
 
 async def test_a_host_without_an_address(tmp_path):
     server = "https://nowhere.invalid:6443"
-    assert await told(tmp_path, server) == f"list nodes: {server} cannot be reached: no address is known for that host"
+    assert (
+        await error_of(tmp_path, server) == f"list nodes: {server} cannot be reached: no address is known for that host"
+    )
 
 
 async def test_a_certificate_that_is_not_trusted(tmp_path):
     async with listening(self_signed(tmp_path), answers=True) as address:
-        assert await told(tmp_path, f"https://{address}") == (
+        assert await error_of(tmp_path, f"https://{address}") == (
             f"list nodes: the certificate of https://{address} is not trusted (self-signed certificate): "
             "look at the certificate-authority"
         )
@@ -75,16 +77,16 @@ async def test_a_certificate_that_is_not_trusted(tmp_path):
 
 async def test_a_server_without_tls(tmp_path):
     async with listening(None, answers=True) as address:
-        message = await told(tmp_path, f"https://{address}")
+        message = await error_of(tmp_path, f"https://{address}")
     assert message.startswith(f"list nodes: https://{address} ")
 
 
 async def test_a_server_that_ends_the_connection(tmp_path):
     async with listening(None, answers=True) as address:
-        message = await told(tmp_path, f"http://{address}")
+        message = await error_of(tmp_path, f"http://{address}")
     assert message.startswith(f"list nodes: http://{address} ended the connection: ")
 
 
 async def test_a_server_that_hangs(tmp_path):
     async with listening(None, answers=False) as address:
-        assert await told(tmp_path, f"http://{address}") == f"list nodes: http://{address} did not answer in time"
+        assert await error_of(tmp_path, f"http://{address}") == f"list nodes: http://{address} did not answer in time"

@@ -31,7 +31,7 @@ def recorder(world):
     return Recorder(world.ports)
 
 
-async def told(world):
+async def stored_events(world):
     return (await world.cluster.list(EVENTS)).items
 
 
@@ -43,7 +43,7 @@ async def test_an_event_has_the_fields_that_the_api_server_asks_for(world, recor
     # Source: Kubernetes API reference, events.k8s.io/v1 Event; required are eventTime (MicroTime),
     # reportingController, reportingInstance, action, reason and type.
     await recorder.tell(POD_EVENT)
-    [event] = await told(world)
+    [event] = await stored_events(world)
     assert event["metadata"]["namespace"] == "shop"
     assert event["metadata"]["name"].startswith("web-1.")
     assert event["regarding"] == {
@@ -62,7 +62,7 @@ async def test_an_event_has_the_fields_that_the_api_server_asks_for(world, recor
 
 async def test_an_event_on_a_cluster_scoped_object_lies_in_the_namespace_default(world, recorder):
     await recorder.tell(POOL_EVENT)
-    [event] = await told(world)
+    [event] = await stored_events(world)
     assert event["metadata"]["namespace"] == "default"
     assert event["regarding"] == {
         "apiVersion": "growth.dev/v1alpha1",
@@ -75,7 +75,7 @@ async def test_an_event_on_a_cluster_scoped_object_lies_in_the_namespace_default
 
 async def test_a_long_note_is_cut_to_1024_bytes_and_not_within_a_character(world, recorder):
     await recorder.tell(replace(POD_EVENT, message="ü" * 1000))
-    [event] = await told(world)
+    [event] = await stored_events(world)
     note = event["note"]
     assert 1020 < len(note.encode()) <= 1024
     assert note.rstrip(".") == "ü" * (len(note) - 3)
@@ -85,24 +85,24 @@ async def test_the_same_event_is_told_once_in_five_minutes(world, recorder):
     await recorder.tell(POD_EVENT)
     world.pass_time(timedelta(minutes=4, seconds=59))
     await recorder.tell(replace(POD_EVENT, message="still too big"))
-    assert len(await told(world)) == 1
+    assert len(await stored_events(world)) == 1
     world.pass_time(timedelta(seconds=1))
     await recorder.tell(POD_EVENT)
-    assert len(await told(world)) == 2
+    assert len(await stored_events(world)) == 2
 
 
 async def test_another_reason_and_another_object_are_news(world, recorder):
     await recorder.tell(POD_EVENT)
     await recorder.tell(replace(POD_EVENT, reason="Placed"))
     await recorder.tell(replace(POD_EVENT, uid="u-9"))
-    assert len(await told(world)) == 3
+    assert len(await stored_events(world)) == 3
 
 
 async def test_objects_without_uid_are_told_apart_by_name(world, recorder):
     await recorder.tell(replace(POD_EVENT, uid=""))
     await recorder.tell(replace(POD_EVENT, uid="", name="web-2"))
     await recorder.tell(replace(POD_EVENT, uid="", name="web-2"))
-    written = await told(world)
+    written = await stored_events(world)
     assert [event["regarding"]["name"] for event in written] == ["web-1", "web-2"]
     assert all("uid" not in event["regarding"] for event in written)
 
@@ -115,7 +115,7 @@ async def test_a_failure_is_logged_and_the_event_is_told_the_next_time(world, re
     assert "NoPlace on Pod web-1 was not written" in caplog.text
     world.cluster.fail_with = None
     await recorder.tell(POD_EVENT)
-    assert len(await told(world)) == 1
+    assert len(await stored_events(world)) == 1
 
 
 async def test_memory_is_bounded_and_forgets_what_was_told_longest_ago(world, recorder, monkeypatch):
@@ -124,10 +124,10 @@ async def test_memory_is_bounded_and_forgets_what_was_told_longest_ago(world, re
         await recorder.tell(event)
     assert len(recorder._written_at) == 3
     await recorder.tell(many(4)[3])
-    assert len(await told(world)) == 4
+    assert len(await stored_events(world)) == 4
     world.pass_time(timedelta(seconds=1))
     await recorder.tell(many(4)[0])
-    assert len(await told(world)) == 5
+    assert len(await stored_events(world)) == 5
 
 
 async def test_what_is_no_news_any_more_is_not_kept(world, recorder):
@@ -144,7 +144,7 @@ async def test_what_is_no_news_any_more_is_not_kept(world, recorder):
 async def test_a_round_tells_fifty_and_sums_the_rest_up_on_the_pool_that_takes_unselected_pods(world, recorder):
     pools = [NodePool.model_validate(pool("aaa")), NodePool.model_validate(pool("default"))]
     await recorder.tell_round(many(120), pools)
-    written = await told(world)
+    written = await stored_events(world)
     assert len(written) == ROUND_BUDGET == 50
     [summed] = [event for event in written if event["reason"] == "MoreEvents"]
     assert summed["regarding"]["name"] == "default"
@@ -156,26 +156,26 @@ async def test_what_was_summed_up_is_told_in_later_rounds(world, recorder):
     pools = [NodePool.model_validate(pool("default"))]
     for _ in range(3):
         await recorder.tell_round(many(120), pools)
-    names = {e["regarding"]["name"] for e in await told(world) if e["reason"] == "NoPlace"}
+    names = {e["regarding"]["name"] for e in await stored_events(world) if e["reason"] == "NoPlace"}
     assert len(names) == 120
 
 
 async def test_fifty_events_need_no_sum_and_repeated_ones_do_not_count(world, recorder):
     await recorder.tell_round([*many(50), *many(50)], [])
-    assert len(await told(world)) == 50
-    assert all(event["reason"] == "NoPlace" for event in await told(world))
+    assert len(await stored_events(world)) == 50
+    assert all(event["reason"] == "NoPlace" for event in await stored_events(world))
 
 
 async def test_without_a_pool_the_rest_is_logged(world, recorder, caplog):
     with caplog.at_level(logging.WARNING):
         await recorder.tell_round(many(60), [])
-    assert len(await told(world)) == 49
+    assert len(await stored_events(world)) == 49
     assert "11 more events in this round" in caplog.text
 
 
 async def test_event_names_are_valid_for_the_longest_object_names(world, recorder):
     await recorder.tell(replace(POD_EVENT, name="a" * 229 + "." + "b" * 23))
-    [event] = await told(world)
+    [event] = await stored_events(world)
     assert event["metadata"]["name"].startswith("a" * 229 + ".")
     assert ".." not in event["metadata"]["name"]
     assert len(event["metadata"]["name"]) <= 253

@@ -119,7 +119,7 @@ def test_any_value_of_the_annotation_keeps_a_node(value, keep):
 
 
 @pytest.mark.parametrize(
-    ("labelled", "uid", "named", "provider_id", "found"),
+    ("labelled", "uid", "named", "provider_id", "is_found"),
     [
         ("u", "u", "kwok://c/a", "kwok://c/a", True),
         ("u", "v", None, None, False),
@@ -130,10 +130,10 @@ def test_any_value_of_the_annotation_keeps_a_node(value, keep):
         (None, None, "kwok://c/a", None, True),
     ],
 )
-async def test_a_node_of_another_machine_is_none(cluster, labelled, uid, named, provider_id, found):  # noqa: PLR0917
+async def test_a_node_of_another_machine_is_none(cluster, labelled, uid, named, provider_id, is_found):  # noqa: PLR0917
     await add(cluster, provider_id=named, labels={"growth.dev/request-uid": labelled} if labelled else {})
     node = await find_node(cluster, "a", request_uid=uid, provider_id=provider_id)
-    assert (node is not None) is found
+    assert (node is not None) is is_found
 
 
 async def test_no_node_is_none(cluster):

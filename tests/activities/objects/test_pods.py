@@ -142,22 +142,22 @@ async def test_a_pod_that_changed_is_read_again(cluster):
     assert (await cluster.get(PODS, "p", namespace="shop"))["spec"]["tolerations"] == [OWN]
 
 
-@pytest.mark.parametrize("what", ["bound", "gone", "replaced"])
-async def test_a_pod_that_needs_it_no_more_is_passed_over(cluster, what):
+@pytest.mark.parametrize("change", ["bound", "gone", "replaced"])
+async def test_a_pod_that_needs_it_no_more_is_passed_over(cluster, change):
     given, _ = await add(cluster)
 
     async def happen(name):
         cluster.before_patch = None
-        if what == "bound":
+        if change == "bound":
             cluster.bind("shop", name, "n")
             return
         await cluster.delete(PODS, name, namespace="shop")
-        if what == "replaced":
+        if change == "replaced":
             await add(cluster)
 
     cluster.before_patch = happen
     assert await tolerate(cluster, [given], "r") == ""
-    if what != "gone":
+    if change != "gone":
         assert "tolerations" not in (await cluster.get(PODS, "p", namespace="shop"))["spec"]
 
 

@@ -92,9 +92,9 @@ def test_however_long_the_names_are_a_note_stays_small():
 @pytest.mark.parametrize(("note", "item"), [(note_on_request, request()), (note_on_removal, removal())])
 def test_an_object_that_cannot_be_read_has_a_note_all_the_same(note, item):
     broken = item | {"spec": {"pool": "default"}}
-    told = note(broken, PRICES)
-    assert told.summary == "m-1: cannot be read"
-    assert "serverType" in told.details or "serverName" in told.details
+    start_note = note(broken, PRICES)
+    assert start_note.summary == "m-1: cannot be read"
+    assert "serverType" in start_note.details or "serverName" in start_note.details
 
 
 async def test_prices_are_read_from_all_classes_that_can_be_read():

@@ -17,14 +17,7 @@ from activities.ports.errors import (
     UnknownOutcome,
     Unreachable,
 )
-from tests.activities.providers.clouds import NAME, ORDER, SPACE, Cloud
-
-
-@pytest.fixture
-async def cloud():
-    made = Cloud()
-    await made.install()
-    return made
+from tests.activities.providers.clouds import NAME, ORDER, SPACE
 
 
 async def test_the_stock_is_what_exists_at_most(cloud):
@@ -121,24 +114,24 @@ async def test_a_mended_class_heals_its_servers(cloud):
     assert await cloud.provider.list("one") == []
 
 
-async def test_the_namespace_is_made_when_it_is_missing(cloud):
+@pytest.fixture
+def without_namespace(cloud):
+    """ConfigMaps are refused until their namespace is made."""
+
     def missing(verb, resource, _):
         if (verb, resource) == ("create", CONFIG_MAPS) and not cloud.cluster._store.shelf(NAMESPACES).items:
             raise NotFound(f"namespaces {SPACE!r} not found")
 
     cloud.cluster.refuse = missing
+
+
+async def test_the_namespace_is_made_when_it_is_missing(cloud, without_namespace):
     await cloud.create()
     assert (await cloud.cluster.get(NAMESPACES, SPACE))["metadata"]["name"] == SPACE
 
 
-async def test_the_counters_make_the_namespace_too(cloud):
+async def test_the_counters_make_the_namespace_too(cloud, without_namespace):
     await cloud.install({"call": "create", "times": 1})
-
-    def missing(verb, resource, _):
-        if (verb, resource) == ("create", CONFIG_MAPS) and not cloud.cluster._store.shelf(NAMESPACES).items:
-            raise NotFound(f"namespaces {SPACE!r} not found")
-
-    cloud.cluster.refuse = missing
     with pytest.raises(UnknownOutcome):
         await cloud.create()
     await cloud.create()

@@ -8,15 +8,9 @@ from activities.ports.cluster import CONFIG_MAPS, NODES
 from activities.ports.errors import InvalidConfiguration, Rejected
 from activities.ports.provider import ServerState
 from activities.providers.built_in import KWOK_NODE_CLASSES
-from tests.activities.providers.clouds import NAME, ORDER, SPACE, START, TAINT, Cloud
+from tests.activities.lives import at_each_write
+from tests.activities.providers.clouds import NAME, ORDER, SPACE, START, TAINT
 from tests.activities.rounds import Crash
-
-
-@pytest.fixture
-async def cloud():
-    made = Cloud()
-    await made.install()
-    return made
 
 
 async def test_a_record_is_all_that_its_node_needs(cloud):
@@ -72,8 +66,7 @@ async def test_the_next_boot_is_the_earliest(cloud):
     assert await cloud.nodes() == ["default-b2"]
 
 
-@pytest.mark.parametrize("write", [1, 2])
-@pytest.mark.parametrize("when", ["crash_at", "crash_after"])
+@at_each_write(2)
 async def test_killed_at_any_write_the_boot_makes_one_node(cloud, write, when):
     await cloud.create()
     cloud.pass_time(10)
@@ -100,14 +93,7 @@ async def test_a_node_that_a_person_deletes_is_not_made_again(cloud):
 async def test_a_server_that_is_deleted_while_it_joins_takes_its_node_along(cloud):
     await cloud.create()
     cloud.pass_time(10)
-    add = cloud.cluster.create
-
-    async def delete_meanwhile(resource, body, *, namespace=None):
-        made = await add(resource, body, namespace=namespace)
-        await cloud.provider.delete(NAME)
-        return made
-
-    cloud.cluster.create = delete_meanwhile
+    after_each_create(cloud, lambda: cloud.provider.delete(NAME))
     await cloud.provider.boot()
     assert await cloud.nodes() == []
 
@@ -115,28 +101,28 @@ async def test_a_server_that_is_deleted_while_it_joins_takes_its_node_along(clou
 async def test_a_label_that_comes_while_it_joins_does_not_stop_the_boot(cloud):
     await cloud.create()
     cloud.pass_time(10)
-    add = cloud.cluster.create
-
-    async def label_meanwhile(resource, body, *, namespace=None):
-        made = await add(resource, body, namespace=namespace)
-        await cloud.provider.label(NAME, {"growth.dev/abandoned": "true"})
-        return made
-
-    cloud.cluster.create = label_meanwhile
+    after_each_create(cloud, lambda: cloud.provider.label(NAME, {"growth.dev/abandoned": "true"}))
     await cloud.provider.boot()
     assert (await cloud.record())["data"]["joined"] == "true"
+
+
+def after_each_create(cloud, change):
+    """Let `change` happen between the creation of an object and the answer."""
+    create = cloud.cluster.create
+
+    async def change_meanwhile(resource, body, *, namespace=None):
+        created = await create(resource, body, namespace=namespace)
+        await change()
+        return created
+
+    cloud.cluster.create = change_meanwhile
 
 
 async def test_a_node_that_cannot_be_made_holds_up_no_other(cloud):
     await cloud.create()
     await cloud.create(name="default-b2")
     cloud.pass_time(10)
-
-    def refuse(verb, resource, name):
-        if (verb, resource, name) == ("create", NODES, NAME):
-            raise Rejected("nodes is forbidden")
-
-    cloud.cluster.refuse = refuse
+    cloud.cluster.refuse_writes(Rejected("nodes is forbidden"), "create", NODES, name=NAME)
     assert await cloud.provider.boot() == cloud.now() + timedelta(seconds=1)
     assert await cloud.nodes() == ["default-b2"]
 

@@ -7,6 +7,7 @@ import pytest
 from activities.removals.drain_blockers import occupant
 from planner.lifecycle.seen import Blocker
 from tests.activities import bodies
+from tests.tables import rows
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -33,46 +34,41 @@ CONFIG = {"name": "conf", "configMap": {"name": "conf"}}
 KEPT = {"growth.dev/do-not-remove": "rebuilds its index\nuntil noon"}
 
 
-@pytest.mark.parametrize(
+LATE = "should have ended at 2026-11-01 11:59:30 UTC"
+
+
+@rows(
     ("given", "blocker", "why"),
-    [
-        (pod(), None, ""),
-        (pod(volumes=[CLAIM, CONFIG, IN_MEMORY]), None, ""),
-        (pod(annotations={"growth.dev/do-not-remove": ""}), None, ""),
-        (
+    {
+        "of a controller": (pod(), None, ""),
+        "disk of a claim, memory": (pod(volumes=[CLAIM, CONFIG, IN_MEMORY]), None, ""),
+        "annotated with nothing": (pod(annotations={"growth.dev/do-not-remove": ""}), None, ""),
+        "annotated": (
             pod(annotations=KEPT, bare=True, volumes=[EMPTY_DIR]),
             Blocker.ANNOTATION,
             "is annotated growth.dev/do-not-remove: rebuilds its index until noon",
         ),
-        (pod(bare=True, volumes=[EMPTY_DIR]), Blocker.BARE_POD, "has no controller that would start it again"),
-        (pod(volumes=[CONFIG, EMPTY_DIR]), Blocker.LOCAL_STORAGE, "has local storage: emptyDir scratch"),
-        (
+        "without controller": (
+            pod(bare=True, volumes=[EMPTY_DIR]),
+            Blocker.BARE_POD,
+            "has no controller that would start it again",
+        ),
+        "emptyDir": (pod(volumes=[CONFIG, EMPTY_DIR]), Blocker.LOCAL_STORAGE, "has local storage: emptyDir scratch"),
+        "hostPath": (
             pod(volumes=[HOST_PATH, EMPTY_DIR]),
             Blocker.LOCAL_STORAGE,
             "has local storage: hostPath sock, emptyDir scratch",
         ),
-        (pod(gone_at=ends(10), bare=True), None, ""),
-        (pod(gone_at=ends(-29), annotations=KEPT), None, ""),
-        (pod(gone_at=ends(-30)), Blocker.TERMINATING, "should have ended at 2026-11-01 11:59:30 UTC"),
-    ],
-    ids=[
-        "of a controller",
-        "disk of a claim, memory",
-        "annotated with nothing",
-        "annotated",
-        "without controller",
-        "emptyDir",
-        "hostPath",
-        "terminates",
-        "terminates a little late",
-        "does not end",
-    ],
+        "terminates": (pod(gone_at=ends(10), bare=True), None, ""),
+        "terminates a little late": (pod(gone_at=ends(-29), annotations=KEPT), None, ""),
+        "does not end": (pod(gone_at=ends(-30)), Blocker.TERMINATING, LATE),
+    },
 )
 def test_what_blocks(given, blocker, why):
-    found = occupant(given, NOW)
-    assert (found.blocker, found.why) == (blocker, why)
-    assert found.key == "shop/web-1"
-    assert found.is_terminating is ("deletionTimestamp" in given["metadata"])
+    seen = occupant(given, NOW)
+    assert (seen.blocker, seen.why) == (blocker, why)
+    assert seen.key == "shop/web-1"
+    assert seen.is_terminating is ("deletionTimestamp" in given["metadata"])
 
 
 def test_an_owner_that_is_no_controller_would_not_start_it_again():
@@ -98,5 +94,5 @@ def test_what_the_cluster_needs_itself(spec, critical):
 
 
 def test_long_words_of_people_are_cut():
-    found = occupant(pod(annotations={"growth.dev/do-not-remove": "x" * 300}), NOW)
-    assert found.why == f"is annotated growth.dev/do-not-remove: {'x' * 57}..."
+    seen = occupant(pod(annotations={"growth.dev/do-not-remove": "x" * 300}), NOW)
+    assert seen.why == f"is annotated growth.dev/do-not-remove: {'x' * 57}..."

@@ -111,9 +111,9 @@ async def test_while_lists_fail_what_was_seen_stays_and_nothing_is_said_to_be_go
     scene.fail("list_servers", status=503, code="unavailable", times=None)
     scene.pass_time(60)
     assert (await scene.provider.get(ORDER.name, "default")).name == ORDER.name
-    with pytest.raises(ProviderError) as told:
+    with pytest.raises(ProviderError) as raised:
         await scene.provider.get("default-b2", "default")
-    assert not isinstance(told.value, NotFound)
+    assert not isinstance(raised.value, NotFound)
     with pytest.raises(ProviderError):
         await scene.provider.list("one")
     scene.pass_time(600)

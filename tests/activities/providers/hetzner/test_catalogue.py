@@ -61,28 +61,28 @@ def node_class(*types, ipv4=IPV4, ready="True", observed=1, message="", reason="
 
 
 def places_of(node_class):
-    return [(one.server_type, one.location) for one in offerings(node_class)]
+    return [(offer.server_type, offer.location) for offer in offerings(node_class)]
 
 
 def test_each_type_in_each_location_is_an_offering_with_the_address_in_its_price():
-    found = offerings(node_class())
-    assert [(one.server_type, one.location, str(one.price_per_hour), one.currency) for one in found] == [
+    offered = offerings(node_class())
+    assert [(offer.server_type, offer.location, str(offer.price_per_hour), offer.currency) for offer in offered] == [
         ("cx23", "fsn1", "0.0096", "EUR"),
         ("cx23", "hel1", "0.0096", "EUR"),
         ("cax11", "fsn1", "0.0104", "EUR"),
         ("ccx13", "ash", "0.0697", "EUR"),
     ]
-    assert all(one.available and not one.is_doubtful and one.unavailable_because == "" for one in found)
+    assert all(offer.available and not offer.is_doubtful and offer.unavailable_because == "" for offer in offered)
 
 
 def test_without_public_addresses_the_price_is_that_of_the_server():
-    found = offerings(node_class(CX23, ipv4={}, spec={"enableIPv4": False}))
-    assert {one.price_per_hour for one in found} == {Decimal("0.0088")}
+    offered = offerings(node_class(CX23, ipv4={}, spec={"enableIPv4": False}))
+    assert {offer.price_per_hour for offer in offered} == {Decimal("0.0088")}
 
 
 def test_what_has_no_known_price_is_not_offered():
-    found = places_of(node_class(replace(CX23, places=(place("fsn1", None), place("hel1")))))
-    assert found == [("cx23", "hel1")]
+    offered = places_of(node_class(replace(CX23, places=(place("fsn1", None), place("hel1")))))
+    assert offered == [("cx23", "hel1")]
 
 
 def test_a_location_whose_address_has_no_known_price_is_not_offered():
@@ -94,8 +94,8 @@ def test_a_location_whose_address_has_no_known_price_is_not_offered():
 def test_sizes_are_kept_as_people_know_them():
     odd = replace(CX23, memory_bytes=3 * GI // 2 + 1, disk_bytes=40 * 10**9 + 1)
     for each, memory, disk in ((CX23, "4Gi", "40G"), (odd, "1610612737", "40000000001")):
-        (kept,) = catalogue_of([each], LOCATIONS, PriceFacts("EUR", {}))["server_types"]
-        assert (kept.memory, kept.disk, kept.cores, kept.dedicated) == (memory, disk, 2, False)
+        (written,) = catalogue_of([each], LOCATIONS, PriceFacts("EUR", {}))["server_types"]
+        assert (written.memory, written.disk, written.cores, written.dedicated) == (memory, disk, 2, False)
 
 
 def test_only_locations_of_the_spec_are_offered():
@@ -132,13 +132,13 @@ def test_a_type_is_offered_until_the_moment_of_its_end_and_then_says_since_when_
 
 def test_a_type_that_hetzner_says_is_sold_out_is_offered_with_doubt():
     # cx43 and cx53 were shown as unavailable in nbg1 and bought three times. Source: the provider of itsh-cloud.
-    (one,) = offerings(node_class(replace(CX23, places=(place("fsn1", available=False),))))
-    assert (one.available, one.is_doubtful) == (True, True)
+    (offer,) = offerings(node_class(replace(CX23, places=(place("fsn1", available=False),))))
+    assert (offer.available, offer.is_doubtful) == (True, True)
 
 
 def test_labels_are_those_that_nodes_have_and_a_zone_is_not_promised():
-    one = next(one for one in offerings(node_class()) if one.server_type == "cax11")
-    assert one.labels == {
+    offer = next(offer for offer in offerings(node_class()) if offer.server_type == "cax11")
+    assert offer.labels == {
         "kubernetes.io/arch": "arm64",
         "kubernetes.io/os": "linux",
         "node.kubernetes.io/instance-type": "cax11",
@@ -149,11 +149,11 @@ def test_labels_are_those_that_nodes_have_and_a_zone_is_not_promised():
 
 def test_allocatable_is_what_the_kubelet_leaves():
     kubelet = {"maxPods": 30, "kubeReserved": {"cpu": "100m", "memory": "200Mi"}}
-    (one, _) = offerings(node_class(CX23, spec={"kubelet": kubelet}))
+    (offer, _) = offerings(node_class(CX23, spec={"kubelet": kubelet}))
     parsed = HetznerKubelet.model_validate(kubelet)
-    assert one.allocatable == allocatable(2, 4 * GI, 40 * 10**9, parsed)
-    assert (one.allocatable["cpu"], one.allocatable["pods"]) == (1900, 30)
-    assert one.allocatable["memory"] < 4 * GI - 300 * 2**20
+    assert offer.allocatable == allocatable(2, 4 * GI, 40 * 10**9, parsed)
+    assert (offer.allocatable["cpu"], offer.allocatable["pods"]) == (1900, 30)
+    assert offer.allocatable["memory"] < 4 * GI - 300 * 2**20
 
 
 def test_what_nodes_turned_out_to_have_counts_instead_upwards_too_and_only_for_its_image():
@@ -163,11 +163,11 @@ def test_what_nodes_turned_out_to_have_counts_instead_upwards_too_and_only_for_i
         entry | {"image": "99", "allocatable": {"memory": "1Gi", "pods": "1"}},
         entry | {"serverType": "cax11", "image": "12", "allocatable": {"memory": "3Gi"}},
     ]
-    found = {one.server_type: one for one in offerings(node_class(CX23, CAX11, status={"learned": learned}))}
+    offered = {offer.server_type: offer for offer in offerings(node_class(CX23, CAX11, status={"learned": learned}))}
     guess = allocatable(2, 4 * GI, 40 * 10**9, HetznerKubelet())
     assert guess["memory"] < 4000 * 2**20
-    assert found["cx23"].allocatable == guess | {"memory": 4000 * 2**20, "cpu": 1700}
-    assert found["cax11"].allocatable == guess | {"memory": 3 * GI}
+    assert offered["cx23"].allocatable == guess | {"memory": 4000 * 2**20, "cpu": 1700}
+    assert offered["cax11"].allocatable == guess | {"memory": 3 * GI}
 
 
 def test_what_was_learnt_under_another_setting_of_the_kubelet_does_not_count():

@@ -73,9 +73,9 @@ async def test_a_change_of_the_spec_is_looked_up_with_the_next_pass(scene):
     await scene.keeper.keep()
     await scene.change("/spec/image", {"name": "debian-99"})
     assert await scene.calls_of() == CALLS
-    told = await scene.condition()
-    assert (told["status"], told["reason"]) == ("False", "ImageNotFound")
-    assert told["observedGeneration"] == (await scene.node_class())["metadata"]["generation"] == 2
+    condition = await scene.condition()
+    assert (condition["status"], condition["reason"]) == ("False", "ImageNotFound")
+    assert condition["observedGeneration"] == (await scene.node_class())["metadata"]["generation"] == 2
     await scene.change("/spec/image", {"name": "debian-13"})
     await scene.keeper.keep()
     assert (await scene.condition())["status"] == "True"
@@ -98,9 +98,9 @@ async def test_a_change_of_the_token_is_noticed_with_the_next_pass(scene):
 async def test_a_secret_that_comes_later_is_noticed_and_until_then_no_call_is_made(scene):
     await scene.add_classes(token=None)
     assert await scene.calls_in(timedelta(minutes=5)) == 0
-    told = await scene.condition()
-    assert (told["status"], told["reason"]) == ("False", "InvalidToken")
-    assert told["message"].startswith(
+    condition = await scene.condition()
+    assert (condition["status"], condition["reason"]) == ("False", "InvalidToken")
+    assert condition["message"].startswith(
         "spec.tokenSecretRef: Secret growth-system/hcloud, key token does not exist: create it"
     )
     await scene.cluster.create(SECRETS, secret(token=TOKEN), namespace=NAMESPACE)

@@ -130,8 +130,8 @@ async def test_each_change_is_told_once(scene, caplog):
         await scene.keeper.keep()
         scene.now += timedelta(minutes=11)
         await scene.keeper.keep()
-    ours = [record for record in caplog.records if record.name == LOGGER]
-    assert [(record.levelname, record.message) for record in ours] == [
+    records = [record for record in caplog.records if record.name == LOGGER]
+    assert [(record.levelname, record.message) for record in records] == [
         (
             "INFO",
             "HetznerNodeClass default: Ready is True (Ready): it offers servers in ash, fsn1, hel1, hil, nbg1, sin",

@@ -34,10 +34,10 @@ async def test_a_server_is_asked_for_and_found_by_its_name(scene):
     assert [action.command for action in created.actions] == ["create_server", "start_server"]
     assert {action.status for action in created.actions} == {"running"}
     scene.pass_time(60)
-    found = await scene.api.server("a-1")
-    assert found is not None
-    assert (found.id, found.status) == (created.server.id, "running")
-    assert found.labels == {"growth.dev/cluster": "prod"}
+    server = await scene.api.server("a-1")
+    assert server is not None
+    assert (server.id, server.status) == (created.server.id, "running")
+    assert server.labels == {"growth.dev/cluster": "prod"}
     assert await scene.api.server("a") is None
 
 
@@ -56,27 +56,27 @@ async def test_all_that_is_asked_for_arrives(scene):
     )
     assert created.server.placement_group == group.id
     assert [action.command for action in created.actions] == ["create_server", "attach_to_network"]
-    (kept,) = scene.cloud.servers_of()
-    assert kept.user_data == "#cloud-config\n"
+    (stored,) = scene.cloud.servers_of()
+    assert stored.user_data == "#cloud-config\n"
     scene.pass_time(60)
-    found = await scene.api.server("a-1")
-    assert found is not None
-    assert (found.status, found.networks) == ("off", (network,))
+    server = await scene.api.server("a-1")
+    assert server is not None
+    assert (server.status, server.networks) == ("off", (network,))
 
 
 @pytest.mark.parametrize(
-    ("change", "kind", "told"),
+    ("change", "kind", "part"),
     [
         ({"location": "ash"}, InsufficientCapacity, "(cx23 in ash)"),
         ({"image": 1}, InvalidConfiguration, "image"),
         ({"labels": {"hetzner.cloud/x": "y"}}, InvalidConfiguration, "labels"),
     ],
 )
-async def test_refusals_leave_nothing_behind_and_say_what_is_wrong(scene, change, kind, told):
+async def test_refusals_leave_nothing_behind_and_say_what_is_wrong(scene, change, kind, part):
     with pytest.raises(ProviderError) as refused:
         await scene.api.create_server(scene.creation(**change))
     assert type(refused.value) is kind
-    assert told in str(refused.value)
+    assert part in str(refused.value)
     assert scene.cloud.servers_of() == []
 
 
@@ -191,9 +191,9 @@ async def test_a_server_that_is_gone_is_deleted(scene):
 async def test_a_protected_server_is_not_deleted_and_says_so(scene):
     made = await scene.boot()
     scene.cloud.protect("a-1")
-    found = await scene.api.server("a-1")
-    assert found is not None
-    assert found.is_protected
+    server = await scene.api.server("a-1")
+    assert server is not None
+    assert server.is_protected
     with pytest.raises(Protected, match="a person has protected it"):
         await scene.api.delete_server(made)
 
@@ -222,9 +222,9 @@ async def test_a_stopped_server_is_attached_and_started(scene):
     assert await scene.api.attach_to_network(made, network, None) is None
     assert (await scene.api.power_on(made)).command == "start_server"
     scene.pass_time(10)
-    found = await scene.api.server("a-1")
-    assert found is not None
-    assert (found.status, found.networks) == ("running", (network,))
+    server = await scene.api.server("a-1")
+    assert server is not None
+    assert (server.status, server.networks) == ("running", (network,))
 
 
 async def test_a_subnet_without_a_free_address_is_named(scene):
@@ -242,8 +242,8 @@ async def test_actions_are_looked_at_in_batches(scene):
         created = await scene.api.create_server(scene.creation(f"a-{number}"))
         ids += [action.id for action in created.actions]
     before = scene.cloud.count()
-    found = await scene.api.actions(ids)
-    assert [action.id for action in found] == sorted(ids)
+    actions = await scene.api.actions(ids)
+    assert [action.id for action in actions] == sorted(ids)
     assert scene.cloud.count() - before == 3
     assert await scene.api.actions([]) == []
     assert scene.cloud.count() - before == 3
@@ -313,7 +313,7 @@ async def test_over_a_real_connection_a_lost_answer_is_one_request_and_one_serve
             with pytest.raises(UnknownOutcome, match="did not answer within" if hangs else "no answer from"):
                 await client.create_server(scene.creation())
             assert scene.cloud.count("create_server") == 1
-            found = await client.server("a-1")
+            server = await client.server("a-1")
         finally:
             client.close()
-    assert found is not None
+    assert server is not None

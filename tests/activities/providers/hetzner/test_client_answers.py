@@ -168,9 +168,9 @@ async def test_a_page_that_names_itself_as_the_next_one_is_not_read_for_ever():
 
 async def test_a_server_of_another_name_is_not_the_one_that_was_asked_for():
     client = client_of(Scripted((200, {"servers": [SERVER | {"id": 43, "name": "a-11"}, SERVER]})))
-    found = await client.server("a-1")
-    assert found is not None
-    assert found.id == 42
+    server = await client.server("a-1")
+    assert server is not None
+    assert server.id == 42
     assert await client.server("a") is None
 
 
@@ -217,15 +217,15 @@ async def test_after_one_call_too_many_it_is_waited_until_a_few_are_there_again(
 
 def everything_told(error: BaseException, caplog) -> str:
     """Return all that could be printed of an error, and what was logged."""
-    told, link = "", error
+    printed, link = "", error
     while link is not None:
-        told += f"{link!r} {link} {link.args!r} {vars(link)!r}\n"
+        printed += f"{link!r} {link} {link.args!r} {vars(link)!r}\n"
         link = link.__cause__ or link.__context__
-    return told + caplog.text
+    return printed + caplog.text
 
 
-def gives_away(told: str, secret: str, run: int = 8) -> bool:
-    return any(secret[start : start + run] in told for start in range(len(secret) - run + 1))
+def gives_away(printed: str, secret: str, run: int = 8) -> bool:
+    return any(secret[start : start + run] in printed for start in range(len(secret) - run + 1))
 
 
 @pytest.mark.parametrize(
@@ -248,9 +248,9 @@ async def test_no_part_of_the_token_is_told(answer, caplog):
     caplog.set_level(logging.DEBUG)
     with pytest.raises(ProviderError) as failed:
         await client_of(Scripted(answer)).create_server(CREATION)
-    told = everything_told(failed.value, caplog)
-    assert "create server a-1" in told
-    assert not gives_away(told, TOKEN)
+    printed = everything_told(failed.value, caplog)
+    assert "create server a-1" in printed
+    assert not gives_away(printed, TOKEN)
     assert failed.value.__cause__ is None
     assert failed.value.__context__ is None
 
@@ -269,9 +269,9 @@ async def test_no_line_of_the_user_data_is_told(answer, caplog):
     caplog.set_level(logging.DEBUG)
     with pytest.raises(ProviderError) as failed:
         await client_of(Scripted(answer)).create_server(CREATION)
-    told = everything_told(failed.value, caplog)
-    assert "create server a-1" in told
-    assert not gives_away(told, JOIN_TOKEN, run=16)
+    printed = everything_told(failed.value, caplog)
+    assert "create server a-1" in printed
+    assert not gives_away(printed, JOIN_TOKEN, run=16)
     assert failed.value.__cause__ is None
     assert failed.value.__context__ is None
 
@@ -298,7 +298,7 @@ async def test_what_broke_a_connection_is_told_in_a_few_words(unused_tcp_port):
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"),
+    ("printed", "expected"),
     [
         (f"token {HALF}: no", "token [redacted]: no"),
         (f"{TOKEN}{TOKEN[3:20]}!", "[redacted]!"),
@@ -307,8 +307,8 @@ async def test_what_broke_a_connection_is_told_in_a_few_words(unused_tcp_port):
         ({"a": [f"x {HALF}", 7, None]}, {"a": ["x [redacted]", 7, None]}),
     ],
 )
-def test_only_the_secret_is_blotted_out(told, kept):
-    assert redacted(told, [token_secret(TOKEN), text_secret("")]) == kept
+def test_only_the_secret_is_blotted_out(printed, expected):
+    assert redacted(printed, [token_secret(TOKEN), text_secret("")]) == expected
 
 
 def test_half_of_a_short_token_is_a_part_of_it():

@@ -192,10 +192,10 @@ def test_amounts_never_fall_below_zero():
     memory=st.integers(0, 2**40),
     disk=st.integers(0, 10**13),
     percent=st.integers(0, 90),
-    kept=st.sampled_from(["0", "1", "100m", "1.5Gi", "3e9", "7n"]),
+    reserved=st.sampled_from(["0", "1", "100m", "1.5Gi", "3e9", "7n"]),
 )
-def test_amounts_are_whole_and_within_the_machine(cores: int, memory: int, disk: int, percent: int, kept: str):
-    kubelet = HetznerKubelet(eviction_storage_percent=percent, kube_reserved={"memory": kept, "cpu": kept})
+def test_amounts_are_whole_and_within_the_machine(cores: int, memory: int, disk: int, percent: int, reserved: str):
+    kubelet = HetznerKubelet(eviction_storage_percent=percent, kube_reserved={"memory": reserved, "cpu": reserved})
     amounts = allocatable(cores, memory, disk, kubelet)
     assert all(type(amount) is int for amount in amounts.values())
     assert 0 <= amounts["cpu"] <= cores * 1000

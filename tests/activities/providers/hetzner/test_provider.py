@@ -96,9 +96,9 @@ async def test_a_type_that_is_withdrawn_is_not_asked_for(scene):  # 17: PR#7211
     scene.cloud.withdraw("cx23", "fsn1", scene.now)
     scene.pass_time(700)
     await scene.provider.tend()
-    with pytest.raises(InsufficientCapacity, match="no longer sold") as told:
+    with pytest.raises(InsufficientCapacity, match="no longer sold") as raised:
         await scene.create()
-    assert told.value.lasts
+    assert raised.value.lasts
     assert scene.cloud.count("create_server") == 0
     assert (await scene.create(replace(ORDER, server_type="cx33"))).server_type == "cx33"
 
@@ -128,9 +128,9 @@ async def test_one_call_too_many_stops_all_calls_of_the_project_for_a_while(scen
         await scene.create()
     before = scene.cloud.count()
     for number in range(5):
-        with pytest.raises(RateLimited) as told:
+        with pytest.raises(RateLimited) as raised:
             await scene.create(replace(ORDER, name=f"default-b{number}"))
-        assert told.value.retry_after_seconds > 5
+        assert raised.value.retry_after_seconds > 5
     assert scene.cloud.count() == before
 
 

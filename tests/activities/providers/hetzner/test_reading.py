@@ -156,7 +156,7 @@ def test_a_location_without_a_price_is_there_without_a_price():
 
 
 @pytest.mark.parametrize(
-    "told",
+    "answer",
     [
         None,
         "0.0088",
@@ -176,12 +176,12 @@ def test_a_location_without_a_price_is_there_without_a_price():
         {"gross": "0.0105"},
     ],
 )
-def test_a_price_that_is_missing_malformed_or_nothing_is_unknown_and_never_a_gift(told):
-    assert reading.price(told) is None
+def test_a_price_that_is_missing_malformed_or_nothing_is_unknown_and_never_a_gift(answer):
+    assert reading.price(answer) is None
 
 
 @pytest.mark.parametrize(
-    ("net", "kept"),
+    ("net", "expected"),
     [
         # 5.49 euros are 0.00879807692307... an hour over 624 hours; the API writes such numbers.
         ("0.0087980769230769", "0.008798077"),
@@ -190,10 +190,10 @@ def test_a_price_that_is_missing_malformed_or_nothing_is_unknown_and_never_a_gif
         ("500.0000", "500"),
     ],
 )
-def test_a_price_has_nine_digits_on_either_side_at_most_as_a_status_takes_it(net, kept):
+def test_a_price_has_nine_digits_on_either_side_at_most_as_a_status_takes_it(net, expected):
     place = CatalogueLocation(name="fsn1", price_per_hour=reading.price({"net": net}), available=True)
     json = place.to_json()
-    assert json["pricePerHour"] == kept
+    assert json["pricePerHour"] == expected
     assert CatalogueLocation.model_validate(json) == place
 
 

@@ -163,8 +163,8 @@ async def test_a_name_that_somebody_else_has_makes_way_for_the_next_number(clust
 async def test_a_group_that_another_worker_was_first_to_make_is_used():
     lot = Lot()
     await lot.choose(1, "b")
-    theirs = await lot.another_worker().choose("a")
-    assert await lot.choose(1) == [theirs]
+    other_group = await lot.another_worker().choose("a")
+    assert await lot.choose(1) == [other_group]
     assert sorted(lot.names) == ["growth-one-a-1", "growth-one-b-1"]
 
 

@@ -48,10 +48,10 @@ KEPT = {"k3s.yaml": (400 + 200 + 100) * 2**20, "kubeadm.yaml": (300 + 200 + 100)
 
 def objects(name: str) -> dict[str, list[dict[str, Any]]]:
     """Return the objects of a template by kind."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_kind: dict[str, list[dict[str, Any]]] = {}
     for item in yaml.safe_load_all((FOLDER / name).read_text()):
-        found.setdefault(item["kind"], []).append(item)
-    return found
+        by_kind.setdefault(item["kind"], []).append(item)
+    return by_kind
 
 
 def class_of(name: str) -> HetznerNodeClass:
@@ -101,13 +101,13 @@ def test_both_kinds_of_cluster_have_one():
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_set_is_complete_and_its_parts_name_each_other(name: str):
-    found = objects(name)
-    assert set(found) == {"Secret", "HetznerNodeClass", "NodePool"}
-    (item,) = found["NodePool"]
+    by_kind = objects(name)
+    assert set(by_kind) == {"Secret", "HetznerNodeClass", "NodePool"}
+    (item,) = by_kind["NodePool"]
     pool = read(NodePool, item)
     assert str(pool.spec.template.class_ref) == f"HetznerNodeClass/{class_of(name).metadata.name}"
     keys = {
-        (s["metadata"]["namespace"], s["metadata"]["name"], key) for s in found["Secret"] for key in s["stringData"]
+        (s["metadata"]["namespace"], s["metadata"]["name"], key) for s in by_kind["Secret"] for key in s["stringData"]
     }
     spec = class_of(name).spec
     refs = [spec.token_secret_ref, *(each.secret_key_ref for each in spec.user_data.variables.values())]

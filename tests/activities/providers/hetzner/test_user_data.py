@@ -108,10 +108,10 @@ async def test_flags_carry_the_labels_taints_and_settings(cluster):
 
 def test_labels_of_the_machine_are_those_that_plans_count_on():
     # One source: a Node that differs from its offering in silence takes other pods than planned.
-    told = dict(pair.split("=") for pair in given_values(HetznerKubelet(), ORDER)["node.labels"].split(","))
+    given_labels = dict(pair.split("=") for pair in given_values(HetznerKubelet(), ORDER)["node.labels"].split(","))
     set_by_kubelets = {LABEL_ARCH, LABEL_OS}
     planned = node_labels(ORDER.server_type, ORDER.location, "amd64")
-    assert {**planned, **ORDER.node_labels} == {**told, **{key: planned[key] for key in set_by_kubelets}}
+    assert {**planned, **ORDER.node_labels} == {**given_labels, **{key: planned[key] for key in set_by_kubelets}}
 
 
 async def test_values_come_from_the_class_from_secrets_and_from_config_maps(cluster):
@@ -284,18 +284,18 @@ def test_each_piece_of_a_text_is_rendered_by_itself(pieces, value):
     ],
 )
 async def test_a_text_that_cannot_work_is_refused_by_name(cluster, text, variables, message):
-    told = await refusal(cluster, of_text(text, **variables))
-    assert told == message
-    assert SECRET not in told
+    refused = await refusal(cluster, of_text(text, **variables))
+    assert refused == message
+    assert SECRET not in refused
 
 
 async def test_a_pem_file_would_tear_the_cloud_config(cluster):
     pem = f"-----BEGIN CERTIFICATE-----\n{SECRET}\n-----END CERTIFICATE-----\n"
     await add_secret(cluster, ca=pem)
     text = "#cloud-config\nwrite_files:\n  - path: /ca\n    content: |\n      {{ ca }}\nruncmd: ['{{ node.taints }}']\n"
-    told = await refusal(cluster, of_text(text, ca=ref("secretKeyRef", "ca", "join")))
-    assert "not valid YAML" in told
-    assert SECRET not in told
+    refused = await refusal(cluster, of_text(text, ca=ref("secretKeyRef", "ca", "join")))
+    assert "not valid YAML" in refused
+    assert SECRET not in refused
 
 
 @pytest.mark.parametrize(
@@ -331,13 +331,13 @@ async def test_a_secret_that_is_no_text_is_named(cluster):
         "data": {"t": base64.b64encode(b"\xff").decode()},
     }
     await cluster.create(SECRETS, body, namespace="growth-system")
-    told = await refusal(cluster, of_text("{{ node.taints }} {{ t }}", t=ref("secretKeyRef", "t", "raw")))
-    assert told == "spec.userData.variables.t.secretKeyRef: Secret growth-system/raw has no text under key t"
+    refused = await refusal(cluster, of_text("{{ node.taints }} {{ t }}", t=ref("secretKeyRef", "t", "raw")))
+    assert refused == "spec.userData.variables.t.secretKeyRef: Secret growth-system/raw has no text under key t"
 
 
 async def test_a_missing_text_is_named(cluster):
-    told = await refusal(cluster, node_class(ref("configMapKeyRef", "body", "gone")))
-    assert told == "spec.userData.configMapKeyRef: ConfigMap growth-system/gone does not exist"
+    refused = await refusal(cluster, node_class(ref("configMapKeyRef", "body", "gone")))
+    assert refused == "spec.userData.configMapKeyRef: ConfigMap growth-system/gone does not exist"
 
 
 class Failing:
@@ -363,8 +363,8 @@ async def test_a_missing_right_is_named():
 
 async def test_a_refusal_of_the_api_server_is_told_with_the_field():
     given_class = of_text("{{ node.taints }} {{ t }}", t=ref("secretKeyRef", "t", "join"))
-    told = await refusal(Failing(Rejected("get: the API server does not accept these credentials")), given_class)
-    assert told == "spec.userData.variables.t.secretKeyRef: get: the API server does not accept these credentials"
+    refused = await refusal(Failing(Rejected("get: the API server does not accept these credentials")), given_class)
+    assert refused == "spec.userData.variables.t.secretKeyRef: get: the API server does not accept these credentials"
 
 
 async def test_a_silent_api_server_is_no_fault_of_the_class():
