@@ -151,7 +151,7 @@ async def test_a_request_that_is_cancelled_twice_or_without_a_worker(client, cap
         await requests.cancel(NAME)
         assert capsys.readouterr().out == f"{NAME}: is cancelled when a worker of cluster deaf is up\n"
     await handle.terminate()
-    monkeypatch.setattr(UnderWay, "one", lambda *_: asyncio.sleep(0, handle))
+    monkeypatch.setattr(UnderWay, "find", lambda *_: asyncio.sleep(0, handle))
     with pytest.raises(CommandError) as refused:
         await requests.cancel(NAME)
     assert str(refused.value) == (
