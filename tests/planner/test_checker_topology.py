@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from planner.model.plan import Placed, Plan, PlanResult
-from tests.builders import Json, daemon_set, kwok_node_class, node, node_pool, pod
+from tests.builders import Json, daemon_set, node, pod
+from tests.planner import scenes
 from tests.planner.checker import violations
 from tests.planner.scenes import Scene
 from tests.planner.wishes import HOST, ZONE, affinity, apart, named, on_port, spread, term
@@ -37,7 +38,7 @@ def told(scene: Scene, **places: str) -> str:
 
 def scene(*pods: Json, zones: Mapping[str, str] = ZONES, **parts: Any) -> Scene:
     nodes = [node(name, labels={ZONE: zone}) for name, zone in zones.items()]
-    return Scene(classes=[kwok_node_class()], pools=[node_pool()], pods=list(pods), **{"nodes": nodes} | parts)
+    return scenes.scene(*pods, **{"nodes": nodes} | parts)
 
 
 def resident(name: str, where: str, labels: dict[str, str] = DB, **spec: Any) -> Json:

@@ -6,7 +6,8 @@ import pytest
 
 from planner.model.plan import Placed, Plan, PlannedRequest, PlanResult
 from planner.plan import plan
-from tests.builders import DRIVER, Json, claim, csi_node, kwok_node_class, node, node_pool, pod, storage_class, volume
+from tests.builders import DRIVER, Json, claim, csi_node, node, node_pool, pod, storage_class, volume
+from tests.planner import scenes
 from tests.planner.checker import violations
 from tests.planner.scenes import Scene
 from tests.planner.wishes import ZONE, own_disk, using
@@ -20,12 +21,8 @@ def told(scene: Scene, *names: str, where: str = "n", requests: tuple[PlannedReq
 
 def scene(*pods: Json, **parts: Any) -> Scene:
     """Return pods and a node in zone a; class `waits` makes volumes where the pod is."""
-    usual = {
-        "storage_classes": [storage_class()],
-        "nodes": [node("n", "cx42", labels={ZONE: "a"})],
-        "pools": [node_pool()],
-    }
-    return Scene(classes=[kwok_node_class()], pods=list(pods), **usual | parts)
+    usual = {"storage_classes": [storage_class()], "nodes": [node("n", "cx42", labels={ZONE: "a"})]}
+    return scenes.scene(*pods, **usual | parts)
 
 
 def small(name: str, **spec: Any) -> Json:

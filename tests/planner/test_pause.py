@@ -9,8 +9,8 @@ from planner.lifecycle.step import Act
 from planner.plan import plan
 from planner.supply.machine_kind import kinds_of_pools
 from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_request, pod
+from tests.planner import scenes
 from tests.planner.lifecycle import test_request as steps
-from tests.planner.scenes import Scene
 from tests.planner.wishes import apart
 
 
@@ -26,7 +26,7 @@ def paused_class(until, name="default", **parts):
 
 
 def scene(*pods, until, types=("cx22", "cx32"), **parts):
-    return Scene(classes=[paused_class(until)], pools=[node_pool(types=types)], pods=list(pods), **parts)
+    return scenes.scene(*pods, types=types, classes=[paused_class(until)], **parts)
 
 
 def bought(given):

@@ -9,15 +9,14 @@ from api.v1alpha1.node_pool import PodBackoff
 from planner.model.plan import PlannerMemory, PodBackoffState
 from planner.plan import plan
 from planner.policies.admission import Miss, remember, waiting
-from tests.builders import NOW, kwok_node_class, node, node_pool, pod, server_type
+from tests.builders import NOW, kwok_node_class, node, pod, server_type
+from tests.planner import scenes
 from tests.planner.scenes import Scene
 
 
 def scene():
     policy = {"podBackoff": {"afterRounds": 3, "base": "30s", "max": "2m"}}
-    return Scene(
-        classes=[kwok_node_class()], pools=[node_pool(types=["cx22"], scaleUp=policy)], pods=[pod("large", "64")]
-    )
+    return scenes.scene(pod("large", "64"), types=["cx22"], scaleUp=policy)
 
 
 def rounds(given, number, memory=None):

@@ -1,8 +1,8 @@
 """What raising a limit by one brings: tried by hand, and by planning anew under the higher limit."""
 
 from planner.plan import plan
-from tests.builders import before, kwok_node_class, node, node_pool, pod, server_type
-from tests.planner.scenes import Scene
+from tests.builders import before, kwok_node_class, node, pod, server_type
+from tests.planner import scenes
 from tests.planner.wishes import apart
 
 INSTANCE = "node.kubernetes.io/instance-type"
@@ -10,7 +10,7 @@ INSTANCE = "node.kubernetes.io/instance-type"
 
 def scene(*pods, types=("cx22",), kinds=(), **spec):
     listed = [server_type(k) if isinstance(k, str) else k for k in kinds]
-    return Scene(classes=[kwok_node_class(*listed)], pools=[node_pool(types=types, **spec)], pods=list(pods))
+    return scenes.scene(*pods, types=types, kinds=listed, **spec)
 
 
 def limits(given):

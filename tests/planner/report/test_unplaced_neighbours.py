@@ -3,8 +3,8 @@
 import pytest
 
 from planner.plan import plan
-from tests.builders import after, before, kwok_node_class, node, node_pool, node_request, pod, server_type
-from tests.planner.scenes import Scene
+from tests.builders import after, before, node, node_request, pod, server_type
+from tests.planner import scenes
 from tests.planner.wishes import HOST, ZONE, affinity, spread, term
 
 BOTH = ("fsn1", "hel1")
@@ -31,12 +31,9 @@ def scene(kind, wish, *, left_out=(), pods=(), nodes=(), **spec):
     """Return one pod on a machine in fsn1, and an equal one without a place."""
     miss = {"serverType": "cx22", "lastFailureAt": before(minutes=1), "failures": 1, "until": after(minutes=5)}
     unavailable = [miss | {"location": location} for location in left_out]
-    return Scene(
-        classes=[kwok_node_class(kind, unavailable=unavailable)],
-        pools=[node_pool(types=("cx22",), **spec)],
-        pods=[pod("a", **wish), pod("b", node="n", **wish), *pods],
-        nodes=[node("n"), *nodes],
-    )
+    waits, runs = pod("a", **wish), pod("b", node="n", **wish)
+    parts = {"types": ("cx22",), "kinds": [kind], "unavailable": unavailable} | spec
+    return scenes.scene(waits, runs, *pods, node("n"), *nodes, **parts)
 
 
 def test_offerings_that_are_sold_out_come_first():

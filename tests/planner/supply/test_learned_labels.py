@@ -18,9 +18,9 @@ from planner.supply.node_template import deviations
 from tests.builders import Json, before, claim, csi_node, node, node_request, pod, storage_class, volume
 from tests.planner import lookups
 from tests.planner.checker import violations
-from tests.planner.packing.domains.rows import ZONE, at, by_zone, codes, places, planned, scene
+from tests.planner.packing.domains.rows import at, by_zone, codes, places, planned, scene
 from tests.planner.scenes import Scene
-from tests.planner.wishes import using
+from tests.planner.wishes import ZONE, using
 from tests.searching import searching
 
 REGION = "topology.kubernetes.io/region"

@@ -16,7 +16,7 @@ from tests.builders import (
     pod,
     server_type,
 )
-from tests.planner.scenes import Scene
+from tests.planner import scenes
 
 PAID = {"growth.dev/price-per-hour": "0.0104", "growth.dev/currency": "EUR"}
 RISEN = server_type("cx22", pricePerHour="0.0168")
@@ -24,7 +24,7 @@ RISEN = server_type("cx22", pricePerHour="0.0168")
 
 
 def scene(*nodes, **parts):
-    return Scene(classes=[kwok_node_class(RISEN)], pools=[node_pool(types=("cx22",))], nodes=list(nodes), **parts)
+    return scenes.scene(*nodes, types=("cx22",), kinds=[RISEN], **parts)
 
 
 def prices_of(given, name="m-1"):

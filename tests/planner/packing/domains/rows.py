@@ -5,15 +5,14 @@ from typing import Any
 from planner.model.plan import Plan
 from planner.plan import plan
 from tests.builders import Json, node, pod, server_type
-from tests.planner import scenes
+from tests.planner import scenes, wishes
 from tests.planner.checker import violations
 from tests.planner.packing.domains.landing import not_landed
+from tests.planner.reading import REQUIRED
 from tests.planner.scenes import Scene
+from tests.planner.wishes import ZONE
 
-ZONE = "topology.kubernetes.io/zone"
-HOST = "kubernetes.io/hostname"
 ZONES = ("fsn1", "hel1", "nbg1")
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def scene(
@@ -34,16 +33,11 @@ def several(number: int, cpu: str = "500m", app: str = "web", name: str = "", **
 
 
 def spread(key: str = ZONE, skew: int = 1, app: str = "web", **more: Any) -> Json:
-    return {
-        "topologyKey": key,
-        "maxSkew": skew,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": app}},
-    } | more
+    return wishes.spread(key, skew, app, **more)
 
 
 def term(key: str, app: str, **more: Any) -> Json:
-    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}} | more
+    return wishes.term(key, {"app": app}, **more)
 
 
 def near(*terms: Json) -> Json:

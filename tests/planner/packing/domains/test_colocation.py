@@ -10,20 +10,8 @@ import pytest
 
 from planner.model.plan import Plan
 from tests.builders import Json, pod
-from tests.planner.packing.domains.rows import (
-    HOST,
-    ZONE,
-    at,
-    away,
-    codes,
-    near,
-    places,
-    planned,
-    scene,
-    several,
-    spread,
-    term,
-)
+from tests.planner.packing.domains.rows import at, away, codes, near, places, planned, scene, several, spread, term
+from tests.planner.wishes import HOST, ZONE
 
 
 def machines(made: Plan) -> list[tuple[str, dict[str, int]]]:

@@ -8,20 +8,8 @@ from typing import Any
 import pytest
 
 from tests.builders import Json, daemon_set, pod
-from tests.planner.packing.domains.rows import (
-    HOST,
-    ZONE,
-    at,
-    away,
-    codes,
-    near,
-    places,
-    planned,
-    scene,
-    several,
-    spread,
-    term,
-)
+from tests.planner.packing.domains.rows import at, away, codes, near, places, planned, scene, several, spread, term
+from tests.planner.wishes import HOST, ZONE
 
 BESIDE_AGENT = term(HOST, "agent", namespaces=["kube-system"])
 

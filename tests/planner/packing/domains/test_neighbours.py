@@ -3,20 +3,8 @@
 import pytest
 
 from tests.builders import pod
-from tests.planner.packing.domains.rows import (
-    HOST,
-    ZONE,
-    at,
-    away,
-    by_zone,
-    codes,
-    near,
-    places,
-    planned,
-    scene,
-    several,
-    term,
-)
+from tests.planner.packing.domains.rows import at, away, by_zone, codes, near, places, planned, scene, several, term
+from tests.planner.wishes import HOST, ZONE
 
 
 def test_one_of_a_kind_in_each_zone():

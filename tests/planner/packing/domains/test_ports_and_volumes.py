@@ -1,7 +1,9 @@
 """Host ports, volumes and matchFields. Source: kube-scheduler's plugins NodePorts, NodeVolumeLimits, VolumeBinding."""
 
 from tests.builders import claim, csi_node, daemon_set, pod, volume
-from tests.planner.packing.domains.rows import REQUIRED, ZONE, at, by_zone, codes, places, planned, scene, several
+from tests.planner.packing.domains.rows import at, by_zone, codes, places, planned, scene, several
+from tests.planner.reading import REQUIRED
+from tests.planner.wishes import ZONE
 
 
 def on_port(number: int, **more) -> list[dict]:

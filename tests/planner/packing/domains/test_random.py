@@ -9,8 +9,9 @@ from planner.packing import arrange
 from planner.plan import plan
 from tests.builders import Json, pod
 from tests.planner.packing.domains.landing import not_landed
-from tests.planner.packing.domains.rows import HOST, ZONE, ZONES, at, away, near, scene, spread, term
+from tests.planner.packing.domains.rows import ZONES, at, away, near, scene, spread, term
 from tests.planner.scenes import Scene
+from tests.planner.wishes import HOST, ZONE
 
 RANDOM = settings(
     max_examples=60,

@@ -7,8 +7,8 @@ import pytest
 from planner.plan import plan
 from tests.builders import node_pool, pod, server_type
 from tests.planner.checker import violations
-from tests.planner.packing.domains.rows import HOST, ZONE, at, by_zone, codes, places, planned, scene, several, spread
-from tests.planner.wishes import needs
+from tests.planner.packing.domains.rows import at, by_zone, codes, places, planned, scene, several, spread
+from tests.planner.wishes import HOST, ZONE, needs
 
 
 def test_nine_pods_go_three_by_three():
