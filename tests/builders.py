@@ -248,7 +248,7 @@ def node(
     status = {
         "capacity": dict(amounts),
         "allocatable": amounts,
-        "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+        "conditions": [{"type": "Ready", "status": str(ready), "lastTransitionTime": before(hours=1)}],
     }
     return _object("Node", name, body, version="v1", **meta) | {"status": status}
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from activities.ports.cluster import NODES, PODS
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.scheduling.scheduler import Scheduler
+from tests.builders import node, pod
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -14,20 +15,11 @@ def make(seed=0):
 
 
 async def add_node(cluster, name, *, cpu="4", taints=()):
-    body = {
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "spec": {"taints": list(taints)},
-        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
-    }
-    await cluster.create(NODES, body)
+    await cluster.create(NODES, node(name, "cx32", allocatable={"cpu": cpu}, taints=list(taints)))
 
 
 async def add_pod(cluster, name, cpu="1", **spec):
-    body = {
-        "metadata": {"name": name},
-        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}], **spec},
-    }
-    await cluster.create(PODS, body, namespace="default")
+    await cluster.create(PODS, pod(name, cpu, "1Gi", **spec), namespace="default")
 
 
 async def placement(cluster):

@@ -7,6 +7,7 @@ from simulator.apiserver.cluster import MemoryCluster
 from simulator.scheduling.kubelet import Kubelet
 from simulator.scheduling.scheduler import Scheduler
 from simulator.scheduling.workloads import Daemons, Workload, Workloads
+from tests.builders import daemon_set, node
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -20,13 +21,8 @@ async def names(cluster):
     return [p["metadata"]["name"] for p in (await cluster.list(PODS)).items]
 
 
-async def add_node(cluster, name, *, labels=None, taints=()):
-    body = {
-        "metadata": {"name": name, "labels": labels or {}, "annotations": {"kwok.x-k8s.io/node": "fake"}},
-        "spec": {"taints": list(taints)},
-        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
-    }
-    await cluster.create(NODES, body)
+async def add_node(cluster, name, **changes):
+    await cluster.create(NODES, node(name, "cx32", annotations={"kwok.x-k8s.io/node": "fake"}, **changes))
 
 
 async def test_missing_pods_are_created_with_their_owner(cluster):
@@ -85,16 +81,12 @@ async def test_only_pods_of_the_owner_count(cluster):
     assert await names(cluster) == ["web-alone"]
 
 
-async def daemon_set(cluster, **spec):
-    body = {
-        "metadata": {"name": "agent"},
-        "spec": {"template": {"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [], **spec}}},
-    }
-    await cluster.create(DAEMON_SETS, body, namespace="kube-system")
+async def add_agent(cluster, **spec):
+    await cluster.create(DAEMON_SETS, daemon_set("agent", **spec), namespace="kube-system")
 
 
 async def test_each_node_that_fits_gets_its_daemon_pod(cluster):
-    await daemon_set(cluster, nodeSelector={"disk": "ssd"})
+    await add_agent(cluster, nodeSelector={"disk": "ssd"})
     await add_node(cluster, "a", labels={"disk": "ssd"})
     await add_node(cluster, "b", labels={"disk": "ssd"})
     await add_node(cluster, "c")
@@ -107,7 +99,7 @@ async def test_each_node_that_fits_gets_its_daemon_pod(cluster):
 
 
 async def test_a_reserved_node_gets_its_daemon_pod_when_it_opens(cluster):
-    await daemon_set(cluster)
+    await add_agent(cluster)
     await add_node(cluster, "a", taints=[{"key": "growth.dev/reserved", "value": "r", "effect": "NoSchedule"}])
     daemons = Daemons(cluster)
     assert not await daemons.step()

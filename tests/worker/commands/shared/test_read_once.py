@@ -4,11 +4,11 @@ import pytest
 
 from activities.ports.cluster import NODES, PODS, ObjectList
 from activities.ports.errors import NotFound
+from tests.builders import pod
 from worker.commands.shared.read_once import ReadOnce
 
-
-def pod(name, node, namespace="shop"):
-    return {"metadata": {"name": name, "namespace": namespace}, "spec": {"nodeName": node}}
+A, B = pod("a", node="n1", namespace="shop"), pod("b", node="n2", namespace="shop")
+OTHER = pod("a", node="n1", namespace="other")
 
 
 class Counted:
@@ -17,7 +17,7 @@ class Counted:
 
     async def list(self, resource):
         self.calls.append(resource)
-        return ObjectList([pod("a", "n1"), pod("b", "n2"), pod("a", "n1", "other")], "7")
+        return ObjectList([A, B, OTHER], "7")
 
     async def get(self, resource, name, *, namespace=None):
         self.calls.append((resource, name))
@@ -30,9 +30,9 @@ async def test_many_questions_cost_one_list():
     for _ in range(100):
         on_n1 = await read.list(PODS, fields="spec.nodeName=n1")
     assert [item["metadata"]["namespace"] for item in on_n1.items] == ["shop", "other"]
-    assert (await read.list(PODS, namespace="shop", fields="spec.nodeName=n1")).items == [pod("a", "n1")]
+    assert (await read.list(PODS, namespace="shop", fields="spec.nodeName=n1")).items == [A]
     assert (await read.list(PODS, fields="status.nominatedNodeName=n1")).items == []
-    assert await read.get(PODS, "b", namespace="shop") == pod("b", "n2")
+    assert await read.get(PODS, "b", namespace="shop") == B
     assert cluster.calls == [PODS]
 
 
