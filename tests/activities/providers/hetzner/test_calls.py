@@ -67,8 +67,7 @@ async def test_a_machine_costs_few_calls(spec, most):
     assert len(lists(scene)) <= (scene.now - began).total_seconds() / 20 + 1
 
 
-async def test_looking_at_all_costs_one_list():
-    scene = await ProviderScene().open()
+async def test_looking_at_all_costs_one_list(scene):
     names = [f"default-{number}" for number in range(MACHINES)]
     for name in names:
         await scene.create(replace(ORDER, name=name))
@@ -79,8 +78,7 @@ async def test_looking_at_all_costs_one_list():
     assert scene.cloud.count() == before + 1
 
 
-async def test_in_quiet_times_a_few_calls_an_hour_are_made():
-    scene = await ProviderScene().open()
+async def test_in_quiet_times_a_few_calls_an_hour_are_made(scene):
     before = scene.cloud.count()
     await scene.tend_for(3600, step=10)
     # Six looks at what the class names, each of six calls, and no list: nobody asks.
@@ -103,26 +101,22 @@ async def test_many_looks_stay_within_a_small_budget():  # 3: kubernetes/autosca
     assert scene.cloud.count() - before <= 10
 
 
-async def test_while_lists_fail_what_was_seen_stays_and_nothing_is_said_to_be_gone():  # 3
-    scene = await ProviderScene().open()
-    await scene.create()
-    scene.pass_time(60)
-    await scene.provider.get(ORDER.name, "default")
-    scene.fail("list_servers", status=503, code="unavailable", times=None)
-    scene.pass_time(60)
-    assert (await scene.provider.get(ORDER.name, "default")).name == ORDER.name
+async def test_while_lists_fail_what_was_seen_stays_and_nothing_is_said_to_be_gone(booted):  # 3
+    await booted.provider.get(ORDER.name, "default")
+    booted.fail("list_servers", status=503, code="unavailable", times=None)
+    booted.pass_time(60)
+    assert (await booted.provider.get(ORDER.name, "default")).name == ORDER.name
     with pytest.raises(ProviderError) as raised:
-        await scene.provider.get("default-b2", "default")
+        await booted.provider.get("default-b2", "default")
     assert not isinstance(raised.value, NotFound)
     with pytest.raises(ProviderError):
-        await scene.provider.list("one")
-    scene.pass_time(600)
+        await booted.provider.list("one")
+    booted.pass_time(600)
     with pytest.raises(ProviderError):
-        await scene.provider.get(ORDER.name, "default")
+        await booted.provider.get(ORDER.name, "default")
 
 
-async def test_whoever_asks_several_times_in_a_moment_whether_a_server_is_gone_asks_once():
-    scene = await ProviderScene().open()
+async def test_whoever_asks_several_times_in_a_moment_whether_a_server_is_gone_asks_once(scene):
     await scene.create()
     await scene.tend_for(60)
     await scene.provider.delete(ORDER.name, "default")

@@ -13,8 +13,12 @@ from tests.activities.providers.hetzner.scenes import READ_ONLY, START, TOKEN, C
 from tests.builders import hetzner_node_class
 
 
-async def test_a_class_without_fault_is_ready_and_offers_the_catalogue_of_the_project():
-    scene = ClassScene()
+@pytest.fixture
+def scene():
+    return ClassScene()
+
+
+async def test_a_class_without_fault_is_ready_and_offers_the_catalogue_of_the_project(scene):
     status = await scene.look()
     assert scene.condition("Ready") == ("True", "Ready", "it offers servers in ash, fsn1, hel1, hil, nbg1, sin")
     assert [scene.condition(kind)[0] for kind in ("CatalogueRead", "Images", "SSHKeys")] == ["True"] * 3
@@ -31,8 +35,7 @@ async def test_a_class_without_fault_is_ready_and_offers_the_catalogue_of_the_pr
     ]
 
 
-async def test_a_wrong_token_is_told_after_one_call():
-    scene = ClassScene()
+async def test_a_wrong_token_is_told_after_one_call(scene):
     scene.token = "w" * 64
     status = await scene.look()
     assert scene.calls == 1
@@ -45,8 +48,7 @@ async def test_a_wrong_token_is_told_after_one_call():
         scene.offers()
 
 
-async def test_a_token_that_is_withdrawn_keeps_the_prices_but_stops_buying():
-    scene = ClassScene()
+async def test_a_token_that_is_withdrawn_keeps_the_prices_but_stops_buying(scene):
     before = await scene.look()
     scene.cloud.remove_token(TOKEN)
     after = await scene.look()
@@ -54,8 +56,7 @@ async def test_a_token_that_is_withdrawn_keeps_the_prices_but_stops_buying():
     assert (after.server_types, after.read_at) == (before.server_types, before.read_at)
 
 
-async def test_a_token_that_may_only_read_buys_nothing():
-    scene = ClassScene()
+async def test_a_token_that_may_only_read_buys_nothing(scene):
     scene.token = READ_ONLY
     await scene.look()
     kind, reason, message = scene.condition("Ready")
@@ -140,8 +141,7 @@ async def test_a_read_that_fails_keeps_what_was_read_and_the_class_ready(verb, f
     assert scene.offers() != offered
 
 
-async def test_a_spec_that_could_not_be_looked_up_is_not_bought_by():
-    scene = ClassScene()
+async def test_a_spec_that_could_not_be_looked_up_is_not_bought_by(scene):
     await scene.look()
     scene.use_class(generation=2, image={"name": "debian-13"})
     fault = scene.fail("read_catalogue", "lost_request", times=None)
@@ -170,8 +170,7 @@ async def test_a_fault_of_the_class_stays_told_while_the_project_does_not_answer
     assert scene.condition("CatalogueRead")[0] == "False"
 
 
-async def test_an_empty_catalogue_counts_as_not_read(monkeypatch):
-    scene = ClassScene()
+async def test_an_empty_catalogue_counts_as_not_read(scene, monkeypatch):
     before = await scene.look()
     monkeypatch.setattr(scene.cloud.catalogue, "types_json", list)
     after = await scene.look()
@@ -179,8 +178,7 @@ async def test_an_empty_catalogue_counts_as_not_read(monkeypatch):
     assert scene.condition("CatalogueRead") == ("False", "Unreadable", "Hetzner lists no server types or locations")
 
 
-async def test_a_catalogue_that_no_status_can_hold_counts_as_not_read(monkeypatch):
-    scene = ClassScene()
+async def test_a_catalogue_that_no_status_can_hold_counts_as_not_read(scene, monkeypatch):
     before = await scene.look()
     kind = scene.cloud.catalogue.type_json("cx23")
     many = [{**kind, "id": number, "name": f"cx{number}"} for number in range(201)]
@@ -193,8 +191,7 @@ async def test_a_catalogue_that_no_status_can_hold_counts_as_not_read(monkeypatc
     assert "\n" not in message
 
 
-async def test_what_was_learnt_of_the_class_is_left_alone():
-    scene = ClassScene()
+async def test_what_was_learnt_of_the_class_is_left_alone(scene):
     learned = {"serverType": "cx23", "image": "1", "allocatable": {"cpu": "1"}, "lastSeenAt": "2026-11-01T11:00:00Z"}
     pause = {
         "message": "no more",
@@ -219,8 +216,7 @@ async def test_what_was_learnt_of_the_class_is_left_alone():
     assert [each.type for each in after.conditions] == ["Other", "Ready", "CatalogueRead", "Images", "SSHKeys"]
 
 
-async def test_a_condition_that_stays_as_it_was_keeps_its_time():
-    scene = ClassScene()
+async def test_a_condition_that_stays_as_it_was_keeps_its_time(scene):
     first = await scene.look()
     scene.now += timedelta(minutes=10)
     second = await scene.look()

@@ -9,6 +9,11 @@ from activities.providers.hetzner.classes.catalogue import NotLookedUp
 from tests.activities.providers.hetzner.scenes import START, ClassScene
 
 
+@pytest.fixture
+def scene():
+    return ClassScene()
+
+
 async def test_all_that_a_class_names_is_found_by_nine_calls_at_most():
     scene = ClassScene(
         networks=[{"name": "private", "subnetIPRange": "10.0.1.0/24"}, {"name": "other"}],
@@ -33,8 +38,7 @@ async def test_all_that_a_class_names_is_found_by_nine_calls_at_most():
     assert scene.condition("Ready") == ("True", "Ready", "it offers servers in fsn1, hel1, nbg1")
 
 
-async def test_things_are_found_by_their_ids_too():
-    scene = ClassScene()
+async def test_things_are_found_by_their_ids_too(scene):
     firewall, image = scene.cloud.add_firewall("web"), scene.cloud.add_image(description="golden")
     scene.use_class(firewalls=[str(firewall)], image={"id": image})
     resolved = (await scene.look()).resolved

@@ -78,9 +78,8 @@ def test_a_machine_with_pods_is_not_replaced_by_a_cheaper_one(planned):
     assert min(one["locations"][0].get("pricePerHour", "1") for one in CATALOGUE) < "0.0689", "there is a cheaper one"
 
 
-async def test_the_third_of_five_fails_and_is_asked_for_elsewhere():
+async def test_the_third_of_five_fails_and_is_asked_for_elsewhere(scene):
     # After Cluster Autoscaler's source: a counter that is off, and servers left behind, when one of several fails.
-    scene = await ProviderScene().open()
     scene.fail("create_server", status=412, code="resource_unavailable", server_type="cx23", name="default-3")
     made, missed = [], []
     for number in range(1, 6):

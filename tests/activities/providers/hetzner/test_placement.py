@@ -16,6 +16,12 @@ def spread(**more):
     return hetzner_node_class(placement={"strategy": "spread", **more})
 
 
+@pytest.fixture
+async def scene():
+    """A class whose servers are spread."""
+    return await ProviderScene().open(spread())
+
+
 async def fill(scene, count, prefix="s"):
     for number in range(count):
         await scene.create(replace(ORDER, name=f"{prefix}-{number}"))
@@ -25,15 +31,13 @@ def members(scene):
     return sorted(Counter(server.placement_group for server in scene.servers().values()).values())
 
 
-async def test_groups_take_ten_servers_each():  # 13: #5919, PR#6999, kube-hetzner#142, karpenter-hetzner p#69
-    scene = await ProviderScene().open(spread())
+async def test_groups_take_ten_servers_each(scene):  # 13: #5919, PR#6999, kube-hetzner#142, karpenter-hetzner p#69
     await fill(scene, 23)
     assert members(scene) == [3, 10, 10]
     assert scene.cloud.count("create_placement_group") == 3
 
 
-async def test_a_server_that_is_being_deleted_still_counts():  # 13
-    scene = await ProviderScene().open(spread())
+async def test_a_server_that_is_being_deleted_still_counts(scene):  # 13
     await fill(scene, 10)
     await scene.tend_for(120, step=20)
     scene.cloud.durations.delete_seconds = 600
@@ -43,8 +47,7 @@ async def test_a_server_that_is_being_deleted_still_counts():  # 13
     assert members(scene) == [1, 10]
 
 
-async def test_a_place_that_became_free_is_used_again():
-    scene = await ProviderScene().open(spread())
+async def test_a_place_that_became_free_is_used_again(scene):
     await fill(scene, 10)
     await scene.tend_for(120, step=20)
     await scene.provider.delete("s-0", "default")
@@ -53,8 +56,7 @@ async def test_a_place_that_became_free_is_used_again():
     assert members(scene) == [10]
 
 
-async def test_a_group_that_is_full_unawares_makes_way_for_the_next():
-    scene = await ProviderScene().open(spread())
+async def test_a_group_that_is_full_unawares_makes_way_for_the_next(scene):
     await fill(scene, 1)
     other = scene.another_worker()
     scene.provider, first = other, scene.provider
@@ -65,8 +67,7 @@ async def test_a_group_that_is_full_unawares_makes_way_for_the_next():
 
 
 @pytest.mark.parametrize("code", ["placement_group_member_limit_reached", "service_error"])
-async def test_both_ways_to_say_full_are_understood(code):
-    scene = await ProviderScene().open(spread())
+async def test_both_ways_to_say_full_are_understood(scene, code):
     await fill(scene, 1)
     message = "placement_group_member_limit_reached"
     scene.fail("create_server", status=422, code=code, message=message)
@@ -74,8 +75,7 @@ async def test_both_ways_to_say_full_are_understood(code):
     assert members(scene) == [1, 1]
 
 
-async def test_a_server_that_cannot_be_spread_comes_without_a_group():
-    scene = await ProviderScene().open(spread())
+async def test_a_server_that_cannot_be_spread_comes_without_a_group(scene):
     scene.fail("create_server", status=503, code="placement_error")
     await scene.create()
     (server,) = scene.servers().values()
@@ -104,8 +104,7 @@ async def test_fifty_groups_are_all_that_a_project_has(required):
         assert len(scene.servers()) == 1
 
 
-async def test_empty_groups_are_deleted_after_a_while():
-    scene = await ProviderScene().open(spread())
+async def test_empty_groups_are_deleted_after_a_while(scene):
     await fill(scene, 11)
     await scene.tend_for(120, step=20)
     for number in range(10):

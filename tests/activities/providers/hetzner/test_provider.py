@@ -25,11 +25,6 @@ from tests.builders import hetzner_node_class
 NAME = ORDER.name
 
 
-@pytest.fixture
-async def scene():
-    return await ProviderScene().open()
-
-
 async def test_a_server_is_created_as_the_class_and_the_order_say(scene):
     await scene.create()
     server = scene.servers()[NAME]
@@ -135,47 +130,39 @@ async def test_one_call_too_many_stops_all_calls_of_the_project_for_a_while(scen
 
 
 @pytest.mark.parametrize("times", [1, 3])
-async def test_a_locked_server_is_deleted_later(scene, times):
-    await scene.create()
-    scene.pass_time(60)
-    scene.fail("delete_server", status=423, code="locked", times=times)
+async def test_a_locked_server_is_deleted_later(booted, times):
+    booted.fail("delete_server", status=423, code="locked", times=times)
     for _ in range(times):
         with pytest.raises(UnknownOutcome, match="locked"):
-            await scene.provider.delete(NAME, "default")
-    await scene.provider.delete(NAME, "default")
-    scene.pass_time(60)
+            await booted.provider.delete(NAME, "default")
+    await booted.provider.delete(NAME, "default")
+    booted.pass_time(60)
     with pytest.raises(NotFound):
-        await scene.provider.get(NAME, "default")
+        await booted.provider.get(NAME, "default")
 
 
-async def test_a_protected_server_stays_and_says_so(scene):
-    await scene.create()
-    scene.pass_time(60)
-    scene.cloud.protect(NAME)
+async def test_a_protected_server_stays_and_says_so(booted):
+    booted.cloud.protect(NAME)
     with pytest.raises(InvalidConfiguration, match="protected"):
-        await scene.provider.delete(NAME, "default")
-    assert NAME in scene.servers()
+        await booted.provider.delete(NAME, "default")
+    assert NAME in booted.servers()
 
 
-async def test_a_server_that_went_by_itself_is_deleted_with_success(scene):
-    await scene.create()
-    scene.pass_time(60)
-    scene.fail("delete_server", status=404, code="not_found")
-    await scene.provider.delete(NAME, "default")
+async def test_a_server_that_went_by_itself_is_deleted_with_success(booted):
+    booted.fail("delete_server", status=404, code="not_found")
+    await booted.provider.delete(NAME, "default")
 
 
-async def test_a_deletion_that_has_no_effect_is_asked_for_again(scene):
-    await scene.create()
-    scene.pass_time(60)
-    stuck = scene.fail("delete_server", "stuck_delete", times=None)
-    await scene.provider.delete(NAME, "default")
-    await scene.tend_for(60)
-    assert await scene.state() is ServerState.DELETING
-    scene.cloud.faults.remove(stuck)
-    await scene.provider.delete(NAME, "default")
-    await scene.tend_for(60)
+async def test_a_deletion_that_has_no_effect_is_asked_for_again(booted):
+    stuck = booted.fail("delete_server", "stuck_delete", times=None)
+    await booted.provider.delete(NAME, "default")
+    await booted.tend_for(60)
+    assert await booted.state() is ServerState.DELETING
+    booted.cloud.faults.remove(stuck)
+    await booted.provider.delete(NAME, "default")
+    await booted.tend_for(60)
     with pytest.raises(NotFound):
-        await scene.provider.get(NAME, "default")
+        await booted.provider.get(NAME, "default")
 
 
 async def test_a_server_that_no_list_shows_yet_is_not_missing(scene):
@@ -221,12 +208,10 @@ async def test_a_server_that_somebody_switched_off_is_broken_once_it_is_not_youn
     assert await scene.state() is ServerState.BROKEN
 
 
-async def test_labels_of_others_stay_when_one_is_added(scene):
-    await scene.create()
-    scene.pass_time(60)
-    server = scene.servers()[NAME]
-    await scene.provider.label(NAME, {"growth.dev/abandoned": "true"}, "default")
-    assert scene.servers()[NAME].labels == {**server.labels, "growth.dev/abandoned": "true"}
+async def test_labels_of_others_stay_when_one_is_added(booted):
+    server = booted.servers()[NAME]
+    await booted.provider.label(NAME, {"growth.dev/abandoned": "true"}, "default")
+    assert booted.servers()[NAME].labels == {**server.labels, "growth.dev/abandoned": "true"}
 
 
 async def test_after_a_change_of_the_class_a_call_waits_until_it_was_looked_up(scene):
@@ -249,14 +234,12 @@ async def test_a_token_that_was_refused_is_read_anew(scene):
     assert (await scene.create()).name == NAME
 
 
-async def test_a_machine_of_a_class_that_is_gone_can_still_be_deleted(scene):
-    await scene.create()
-    scene.pass_time(60)
-    await scene.cluster.delete(HETZNER_NODE_CLASSES, "default")
-    await scene.provider.delete(NAME, "default")
-    scene.pass_time(60)
+async def test_a_machine_of_a_class_that_is_gone_can_still_be_deleted(booted):
+    await booted.cluster.delete(HETZNER_NODE_CLASSES, "default")
+    await booted.provider.delete(NAME, "default")
+    booted.pass_time(60)
     with pytest.raises(NotFound):
-        await scene.provider.get(NAME, "default")
+        await booted.provider.get(NAME, "default")
 
 
 async def test_without_any_class_nothing_is_said_to_be_absent():
@@ -366,11 +349,9 @@ async def test_a_server_that_is_switched_off_for_good_costs_no_calls(scene):
     assert scene.cloud.count("list_servers") == before
 
 
-async def test_a_mistyped_token_does_not_keep_a_machine_from_being_deleted(scene):
-    await scene.create()
-    scene.pass_time(60)
-    await scene.change_token("not a token!")
-    await scene.provider.delete(NAME, "default")
-    scene.pass_time(60)
+async def test_a_mistyped_token_does_not_keep_a_machine_from_being_deleted(booted):
+    await booted.change_token("not a token!")
+    await booted.provider.delete(NAME, "default")
+    booted.pass_time(60)
     with pytest.raises(NotFound):
-        await scene.provider.get(NAME, "default")
+        await booted.provider.get(NAME, "default")

@@ -57,6 +57,20 @@ class Lot:
             await self.groups.delete_empty()
 
 
+@pytest.fixture
+def lot():
+    return Lot()
+
+
+@pytest.fixture
+async def emptied(lot):
+    """A group of the lot that has been empty for a while."""
+    (group,) = await lot.choose(1)
+    lot.groups.give_back(group)
+    await lot.look_for(900)
+    return group
+
+
 async def test_servers_that_are_made_at_once_share_one_list_and_fill_one_group_after_the_other():
     scene = await ProviderScene().open(hetzner_node_class(placement={"strategy": "spread"}))
     scene.provider = scene.another_worker(compute=interrupted)
@@ -68,16 +82,14 @@ async def test_servers_that_are_made_at_once_share_one_list_and_fill_one_group_a
     assert scene.cloud.count("create_placement_group") == 3
 
 
-async def test_a_list_does_not_forget_servers_whose_calls_are_under_way():
-    lot = Lot()
+async def test_a_list_does_not_forget_servers_whose_calls_are_under_way(lot):
     (first,) = set(await lot.choose(10))
     lot.scene.pass_time(61)
     (second,) = await lot.choose(1)
     assert second != first
 
 
-async def test_servers_that_have_come_are_not_counted_twice():
-    lot = Lot()
+async def test_servers_that_have_come_are_not_counted_twice(lot):
     (first,) = set(await lot.choose(5))
     await lot.make(*[first] * 5)
     lot.scene.pass_time(61)
@@ -85,26 +97,20 @@ async def test_servers_that_have_come_are_not_counted_twice():
     assert set(await lot.choose(1)) != {first}
 
 
-async def test_servers_that_never_come_are_counted_for_two_minutes():
-    lot = Lot()
+async def test_servers_that_never_come_are_counted_for_two_minutes(lot):
     (first,) = set(await lot.choose(10))
     lot.scene.pass_time(121)
     assert await lot.choose(1) == [first]
 
 
-async def test_what_is_given_back_has_room_again():
-    lot = Lot()
+async def test_what_is_given_back_has_room_again(lot):
     (first,) = set(await lot.choose(10))
     lot.groups.give_back(first)
     assert await lot.choose(1) == [first]
     assert await lot.choose(1) != [first]
 
 
-async def test_nobody_is_sent_to_a_group_that_is_being_deleted():
-    lot = Lot()
-    (old,) = await lot.choose(1)
-    lot.groups.give_back(old)
-    await lot.look_for(900)
+async def test_nobody_is_sent_to_a_group_that_is_being_deleted(lot, emptied):
     lot.scene.pass_time(301)
     deletion = asyncio.create_task(lot.groups.delete_empty())
     while not lot.cloud.count("delete_placement_group"):
@@ -112,22 +118,17 @@ async def test_nobody_is_sent_to_a_group_that_is_being_deleted():
     chosen = await lot.groups.choose("a")
     await deletion
     assert chosen in lot.names.values()
-    assert chosen != old
+    assert chosen != emptied
 
 
-async def test_a_group_that_a_server_is_put_into_is_not_deleted():
-    lot = Lot()
-    (old,) = await lot.choose(1)
-    lot.groups.give_back(old)
-    await lot.look_for(900)
+async def test_a_group_that_a_server_is_put_into_is_not_deleted(lot, emptied):
     lot.scene.pass_time(301)
     _, chosen = await asyncio.gather(lot.groups.delete_empty(), lot.groups.choose("a"))
-    assert chosen == old
-    assert list(lot.names.values()) == [old]
+    assert chosen == emptied
+    assert list(lot.names.values()) == [emptied]
 
 
-async def test_a_deletion_that_fails_is_tried_again():
-    lot = Lot()
+async def test_a_deletion_that_fails_is_tried_again(lot):
     (old,) = await lot.choose(1)
     lot.groups.give_back(old)
     lot.scene.fail("delete_placement_group", status=503, code="unavailable")
@@ -160,16 +161,14 @@ async def test_a_name_that_somebody_else_has_makes_way_for_the_next_number(clust
     assert lot.cloud.count() == calls + 1, "the name that is taken was asked for again"
 
 
-async def test_a_group_that_another_worker_was_first_to_make_is_used():
-    lot = Lot()
+async def test_a_group_that_another_worker_was_first_to_make_is_used(lot):
     await lot.choose(1, "b")
     other_group = await lot.another_worker().choose("a")
     assert await lot.choose(1) == [other_group]
     assert sorted(lot.names) == ["growth-one-a-1", "growth-one-b-1"]
 
 
-async def test_names_that_are_all_taken_are_a_refusal_that_says_so():
-    lot = Lot()
+async def test_names_that_are_all_taken_are_a_refusal_that_says_so(lot):
     for number in range(1, 6):
         await lot.has(f"growth-one-a-{number}")
     with pytest.raises(NoGroup, match=r"HetznerNodeClass a: groups named growth-one-a-1, .*growth-one-a-5 are in"):
@@ -183,8 +182,7 @@ async def test_names_that_are_all_taken_are_a_refusal_that_says_so():
     assert await lot.choose(1) == [lot.names["growth-one-a-6"]]
 
 
-async def test_a_refused_group_is_asked_for_once_in_five_minutes():
-    lot = Lot()
+async def test_a_refused_group_is_asked_for_once_in_five_minutes(lot):
     lot.scene.fail("create_placement_group", **LIMIT, times=None)
     for minutes in range(5):
         refusals = await asyncio.gather(*(lot.groups.choose("a") for _ in range(5)), return_exceptions=True)
@@ -196,8 +194,7 @@ async def test_a_refused_group_is_asked_for_once_in_five_minutes():
     assert await lot.choose(1) == [lot.names["growth-one-a-1"]]
 
 
-async def test_room_that_comes_while_groups_are_refused_is_used():
-    lot = Lot()
+async def test_room_that_comes_while_groups_are_refused_is_used(lot):
     (first,) = set(await lot.choose(10))
     lot.scene.fail("create_placement_group", **LIMIT, times=None)
     with pytest.raises(NoGroup):
@@ -206,8 +203,7 @@ async def test_room_that_comes_while_groups_are_refused_is_used():
     assert await lot.choose(1) == [first]
 
 
-async def test_a_group_that_was_deleted_makes_room_for_another_at_once():
-    lot = Lot()
+async def test_a_group_that_was_deleted_makes_room_for_another_at_once(lot):
     (empty,) = await lot.choose(1, "gone")
     lot.groups.give_back(empty)
     await lot.look_for(900)
@@ -219,8 +215,7 @@ async def test_a_group_that_was_deleted_makes_room_for_another_at_once():
     assert await lot.choose(1) == [lot.names["growth-one-a-1"]]
 
 
-async def test_empty_groups_of_an_earlier_process_and_of_classes_that_are_gone_are_deleted():
-    lot = Lot()
+async def test_empty_groups_of_an_earlier_process_and_of_classes_that_are_gone_are_deleted(lot):
     await lot.make(*await lot.choose(1, "kept"), *await lot.choose(1, "gone"))
     await lot.choose(1, "old")
     await lot.has("growth-one-mine-1", **{"growth.dev/cluster": "one"})
@@ -232,8 +227,7 @@ async def test_empty_groups_of_an_earlier_process_and_of_classes_that_are_gone_a
     assert sorted(lot.names) == ["growth-one-gone-1", "growth-one-kept-1", "growth-one-mine-1", "growth-two-a-1"]
 
 
-async def test_looking_for_empty_groups_costs_twelve_lists_an_hour_and_one_where_there_are_none():
-    lot = Lot()
+async def test_looking_for_empty_groups_costs_twelve_lists_an_hour_and_one_where_there_are_none(lot):
     await lot.look_for(3600)
     assert lot.cloud.count() == 1
     await lot.make(*await lot.choose(1))
@@ -243,11 +237,7 @@ async def test_looking_for_empty_groups_costs_twelve_lists_an_hour_and_one_where
     assert lot.cloud.count("list_placement_groups") - calls == 12
 
 
-async def test_nobody_is_sent_to_a_group_whose_deletion_was_not_answered():
-    lot = Lot()
-    (old,) = await lot.choose(1)
-    lot.groups.give_back(old)
-    await lot.look_for(900)
+async def test_nobody_is_sent_to_a_group_whose_deletion_was_not_answered(lot, emptied):
     lot.scene.fail("delete_placement_group", "lost_reply")
     lot.scene.pass_time(301)
     with pytest.raises(UnknownOutcome):
@@ -256,16 +246,14 @@ async def test_nobody_is_sent_to_a_group_whose_deletion_was_not_answered():
     assert list(lot.names.values()) == [chosen]
 
 
-async def test_a_group_that_somebody_deleted_is_not_chosen_again():
-    lot = Lot()
+async def test_a_group_that_somebody_deleted_is_not_chosen_again(lot):
     (old,) = await lot.choose(1)
     await lot.scene.api.delete_placement_group(old)
     lot.scene.pass_time(61)
     assert await lot.choose(1) == list(lot.names.values()) != [old]
 
 
-async def test_a_group_that_is_full_stays_so_when_a_list_was_under_way():
-    lot = Lot()
+async def test_a_group_that_is_full_stays_so_when_a_list_was_under_way(lot):
     (old,) = await lot.choose(1)
     lot.scene.pass_time(61)
     lists = lot.cloud.count("list_placement_groups")
@@ -276,8 +264,7 @@ async def test_a_group_that_is_full_stays_so_when_a_list_was_under_way():
     assert await choice != old
 
 
-async def test_a_group_that_was_used_meanwhile_is_empty_from_then_on():
-    lot = Lot()
+async def test_a_group_that_was_used_meanwhile_is_empty_from_then_on(lot):
     lot.groups.give_back(*await lot.choose(1))
     await lot.look_for(900)
     lot.groups.give_back(*await lot.choose(1))
