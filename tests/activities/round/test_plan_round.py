@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from activities.ports.cluster import EVENTS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.ports.cluster import EVENTS, LEASES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from api.keys import ANNOTATION_IDLE_SINCE, FINALIZER
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.node_request import Seat
@@ -26,6 +26,7 @@ from planner.model.plan import (
 from planner.packing.greedy.pack import pack
 from tests.activities.bodies import removal, request
 from tests.activities.rounds import World, begun, bought, buying, nothing
+from tests.tables import rows
 
 
 async def test_a_planned_machine_becomes_a_request_that_holds_all_of_it(world):
@@ -153,14 +154,15 @@ async def test_a_cool_off_is_cancelled_with_the_pods_that_want_the_node(world):
     }
 
 
-async def test_a_removal_that_committed_meanwhile_is_not_cancelled(world):
+@rows("resource", {"before the round looks": LEASES, "between the look and the write": NODE_REMOVAL_REQUESTS})
+async def test_a_removal_that_committed_meanwhile_is_not_cancelled(world, resource):
     await world.cluster.create(NODE_REMOVAL_REQUESTS, removal("default-a"))
     await world.carry_out(nothing())
 
     async def commit():
         await world.set_status(NODE_REMOVAL_REQUESTS, "default-a", phase="Deprovisioning")
 
-    world.cluster.call_before("patch", NODE_REMOVAL_REQUESTS, commit)
+    world.cluster.call_before("patch", resource, commit)
     result = await world.carry_out(nothing(removal_cancels=(RemovalCancel("default-a", ()),)))
     [made] = await world.items(NODE_REMOVAL_REQUESTS)
     assert made["status"] == {"phase": "Deprovisioning"}
