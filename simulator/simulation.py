@@ -52,7 +52,7 @@ class Simulation:
         make_world: Callable[..., World] = World,
     ) -> None:
         self._losses = losses
-        self._seed = seed
+        self.seed = seed
         self._clock = clock
         self._lives = 0
         self._servers_changed = asyncio.Event()
@@ -86,7 +86,7 @@ class Simulation:
         incarnation = Incarnation(
             self._lives,
             self.world,
-            seed=self._seed,
+            seed=self.seed,
             health=health or Health(losses=self._losses),
             equip=self.equip,
             now=self._clock.now,
@@ -176,7 +176,7 @@ class Simulation:
             if self._clock.seconds() >= deadline:
                 seen = f"pods {view.placement()}\nservers {sorted(view.servers)}\nobjects {view.phases()}"
                 log = "\n".join(self.log[-_LOG_TOLD:])
-                raise NeverSeen(f"seed {self._seed}: not seen within {within} s: {awaited}\n{seen}\n{log}")
+                raise NeverSeen(f"seed {self.seed}: not seen within {within} s: {awaited}\n{seen}\n{log}")
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _note_pod(self, event: WatchEvent) -> None:

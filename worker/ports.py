@@ -78,6 +78,7 @@ def ports_on(
         now=now,
         cluster_name=cluster_name,
         namespace=namespace,
+        accounts={kind.kind: kind.account for kind in provider_kinds()},
         own_pods=own_pods,
         packer=packer,
     )

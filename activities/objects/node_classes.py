@@ -13,9 +13,12 @@ from activities.kube.json_patch import guarded, set_field
 from activities.ports.cluster import Object
 from activities.ports.errors import (
     Conflict,
+    Extent,
     GrowthError,
+    InsufficientCapacity,
     InvalidConfiguration,
     NotFound,
+    QuotaExceeded,
     Rejected,
     UnknownOutcome,
     Unreachable,
@@ -29,18 +32,27 @@ from api.v1alpha1.node_request import NodeRequestSpec
 from planner.lifecycle.step import shortened
 from planner.supply.unavailable import (
     FIRST_PAUSE,
+    LONGEST,
+    PartRefused,
+    after_removal,
     after_success,
+    part_in_force,
     pause_in_force,
     unavailable_until,
     with_miss,
+    with_part_refused,
+    with_parts_freed,
     with_refusal,
     with_success,
+    without_parts_had,
 )
 
 _TRIES: Final = 10
 """Many requests may have the same to say at once; after the first one's write the others have nothing to add."""
-_FIELDS: Final = tuple(name for name in NodeClassStatus.model_fields if name != "conditions")
-"""The fields that are written here: all others of the status are the provider's."""
+_FIELDS: Final = {
+    name: field.alias or name for name, field in NodeClassStatus.model_fields.items() if name != "conditions"
+}
+"""What is written here, as the API server names it: all else in the status is the provider's."""
 
 Change = Callable[[Object, NodeClassStatus], NodeClassStatus]
 """Returns the status after a change, of the class as it is."""
@@ -111,7 +123,7 @@ async def change_class_status(ports: Ports, ref: ClassRef, change: Change) -> No
             after = change(node_class, before)
             if after == before:
                 return after
-            changed = {field for field in _FIELDS if getattr(after, field) != getattr(before, field)}
+            changed = {told for field, told in _FIELDS.items() if getattr(after, field) != getattr(before, field)}
             # The status is written as a whole: fields that others write go back as they were read.
             unchanged = {name: value for name, value in (node_class.get("status") or {}).items() if name not in changed}
             status = unchanged | {name: value for name, value in after.to_json().items() if name in changed}
@@ -150,7 +162,7 @@ async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> date
     return unavailable_until(status.unavailable, server_type, location, now) or now + ttl
 
 
-async def note_pause(ports: Ports, spec: NodeRequestSpec, message: str) -> datetime:
+async def note_pause(ports: Ports, spec: NodeRequestSpec, message: str, *, is_of_account: bool = True) -> datetime:
     """Record that the account's quota is used up, as the provider's `message` says; return the end of the pause.
 
     Never raises, as for a miss: without the memory, the request itself waits as long as a first pause.
@@ -160,7 +172,8 @@ async def note_pause(ports: Ports, spec: NodeRequestSpec, message: str) -> datet
     def refusal(_: Object, status: NodeClassStatus) -> NodeClassStatus:
         if pause_in_force(status.pause, now) is not None:
             return status
-        return status.model_copy(update={"pause": with_refusal(status.pause, shortened(message), now=now)})
+        pause = with_refusal(status.pause, shortened(message), now=now, is_of_account=is_of_account)
+        return status.model_copy(update={"pause": pause})
 
     try:
         status = await change_class_status(ports, spec.class_ref, refusal)
@@ -180,9 +193,86 @@ async def note_success(ports: Ports, spec: NodeRequestSpec, asked_at: datetime) 
     def success(_: Object, status: NodeClassStatus) -> NodeClassStatus:
         entries = with_success(status.unavailable, spec.server_type, spec.location, asked_at=asked_at)
         pause = after_success(status.pause, asked_at=asked_at)
-        return status.model_copy(update={"unavailable": entries, "pause": pause})
+        parts = without_parts_had(status.partial_pauses, spec.server_type, spec.location, asked_at=asked_at)
+        return status.model_copy(update={"unavailable": entries, "pause": pause, "partial_pauses": parts})
 
     try:
         await change_class_status(ports, spec.class_ref, success)
     except GrowthError as error:
         log.warning("that %s in %s has capacity was not noted: %s", spec.server_type, spec.location, error)
+
+
+async def note_shortage(
+    ports: Ports, spec: NodeRequestSpec, error: InsufficientCapacity, unavailable_ttl: timedelta
+) -> datetime:
+    """Record that the offering, or more than that, cannot be had, and return until when it is left out."""
+    ttl = max(unavailable_ttl, LONGEST) if error.lasts else unavailable_ttl
+    extent = error.extent
+    if extent is None:
+        return await note_miss(ports, spec, ttl)
+    until = await _note_part(ports, spec, str(error), extent, first=ttl, is_of_account=False)
+    return max(until, await note_miss(ports, spec, ttl)) if extent.may_be_all_types else until
+
+
+async def note_limit(ports: Ports, spec: NodeRequestSpec, error: QuotaExceeded) -> datetime:
+    """Record that the account may not have more of something, and return until when none of it is bought."""
+    if error.extent is None:
+        return await note_pause(ports, spec, str(error), is_of_account=error.frees)
+    return await _note_part(ports, spec, str(error), error.extent, first=FIRST_PAUSE, is_of_account=error.frees)
+
+
+async def note_freed(ports: Ports, ref: ClassRef, server_type: str, location: str) -> None:
+    """Record that a machine went: pauses of what its account was short of end, and one machine is tried."""
+    now = ports.now()
+
+    def freed(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        pause = after_removal(status.pause, now=now)
+        parts = with_parts_freed(status.partial_pauses, server_type, location, now=now)
+        return status.model_copy(update={"pause": pause, "partial_pauses": parts})
+
+    for each in await _of_account(ports, ref):
+        try:
+            await change_class_status(ports, each, freed)
+        except GrowthError as error:
+            log.warning("that a machine of %s went was not noted on %s: %s", ref, each, error)
+
+
+async def _of_account(ports: Ports, ref: ClassRef) -> list[ClassRef]:
+    """Return the class and those that share its account, as far as that is known."""
+    provider, account = ports.providers.get(ref.kind), ports.accounts.get(ref.kind)
+    if provider is None or account is None:
+        return [ref]
+    try:
+        classes = {item["metadata"]["name"]: item for item in (await ports.reader.list(provider.node_classes)).items}
+    except GrowthError as error:
+        log.warning("which classes share the account of %s is not known: %s", ref, error)
+        return [ref]
+    own = classes.get(ref.name)
+    sharing = [name for name, item in classes.items() if own is not None and account(item) == account(own)]
+    return [ref, *(ref.model_copy(update={"name": name}) for name in sharing if name != ref.name)]
+
+
+async def _note_part(
+    ports: Ports, spec: NodeRequestSpec, message: str, extent: Extent, *, first: timedelta, is_of_account: bool
+) -> datetime:
+    now = ports.now()
+    refused = PartRefused(
+        limit=extent.limit,
+        message=shortened(message),
+        server_types=extent.server_types,
+        locations=extent.locations,
+        may_be_all_types=extent.may_be_all_types,
+        is_of_account=is_of_account,
+        first=first,
+    )
+
+    def refusal(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        return status.model_copy(update={"partial_pauses": with_part_refused(status.partial_pauses, refused, now=now)})
+
+    try:
+        status = await change_class_status(ports, spec.class_ref, refusal)
+    except GrowthError as error:
+        log.warning("that %s is refused %s was not noted: %s", spec.class_ref, extent.limit, error)
+        return now + first
+    pause = part_in_force(status.partial_pauses, spec.server_type, spec.location, now)
+    return now + first if pause is None else pause.until

@@ -22,7 +22,22 @@
 `reason` is also the reason of the condition and of the event that tell of it.
 """
 
+from dataclasses import dataclass
 from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a refusal stops, where that is less than all of the class."""
+
+    limit: str
+    """What is short, such as "dedicated cores" or "location fsn1"."""
+    server_types: tuple[str, ...] = ()
+    """None is all."""
+    locations: tuple[str, ...] = ()
+    """None is everywhere."""
+    may_be_all_types: bool = False
+    """What the cloud says does not tell: once a second type is refused for the same, it stops all types."""
 
 
 class GrowthError(Exception):
@@ -122,16 +137,37 @@ class InsufficientCapacity(ProviderError):
 
     reason: ClassVar[str] = "InsufficientCapacity"
 
-    def __init__(self, message: str, *, lasts: bool = False) -> None:
-        """Keep whether it will be so for long, as when the type is not sold there at all."""
+    def __init__(self, message: str, *, lasts: bool = False, extent: Extent | None = None) -> None:
+        """Keep how far it reaches.
+
+        Args:
+            message: a sentence for people.
+            lasts: it will be so for long, as when the type is not sold there at all.
+            extent: what else cannot be had, such as all types of the location; None is the offering alone.
+        """
         super().__init__(message)
         self.lasts = lasts
+        self.extent = extent
 
 
 class QuotaExceeded(ProviderError):
     """This account has reached its quota."""
 
     reason: ClassVar[str] = "QuotaExceeded"
+
+    def __init__(self, message: str, *, limits: str = "", extent: Extent | None = None, frees: bool = True) -> None:
+        """Keep what is limited.
+
+        Args:
+            message: a sentence for people.
+            limits: the cloud's words for it, in lower case.
+            extent: what of a class it stops; None is all.
+            frees: a machine that goes may leave room for another one.
+        """
+        super().__init__(message)
+        self.limits = limits
+        self.extent = extent
+        self.frees = frees
 
 
 class RateLimited(ProviderError):

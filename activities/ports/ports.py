@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from activities.ports.cluster import Cluster, ObjectList, Resource
+from activities.ports.cluster import Cluster, Object, ObjectList, Resource
 from activities.ports.provider import Provider
 from planner.model.plan import Plan, Snapshot
 from planner.model.stages import Stage
@@ -53,6 +53,8 @@ class Ports:
     """Tells this cluster's servers, workflows and events from others'."""
     namespace: str
     """Where Growth keeps its own objects: the fence's Lease, KWOK's server records."""
+    accounts: Mapping[str, Callable[[Object], str]] = field(default_factory=dict)
+    """By kind of node class: returns what is the same for classes of one account. Without one, each has its own."""
     own_pods: frozenset[str] = frozenset()
     """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
     elapsed: Callable[[], float] = time.monotonic

@@ -56,6 +56,11 @@ class Surroundings:
     """Where its API is, if the settings say that."""
 
 
+def own_account(node_class: Object) -> str:
+    """Return that each class has an account of its own."""
+    return str(node_class["metadata"]["name"])
+
+
 def no_refusal(_server_type: str) -> str | None:
     """Return None: nothing is known against any type."""
     return None
@@ -80,6 +85,8 @@ class ProviderKind(Generic[ClassT]):
     """Returns the provider; what it needs is imported then, and no call is made yet."""
     refusal: Callable[[str], str | None] = no_refusal
     """Returns why no class of the kind can ever offer a server type, or None."""
+    account: Callable[[Object], str] = own_account
+    """Returns what is the same for classes of one account: a machine of one that goes makes room for the others."""
     cluster_rules: tuple[Object, ...] = ()
     """RBAC rules that its provider needs in the cluster, besides reading its classes and writing their status."""
     namespace_rules: tuple[Object, ...] = ()

@@ -4,6 +4,7 @@ import logging
 from contextlib import suppress
 
 from activities.objects.events import Recorder, tell, tell_on
+from activities.objects.node_classes import note_freed
 from activities.objects.nodes import change_node, taints_of
 from activities.objects.record import drop_finalizer, let_go
 from activities.ports.cluster import NODE_REQUESTS, NODES
@@ -15,6 +16,7 @@ from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.decision import refusal
+from planner.lifecycle.removal import REMOVED
 from planner.lifecycle.step import Act, DecisionKind
 
 log = logging.getLogger(__name__)
@@ -26,6 +28,10 @@ async def finish(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
     Raises:
         Conflict: it has changed since it was read.
     """
+    spec = observed.record.model.spec
+    if act.reason == REMOVED and not spec.immediate:
+        # One that never became a machine may have failed for want of the very thing.
+        await note_freed(ports, spec.class_ref, spec.server_type, spec.location)
     await tell(recorder, observed.record, act.reason, act.message)
     await let_go(ports.cluster, observed.record)
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from activities.objects.events import Recorder, tell
 from activities.objects.kinds import REQUESTS
-from activities.objects.node_classes import note_miss, note_pause
+from activities.objects.node_classes import note_limit, note_shortage
 from activities.objects.nodes import UNREGISTERED, get_node, own_labels, template_taints
 from activities.objects.record import Record, conditions_with, hold, read_record, write_status
 from activities.objects.related import read_pool
@@ -41,7 +41,6 @@ from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.request import NAME_TAKEN
 from planner.lifecycle.step import Act, shortened
 from planner.supply.node_template import pool_labels
-from planner.supply.unavailable import LONGEST
 
 _TRIES: Final = 10
 """A round may write seats at the same time; giving up here costs another create call."""
@@ -101,11 +100,10 @@ async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjec
     try:
         server = await call.provider.create(call.node_class, call.order)
     except InsufficientCapacity as error:
-        ttl = max(timings.unavailable_ttl, LONGEST) if error.lasts else timings.unavailable_ttl
-        until = await note_miss(ports, record.model.spec, ttl)
+        until = await note_shortage(ports, record.model.spec, error, timings.unavailable_ttl)
         await end.refused(record, error, RequestPhase.UNMET, until)
     except QuotaExceeded as error:
-        until = await note_pause(ports, record.model.spec, str(error))
+        until = await note_limit(ports, record.model.spec, error)
         await end.refused(record, error, RequestPhase.UNMET, until)
     except (InvalidConfiguration, AuthenticationFailed) as error:
         await end.refused(record, error, RequestPhase.FAILED, ports.now() + timings.failed_ttl)

@@ -19,7 +19,7 @@ from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.seen import RequestObservation, ServerSeen
 from planner.lifecycle.step import shortened
-from planner.supply.unavailable import pause_in_force, unavailable_until
+from planner.supply.unavailable import part_in_force, pause_in_force, unavailable_until
 
 _WITH_SERVER = (RequestPhase.PROVISIONING, RequestPhase.READY)
 """The phases whose next step depends on what the provider says."""
@@ -85,8 +85,15 @@ async def _before_the_server(ports: Ports, observed: RequestObjects) -> RequestO
         left_out_until = unavailable_until(status.unavailable, spec.server_type, spec.location, now)
         pauses: dict[str, Any] = {"offering_unavailable_until": left_out_until}
         pause = pause_in_force(status.pause, now)
+        part = part_in_force(status.partial_pauses, spec.server_type, spec.location, now)
         if pause is not None:
             pauses |= {"buying_paused_until": pause.until, "pause_message": pause.message}
+        elif part is not None:
+            pauses |= {
+                "buying_paused_until": part.until,
+                "pause_message": part.message,
+                "refused_part": part.limit,
+            }
         seen = seen.model_copy(update=pauses)
     return RequestObjects(observed.record, seen, observed.pool, node_class)
 

@@ -37,6 +37,29 @@ class BuyingPause(Payload):
     """When the last refusal was; further ones in the same pause are not counted."""
     until: Timestamp
     """Nothing is bought until then; after that, one machine is tried first."""
+    is_of_account: bool | None = None
+    """False where a machine that goes does not end it: it is not about how much the account may have."""
+
+
+class PartialPause(Payload):
+    """A limit, or a closed location, that stops a part of what the class offers; the rest is bought."""
+
+    limit: str = Field(max_length=128)
+    """What is short, such as "dedicated cores" or "location fsn1"."""
+    server_types: Annotated[tuple[str, ...], Field(max_length=200)] = ()
+    """Server types that it stops. Without any, all."""
+    locations: Annotated[tuple[str, ...], Field(max_length=50)] = ()
+    """Locations in which it stops them. Without any, everywhere."""
+    is_of_account: bool = True
+    """Whether the account may not have more, so that a machine that goes may end it; else the provider has no more."""
+    message: str = Field(max_length=1024)
+    """What the provider said, a sentence for people."""
+    failures: int
+    """Refusals in a row; the pause is twice as long after each."""
+    last_failure_at: Timestamp
+    """When the last refusal was; further ones in the same pause are not counted."""
+    until: Timestamp
+    """Nothing that it stops is bought until then; after that, one machine of it is tried first."""
 
 
 class LearnedAllocatable(Payload):
@@ -59,6 +82,8 @@ class NodeClassStatus(Payload):
     """Offerings that had no capacity, each while its misses are remembered."""
     pause: BuyingPause | None = None
     """Since the account may not have more: until when nothing is bought."""
+    partial_pauses: Annotated[tuple[PartialPause, ...], Field(max_length=50)] = ()
+    """Limits and closed locations that stop a part of the class, each while it is remembered."""
     learned: Annotated[tuple[LearnedAllocatable, ...], Field(max_length=200)] = ()
     """What Nodes turned out to have for pods."""
     conditions: Conditions = ()

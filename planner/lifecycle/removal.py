@@ -29,6 +29,8 @@ LONGEST_PARKED: Final = timedelta(days=1)
 NOT_EMPTY: Final = "NotEmpty"
 NOT_OURS: Final = "NotOurs"
 """What ends a removal by itself, as a person's cancel does; recorded in their place."""
+REMOVED: Final = "Removed"
+"""Reason of the end of a removal whose server no longer exists."""
 BY_TIMER: Final = "Timer"
 BY_PROVIDER: Final = "Provider"
 """What begins a parked deletion anew in a person's place."""
@@ -192,7 +194,7 @@ def _without_server(seen: RemovalObservation) -> Step:
     is_its_node = seen.node is not None and not seen.node.foreign
     if is_its_node and seen.server is ServerSeen.ABSENT:
         return Act(effect=RemovalEffect.DELETE_NODE, reason="ServerGone", message="Delete the Node object")
-    reason, message = "Removed", "The server no longer exists"
+    reason, message = REMOVED, "The server no longer exists"
     if seen.server is ServerSeen.FOREIGN:
         reason, message = NOT_OURS, "The server of that name is not the one that this removal is about: it stays"
     # A Node that stays shall not stay closed.

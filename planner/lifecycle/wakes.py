@@ -31,7 +31,7 @@ ORPHAN_SECONDS: Final = 2.0
 """A request or removal that has no workflow after this was not made by a round that just starts one."""
 
 _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-_NOT_OFFERED: Final = frozenset({"unavailable", "pause", "readAt", "conditions"})
+_NOT_OFFERED: Final = frozenset({"unavailable", "pause", "partialPauses", "readAt", "conditions"})
 """Parts of a class's status that no offering is made of. Those on misses are written by whoever plans on then."""
 
 

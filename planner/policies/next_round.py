@@ -43,6 +43,7 @@ def _moments(snapshot: Snapshot, memory: PlannerMemory) -> Iterator[datetime]:
             yield state.until
     for node_class in snapshot.classes:
         yield from (entry.until for entry in node_class.status.unavailable)
+        yield from (pause.until for pause in node_class.status.partial_pauses)
         if node_class.status.pause is not None:
             yield node_class.status.pause.until
     for request in snapshot.requests:

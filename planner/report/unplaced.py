@@ -29,7 +29,7 @@ from planner.objects.predicates import (
 from planner.packing.assemble import fits_kind
 from planner.scheduling.attachments import amount_of, asked
 from planner.scheduling.conflicts import ports_meet
-from planner.supply.limits import LimitKey, Limits
+from planner.supply.limits import LimitKey, Limits, part_of
 from planner.supply.machine_kind import MachineKind, PoolKinds, with_refusals
 from planner.supply.pod_group import PodGroup
 
@@ -235,6 +235,8 @@ def limit_reached(kind: MachineKind, key: LimitKey) -> Reason:
         return Reason(
             "LimitReached", f"pool {name} is at its max of {most} machines of type {server_type}", server_type
         )
+    if (part := part_of(key)) is not None:
+        return Reason(BUYING_PAUSED, f"{kind.class_ref} was refused {part}: one machine is tried first")
     if key[1:] == (str(kind.class_ref),):
         return Reason(BUYING_PAUSED, f"{kind.class_ref} was refused more machines: one is tried first")
     message = f"{server_type} in {kind.offering.location} had no capacity: one machine is tried first"

@@ -2,13 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Final
 
+from api.v1alpha1.node_class_status import PartialPause
+from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_request import RequestPhase
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.machines import Machine
+from planner.supply.unavailable import stops
 
 LimitKey = tuple[str, ...]
-"""What a limit is on: a pool, a type in a pool, or an offering or a class that is only probed."""
+"""What a limit is on: a pool, a type in a pool, or an offering, a class or a part of one that is only probed."""
+_OF_PART: Final = 3
+"""Words of the key of a part of a class that is only probed: the first one, the class, and what is short."""
 
 
 class Limits:
@@ -20,7 +26,7 @@ class Limits:
 
     def rows(self, kind: MachineKind) -> list[tuple[LimitKey, int]]:
         """Return the limits that this kind counts towards, each with how many machines it still allows."""
-        keys = (_pool_key(kind), _type_key(kind), offering_key(kind), _class_key(kind))
+        keys = (_pool_key(kind), _type_key(kind), offering_key(kind), _class_key(kind), *_part_keys(kind))
         return [(key, self._left[key]) for key in keys if key in self._left]
 
     def left(self, kind: MachineKind, wanted: int) -> int:
@@ -66,6 +72,11 @@ def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]
         left |= {
             _class_key(kind): 1 - probing[_class_key(kind)] for kind in kinds_of_pool.kinds if kind.is_probe_of_class
         }
+        left |= {
+            key: 1 - sum(_is_of_part(machine, kind.class_ref, pause) for machine in asked_for)
+            for kind in kinds_of_pool.kinds
+            for key, pause in zip(_part_keys(kind), kind.probed_parts, strict=True)
+        }
     return Limits(left)
 
 
@@ -76,6 +87,19 @@ def offering_key(kind: MachineKind) -> LimitKey:
 
 def _class_key(kind: MachineKind) -> LimitKey:
     return "probe", str(kind.class_ref)
+
+
+def part_of(key: LimitKey) -> str | None:
+    """Return what of a class is only probed, if the key is of a part of one."""
+    return key[2] if key[0] == "probe" and len(key) == _OF_PART else None
+
+
+def _part_keys(kind: MachineKind) -> tuple[LimitKey, ...]:
+    return tuple(("probe", str(kind.class_ref), pause.limit) for pause in kind.probed_parts)
+
+
+def _is_of_part(machine: Machine, class_ref: ClassRef, pause: PartialPause) -> bool:
+    return machine.class_ref == class_ref and stops(pause, machine.server_type, machine.location)
 
 
 def _pool_key(kind: MachineKind) -> LimitKey:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from api.meta import format_timestamp
+from api.v1alpha1.node_class_status import PartialPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.request import BUYING_PAUSED, NAME_TAKEN, OF_THE_ACCOUNT
@@ -19,7 +20,7 @@ from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST,
 from planner.scheduling.attachments import attachable, least_limits
 from planner.supply.learned import with_learned_labels
 from planner.supply.node_template import node_labels, pool_taints
-from planner.supply.unavailable import REMEMBERED_FOR, pause_in_force
+from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 
 _SENTENCES: Final = 3
 """Refusals in one message."""
@@ -45,6 +46,8 @@ class MachineKind:
     """It had no capacity lately, or is said to have none: only one machine is tried first."""
     is_probe_of_class: bool = False
     """Its account might not have more lately: only one machine of the whole class is tried first."""
+    probed_parts: tuple[PartialPause, ...] = ()
+    """A part of its class to which it belongs was refused lately: of each part, one machine is tried first."""
     is_minimum: bool = False
     """It is bought in any case, as a minimum asks for it."""
 
@@ -137,9 +140,10 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
                 usable={**node_shape.usable, **attachable(limits.get(offering.server_type.lower(), {}), ())},
                 daemons=node_shape.daemons,
                 priority=server_type.priority,
-                obstacle=_sold_out(offering, unavailable),
+                obstacle=_sold_out(offering, unavailable) or _refused(node_class, offering, snapshot.now),
                 is_probe=_needs_probe(node_class, offering, snapshot),
                 is_probe_of_class=is_probe_of_class,
+                probed_parts=_probed_parts(node_class, offering, snapshot),
             )
         )
     return PoolKinds(
@@ -223,6 +227,26 @@ def _sold_out(offering: Offering, unavailable: Mapping[tuple[str, str], datetime
     until = unavailable[place]
     when = "" if until is None else f" and is left out until {format_timestamp(until)}"
     return Reason("OfferingUnavailable", f"{name} had no capacity{when}", offering.server_type)
+
+
+def _refused(node_class: NodeClass, offering: Offering, now: datetime) -> Reason | None:
+    pause = part_in_force(node_class.status.partial_pauses, offering.server_type, offering.location, now)
+    if pause is None:
+        return None
+    until = format_timestamp(pause.until)
+    return Reason(BUYING_PAUSED, f"{node_class.ref} is refused {pause.limit} until {until}: {pause.message}")
+
+
+def _probed_parts(node_class: NodeClass, offering: Offering, snapshot: Snapshot) -> tuple[PartialPause, ...]:
+    over = parts_over(node_class.status.partial_pauses, offering.server_type, offering.location, snapshot.now)
+    return tuple(
+        pause
+        for pause in over
+        if not any(
+            stops(pause, request.spec.server_type, request.spec.location)
+            for request in _had_since(pause.until, node_class, snapshot)
+        )
+    )
 
 
 def _needs_probe(node_class: NodeClass, offering: Offering, snapshot: Snapshot) -> bool:

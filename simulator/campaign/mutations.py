@@ -148,7 +148,7 @@ def _shortage_not_remembered() -> list[Change]:
     async def at_once(ports: Any, *_args: Any) -> Any:
         return ports.now()
 
-    return [(requests_create, "note_miss", at_once), (requests_end, "note_miss", _nothing)]
+    return [(requests_create, "note_shortage", at_once), (requests_end, "note_miss", _nothing)]
 
 
 def _taint_not_lifted_on_cancel() -> list[Change]:

@@ -83,6 +83,9 @@ class FakeHetzner(State):
             return Reply(HTTPStatus.TOO_MANY_REQUESTS, error_body("rate_limit_exceeded", message))
         if call.method != "GET" and not is_writer:
             return Reply(HTTPStatus.FORBIDDEN, error_body("token_readonly", "the token is only allowed to read"))
+        if call.method != "GET" and project.is_locked:
+            message = "the resource you are trying to access is locked, please contact support"
+            return Reply(HTTPStatus.LOCKED, error_body("resource_locked", message))
         before = self.faults.meet(about, "error", "lost_request", "late")
         if before is not None:
             if before.kind == "late":

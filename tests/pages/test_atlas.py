@@ -195,6 +195,7 @@ def test_sentences_read_for_all_cases():
         "The provider says that the server will not run",
     )
     assert line(REQUEST, "Pending", "BuyingPaused", "mark_unmet").messages == (
+        "Its class is refused <refused part> until then: <pause message>",
         "Nothing of its class is bought until then: <pause message>",
     )
     assert not [message for one in lines_of(REQUEST) for message in one.messages if re.search("[0-9]", message)]

@@ -87,8 +87,8 @@ class HetznerProvider:
             transport=transport,
             elapsed=elapsed,
         )
-        self._creator = Creator(self._projects, elapsed)
-        self._finisher = Finisher(now, elapsed)
+        self._creator = Creator(self._projects, now)
+        self._finisher = Finisher(now)
         self._keeper = ClassKeeper(cluster, self._projects, now=now)
 
     def offerings(self, node_class: Object) -> tuple[Offering, ...]:
@@ -253,6 +253,7 @@ def _note_finished(project: Project, finished: frozenset[int]) -> None:
             continue
         if server.status == "deleting":
             project.servers.forget(server.name)
+            project.refusals.free(server)
         elif server.status in _ON_THE_WAY:
             is_stopped = server.status == "initializing" and attachments(server.labels)
             project.servers.note(replace(server, status="off" if is_stopped else "running"))

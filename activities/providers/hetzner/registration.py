@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from activities.ports.cluster import Object
 from activities.ports.provider import Provider
 from activities.ports.provider_kind import ProviderKind, Surroundings
 from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT
@@ -23,6 +24,11 @@ def _connect(surroundings: Surroundings) -> Provider:
     )
 
 
+def _account(node_class: Object) -> str:
+    ref = {"key": "token"} | (node_class.get("spec", {}).get("tokenSecretRef") or {})
+    return "/".join(str(ref.get(part)) for part in ("namespace", "name", "key"))
+
+
 KIND: Final = ProviderKind[HetznerNodeClass](
     name="Hetzner",
     definition=HETZNER_NODE_CLASS,
@@ -31,6 +37,7 @@ KIND: Final = ProviderKind[HetznerNodeClass](
     catalogue=price_list,
     connect=_connect,
     refusal=refusal,
+    account=_account,
     # The token of a project, and what a class takes user data from.
     namespace_rules=({"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["get"]},),
     is_required=True,

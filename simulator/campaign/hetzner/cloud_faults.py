@@ -8,6 +8,7 @@ from random import Random
 from typing import ClassVar, Final, cast
 
 from simulator.campaign.actors.cloud_faults import Weather
+from simulator.campaign.hetzner.narrow_limits import NarrowLimits
 from simulator.campaign.hetzner.provider_side import HetznerSide
 from simulator.campaign.hetzner.setup import LOCATIONS, TYPES
 from simulator.campaign.hetzner.troubles import AT_FIRST, FAULTS, OFTEN, HetznerTrouble
@@ -41,6 +42,9 @@ class HetznerWeather(Weather):
         self._fake = self._side.cloud
         self._under_way: dict[int, Undo] = {}
         self._begun = 0
+        narrow = Random(f"narrow limits of {sim.seed}")  # noqa: S311 - a simulation wants repeatable choices
+        self._narrow = NarrowLimits(sim, self._side, narrow)
+        self._narrow.begin()
 
     @property
     def cloud(self) -> HetznerSide:
@@ -92,6 +96,7 @@ class HetznerWeather(Weather):
         """Let everything work again: `Weather.calm`."""
         for number in list(self._under_way):
             self._end(number)
+        self._narrow.end()
         self.cloud.calm()
 
     def _begin(self, kind: HetznerTrouble) -> Undo:
@@ -140,6 +145,7 @@ class HetznerWeather(Weather):
         return end
 
     def _limit(self) -> Undo:
+        self._side.is_all_stopped = True
         self._fake.set_server_limit(len(self._fake.servers_of()))
         return lambda: self._fake.set_server_limit(None)
 

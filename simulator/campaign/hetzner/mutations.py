@@ -10,8 +10,8 @@ from activities.providers.hetzner.api import answer, error_table
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ActionFacts
 from activities.providers.hetzner.servers import actions as pending
+from activities.providers.hetzner.servers import limits, unfinished
 from activities.providers.hetzner.servers import listing as servers
-from activities.providers.hetzner.servers import unfinished
 from activities.providers.hetzner.servers.creation import Creator
 from activities.providers.hetzner.servers.listing import ServerList
 from simulator.campaign.mutations import Change, Mutation
@@ -86,6 +86,16 @@ def _token_told() -> list[Change]:
     return [(answer, "redacted", lambda text, _secrets: text)]
 
 
+def _limits_stop_all() -> list[Change]:
+    """Let whatever is limited stop all that a class offers."""
+    return [(limits.Reach, "extent", lambda _self, _node_class: None)]
+
+
+def _refusals_stop_others() -> list[Change]:
+    """Take each call to a project for one that is refused for what another one was refused for."""
+    return [(limits.Reach, "covers", lambda _self, _creation: True)]
+
+
 _hetzner: Final = partial(Mutation, provider="hetzner")
 
 HETZNER_MUTATIONS: Final = (
@@ -97,5 +107,7 @@ HETZNER_MUTATIONS: Final = (
     _hetzner("servers that were made stopped count as switched off", _off_is_broken, within=60),
     _hetzner("a server is taken for gone when its deletion was asked for", _gone_when_asked),
     _hetzner("each look at a server is a call", _each_look_is_a_call),
+    _hetzner("a limit of one type pauses its whole class", _limits_stop_all, within=60),
+    _hetzner("calls are refused for what limits others", _refusals_stop_others, within=60),
     _hetzner("Hetzner's messages are told with the token in them", _token_told, within=100),
 )

@@ -7,10 +7,11 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from activities.kube.json_patch import escape
-from activities.ports.cluster import NODES, Object, Resource
+from activities.ports.cluster import NODE_REQUESTS, NODES, Object, Resource
 from activities.ports.errors import AlreadyExists, NotFound
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from api.keys import GROUP, LABEL_CLUSTER, LABEL_HOSTNAME
+from planner.lifecycle.request import OF_THE_ACCOUNT
 from simulator.apiserver.history import Change
 from simulator.apiserver.store import Observer
 from simulator.campaign.hetzner.setup import OTHERS_TYPE
@@ -50,12 +51,17 @@ class HetznerSide(Side):
         self.cloud.add_token(_OTHERS_TOKEN)
         self.takes_name: Callable[[], bool] = lambda: False
         """Whether another cluster takes the name of the next server just before it is made."""
+        self.narrowed: list[tuple[frozenset[str], frozenset[str]]] = []
+        """Server types and locations that a limit has stopped at some time."""
+        self.is_all_stopped = False
+        """Whether something has stopped all of the class at some time."""
         self._violations: list[str] = []
         self._is_others = False
         """Whether a call is another cluster's."""
         self.cloud.before_call = self._before_call
         self.cloud.after_call = self._count
         world.cluster.observe(self._look_for_token)
+        world.cluster.observe(self._look_for_wide_refusals)
         self.cloud.told.append(self._compare)
 
     def observe(self, observer: Observer) -> None:
@@ -161,6 +167,21 @@ class HetznerSide(Side):
                 self._violations.append(f"server {now.name} is in no placement group")
         if now.status == "running" and spec.get("networks") and not now.networks:
             self._violations.append(f"server {now.name} runs without its network")
+
+    def _look_for_wide_refusals(self, resource: Resource, change: Change) -> None:
+        """Find what waits for a limit that does not concern it."""
+        if self.is_all_stopped:
+            return
+        status, before = change.now.get("status") or {}, (change.before or {}).get("status") or {}
+        if resource == HETZNER_NODE_CLASSES and status.get("pause") and not before.get("pause"):
+            self._violations.append(f"all of the class pauses: {status['pause']['message']}")
+        if resource == NODE_REQUESTS and status.get("reason") in OF_THE_ACCOUNT and status != before:
+            wanted = change.now["spec"]
+            if not any(
+                wanted["serverType"] in types and wanted["location"] in places for types, places in self.narrowed
+            ):
+                what = f"{change.now['metadata']['name']} ({wanted['serverType']} in {wanted['location']})"
+                self._violations.append(f"request {what} waits for what does not concern it: {status.get('message')}")
 
     def _look_for_token(self, resource: Resource, change: Change) -> None:
         is_told = resource.group == GROUP or resource.plural == "events"

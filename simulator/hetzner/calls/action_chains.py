@@ -28,6 +28,8 @@ class Step:
     begin: Callable[[], None] = _nothing
     failed: Callable[[], None] = _nothing
     resources: tuple[tuple[str, int], ...] = ()
+    error: tuple[str, str] | None = None
+    """Code and message, if it fails by itself."""
 
 
 def start(
@@ -55,7 +57,7 @@ def start(
         actions.append(action)
         server.actions.append(action)
         project.actions[action.id] = action
-        faulty.append((step, action, (bad.code, bad.message or bad.code) if bad else None))
+        faulty.append((step, action, (bad.code, bad.message or bad.code) if bad else step.error))
     _run(state, faulty)
     return actions
 
@@ -107,6 +109,14 @@ def attach_step(state: State, network: Network, server: FakeServer, zone: str, i
     Raises:
         Refusal: there is no free address.
     """
+    if network.tells_late and network.free_address(zone, ip_range) is None:
+        return Step(
+            "attach_to_network",
+            state.durations.attach_seconds,
+            _nothing,
+            resources=(("network", network.id),),
+            error=("ip_not_available", f"network {network.name} has no free address"),
+        )
     address = check_address(network, zone, ip_range)
     network.members[server.id] = address
 

@@ -12,6 +12,7 @@ from simulator.hetzner.calls import action_chains as works
 from simulator.hetzner.calls.labels import check_labels
 from simulator.hetzner.calls.representation import server_json
 from simulator.hetzner.faults import About
+from simulator.hetzner.project.limits import Wanted
 from simulator.hetzner.project.price_list import ListedLocation, ListedServerType
 from simulator.hetzner.project.project import FakeProject, find, is_called
 from simulator.hetzner.project.resources import Image, Network, PlacementGroup
@@ -109,9 +110,12 @@ def _check_room(state: State, project: FakeProject, order: _Order) -> None:
     """Check what depends on the other servers and on the stock."""
     if project.server_named(order.name) is not None:
         raise ApiRefusal(HTTPStatus.CONFLICT, "uniqueness_error", "server name is already used")
-    if project.server_limit is not None and len(project.servers) >= project.server_limit:
-        raise over_limit("server limit exceeded", "server_limit")
+    project.limits.check(
+        project.servers.values(), Wanted(order.machine.name, order.has_ipv4), state.catalogue.machines()
+    )
     for network in order.networks:
+        if network.tells_late:
+            continue
         if len(network.members) >= NETWORK_MEMBERS:
             raise over_limit(f"network {network.name}: attached servers limit exceeded", "network_attachment_limit")
         works.check_address(network, order.place.zone)

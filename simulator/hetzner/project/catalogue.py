@@ -54,6 +54,7 @@ class FakeCatalogue:
         }
         self.ipv4: dict[str, tuple[Decimal, Decimal]] = {place.name: (IPV4_HOUR, IPV4_MONTH) for place in PLACES}
         """Net price of a public IPv4 address by location, per hour and per month."""
+        self._closed: set[str] = set()
 
     def machine(self, server_type: str) -> ListedServerType:
         """Return the server type.
@@ -70,6 +71,10 @@ class FakeCatalogue:
             KeyError: there is none.
         """
         return self._places[location][1]
+
+    def machines(self) -> dict[str, ListedServerType]:
+        """Return all server types by name."""
+        return {name: kind.machine for name, kind in self._types.items()}
 
     def type_named(self, wanted: Any) -> ListedServerType:
         """Return the server type of this name or id.
@@ -107,6 +112,9 @@ class FakeCatalogue:
         if offer.unavailable_after is not None and offer.unavailable_after <= now:
             message = f"server type {server_type} is no longer offered in {location}"
             raise ApiRefusal(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_server_type", message)
+        if location in self._closed:
+            # Source: hetzner-k3s#704, spawn#2764.
+            raise ApiRefusal(HTTPStatus.PRECONDITION_FAILED, "resource_unavailable", "server location disabled", {})
         if offer.is_sold_out:
             raise ApiRefusal(HTTPStatus.PRECONDITION_FAILED, "resource_unavailable", "error during placement")
 
@@ -129,6 +137,10 @@ class FakeCatalogue:
         """Let creations fail for lack of capacity or succeed again, in all locations if none is given."""
         for offer in self._offers(server_type, location):
             offer.is_sold_out = is_sold_out
+
+    def close(self, location: str, *, is_closed: bool) -> None:
+        """Let creations of all types fail in a location, or succeed again."""
+        (self._closed.add if is_closed else self._closed.discard)(location)
 
     def publish_available(self, server_type: str, location: str, *, is_available: bool) -> None:
         """Change the flag that is published, whatever creations answer."""

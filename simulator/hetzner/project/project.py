@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
+from simulator.hetzner.project.limits import ProjectLimits
 from simulator.hetzner.project.resources import Firewall, Image, Network, PlacementGroup, SSHKey
 from simulator.hetzner.project.server import FakeServer, ServerAction
 
@@ -73,8 +74,10 @@ class FakeProject:
 
     name: str
     bucket: Bucket
-    server_limit: int | None = None
-    """Most servers, those that are being deleted included; None: any number."""
+    limits: ProjectLimits = field(default_factory=ProjectLimits)
+    """Servers that are being deleted count as well."""
+    is_locked: bool = False
+    """Hetzner has locked it: nothing may be changed."""
     servers: dict[int, FakeServer] = field(default_factory=dict)
     actions: dict[int, ServerAction] = field(default_factory=dict)
     groups: dict[int, PlacementGroup] = field(default_factory=dict)

@@ -63,6 +63,10 @@ class Network:
     created: datetime
     members: dict[int, str] = field(default_factory=dict)
     """Addresses by the ids of servers."""
+    room: int | None = None
+    """Servers that it has addresses for, if its subnets do not tell."""
+    tells_late: bool = False
+    """That it is full, an action tells and not the call."""
 
     def zones(self) -> set[str]:
         """Return the network zones of its subnets."""
@@ -71,6 +75,8 @@ class Network:
     def free_address(self, zone: str, ip_range: str | None) -> str | None:
         """Return an address that nobody has, in a subnet of the zone; None when all are taken."""
         taken = set(self.members.values())
+        if self.room is not None and len(taken) >= self.room:
+            return None
         for subnet, place in self.subnets:
             if place != zone or ip_range not in (None, subnet):
                 continue

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from simulator.hetzner.faults import Faults
 from simulator.hetzner.project.catalogue import FakeCatalogue
+from simulator.hetzner.project.limits import SERVERS, Told
 from simulator.hetzner.project.price_list import ListedLocation, ListedServerType
 from simulator.hetzner.project.project import Bucket, FakeProject, find
 from simulator.hetzner.project.resources import Firewall, Image, Network, SSHKey
@@ -124,8 +125,47 @@ class State:
 
     def set_server_limit(self, servers: int | None, *, project: str = DEFAULT) -> None:
         """Limit the servers of the project; None lifts the limit."""
+        self.set_limit(SERVERS, servers, project=project)
+
+    def set_limit(self, what: str, most: int | None, *, told: Told = "both", project: str = DEFAULT) -> None:
+        """Limit something of the project; None lifts the limit.
+
+        Args:
+            what: a word of `limits`, or a server type.
+            most: of it.
+            told: where its refusals name it.
+            project: whose limit it is.
+        """
         with self.lock:
-            self.project(project).server_limit = servers
+            limits = self.project(project).limits
+            limits.told = told
+            if most is None:
+                limits.most.pop(what, None)
+            else:
+                limits.most[what] = most
+
+    def lock_project(self, *, is_locked: bool, project: str = DEFAULT) -> None:
+        """Let nothing in the project be changed, as after a report of abuse, or undo that."""
+        with self.lock:
+            self.project(project).is_locked = is_locked
+
+    def close_location(self, location: str, *, is_closed: bool = True) -> None:
+        """Let a location take no new server of any type, or undo that; what is published stays."""
+        with self.lock:
+            self.catalogue.close(location, is_closed=is_closed)
+
+    def fill_network(self, id_: int, room: int | None, *, by_action: bool = False, project: str = DEFAULT) -> None:
+        """Let a network have so many servers; None is as many as Hetzner's networks may have.
+
+        Args:
+            id_: of the network.
+            room: servers.
+            by_action: whether a creation is accepted, and its action says so later.
+            project: where the network is.
+        """
+        with self.lock:
+            network = self.project(project).networks[id_]
+            network.room, network.tells_late = room, by_action
 
     def set_price(self, server_type: str, location: str, hourly: Decimal | str, monthly: Decimal | str) -> None:
         """Change the net price of new servers; those that exist keep theirs."""

@@ -26,7 +26,7 @@ from tests.tables import rows
 
 CREATE = Act(effect="create_server", reason="CreateServer", until=START + timedelta(minutes=10))
 ASKED = {"phase": "Pending", "attempts": 1, "createAttemptAt": START}
-ANOTHERS = {"growth.dev/request-uid": "another"}
+OF_ANOTHER = {"growth.dev/request-uid": "another"}
 DEDICATED = {"key": "dedicated", "value": "shop", "effect": "NoSchedule"}
 SOLD_OUT = InsufficientCapacity("sold out")
 NOT_SOLD = InsufficientCapacity("not sold in fsn1", lasts=True)
@@ -130,7 +130,7 @@ async def test_unknown_outcomes_are_repeated_until_the_deadline_of_the_first_cal
 @rows("status", {"at the first call": None, "after unknown outcomes": ASKED | {"attempts": 3}})
 async def test_a_server_of_that_name_made_for_another_is_left_alone(life, status):
     await life.add_request(status)
-    life.add_server(**ANOTHERS)
+    life.add_server(**OF_ANOTHER)
     seen = await life.do("create_server", CREATE)
     assert (seen.status.phase, seen.status.reason) == ("Failed", "NameTaken")
     assert seen.status.expires_at == START + timedelta(minutes=30)

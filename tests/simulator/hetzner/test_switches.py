@@ -164,3 +164,82 @@ def test_calls_are_recorded_with_what_they_are_about():
 
 def test_an_unknown_path_is_not_found():
     assert code(Desk().call("GET", "/volumes")) == (404, "not_found")
+
+
+LIMITS = [
+    ("servers", "server limit exceeded", "server_limit", {}),
+    ("cores", "core limit exceeded", "core_limit", {}),
+    ("dedicated cores", "dedicated core limit exceeded", "dedicated_core_limit", {"server_type": "ccx13"}),
+    ("primary IPs", "Primary IP limit exceeded", "primary_ip_limit", {}),
+    ("cx23", "server type cx23 limit exceeded", "cx23_limit", {}),
+]
+
+
+@pytest.mark.parametrize(("what", "message", "name", "fields"), LIMITS)
+def test_a_limit_is_told_in_the_message_in_the_details_or_in_both(what, message, name, fields):
+    desk = Desk()
+    desk.cloud.set_limit(what, 0)
+    told = {}
+    for where in ("both", "message", "details"):
+        desk.cloud.set_limit(what, 0, told=where)
+        reply = desk.create(**fields)
+        assert code(reply) == (403, "resource_limit_exceeded")
+        told[where] = (reply.body["error"]["message"], reply.body["error"]["details"])
+    details = {"limits": [{"name": name}]}
+    assert told == {
+        "both": (message, details),
+        "message": (message, {}),
+        "details": ("resource limit exceeded", details),
+    }
+    desk.cloud.set_limit(what, None)
+    assert desk.create(**fields).status == 201
+
+
+def test_a_limit_stops_what_it_counts_and_nothing_else():
+    desk = Desk()
+    desk.cloud.set_limit("dedicated cores", 2)
+    desk.cloud.set_limit("primary IPs", 2)
+    desk.made("a", server_type="ccx13")
+    assert code(desk.create("b", server_type="ccx13")) == (403, "resource_limit_exceeded")
+    desk.made("c")
+    assert code(desk.create("d")) == (403, "resource_limit_exceeded")
+    desk.made("e", public_net={"enable_ipv4": False, "enable_ipv6": True})
+
+
+def test_a_closed_location_takes_no_server_of_any_type():
+    desk = Desk()
+    desk.cloud.close_location("fsn1")
+    for number, server_type in enumerate(("cx23", "ccx13")):
+        reply = desk.create(f"s-{number}", server_type=server_type)
+        assert code(reply) == (412, "resource_unavailable")
+        assert reply.body["error"]["message"] == "server location disabled"
+    assert desk.create(location="nbg1").status == 201
+    desk.cloud.close_location("fsn1", is_closed=False)
+    assert desk.create("again").status == 201
+
+
+def test_a_locked_project_can_be_read_only():
+    desk = Desk()
+    number = desk.running()
+    desk.cloud.lock_project(is_locked=True)
+    for reply in (desk.create("b"), desk.call("DELETE", f"/servers/{number}")):
+        assert code(reply) == (423, "resource_locked")
+        assert "support" in reply.body["error"]["message"]
+    assert desk.server(number)["name"] == "one"
+
+
+def test_a_full_network_is_told_by_the_call_or_by_its_action():
+    desk = Desk()
+    inside = desk.cloud.add_network("inside")
+    desk.cloud.fill_network(inside, 0)
+    assert code(desk.create(networks=[inside])) == (409, "ip_not_available")
+    desk.cloud.fill_network(inside, 0, by_action=True)
+    reply = desk.create(networks=[inside])
+    assert reply.status == 201
+    desk.wait(60)
+    actions = desk.actions(*(each["id"] for each in reply.body["next_actions"]))
+    assert actions["attach_to_network"]["error"]["code"] == "ip_not_available"
+    assert actions["start_server"]["status"] == "error", "what comes after it fails, too"
+    assert desk.server(reply.body["server"]["id"])["status"] != "running"
+    desk.cloud.fill_network(inside, None)
+    assert desk.create("b", networks=[inside]).status == 201

@@ -275,6 +275,7 @@ async def test_the_planner_hears_when_a_class_offers_something_else(watches, cli
         # Whoever writes these plans on at once.
         {"unavailable": [{"serverType": "cx23", "location": "fsn1"}]},
         {"pause": {"message": "server limit exceeded"}},
+        {"partialPauses": [{"limit": "location fsn1"}]},
         {"conditions": [{**READY, "lastTransitionTime": "2026-03-01T12:10:00Z"}]},
         {"conditions": [READY, {**READY, "type": "CatalogueRead", "status": "False"}]},
     ],

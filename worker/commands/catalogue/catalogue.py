@@ -10,9 +10,9 @@ from datetime import datetime
 from activities.ports.catalogue import CatalogueRow, Standing
 from activities.ports.provider_kind import NodeClassModel
 from api.meta import Condition
-from api.v1alpha1.node_class_status import BuyingPause
+from api.v1alpha1.node_class_status import BuyingPause, PartialPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.supply.unavailable import pause_in_force
+from planner.supply.unavailable import part_in_force, pause_in_force
 from worker.commands.shared.node_classes import as_listed, as_planned, kind_of, ref_of
 
 
@@ -38,6 +38,8 @@ class Catalogue:
     """The cheapest first."""
     elsewhere: tuple[str, ...] = ()
     """Locations of the project where the class does not buy."""
+    parts: tuple[PartialPause, ...] = ()
+    """What of it is refused now, where that is not all."""
 
 
 def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: datetime) -> Catalogue:
@@ -48,8 +50,10 @@ def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: dat
     listed = as_listed(node_class, now)
     buyers = _buyers(ref, pools)
     unmet = {(one.server_type.lower(), one.location): one.until for one in status.unavailable if now < one.until}
+    parts = status.partial_pauses
     offered = [
-        replace(_as_met(row, unmet), pools=tuple(buyers.get(row.server_type.lower(), ()))) for row in listed.rows
+        replace(_as_met(row, unmet, parts, now), pools=tuple(buyers.get(row.server_type.lower(), ())))
+        for row in listed.rows
     ]
     offered.sort(key=lambda row: (row.price_per_hour is None, row.price_per_hour, row.server_type, row.location))
     return Catalogue(
@@ -65,6 +69,7 @@ def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: dat
         pause=pause_in_force(status.pause, now),
         rows=tuple(offered),
         elsewhere=listed.elsewhere,
+        parts=tuple(part for part in parts if now < part.until),
     )
 
 
@@ -78,9 +83,13 @@ def _buyers(ref: ClassRef, pools: Iterable[NodePool]) -> dict[str, list[str]]:
     return buyers
 
 
-def _as_met(row: CatalogueRow, unmet: Mapping[tuple[str, str], datetime]) -> CatalogueRow:
+def _as_met(
+    row: CatalogueRow, unmet: Mapping[tuple[str, str], datetime], parts: Iterable[PartialPause], now: datetime
+) -> CatalogueRow:
     """Return the row as the last misses leave it: what is gone for good, or cannot be priced, stays that."""
-    until = unmet.get((row.server_type.lower(), row.location))
+    part = part_in_force(parts, row.server_type, row.location, now)
+    moments = (unmet.get((row.server_type.lower(), row.location)), None if part is None else part.until)
+    until = max((moment for moment in moments if moment is not None), default=None)
     if until is None or row.standing not in (Standing.AVAILABLE, Standing.DOUBTFUL):
         return row
     return replace(row, standing=Standing.UNMET, at=until)

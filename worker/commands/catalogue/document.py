@@ -2,7 +2,8 @@
 
     apiVersion              growth.dev/v1alpha1
     classes[]               kind, name, currency, readAt (when prices were read, or null), problem (why nothing of it is
-                            bought, or null), pause (until, message, or null), conditions[] (those that are not fine)
+                            bought, or null), pause (until, message, or null), refused[] (limit, until, message: what
+                            stops a part of it), conditions[] (those that are not fine)
     classes[].ipv4Included  whether the prices are with that of a public IPv4 address
     classes[].elsewhere     locations of the project where the class does not buy
     classes[].offerings[]   serverType, location, architecture, cpu, memory, disk (quantities; disk may be null),
@@ -41,6 +42,10 @@ def _class(catalogue: Catalogue) -> Json:
         "readAt": None if catalogue.read_at is None else format_timestamp(catalogue.read_at),
         "problem": catalogue.problem or None,
         "pause": None if pause is None else {"until": format_timestamp(pause.until), "message": pause.message},
+        "refused": [
+            {"limit": part.limit, "until": format_timestamp(part.until), "message": part.message}
+            for part in catalogue.parts
+        ],
         "conditions": [condition.to_json() for condition in catalogue.conditions],
         "elsewhere": list(catalogue.elsewhere),
         "offerings": [_row(row) for row in catalogue.rows],

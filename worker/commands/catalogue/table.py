@@ -66,6 +66,8 @@ def _not_fine(catalogue: Catalogue, now: datetime) -> Iterator[str]:
         yield f"Nothing of it is bought: {catalogue.problem}"
     if catalogue.pause is not None:
         yield f"Nothing of it is bought until {until(catalogue.pause.until, now)}: {catalogue.pause.message}"
+    for part in catalogue.parts:
+        yield f"Refused {part.limit} until {until(part.until, now)}: {part.message}"
     for condition in catalogue.conditions:
         yield f"{condition.reason}: {condition.message}" if condition.message else condition.reason
 

@@ -167,6 +167,10 @@ def awaited(view: ClusterView) -> Iterator[Awaited]:
                 f"{node_class.ref}: refused more machines, {pause.failures} in a row: {pause.message}; buys nothing"
             )
             yield Awaited("class", node_class.ref.name, reason, pause.until)
+        for part in node_class.status.partial_pauses:
+            if view.snapshot.now < part.until:
+                reason = f"{node_class.ref}: refused {part.limit}, {part.failures} in a row: {part.message}"
+                yield Awaited("class", node_class.ref.name, reason, part.until)
         for entry in node_class.status.unavailable:
             if view.snapshot.now < entry.until:
                 reason = f"{node_class.ref}: no capacity, {entry.failures} in a row; left out until then"

@@ -81,6 +81,11 @@ class CallBudget:
         finally:
             self._queue.remove(place)
 
+    def give_back(self) -> None:
+        """Take back a token that was taken for a call which was not made."""
+        self._refill()
+        self._tokens = min(self._burst, self._tokens + 1)
+
     def pause(self, seconds: float) -> None:
         """Spend nothing for so many seconds from now, or for longer if that was said before."""
         self._paused_until = max(self._paused_until, self._now() + seconds)

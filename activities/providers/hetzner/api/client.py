@@ -5,7 +5,7 @@ models are not used either, as they make further calls behind the reader's back.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -84,8 +84,14 @@ class HetznerClient:
         """Return all servers that the label selector accepts."""
         return await self._connection.list("servers", reading.server, "list servers", {"label_selector": selector})
 
-    async def create_server(self, creation: ServerCreation) -> CreatedServer:
+    async def create_server(
+        self, creation: ServerCreation, *, before: Callable[[], None] = lambda: None
+    ) -> CreatedServer:
         """Ask for a server, and return it as it begins to be made.
+
+        Args:
+            creation: what to ask for.
+            before: called when all waits are over. What it raises is raised, and nothing is asked for.
 
         Raises:
             NameInUse: a server of that name exists.
@@ -96,7 +102,7 @@ class HetznerClient:
         """
         networks = "".join(f", network {network}" for network in creation.networks)
         call = f"create server {creation.name} ({creation.server_type} in {creation.location}{networks})"
-        answer = await self._connection.send("POST", "/servers", json=reading.creation_body(creation))
+        answer = await self._connection.send("POST", "/servers", json=reading.creation_body(creation), before=before)
         return self._connection.understood(answer, self._created, "create", call, user_data=creation.user_data)
 
     async def delete_server(self, server_id: int) -> ActionFacts | None:

@@ -38,6 +38,10 @@ class Request(Protocol):
         ...
 
 
+def _nothing() -> None:
+    """Do nothing before a request."""
+
+
 class Connection:
     """Calls with one token.
 
@@ -56,9 +60,22 @@ class Connection:
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def send(
-        self, method: str, path: str, *, params: Mapping[str, Any] | None = None, json: Any = None
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        before: Callable[[], None] = _nothing,
     ) -> ApiResponse:
         """Make one request, and tell the budget what its answer says of the calls that are left.
+
+        Args:
+            method: such as GET.
+            path: below the endpoint, such as /servers.
+            params: of the query.
+            json: the body.
+            before: called when all waits are over. What it raises is raised, and nothing is sent.
 
         Raises:
             RateLimited: the budget is used up, or all calls are slow; nothing was sent.
@@ -71,6 +88,11 @@ class Connection:
             # Sent much later than its caller believes, a creation could take effect when its absence is taken for sure.
             raise RateLimited(f"{_AT_ONCE} calls to Hetzner are under way and slow", _LONGEST_TURN_SECONDS) from None
         try:
+            try:
+                before()
+            except BaseException:
+                self._budget.give_back()
+                raise
             answer = await self._compute(partial(self._request, method, path, params=params, json=json))
         finally:
             self._turns.release()

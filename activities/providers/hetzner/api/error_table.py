@@ -3,6 +3,7 @@
 Source: Hetzner Cloud API docs, "Errors"; messages as users of other autoscalers have met them.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
@@ -18,10 +19,13 @@ from activities.ports.errors import (
     UnknownOutcome,
 )
 from activities.providers.hetzner.api.refusals import (
+    PERHAPS_THE_LOCATION,
+    THE_LOCATION,
     CannotSpread,
     GroupFull,
     Locked,
     NameInUse,
+    ProjectLocked,
     Protected,
     SubnetFull,
 )
@@ -36,6 +40,12 @@ FEW_TOKENS_SECONDS: Final = 5.0
 _LONGEST_SAID: Final = 300
 """Characters of Hetzner's own words: a message is one line of a condition."""
 _UNSUPPORTED_LOCATION: Final = "unsupported location for server type"
+_LOCATION_CLOSED: Final = re.compile(r"\blocation\b.*\b(disabled|closed|deactivated|suspended)\b")
+"""Said of every type while a location takes no new servers. Source: hetzner-k3s#704, spawn#2764."""
+_LOCATION_PERHAPS: Final = re.compile(r"\b(for this location|different location)\b")
+"""Said of a location, and met for one line of types alone, too. Source: kube-hetzner#1613, drone/autoscaler#38."""
+_NO_ADDRESS: Final = "no subnet or ip available"
+"""Source: kube-hetzner#32."""
 _GROUP_LIMIT: Final = "placement_group_member_limit_reached"
 _GROUP: Final = "placement group"
 
@@ -44,6 +54,7 @@ _RIGHTS: Final = (
     "make a token that may read and write, and put it into the Secret that the class names in spec.tokenSecretRef"
 )
 _QUOTA: Final = "ask Hetzner for a higher limit in its console, or delete what the project does not need"
+_SUPPORT: Final = "Hetzner has locked it, and only its support can help: write to support in Hetzner's console"
 _SUBNET: Final = "its subnet has no free address: name a larger one, or another network, in the class's spec.networks"
 _CLASS: Final = "look at what the class names in its spec"
 _GONE: Final = "something that the class names is not in the project any more"
@@ -52,14 +63,13 @@ _PROTECTED: Final = "a person has protected it: lift the protection in Hetzner's
 
 _TABLE: Final[dict[str, tuple[type[ProviderError], str]]] = {
     "resource_unavailable": (InsufficientCapacity, ""),
-    "resource_limit_exceeded": (QuotaExceeded, _QUOTA),
     "ip_not_available": (SubnetFull, _SUBNET),
     "no_subnet_available": (SubnetFull, _SUBNET),
     "placement_error": (CannotSpread, ""),
     _GROUP_LIMIT: (GroupFull, ""),
     "uniqueness_error": (NameInUse, ""),
     "locked": (Locked, ""),
-    "resource_locked": (Locked, ""),
+    "resource_locked": (ProjectLocked, _SUPPORT),
     "conflict": (Locked, ""),
     "server_error": (UnknownOutcome, ""),
     "service_error": (UnknownOutcome, ""),
@@ -120,12 +130,21 @@ def classify(
     match code:
         case _ if code in RATE_LIMITED:
             return RateLimited(sentence, retry_after_seconds)
+        case "resource_unavailable" if _LOCATION_CLOSED.search(lowered):
+            return InsufficientCapacity(sentence, extent=THE_LOCATION)
+        case "resource_unavailable" if _LOCATION_PERHAPS.search(lowered):
+            return InsufficientCapacity(sentence, extent=PERHAPS_THE_LOCATION)
+        case "resource_limit_exceeded":
+            words = f"{lowered} {_names(details)}".lower().replace("_", " ").replace("-", " ")
+            return QuotaExceeded(f"{sentence}: {_QUOTA}", limits=words)
         case "invalid_server_type":
             return InsufficientCapacity(f"{sentence}: it is no longer sold", lasts=True)
         case "invalid_input" if _UNSUPPORTED_LOCATION in lowered:
             return InsufficientCapacity(sentence, lasts=True)
         case "service_error" if _GROUP_LIMIT in lowered:
             return GroupFull(sentence)
+        case "service_error" if _NO_ADDRESS in lowered:
+            return SubnetFull(f"{sentence}: {_SUBNET}")
         case "not_found" if verb != "create":
             return NotFound(sentence)
         case "not_found" if _GROUP in lowered.replace("_", " "):

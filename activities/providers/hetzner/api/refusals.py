@@ -5,7 +5,8 @@ ProviderError
 ├── CannotSpread                no host apart from the others is free
 ├── QuotaExceeded
 │   ├── SubnetFull              the class's subnet has no free address
-│   └── NoGroup                 the project has reached its quota of placement groups
+│   ├── NoGroup                 the project has reached its quota of placement groups
+│   └── ProjectLocked           Hetzner has locked something: only its support helps
 ├── UnknownOutcome
 │   ├── NameInUse               a server of that name exists: whose is it?
 │   └── Locked                  something else is being done to the server
@@ -13,9 +14,16 @@ ProviderError
     └── Protected               a person forbade the deletion
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from activities.ports.errors import InvalidConfiguration, ProviderError, QuotaExceeded, UnknownOutcome
+from activities.ports.errors import Extent, InvalidConfiguration, ProviderError, QuotaExceeded, UnknownOutcome
+
+THE_LOCATION: Final = Extent("location")
+"""Of a shortage: the location takes no server of any type. What is there, the call tells."""
+PERHAPS_THE_LOCATION: Final = Extent("location", may_be_all_types=True)
+"""Of a shortage: perhaps it is the whole location."""
+THE_TYPE: Final = Extent("type")
+"""Of a shortage: the type is not to be had anywhere."""
 
 
 class NameInUse(UnknownOutcome):
@@ -39,13 +47,17 @@ class CannotSpread(ProviderError):
 class SubnetFull(QuotaExceeded):
     """The subnet that the class names has no free address: certain that nothing was created."""
 
-    reason: ClassVar[str] = "SubnetFull"
-
 
 class NoGroup(QuotaExceeded):
     """The project has reached its quota of placement groups: certain that nothing was created."""
 
-    reason: ClassVar[str] = "NoGroup"
+
+class ProjectLocked(QuotaExceeded):
+    """Hetzner has locked what is asked for: certain that nothing was done."""
+
+    def __init__(self, message: str) -> None:
+        """Keep that no machine which goes ends it."""
+        super().__init__(message, frees=False)
 
 
 class Locked(UnknownOutcome):

@@ -6,7 +6,8 @@ refuses the second one, and the first one's server is found by its name. Source:
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from activities.ports.errors import (
@@ -19,17 +20,16 @@ from activities.ports.errors import (
 )
 from activities.ports.provider import ServerOrder
 from activities.providers.hetzner.api.facts import ServerCreation, ServerFacts
-from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, NameInUse, NoGroup, SubnetFull
+from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, NameInUse
 from activities.providers.hetzner.classes.catalogue import image_of
+from activities.providers.hetzner.servers.limits import reach_of, zones_of
 from activities.providers.hetzner.servers.networks import network_labels
-from activities.providers.hetzner.servers.projects import WHOLE, Project, Projects
+from activities.providers.hetzner.servers.projects import Project, Projects
 from api.keys import LABEL_ARCH, LABEL_NODE_CLASS
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.hetzner_node_class_status import ResolvedNames
 from planner.objects.offering import Offering
 
-REFUSED_FOR_SECONDS: Final = 270.0
-"""After a refusal for the whole project no call is made: a little less than the shortest pause of a class."""
 _MOST_UNSURE: Final = 1_000
 _GROUPS_TRIED: Final = 3
 """Groups that turn out to be full, one after the other: then what is known of them is wrong."""
@@ -65,10 +65,33 @@ def creation_of(node_class: HetznerNodeClass, order: ServerOrder, offering: Offe
     )
 
 
-def refuse(project: Project, class_name: str, error: QuotaExceeded, now: float) -> None:
-    """Refuse further servers for a while: of the class where its subnet is full, else of the whole project."""
-    holder = class_name if isinstance(error, SubnetFull) else WHOLE
-    project.refusals[holder] = (now + REFUSED_FOR_SECONDS, str(error))
+class _RefusedMeanwhile(Exception):
+    """While a call waited, another one was refused for what it would be refused for, too."""
+
+    def __init__(self, refusal: QuotaExceeded | InsufficientCapacity) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A creation that is asked for."""
+
+    project: Project
+    node_class: HetznerNodeClass
+    creation: ServerCreation
+    refusals: int
+    """That the project had met when it began to wait."""
+
+    def check(self) -> None:
+        """Return if the call is still worth making.
+
+        Raises:
+            _RefusedMeanwhile: it is not.
+        """
+        refusal = self.project.refusals.since(self.refusals, self.creation, self.node_class)
+        if refusal is not None:
+            raise _RefusedMeanwhile(refusal)
 
 
 class Creator:
@@ -76,12 +99,12 @@ class Creator:
 
     Args:
         projects: where the projects are known.
-        elapsed: seconds since some moment.
+        now: the time, UTC.
     """
 
-    def __init__(self, projects: Projects, elapsed: Callable[[], float]) -> None:
+    def __init__(self, projects: Projects, now: Callable[[], datetime]) -> None:
         self._projects = projects
-        self._elapsed = elapsed
+        self._now = now
 
     async def create(self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation) -> ServerFacts:
         """Return the server of that name, whoever made it.
@@ -94,23 +117,19 @@ class Creator:
             existing = await project.client.server(name)
             if existing is not None:
                 return _note_existing(project, existing)
-        refusal = self._refusal(project, node_class.metadata.name)
-        if refusal:
+        project.zones.update(zones_of(node_class))
+        asked = _Asked(project, node_class, creation, project.refusals.count)
+        refusal = project.refusals.of(creation, node_class, self._now())
+        if refusal is not None:
             # An earlier worker may have made it, and its answer been lost.
             existing = await project.servers.listed(name)
             if existing is not None:
                 return existing
-            raise QuotaExceeded(refusal)
+            raise refusal
         try:
-            made = await self._create_placed(project, node_class, creation)
+            made = await self._create_placed(asked)
         except NameInUse:
             return await self._find_existing(project, name)
-        except NoGroup:
-            # It is remembered where groups are, and other classes need none.
-            raise
-        except QuotaExceeded as error:
-            refuse(project, node_class.metadata.name, error, self._elapsed())
-            raise
         except UnknownOutcome:
             if len(project.unsure) < _MOST_UNSURE:
                 project.unsure.add(name)
@@ -121,29 +140,21 @@ class Creator:
         project.unsure.discard(name)
         return made
 
-    def _refusal(self, project: Project, class_name: str) -> str:
-        """Return the last refusal while it is in force, else empty."""
-        for holder in (WHOLE, class_name):
-            until, why = project.refusals.get(holder, (0.0, ""))
-            if self._elapsed() < until:
-                return why
-        return ""
-
-    async def _create_placed(
-        self, project: Project, node_class: HetznerNodeClass, creation: ServerCreation
-    ) -> ServerFacts:
-        placement = node_class.spec.placement
+    async def _create_placed(self, asked: _Asked) -> ServerFacts:
+        project, creation = asked.project, asked.creation
+        placement = asked.node_class.spec.placement
         if placement.strategy == "none":
-            return await self._call(project, creation)
+            return await self._call(asked)
         refusal: ProviderError = CannotSpread("no placement group has room")
         for _ in range(_GROUPS_TRIED):
             try:
-                group = await project.groups.choose(node_class.metadata.name)
+                group = await project.groups.choose(asked.node_class.metadata.name)
             except QuotaExceeded as error:
+                # It is remembered where groups are, and other classes need none.
                 refusal = error
                 break
             try:
-                return await self._call(project, replace(creation, placement_group=group))
+                return await self._call(replace(asked, creation=replace(creation, placement_group=group)))
             except GroupFull as error:
                 project.groups.give_back(group, is_full=True)
                 refusal = error
@@ -163,19 +174,31 @@ class Creator:
                 "spec.placement.required of its class forbids to buy it without a placement group"
             ) from refusal
         log.info("server %s is bought without a placement group: %s", creation.name, refusal)
-        return await self._call(project, creation)
+        return await self._call(asked)
 
-    async def _call(self, project: Project, creation: ServerCreation) -> ServerFacts:
+    async def _call(self, asked: _Asked) -> ServerFacts:
+        project, creation = asked.project, asked.creation
         try:
-            made = await project.client.create_server(creation)
+            made = await project.client.create_server(creation, before=asked.check)
+        except _RefusedMeanwhile as error:
+            raise error.refusal from None
         except (CannotSpread, GroupFull) as error:
             if creation.placement_group is None:
                 # Then it is the whole location that has no host left.
-                raise InsufficientCapacity(str(error)) from error
+                raise self._refused(asked, InsufficientCapacity(str(error))) from error
             raise
+        except (QuotaExceeded, InsufficientCapacity) as error:
+            raise self._refused(asked, error) from error
         project.servers.note_made(made.server)
         project.actions.add(made.server.id, made.actions)
         return made.server
+
+    def _refused(
+        self, asked: _Asked, error: QuotaExceeded | InsufficientCapacity
+    ) -> QuotaExceeded | InsufficientCapacity:
+        """Return the error with what it stops of the class, and remember it for others."""
+        reach = reach_of(error, asked.creation, asked.node_class)
+        return asked.project.refusals.add(error, reach, self._now()).told_to(asked.node_class)
 
     async def _find_existing(self, project: Project, name: str) -> ServerFacts:
         """Return the server that has the name already.

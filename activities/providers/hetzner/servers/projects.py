@@ -19,6 +19,7 @@ from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.servers.actions import OpenActions
+from activities.providers.hetzner.servers.limits import Refusals
 from activities.providers.hetzner.servers.listing import ServerList
 from activities.providers.hetzner.servers.placement_groups import SpreadGroups
 from api.model import UnreadableError, read
@@ -26,7 +27,6 @@ from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 
 _READ_FOR_SECONDS: Final = 30.0
 """How long a class and its token are believed: each look at a server would read both anew."""
-WHOLE: Final = ""
 _MOST: Final = 50
 """Projects and classes that are remembered: a token that was changed leaves one behind."""
 
@@ -39,10 +39,11 @@ class Project:
     servers: ServerList
     actions: OpenActions
     groups: SpreadGroups
-    refusals: dict[str, tuple[float, str]] = field(default_factory=dict)
-    """End, by `elapsed`, and reason of a refusal: by node class, or of the whole project under `WHOLE`."""
+    refusals: Refusals
     attached: dict[int, frozenset[int]] = field(default_factory=dict)
     """Networks that half-made servers were attached to by this worker, by server."""
+    zones: dict[str, str] = field(default_factory=dict)
+    """Network zones by location, as far as a class has told them."""
     unsure: set[str] = field(default_factory=set)
     """Names that a call of unknown outcome was made for: they are looked up before the next one."""
 
@@ -194,6 +195,7 @@ class Projects:
             ServerList(client, self._cluster_name, self._elapsed),
             OpenActions(client, self._elapsed),
             SpreadGroups(client, self._cluster_name, self._elapsed),
+            Refusals(self._elapsed),
         )
 
     def _forget(self) -> None:

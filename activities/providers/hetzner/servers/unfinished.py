@@ -12,10 +12,9 @@ from typing import Final
 from activities.ports.errors import GrowthError, NotFound, QuotaExceeded
 from activities.providers.hetzner.api.facts import ServerFacts
 from activities.providers.hetzner.api.refusals import Locked
-from activities.providers.hetzner.servers.creation import refuse
+from activities.providers.hetzner.servers.limits import of_full_network
 from activities.providers.hetzner.servers.networks import Attachment, attachments
 from activities.providers.hetzner.servers.projects import Project
-from api.keys import LABEL_NODE_CLASS
 
 YOUNG_FOR: Final = timedelta(minutes=15)
 """A server that is off, older, and has all its networks, was switched off by somebody, and is left alone."""
@@ -39,12 +38,10 @@ class Finisher:
 
     Args:
         now: the time, UTC.
-        elapsed: seconds since some moment.
     """
 
-    def __init__(self, now: Callable[[], datetime], elapsed: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
-        self._elapsed = elapsed
 
     async def finish(self, project: Project) -> None:
         """Make the next call for each half-made server of the project.
@@ -75,7 +72,8 @@ class Finisher:
             return
         except QuotaExceeded as error:
             # A full subnet takes no other server either.
-            refuse(project, server.labels.get(LABEL_NODE_CLASS, ""), error, self._elapsed())
+            reach = of_full_network(frozenset(missing[:1]), server.location, project.zones)
+            project.refusals.add(error, reach, self._now())
             project.actions.fail(server.id, str(error))
         except GrowthError as error:
             if error.retryable:

@@ -257,3 +257,12 @@ def test_in_no_window_are_more_spent_than_the_burst_and_what_came_back(course):
     for start in range(len(spent)):
         for end in range(start, len(spent)):
             assert end - start + 1 <= burst + per_second * (spent[end] - spent[start]) + 1e-4
+
+
+async def test_a_token_of_a_call_that_was_not_made_comes_back_once():
+    budget = await drained(Clock(), burst=1, longest_wait_seconds=0.0)
+    budget.give_back()
+    budget.give_back()
+    await budget.spend()
+    with pytest.raises(RateLimited):
+        await budget.spend()

@@ -21,6 +21,7 @@ from activities.providers.hetzner.api.refusals import (
     GroupFull,
     Locked,
     NameInUse,
+    ProjectLocked,
     Protected,
     SubnetFull,
 )
@@ -29,6 +30,7 @@ WHAT = "create server a-1 (cx23 in fsn1)"
 RIGHTS = "make a token that may read and write, and put it into the Secret that the class names in spec.tokenSecretRef"
 QUOTA = "ask Hetzner for a higher limit in its console, or delete what the project does not need"
 SUBNET = "its subnet has no free address: name a larger one, or another network, in the class's spec.networks"
+SUPPORT = "Hetzner has locked it, and only its support can help: write to support in Hetzner's console"
 SPEC = "look at what the class names in its spec"
 NEWER = "is there a newer version of Growth?"
 
@@ -45,7 +47,7 @@ ROWS = [
     ("service_error", "placement_group_member_limit_reached", GroupFull, False, ""),
     ("uniqueness_error", "server name is already used", NameInUse, True, ""),
     ("locked", "server is locked", Locked, True, ""),
-    ("resource_locked", "resource is locked", Locked, True, ""),
+    ("resource_locked", "resource is locked", ProjectLocked, False, SUPPORT),
     ("conflict", "conflict", Locked, True, ""),
     ("rate_limit_exceeded", "limit of 3600 requests per hour reached", RateLimited, True, ""),
     ("server_error", "error", UnknownOutcome, True, ""),
@@ -79,6 +81,7 @@ ROWS = [
     ),
     ("not_found", "placement_group 7 not found", GroupFull, False, "it was deleted meanwhile"),
     ("ip_not_available", "no free ip", SubnetFull, False, SUBNET),
+    ("service_error", "attach server to network: no subnet or IP available", SubnetFull, False, SUBNET),
     ("no_subnet_available", "no subnet", SubnetFull, False, SUBNET),
     (
         "networks_overlap",

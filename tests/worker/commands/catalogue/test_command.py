@@ -142,6 +142,16 @@ def test_a_pause_is_told_with_what_the_provider_said_until_it_is_over():
     assert "limit" not in drawn(listed(hetzner_class(pause={**pause, "until": before(seconds=1)})))
 
 
+def test_what_a_part_of_the_class_is_refused_is_told_and_shows_in_its_rows():
+    part = {"limit": "type cx23", "serverTypes": ["cx23"], "message": "cx23 limit exceeded", "failures": 1}
+    times = {"lastFailureAt": before(minutes=1), "until": after(minutes=4)}
+    text = drawn(listed(hetzner_class(partialPauses=[part | times])))
+    assert "Refused type cx23 until 12:04:00 (in 4m): cx23 limit exceeded\n" in text
+    assert "unmet until 12:04:00" in next(line for line in text.splitlines() if line.startswith("cx23"))
+    assert "unmet" not in "".join(line for line in text.splitlines() if line.startswith("cx33"))
+    assert "limit" not in drawn(listed(hetzner_class(partialPauses=[part | times | {"until": before(seconds=1)}])))
+
+
 def test_a_miss_that_is_over_is_not_told():
     found = listed(hetzner_class(unavailable=[{**MISSED, "until": before(seconds=1)}]))
     assert row(found, "cx33").standing is Standing.AVAILABLE
@@ -198,6 +208,7 @@ def test_data(capsys, files, output):
         "readAt": before(minutes=2),
         "problem": None,
         "pause": None,
+        "refused": [],
         "conditions": [],
         "elsewhere": ["ash"],
     }
