@@ -12,6 +12,7 @@ from api.model import Model
 from api.names import Labels, LabelValue
 from api.quantity import Price, Quantity, parse_quantity
 from api.rules import Check, Text, distinct, rule, rules
+from api.v1alpha1.attach_limits import AttachLimits
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import CLASS_NAME
 
@@ -109,6 +110,8 @@ class KwokNodeClassSpec(Model):
         tuple[KwokServerType, ...], Field(min_length=1, max_length=200), distinct("name", ignore_case=True)
     ]
     """The server types that can be had, at least one."""
+    attach_limits: AttachLimits = Field(default_factory=dict)
+    """Most volumes of a machine by CSI driver; CSINodes of its type go before. Without it, what other Nodes say."""
     faults: tuple[KwokFault, ...] = Field(default=(), max_length=50)
     """Scripted failures, to try out what Growth does about them. Without it, nothing fails."""
 

@@ -202,8 +202,10 @@ class Node:
     is_terminating: bool = False
     provider_id: str = ""
     created_at: datetime | None = None
+    drivers: frozenset[str] = frozenset()
+    """CSI drivers that have registered on it."""
     attach_limits: Mapping[str, int] = field(default_factory=dict)
-    """How many volumes of each CSI driver can be attached."""
+    """How many volumes of each CSI driver can be attached; a driver that is not here has no limit."""
     topology_keys: frozenset[str] = frozenset()
     """Labels by which its CSI drivers say where volumes can be used from."""
 

@@ -20,6 +20,8 @@ class Offering:
     """Before DaemonSets."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Well-known labels of the Node: architecture, os, instance type, region, zone, and the class's own."""
+    attach_limits: Mapping[str, int] = field(default_factory=dict)
+    """How many volumes of each CSI driver its machines can attach, as the class declares; Nodes know it better."""
     available: bool = True
     """False: the provider says that it cannot be had."""
     unavailable_because: str = ""

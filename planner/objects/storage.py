@@ -90,7 +90,9 @@ class CsiNode:
     """What the CSI drivers on a node say of it."""
 
     name: str
+    drivers: frozenset[str] = frozenset()
+    """All that have registered on the node."""
     limits: Mapping[str, int] = field(default_factory=dict)
-    """How many volumes of each driver can be attached."""
+    """How many volumes of each driver can be attached; one that is not here has no limit."""
     topology_keys: frozenset[str] = frozenset()
     """Labels of the node by which they say where volumes can be used from."""

@@ -112,7 +112,12 @@ def csi_node_from(root: Part) -> CsiNode:
         if driver.part("allocatable").has("count")
     }
     keys = frozenset(key for driver in drivers for key in driver.texts("topologyKeys"))
-    return CsiNode(name=root.part("metadata").name("name"), limits=limits, topology_keys=keys)
+    return CsiNode(
+        name=root.part("metadata").name("name"),
+        drivers=frozenset(driver.name("name") for driver in drivers),
+        limits=limits,
+        topology_keys=keys,
+    )
 
 
 def _need(spec: Part, annotations: dict[str, str], size: int) -> VolumeNeed:
@@ -147,10 +152,10 @@ def _without_names(term: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
 
 
 def with_drivers(nodes: Iterable[Node], csi_nodes: Iterable[CsiNode]) -> tuple[Node, ...]:
-    """Return the nodes with the attach limits and topology keys of the CSINodes of the same name."""
-    csi_by_node = {csi_node.name: csi_node for csi_node in csi_nodes if csi_node.limits or csi_node.topology_keys}
+    """Return the nodes with the drivers, attach limits and topology keys of the CSINodes of the same name."""
+    csi_by_node = {csi_node.name: csi_node for csi_node in csi_nodes if csi_node.drivers}
     return tuple(
-        replace(node, attach_limits=known.limits, topology_keys=known.topology_keys)
+        replace(node, drivers=known.drivers, attach_limits=known.limits, topology_keys=known.topology_keys)
         if (known := csi_by_node.get(node.name))
         else node
         for node in nodes

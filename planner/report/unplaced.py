@@ -27,7 +27,7 @@ from planner.objects.predicates import (
     whole_number,
 )
 from planner.packing.assemble import fits_kind
-from planner.scheduling.attachments import amount_of, asked
+from planner.scheduling.attachments import amount_of, asked, driver_of
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import LimitKey, Limits, part_of
 from planner.supply.machine_kind import MachineKind, PoolKinds, with_refusals
@@ -192,6 +192,7 @@ def _too_large(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
 
     # Types that lack the same are one miss, and one that lacks more of everything is none that a person asks about.
     by_type = {kind.offering.server_type: _shortage(pod, kind) for kind in kinds}
+    kind_of_type = {kind.offering.server_type: kind for kind in kinds}
     nearest: list[tuple[str, Mapping[str, int]]] = []
     for server_type, missing in sorted(by_type.items(), key=lambda one: distance(one[1], one[0])):
         if not any(all(missing.get(n, 0) >= less for n, less in closer.items()) for _, closer in nearest):
@@ -200,12 +201,22 @@ def _too_large(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
     short_of = sorted({name for _, missing in nearest for name in missing})
     wanted = ", ".join(f"{name} {rounded_amount(name, asked(pod)[name])}" for name in short_of)
     shortfalls = [
-        (server_type, ", ".join(f"{name} short by {rounded_amount(name, n)}" for name, n in sorted(missing.items())))
+        (server_type, ", ".join(_shortfall(name, n, kind_of_type[server_type]) for name, n in sorted(missing.items())))
         for server_type, missing in nearest
     ]
     pools = " or ".join(sorted({kind.pool.metadata.name for kind in kinds}))
     message = f"no machine of pool {pools} is large enough for {wanted}; {'; '.join(map(': '.join, shortfalls))}"
     return Reason("TooLarge", message, nearest[0][0])
+
+
+def _shortfall(name: str, amount: int, kind: MachineKind) -> str:
+    short = f"{name} short by {rounded_amount(name, amount)}"
+    driver = driver_of(name)
+    if not driver:
+        return short
+    # People know the claims of their pod, not what a machine attaches, nor from where that is known.
+    limit = f"{amount_of(kind.usable, name)} fit on a machine"
+    return f"{short} ({limit}, as on Nodes of other types)" if driver in kind.borrowed_limits else f"{short} ({limit})"
 
 
 def _unavailable(kinds: Sequence[MachineKind]) -> Iterator[Reason]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from api.keys import LABEL_SERVER_TYPE
+from api.keys import LABEL_INSTANCE_TYPE, LABEL_SERVER_TYPE
 from planner.objects.kinds import Node, Pod
 
 Handle = tuple[str, str]
@@ -38,20 +38,61 @@ def attachable(limits: Mapping[str, int], pods: Iterable[Pod]) -> dict[str, int]
     return {_PREFIX + driver: limit - used[driver] for driver, limit in limits.items()}
 
 
-def least_limits(nodes: Iterable[Node]) -> dict[str, dict[str, int]]:
-    """Return for each server type the least limit of each driver that any of its nodes has."""
-    limits_by_type: dict[str, dict[str, int]] = {}
-    for node in nodes:
-        if node.attach_limits:
-            known = limits_by_type.setdefault(node.labels.get(LABEL_SERVER_TYPE, "").lower(), {})
-            for driver, limit in node.attach_limits.items():
-                known[driver] = min(limit, known.get(driver, limit))
-    return limits_by_type
+class AttachLimits:
+    """How many volumes of each driver a machine to come can attach, as Nodes and classes say.
+
+    What Nodes of its own type say comes first: the least that any of them takes; no limit where the driver has
+    registered on all of them without one. Then what the class declares. For a driver of which neither knows anything,
+    the least that a Node of any type takes: a machine that took more would be a guess, paid for before it is proved
+    wrong. A Node that takes none, such as one that only runs the driver's controller, says nothing of others.
+
+    Args:
+        nodes: all there are, of whatever pool.
+    """
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._of_type: dict[str, dict[str, int | None]] = {}
+        self._of_any: dict[str, int] = {}
+        for node in nodes:
+            if not node.drivers:
+                continue
+            server_type = node.labels.get(LABEL_SERVER_TYPE) or node.labels.get(LABEL_INSTANCE_TYPE, "")
+            known = self._of_type.setdefault(server_type.lower(), {})
+            for driver in node.drivers:
+                limit = node.attach_limits.get(driver)
+                before = known.get(driver)
+                known[driver] = before if limit is None else limit if before is None else min(limit, before)
+                if limit is not None and limit > 0:
+                    self._of_any[driver] = min(limit, self._of_any.get(driver, limit))
+
+    def of(self, server_type: str, declared: Mapping[str, int]) -> dict[str, int]:
+        """Return the limits by driver of a machine of this type, whose class declares these."""
+        limits = {**self._of_any, **declared, **self._of_type.get(server_type.lower(), {})}
+        return {driver: limit for driver, limit in limits.items() if limit is not None}
+
+    def of_node(self, node: Node, server_type: str, declared: Mapping[str, int]) -> dict[str, int]:
+        """Return the limits of a machine whose Node is there while drivers may still have to register on it."""
+        limits = self.of(server_type, declared)
+        return {driver: n for driver, n in limits.items() if driver not in node.drivers} | dict(node.attach_limits)
+
+    def borrowed(self, server_type: str, declared: Mapping[str, int]) -> frozenset[str]:
+        """Return the drivers whose limit is that of Nodes of other types, as nothing is known of this one."""
+        return frozenset(self._of_any.keys() - declared.keys() - self._of_type.get(server_type.lower(), {}).keys())
 
 
 def amount_of(amounts: Mapping[str, int], name: str) -> int:
     """Return the amount of a resource; a driver without a limit has no end of slots."""
     return amounts.get(name, _NO_LIMIT if is_attachments(name) else 0)
+
+
+def limits_in(amounts: Mapping[str, int]) -> dict[str, int]:
+    """Return the volumes of each limited driver that are among these amounts."""
+    return {driver: n for name, n in amounts.items() if (driver := driver_of(name))}
+
+
+def driver_of(name: str) -> str:
+    """Return the driver whose attachments the resource is; empty for every other resource."""
+    return name.removeprefix(_PREFIX) if is_attachments(name) else ""
 
 
 def is_attachments(name: str) -> bool:

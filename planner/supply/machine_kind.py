@@ -17,7 +17,7 @@ from planner.model.plan import NodeClass, Reason, Snapshot
 from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, untolerated, wants_node
-from planner.scheduling.attachments import attachable, least_limits
+from planner.scheduling.attachments import AttachLimits, attachable
 from planner.supply.learned import with_learned_labels
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
@@ -50,6 +50,8 @@ class MachineKind:
     """A part of its class to which it belongs was refused lately: of each part, one machine is tried first."""
     is_minimum: bool = False
     """It is bought in any case, as a minimum asks for it."""
+    borrowed_limits: frozenset[str] = frozenset()
+    """CSI drivers whose limit is that of Nodes of other types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ class Shape:
 def kinds_of_pools(snapshot: Snapshot) -> dict[str, PoolKinds]:
     """Return the machine kinds of every pool by its name."""
     classes = {node_class.ref: node_class for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)}
-    return {pool.metadata.name: _of_pool(pool, classes, snapshot) for pool in snapshot.pools}
+    limits = AttachLimits(snapshot.nodes)
+    return {pool.metadata.name: _of_pool(pool, classes, limits, snapshot) for pool in snapshot.pools}
 
 
 def shape(pool: NodePool, offering: Offering, daemon_sets: Iterable[DaemonSet], host: str) -> Shape:
@@ -111,7 +114,9 @@ def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) 
     return wants_node(template, labels) and untolerated(tolerations, taints) is None
 
 
-def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Snapshot) -> PoolKinds:
+def _of_pool(
+    pool: NodePool, classes: Mapping[ClassRef, NodeClass], limits: AttachLimits, snapshot: Snapshot
+) -> PoolKinds:
     ref = pool.spec.template.class_ref
     node_class = classes.get(ref)
     if node_class is None:
@@ -123,13 +128,13 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
     blocked_by = _failed_request(pool, node_class, snapshot)
     unavailable = _unavailable(node_class, snapshot)
     is_probe_of_class = _class_needs_probe(node_class, snapshot)
-    limits = least_limits(snapshot.nodes)
     kinds: list[MachineKind] = []
     for offering in node_class.offerings:
         server_type = wanted.get(offering.server_type.lower())
         if server_type is None:
             continue
         node_shape = shape(pool, offering, snapshot.daemon_sets, NEW_HOST)
+        declared = offering.attach_limits
         kinds.append(
             MachineKind(
                 pool=pool,
@@ -137,13 +142,14 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], snapshot: Sn
                 offering=offering,
                 labels={**node_shape.labels, FIELD_NAME: NEW_HOST},
                 taints=node_shape.taints,
-                usable={**node_shape.usable, **attachable(limits.get(offering.server_type.lower(), {}), ())},
+                usable={**node_shape.usable, **attachable(limits.of(offering.server_type, declared), ())},
                 daemons=node_shape.daemons,
                 priority=server_type.priority,
                 obstacle=_sold_out(offering, unavailable) or _refused(node_class, offering, snapshot.now),
                 is_probe=_needs_probe(node_class, offering, snapshot),
                 is_probe_of_class=is_probe_of_class,
                 probed_parts=_probed_parts(node_class, offering, snapshot),
+                borrowed_limits=limits.borrowed(offering.server_type, declared),
             )
         )
     return PoolKinds(

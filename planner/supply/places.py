@@ -19,7 +19,7 @@ from planner.model.plan import Snapshot
 from planner.objects.kinds import DaemonSet, Node, Pod, Taint
 from planner.objects.offering import Offering
 from planner.objects.predicates import FIELD_NAME, OWN_TAINTS, suits
-from planner.scheduling.attachments import Handle, amount_of, asked, attachable, least_limits
+from planner.scheduling.attachments import AttachLimits, Handle, amount_of, asked, attachable
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.learned import with_learned_labels
 from planner.supply.machine_kind import daemons_on, shape, take
@@ -75,19 +75,21 @@ def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating
         for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)
         for offering in node_class.offerings
     }
+    known_limits = AttachLimits(snapshot.nodes)
     all_places: list[Place] = []
     for machine in machines.values():
         pool = pools.get(machine.pool)
         if any(pod.is_unreadable for pod in machine.residents):
             continue
         offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
+        limits = _attach_limits(machine, offering, known_limits, snapshot.now)
         if machine.is_in_flight(snapshot.now) or machine.is_reserved:
             if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
                 continue
-            if place := _place_in_flight(machine, pool, offering, snapshot, seating):
+            if place := _place_in_flight(machine, pool, offering, snapshot, seating, limits=limits):
                 all_places.append(place)
         elif machine.node is not None and _is_open(machine):
-            all_places.append(_place_of_node(machine, machine.node, pool, offering, snapshot))
+            all_places.append(_place_of_node(machine, machine.node, pool, offering, snapshot, limits=limits))
     return tuple(
         sorted(all_places, key=lambda place: (place.rank, _saved_by_going(place, offerings), place.machine.name))
     )
@@ -122,8 +124,29 @@ def _is_open(machine: Machine) -> bool:
     }
 
 
+def _attach_limits(
+    machine: Machine, offering: Offering | None, limits: AttachLimits, now: datetime
+) -> Mapping[str, int]:
+    """Return the limits of its drivers: of a Node that is there, those that they state, once all had time to register.
+
+    The scheduler knows no limit of a driver that has not registered, and neither does a Node that is there to last.
+    """
+    declared = {} if offering is None else offering.attach_limits
+    if machine.node is None:
+        return limits.of(machine.server_type, declared)
+    if machine.is_in_flight(now) or machine.is_reserved or machine.is_starting(now):
+        return limits.of_node(machine.node, machine.server_type, declared)
+    return machine.node.attach_limits
+
+
 def _place_of_node(
-    machine: Machine, node: Node, pool: NodePool | None, offering: Offering | None, snapshot: Snapshot
+    machine: Machine,
+    node: Node,
+    pool: NodePool | None,
+    offering: Offering | None,
+    snapshot: Snapshot,
+    *,
+    limits: Mapping[str, int],
 ) -> Place:
     grace = timedelta() if pool is None else pool.spec.scale_down.soft_grace
     own = (t for t in node.taints if t.key in OWN_TAINTS and not _is_explained(t, machine, grace, snapshot.now))
@@ -138,7 +161,7 @@ def _place_of_node(
         rank=Rank.COOL_OFF if cooling else Rank.NODE,
         labels=labels,
         taints=(*own, *lasting),
-        free=_free(node.allocatable, node.attach_limits, machine.residents, daemons),
+        free=_free(node.allocatable, limits, machine.residents, daemons),
         pods=machine.residents,
         daemons=daemons,
         only_pool=machine.pool if cooling else None,
@@ -151,17 +174,17 @@ def _place_in_flight(
     offering: Offering | None,
     snapshot: Snapshot,
     seating: Seating,
+    *,
+    limits: Mapping[str, int],
 ) -> Place | None:
     pods = (*machine.residents, *seating.seated.get(machine.name, ()))
     missing = tuple(_missing(snapshot.daemon_sets, machine.residents))
-    limits = least_limits(snapshot.nodes).get(machine.server_type, {})
     node = machine.node
     if node is not None and node.allocatable:
         # It has joined: what it has is known better from itself than from the catalogue.
         labels = {**node.labels, LABEL_HOSTNAME: machine.name}
         lasting = _lasting(machine, node, pool, snapshot.now)
         daemons, amounts = daemons_on(labels, lasting, missing), node.allocatable
-        limits = node.attach_limits or limits
         if offering is not None:
             labels = {**shape(pool, offering, (), machine.name).labels, **labels}
     elif offering is not None:

@@ -11,6 +11,7 @@ _RESERVED = "keys under hetzner.cloud/ are Hetzner's own"
 _KEPT = "only cpu, memory, ephemeral-storage can be reserved"
 _NAME = "must be the name or the id of something in the project, at most 128 characters"
 _RANGE = 'must be a range such as "10.0.1.0/24"'
+_DRIVER = 'each key must be the name of a CSI driver, such as "csi.hetzner.cloud"'
 _VARIABLE = 'each variable must be a name of letters, digits, "-" and "_" that starts with a letter'
 _DATA = {"template": "{{ kubelet.args }}"}
 
@@ -41,6 +42,15 @@ WRONG_HETZNER_CLASSES = {
     ),
     "pods as a reservation": Refusal(
         hetzner_class(kubelet={"kubeReserved": {"pods": "1"}}), f"spec.kubelet.kubeReserved: {_KEPT}", _KEPT
+    ),
+    "attach limit of no driver": Refusal(
+        hetzner_class(attachLimits={"a driver": 1}), f"spec.attachLimits: {_DRIVER}", _DRIVER
+    ),
+    "attach limit below nothing": Refusal(
+        hetzner_class(attachLimits={"csi.hetzner.cloud": -1}),
+        "spec.attachLimits.csi.hetzner.cloud: must be at least 0, not -1",
+        "should be greater than or equal to 0",
+        by_rule=False,
     ),
     "no token": Refusal(
         hetzner_class(tokenSecretRef=None),

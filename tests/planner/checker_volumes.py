@@ -170,6 +170,8 @@ def limit_of(world: World, spot: Spot, driver: str) -> int | None:
     if spot.is_there:
         return world.attach_limits.get(spot.name, {}).get(driver)
     kind = spot.labels["growth.dev/server-type"]
-    alike = [s.name for s in world.spots if s.labels.get("growth.dev/server-type") == kind]
-    seen = [limits[driver] for name in alike if driver in (limits := world.attach_limits.get(name, {}))]
-    return min(seen, default=None)
+    alike = {s.name for s in world.spots if s.labels.get("growth.dev/server-type") == kind}
+    stated = {name: limits[driver] for name, limits in world.attach_limits.items() if driver in limits}
+    of_its_type = [limit for name, limit in stated.items() if name in alike]
+    # Of a type that no Node has told of, the least that any Node takes is believed; one that takes none is no example.
+    return min(of_its_type or (limit for limit in stated.values() if limit > 0), default=None)

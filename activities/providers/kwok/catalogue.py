@@ -25,6 +25,7 @@ def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
             currency=node_class.spec.currency,
             allocatable=allocatable(server_type),
             labels=node_labels(server_type, location),
+            attach_limits=node_class.spec.attach_limits,
             available=location.available,
         )
         for server_type in node_class.spec.server_types

@@ -27,6 +27,14 @@ def test_one_offering_for_each_location_sold_out_ones_too():
     assert (first.price_per_hour, first.currency) == (Decimal("0.0066"), "USD")
 
 
+def test_attach_limits_are_those_that_the_class_declares_or_none():
+    assert offerings(node_class())[0].attach_limits == {}
+    declared = KwokNodeClass.model_validate(
+        {"metadata": {"name": "default"}, "spec": node_class().spec.to_json() | {"attachLimits": {"a.example": 3}}}
+    )
+    assert offerings(declared)[0].attach_limits == {"a.example": 3}
+
+
 def test_allocatable_is_capacity_less_overhead_with_a_default_for_pods():
     (offering, _) = offerings(node_class())
     assert offering.allocatable == {

@@ -7,6 +7,7 @@ from typing import Any, Final
 from planner.model.plan import Snapshot
 from planner.objects.kinds import Node, Pod
 from planner.objects.predicates import NEW_HOST
+from planner.scheduling.attachments import limits_in
 from planner.scheduling.feasibility import Judge
 from planner.scheduling.site import Site, sites_of
 from planner.scheduling.volume_places import resolve
@@ -84,7 +85,14 @@ def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str
             if name not in chosen:
                 yield shown, f"pool {name} is not for it"
                 continue
-            machine = Site(NEW_HOST, kind.offering.allocatable, kind.labels, kind.taints, pods=kind.daemons)
+            machine = Site(
+                NEW_HOST,
+                kind.offering.allocatable,
+                kind.labels,
+                kind.taints,
+                attach_limits=limits_in(kind.usable),
+                pods=kind.daemons,
+            )
             verdict = judge.beside(machine).verdict(pod, machine)
             yield shown, verdict or _market(kind, offers, limits)
 

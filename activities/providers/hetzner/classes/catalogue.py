@@ -32,6 +32,8 @@ READY: Final = "Ready"
 """Type of the condition without which nothing is offered."""
 UNREACHABLE: Final = "ProjectUnreachable"
 """Its reason while the project has not answered since the spec changed."""
+_ATTACH_LIMITS: Final = {"csi.hetzner.cloud": 16}
+"""Volumes that a server can have. Source: Hetzner Cloud docs, "Volumes: FAQ"; csi-driver, MaxVolumesPerNode."""
 LABEL_CSI_LOCATION: Final = "csi.hetzner.cloud/location"
 """The location from which volumes can be used. Source: Hetzner's CSI driver, its topology key."""
 _DEDICATED_SERVER: Final = re.compile(r"(gex|ex|ax|sx|rx|dx|px)[0-9]+[-a-z0-9]*", re.IGNORECASE)
@@ -147,6 +149,7 @@ def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: dat
                     currency=status.currency or "",
                     allocatable=amounts,
                     labels=node_labels(server_type.name, place.name, architecture),
+                    attach_limits={**_ATTACH_LIMITS, **spec.attach_limits},
                     available=not gone,
                     unavailable_because=f"is no longer sold since {place.unavailable_after:%Y-%m-%d}" if gone else "",
                     # The flag was seen to be wrong both ways, so it only asks for care: three servers were bought

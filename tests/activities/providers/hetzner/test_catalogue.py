@@ -240,3 +240,12 @@ def test_plans_from_a_dump_need_no_client_library():
         "sys.exit(any(name in sys.modules for name in ('hcloud', 'requests', 'kubernetes')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_server_takes_16_volumes_of_hetzners_driver_unless_the_class_says_otherwise():
+    """Source: Hetzner Cloud docs, "Volumes: FAQ"."""
+    assert {o.attach_limits["csi.hetzner.cloud"] for o in offerings(node_class())} == {16}
+    other = node_class(spec={"attachLimits": {"csi.example.com": 4}})
+    assert offerings(other)[0].attach_limits == {"csi.hetzner.cloud": 16, "csi.example.com": 4}
+    fewer = node_class(spec={"attachLimits": {"csi.hetzner.cloud": 7}})
+    assert offerings(fewer)[0].attach_limits == {"csi.hetzner.cloud": 7}
