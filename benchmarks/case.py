@@ -117,6 +117,6 @@ def _three(random: Random, machine: CatalogueMachine) -> list[InstanceShape]:
 def _cut(random: Random, whole: int) -> tuple[int, int, int]:
     least, most = int(_LEAST * whole) + 1, int(_MOST * whole)
     while True:
-        one, two = random.randint(least, most), random.randint(least, most)
-        if least <= whole - one - two <= most:
-            return one, two, whole - one - two
+        first, second = random.randint(least, most), random.randint(least, most)
+        if least <= whole - first - second <= most:
+            return first, second, whole - first - second

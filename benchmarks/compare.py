@@ -145,8 +145,8 @@ def _judged(
         console.print(f"Not in benchmarks/quality.json: {'; '.join(unknown)}")
     for regression in regressions:
         console.print(f"Worse than benchmarks/quality.json says: {regression}", style="bold red")
-    for one in dearer:
-        console.print(f"Dearer than a simpler rule: {one}", style="bold red")
+    for row in dearer:
+        console.print(f"Dearer than a simpler rule: {row}", style="bold red")
     return 1 if regressions or dearer else 0
 
 

@@ -163,10 +163,10 @@ class _Draw:
         port = rng.integers(0, PORTS, size)
         apart: list[set[int]] = [set() for _ in shapes]
         for _ in range(int(0.05 * size)):
-            one, other = (int(k) for k in rng.integers(0, size, 2))
-            if one != other:
-                apart[one].add(other)
-                apart[other].add(one)
+            first, second = (int(k) for k in rng.integers(0, size, 2))
+            if first != second:
+                apart[first].add(second)
+                apart[second].add(first)
         pinned = rng.random(size) < _PINNED if zonal else [False] * size
         zone = rng.integers(0, len(ZONES), size) if zonal else [0] * size
         spread = rng.random(size) < _SPREAD if zonal else [False] * size

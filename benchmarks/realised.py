@@ -93,8 +93,8 @@ def main(
         }
         console.print(_table(recipe, results))
         console.print()
-        for name, one in results.items():
-            of_all[name].append(one)
+        for name, run in results.items():
+            of_all[name].append(run)
     means = ", ".join(f"{name} {_mean(runs):.3f}" for name, runs in of_all.items())
     console.print(f"Mean ratio to plan: {means}")
 

@@ -37,9 +37,9 @@ def tables(rows: Sequence[SideBySideRow]) -> str:
     parts = [
         measured(versions(rows)),
         "### Cost above the lower bound",
-        _table(["pods x shapes", *(way.who for way in rows[0].ways)], map(_costs, rows)),
+        _table(["pods x shapes", *(way.side for way in rows[0].ways)], map(_costs, rows)),
         "### Time and memory of one plan",
-        _table(["pods x shapes", *(way.who for way in rows[0].ways if way.is_program)], map(_times, rows)),
+        _table(["pods x shapes", *(way.side for way in rows[0].ways if way.is_program)], map(_times, rows)),
         "### All figures",
         _table(
             [
@@ -101,7 +101,7 @@ def _lines(row: SideBySideRow) -> Iterator[list[str]]:
         over_growth = row.over_growth(way)
         yield [
             _name(row),
-            way.who,
+            way.side,
             str(len(way.runs)),
             f"{row.recipe.pods - row.missing(way):,}",
             f"{way.middle(_machines):,.0f}",

@@ -35,7 +35,7 @@ class Run:
 class Way:
     """One side with one set-up, and all its runs."""
 
-    who: str
+    side: str
     runs: tuple[Run, ...]
     is_program: bool = True
     """Whether a program ran whose time and memory can be told; else rules stand for it."""

@@ -112,11 +112,11 @@ def _program(side: str, answers: list[PackingAnswer], least: _Least) -> Way:
         replace(least.run(answer.purchase), seconds=answer.seconds, peak_bytes=answer.peak_bytes, is_cut=answer.is_cut)
         for answer in answers
     ]
-    return Way(who=side, runs=tuple(runs), versions=answers[0].versions)
+    return Way(side=side, runs=tuple(runs), versions=answers[0].versions)
 
 
 def _rules(recipe: Recipe, problem: PeerProblem, expander: Expander, least: _Least) -> Way:
     side = f"Cluster Autoscaler's rules, {expander}"
     purchase = cluster_autoscaler(problem, expander=expander)
     check(purchase, f"{recipe}: {side}")
-    return Way(who=side, runs=(least.run(purchase),), is_program=False)
+    return Way(side=side, runs=(least.run(purchase),), is_program=False)

@@ -25,7 +25,7 @@ def measured(monkeypatch) -> list[tuple[Recipe, SideEffort]]:
     def measure(recipe: Recipe, effort: SideEffort) -> SideBySideRow:
         asked.append((recipe, effort))
         run = Run(placed=recipe.pods, machines=1, cost_per_hour=Decimal(2), least_per_hour=Decimal(1))
-        return SideBySideRow(recipe, (Way(who="Growth", runs=(run,)),))
+        return SideBySideRow(recipe, (Way(side="Growth", runs=(run,)),))
 
     monkeypatch.setattr(side_by_side, "measure", measure)
     return asked

@@ -24,7 +24,7 @@ def run(cost: str, *, placed: int = 2000, seconds: float = 0.0, peak: int = 0, i
 
 
 def way(who: str, *runs: Run, is_program: bool = True, versions: str = "") -> Way:
-    return Way(who=who, runs=runs, is_program=is_program, versions=versions)
+    return Way(side=who, runs=runs, is_program=is_program, versions=versions)
 
 
 ROW = SideBySideRow(

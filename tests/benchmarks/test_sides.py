@@ -65,7 +65,7 @@ def programs(monkeypatch) -> Programs:
 
 def test_all_sides_plan_the_same_file_and_their_plans_are_told(programs):
     row = measure(RECIPE, TWICE)
-    assert [way.who for way in row.ways] == WAYS
+    assert [way.side for way in row.ways] == WAYS
     assert [len(way.runs) for way in row.ways] == [2, 2, 2, 2, 1, 1, 1]
     assert [way.is_program for way in row.ways] == [True] * 4 + [False] * 3
     assert programs.asked == [(set_up, seed) for set_up in sides.karpenter_program.SET_UPS for seed in (0, 1)]

@@ -36,20 +36,20 @@ class Answer:
         return float(yard.price[self.nodes.bin[: self.count]].sum())
 
     def score(self, yard: Yard) -> Score:
-        """Return what makes one answer better than another, the smaller the better."""
+        """Return the score of the answer: the smaller, the better."""
         return score_of(yard, self.missing, self.cost(yard), self.count)
 
     @property
     def pods(self) -> Ints:
         """Pods that have a place, `[i]`."""
-        found, nodes = np.zeros_like(self.missing), self.nodes
+        pods, nodes = np.zeros_like(self.missing), self.nodes
         # What stands behind a row's groups is from machines that were there before.
         is_on = np.arange(nodes.group.shape[1]) < nodes.groups[: self.count, None]
-        np.add.at(found, nodes.group[: self.count][is_on], nodes.number[: self.count][is_on])
-        return found
+        np.add.at(pods, nodes.group[: self.count][is_on], nodes.number[: self.count][is_on])
+        return pods
 
     def before(self, yard: Yard) -> Ints:
-        """Return what the limits allowed before these machines, `[k]`."""
+        """Return the number of machines that each limit allowed before these, `[k]`."""
         room = self.room.copy()
         limits = yard.limits[self.nodes.bin[: self.count]]
         np.add.at(room, limits[limits != NONE], 1)
@@ -76,24 +76,24 @@ def score_of(yard: Yard, missing: Ints, cost: float, machines: int) -> Score:
 
 def answer_of(parts: Sequence[tuple[Patterns, int]], missing: Ints, room: Ints, width: int) -> Answer:
     """Return an answer with the machines of some patterns, each given with how many of its rows count."""
-    machines = sum(int(found.copies[:rows].sum()) for found, rows in parts)
+    machines = sum(int(group.copies[:rows].sum()) for group, rows in parts)
     nodes, count = patterns(machines + _SPARE, width), 0
-    for found, rows in parts:
+    for group, rows in parts:
         for q in range(rows):
-            for _ in range(int(found.copies[q])):
-                copy(found, q, nodes, count)
+            for _ in range(int(group.copies[q])):
+                copy(group, q, nodes, count)
                 count += 1
     return Answer(nodes, count, missing, room)
 
 
 def patterns_of(bought: Sequence[tuple[Column, int]], width: int) -> Patterns:
     """Return bought columns as patterns."""
-    found = patterns(max(1, len(bought)), width)
+    rows = patterns(max(1, len(bought)), width)
     for q, (column, copies) in enumerate(bought):
         m = len(column.groups)
-        found.bin[q], found.copies[q], found.groups[q] = column.bin, copies, m
-        found.group[q, :m], found.number[q, :m] = column.groups, column.numbers
-    return found
+        rows.bin[q], rows.copies[q], rows.groups[q] = column.bin, copies, m
+        rows.group[q, :m], rows.number[q, :m] = column.groups, column.numbers
+    return rows
 
 
 def answer_from(packing: Packing, counts: Ints, room: Ints, yard: Yard, width: int) -> Answer:
@@ -111,9 +111,9 @@ def answer_from(packing: Packing, counts: Ints, room: Ints, yard: Yard, width: i
     return answer
 
 
-def joined(one: Answer, other: Answer, width: int) -> Answer:
+def joined(first: Answer, second: Answer, width: int) -> Answer:
     """Return the machines of both; pods and room are what the other left."""
-    return answer_of([(one.nodes, one.count), (other.nodes, other.count)], other.missing, other.room, width)
+    return answer_of([(first.nodes, first.count), (second.nodes, second.count)], second.missing, second.room, width)
 
 
 def parted(yard: Yard, answer: Answer, width: int) -> tuple[Answer, Answer]:

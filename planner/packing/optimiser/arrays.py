@@ -80,8 +80,8 @@ def yard_of(problem: PackingProblem) -> Yard:
     by_price = np.lexsort((np.arange(len(bins)), rank, price))
     widest = max((len(b.limits) for b in bins), default=0)
     limits = np.full((len(bins), max(1, widest)), NONE, dtype=np.int64)
-    for b, one in enumerate(bins):
-        limits[b, : len(one.limits)] = one.limits
+    for b, row in enumerate(bins):
+        limits[b, : len(row.limits)] = row.limits
     return Yard(
         demand=demand,
         capacity=capacity,
@@ -108,5 +108,5 @@ def counts_of(problem: PackingProblem) -> Ints:
 
 
 def room_of(limits: Sequence[int]) -> Ints:
-    """Return how many machines each limit allows, `[k]`."""
+    """Return the number of machines that each limit allows, `[k]`."""
     return np.array(limits, dtype=np.int64)

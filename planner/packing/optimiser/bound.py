@@ -19,7 +19,7 @@ _BOX: Final = 1.5
 
 
 def proven(problem: PackingProblem, packing: Packing, question: Question, known: Pool) -> int:
-    """Return what every packing of the same pods costs at least, in billionths; 0 where nothing is proven.
+    """Return the least that any packing of the same pods costs, in billionths; 0 where nothing is proven.
 
     Where the problem is one of several ways to see the pods, the bound is that of the widest
     (`PackingProblem.relaxed`). Free machines could carry any of the pods: at most what is worth most.
@@ -72,11 +72,11 @@ def _beside_free(question: Question, shares: Shares, pods: Ints) -> float:
 
 def _free_machines(question: Question, pods: Ints) -> list[tuple[int, int]]:
     """Return free bins with how many machines of each may be used, no more than there are pods."""
-    yard, found = question.yard, []
+    yard, machines = question.yard, []
     for b in yard.free.tolist():
         limits = yard.limits[b][yard.limits[b] != NONE]
-        found.append((b, min([int(pods.sum()), *question.room[limits].tolist()])))
-    return found
+        machines.append((b, min([int(pods.sum()), *question.room[limits].tolist()])))
+    return machines
 
 
 def _most_carried(yard: Yard, pod: Floats, pods: Ints, b: int) -> float:

@@ -42,7 +42,7 @@ class _Draft(NamedTuple):
     """Whether the order of a bin is known, `[b]`."""
     on: Ints
     """Pods on the machine in the making, `[i]`; zeros between machines."""
-    mine: Ints
+    members: Ints
     """Groups that are on it."""
     free: Ints
     """What is left of it, `[r]`."""
@@ -146,7 +146,7 @@ def _best_lane(
 
     Returns its bin, NONE if none is allowed, how many groups are on it, what they are worth, and the work.
     """
-    on, mine, free = draft.on, draft.mine, draft.free
+    on, members, free = draft.on, draft.members, draft.free
     close = np.empty(_CLOSE + 1, np.int64)
     near = _close_bins(yard, prices, i, room, close)
     best_loss, best_bin, best_m, best_value, work = np.inf, NONE, 0, 0.0, 0
@@ -162,23 +162,23 @@ def _best_lane(
                 break
             quantity = most if lane == 0 else 1 if lane == 1 else 1 + np.random.randint(0, most)
             free[:] = yard.capacity[b]
-            m = put(yard, i, quantity, free, on, mine, 0)
-            m = fill(yard, b, draft.orders[b], left, free, on, mine, m)
+            m = put(yard, i, quantity, free, on, members, 0)
+            m = fill(yard, b, draft.orders[b], left, free, on, members, m)
             work += draft.groups.shape[0]
             value = 0.0
             for p in range(m):
-                value += on[mine[p]] * prices.pod[mine[p]]
+                value += on[members[p]] * prices.pod[members[p]]
             chosen = b
             if value < _POORLY_USED * prices.cost[b]:
-                cheaper = cheapest(yard, prices.cost, on, mine, m, room, prices.cost[b])
+                cheaper = cheapest(yard, prices.cost, on, members, m, room, prices.cost[b])
                 chosen = b if cheaper == NONE else cheaper
             loss = (prices.cost[chosen] - value) / on[i]
             if loss < best_loss:
                 best_loss, best_bin, best_m, best_value = loss, chosen, m, value
                 for p in range(m):
-                    draft.best_group[p], draft.best_number[p] = mine[p], on[mine[p]]
+                    draft.best_group[p], draft.best_number[p] = members[p], on[members[p]]
             for p in range(m):
-                on[mine[p]] = 0
+                on[members[p]] = 0
     return best_bin, best_m, best_value, work
 
 

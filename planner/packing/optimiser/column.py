@@ -26,7 +26,7 @@ class Column:
         return self.price + sum(float(limit[k]) for k in self.limits)
 
     def fits(self, left: Ints) -> int:
-        """Return how many such machines the pods that are left fill."""
+        """Return the number of such machines that the remaining pods fill."""
         return min(int(left[i]) // n for i, n in zip(self.groups, self.numbers, strict=True))
 
 
@@ -37,10 +37,10 @@ class Pool:
     columns: list[Column] = field(default_factory=list)
     _known: set[tuple[int, tuple[int, ...], tuple[int, ...]]] = field(default_factory=set)
 
-    def add(self, found: Iterable[Column]) -> list[Column]:
+    def add(self, columns: Iterable[Column]) -> list[Column]:
         """Add patterns and return those that are new."""
         new: list[Column] = []
-        for column in found:
+        for column in columns:
             key = (column.bin, column.groups, column.numbers)
             if key not in self._known:
                 self._known.add(key)
@@ -49,12 +49,12 @@ class Pool:
         return new
 
 
-def columns_of(yard: Yard, found: Patterns, rows: int) -> Iterator[Column]:
+def columns_of(yard: Yard, machines: Patterns, rows: int) -> Iterator[Column]:
     """Yield the first `rows` patterns as columns."""
     for q in range(rows):
-        m = int(found.groups[q])
-        content = zip(found.group[q, :m].tolist(), found.number[q, :m].tolist(), strict=True)
-        yield column_of(yard, int(found.bin[q]), content)
+        m = int(machines.groups[q])
+        content = zip(machines.group[q, :m].tolist(), machines.number[q, :m].tolist(), strict=True)
+        yield column_of(yard, int(machines.bin[q]), content)
 
 
 def column_of(yard: Yard, b: int, content: Iterable[tuple[int, int]]) -> Column:

@@ -34,10 +34,10 @@ def dive(question: Question, prices: Prices, generated: Generated, known: Pool, 
             break
         pool = _useful(generated, left)
         most = np.maximum(BOX * prices.pod, generated.relaxed.pod)
-        found = generate(question, prices, pool, known, left, room, most=most, turns=_TURNS)
-        if found is None:
+        again = generate(question, prices, pool, known, left, room, most=most, turns=_TURNS)
+        if again is None:
             break
-        generated = found
+        generated = again
     return bought
 
 
@@ -61,17 +61,17 @@ def _commit(generated: Generated, left: Ints, room: Ints) -> Bought:
 
 
 def _buy(column: Column, copies: int, left: Ints, room: Ints, bought: Bought) -> bool:
-    """Buy as many copies as there are pods and room for; the last one may have fewer pods."""
+    """Buy as many copies as there are pods and room for; the last one may have content pods."""
     copies = min([copies, *(int(room[k]) for k in column.limits)])
     whole = min(copies, column.fits(left))
     if whole > 0:
         bought.append((column, whole))
         _take(column, whole, left, room)
         return True
-    kept = [(i, min(n, int(left[i]))) for i, n in zip(column.groups, column.numbers, strict=True) if left[i] > 0]
-    if copies <= 0 or not kept:
+    content = [(i, min(n, int(left[i]))) for i, n in zip(column.groups, column.numbers, strict=True) if left[i] > 0]
+    if copies <= 0 or not content:
         return False
-    part = Column(column.bin, column.price, tuple(i for i, _ in kept), tuple(n for _, n in kept), column.limits)
+    part = Column(column.bin, column.price, tuple(i for i, _ in content), tuple(n for _, n in content), column.limits)
     bought.append((part, 1))
     _take(part, 1, left, room)
     return True
@@ -94,5 +94,5 @@ def _useful(generated: Generated, left: Ints) -> list[Column]:
 
 
 def _worth(column: Column, pod: Floats, left: Ints) -> float:
-    """Return what the pods that are left for a machine are worth."""
+    """Return the worth of the pods that are left for a machine."""
     return sum(float(pod[i]) * min(n, int(left[i])) for i, n in zip(column.groups, column.numbers, strict=True))

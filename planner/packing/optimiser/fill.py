@@ -11,19 +11,19 @@ from planner.packing.optimiser.kernel import kernel
 
 @kernel
 def alone(yard: Yard, cost: Floats) -> Floats:
-    """Return what one pod of each group costs on machines of its own kind only, `[i]`; infinite where none is paid."""
+    """Return the cost of one pod of each group alone on machines, `[i]`; infinite where none is paid."""
     groups = yard.demand.shape[0]
-    found = np.full(groups, np.inf)
+    costs = np.full(groups, np.inf)
     for i in range(groups):
         for b in yard.paid:
             if yard.allowed[i, b]:
-                found[i] = min(found[i], cost[b] / fitting(yard, i, yard.capacity[b]))
-    return found
+                costs[i] = min(costs[i], cost[b] / fitting(yard, i, yard.capacity[b]))
+    return costs
 
 
 @kernel
 def fitting(yard: Yard, i: int, free: Ints) -> int:
-    """Return how many pods of group `i` fit into what is `free`, as far as resources go."""
+    """Return the number of pods of group `i` that fit into what is `free`, as far as resources go."""
     most = yard.per_node[i]
     for r in range(free.shape[0]):
         d = yard.demand[i, r]
@@ -44,10 +44,10 @@ def is_apart(yard: Yard, i: int, on: Ints) -> bool:
 
 
 @kernel
-def put(yard: Yard, i: int, number: int, free: Ints, on: Ints, mine: Ints, m: int) -> int:
-    """Put pods onto the machine and return how many groups are on it; `mine[:m]` are those before."""
+def put(yard: Yard, i: int, number: int, free: Ints, on: Ints, members: Ints, m: int) -> int:
+    """Put pods onto the machine and return how many groups are on it; `members[:m]` are those before."""
     if on[i] == 0:
-        mine[m] = i
+        members[m] = i
         m += 1
     on[i] += number
     for r in range(free.shape[0]):
@@ -56,9 +56,9 @@ def put(yard: Yard, i: int, number: int, free: Ints, on: Ints, mine: Ints, m: in
 
 
 @kernel
-def fill(yard: Yard, b: int, order: Ints, left: Ints, free: Ints, on: Ints, mine: Ints, m: int) -> int:
+def fill(yard: Yard, b: int, order: Ints, left: Ints, free: Ints, on: Ints, members: Ints, m: int) -> int:
     """Put as many pods as fit, group by group in this order; return how many groups are on the machine then."""
-    width = mine.shape[0]
+    width = members.shape[0]
     for i in order:
         if left[i] == 0 or not yard.allowed[i, b]:
             continue
@@ -68,13 +68,13 @@ def fill(yard: Yard, b: int, order: Ints, left: Ints, free: Ints, on: Ints, mine
         most = min(most, left[i] - on[i], yard.per_node[i] - on[i])
         if most <= 0 or (on[i] == 0 and m == width) or is_apart(yard, i, on):
             continue
-        m = put(yard, i, most, free, on, mine, m)
+        m = put(yard, i, most, free, on, members, m)
     return m
 
 
 @kernel
 def room_for(yard: Yard, b: int, room: Ints) -> int:
-    """Return how many machines of a bin the limits allow."""
+    """Return the number of machines of a bin that the limits allow."""
     most = ENDLESS
     for k in yard.limits[b]:
         if k != NONE:
@@ -91,7 +91,7 @@ def take_room(yard: Yard, b: int, room: Ints, machines: int) -> None:
 
 
 @kernel
-def cheapest(yard: Yard, cost: Floats, on: Ints, mine: Ints, m: int, room: Ints, below: float) -> int:
+def cheapest(yard: Yard, cost: Floats, on: Ints, members: Ints, m: int, room: Ints, below: float) -> int:
     """Return the cheapest paid bin that holds these pods, is allowed and costs less than `below`, else NONE."""
     best = NONE
     for b in yard.paid:
@@ -99,7 +99,7 @@ def cheapest(yard: Yard, cost: Floats, on: Ints, mine: Ints, m: int, room: Ints,
             continue
         holds = True
         for p in range(m):
-            if not yard.allowed[mine[p], b]:
+            if not yard.allowed[members[p], b]:
                 holds = False
                 break
         if not holds:
@@ -107,7 +107,7 @@ def cheapest(yard: Yard, cost: Floats, on: Ints, mine: Ints, m: int, room: Ints,
         for r in range(yard.capacity.shape[1]):
             load = 0
             for p in range(m):
-                load += on[mine[p]] * yard.demand[mine[p], r]
+                load += on[members[p]] * yard.demand[members[p], r]
             if load > yard.capacity[b, r]:
                 holds = False
                 break

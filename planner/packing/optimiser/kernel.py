@@ -24,7 +24,7 @@ _SOURCES: Final = hashlib.sha256(
 
 class _Stamp:
     def get_source_stamp(self) -> bytes:
-        """Return what changes whenever a kernel may have."""
+        """Return a stamp that changes whenever a kernel may have."""
         return _SOURCES
 
 

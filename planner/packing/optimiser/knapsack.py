@@ -88,10 +88,10 @@ def _candidates(yard: Yard, prices: Prices, left: Ints, b: int) -> tuple[Ints, F
     first, second = scarce[0], scarce[min(1, resources - 1)]
     for a in range(count):
         i = groups[a]
-        one = yard.demand[i, first] / max(1, yard.capacity[b, first])
-        other = yard.demand[i, second] / max(1, yard.capacity[b, second])
+        first_use = yard.demand[i, first] / max(1, yard.capacity[b, first])
+        second_use = yard.demand[i, second] / max(1, yard.capacity[b, second])
         uses[0, a] = prices.share[i, b] / prices.cost[b]
-        uses[1, a], uses[2, a], uses[3, a] = one, other, (one + other) / 2
+        uses[1, a], uses[2, a], uses[3, a] = first_use, second_use, (first_use + second_use) / 2
     return groups, uses
 
 
@@ -140,9 +140,9 @@ def _best(yard: Yard, prices: Prices, left: Ints, b: int, groups: Ints, use: Flo
                 for r in range(resources):
                     taken[target, r] = taken[s, r] + number * yard.demand[i, r]
     s = np.argmax(value)
-    found = value[s]
+    best = value[s]
     for t in range(items - 1, -1, -1):
         if before[t, s] != NONE:
             on[item_group[t]] += item_number[t]
             s = before[t, s]
-    return found
+    return best

@@ -41,7 +41,7 @@ def place(
     groups = np.flatnonzero(left)
     order = np.empty(groups.shape[0], np.int64)
     on = np.zeros(left.shape[0], np.int64)
-    mine, free = np.empty(out.group.shape[1], np.int64), np.empty(yard.capacity.shape[1], np.int64)
+    members, free = np.empty(out.group.shape[1], np.int64), np.empty(yard.capacity.shape[1], np.int64)
     for b in bins:
         is_ordered = False
         while rows < out.bin.shape[0] and room_for(yard, b, room) > 0:
@@ -49,17 +49,17 @@ def place(
                 _order(yard, b, worth, groups, kind, noise, order)
                 is_ordered = True
             free[:] = yard.capacity[b]
-            m = fill(yard, b, order, left, free, on, mine, 0)
+            m = fill(yard, b, order, left, free, on, members, 0)
             if m == 0:
                 break
             copies = room_for(yard, b, room)
             for p in range(m):
-                copies = min(copies, left[mine[p]] // on[mine[p]])
+                copies = min(copies, left[members[p]] // on[members[p]])
             out.bin[rows], out.copies[rows], out.groups[rows] = b, copies, m
             for p in range(m):
-                out.group[rows, p], out.number[rows, p] = mine[p], on[mine[p]]
-                left[mine[p]] -= copies * on[mine[p]]
-                on[mine[p]] = 0
+                out.group[rows, p], out.number[rows, p] = members[p], on[members[p]]
+                left[members[p]] -= copies * on[members[p]]
+                on[members[p]] = 0
             take_room(yard, b, room, copies)
             rows += 1
     return rows
@@ -146,5 +146,5 @@ def place_more(
 
 @kernel
 def _cost(yard: Yard, b: int) -> float:
-    """Return what a machine costs; among free ones, those of a lower rank are better."""
+    """Return the cost of a machine; among free ones, those of a lower rank are better."""
     return yard.price[b] + _RANK_COSTS * yard.rank[b]

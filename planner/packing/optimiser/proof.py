@@ -28,7 +28,7 @@ SAFE: Final = 1 - 1e-9
 
 
 def proven_by_pricing(question: Question, known: Pool, pods: Ints, room: Ints, enough: float) -> float:
-    """Return what every packing of these pods on machines that are bought costs at least.
+    """Return the least that any packing of these pods on machines that are bought costs.
 
     It ends when the bound is `enough`, or the effort is used up. 0 where nothing is proven.
     """
@@ -62,17 +62,17 @@ def proven_by_pricing(question: Question, known: Pool, pods: Ints, room: Ints, e
 def _alike(yard: Yard, pods: Ints) -> list[list[int]]:
     """Return the paid bins, those together that hold the same: of them, the cheapest alone has to be looked at."""
     wanted = np.flatnonzero(pods)
-    found: dict[bytes, list[int]] = {}
+    alike: dict[bytes, list[int]] = {}
     for b in yard.paid.tolist():
         key = yard.capacity[b].tobytes() + yard.allowed[wanted, b].tobytes()
-        found.setdefault(key, []).append(b)
-    return list(found.values())
+        alike.setdefault(key, []).append(b)
+    return list(alike.values())
 
 
 def _most_valuable(
     yard: Yard, b: int, pod: Floats, pods: Ints, is_over: Callable[[], bool]
 ) -> tuple[float | None, Column | None]:
-    """Return what the pods on one machine are worth at most, and such a machine if it was found."""
+    """Return the most that pods on one machine are worth, and such a machine if it was found."""
     groups = [int(i) for i in np.flatnonzero((pods > 0) & (pod > 0) & yard.allowed[:, b])]
     if not groups:
         return 0.0, None

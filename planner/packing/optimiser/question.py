@@ -40,19 +40,19 @@ def question_of(problem: PackingProblem, effort: Effort, is_over: Callable[[], b
 
 
 def prices_of(yard: Yard, shares: Shares, pod: Floats | None = None) -> Prices:
-    """Return what constructions judge by; pods cost what the shares say, or `pod`."""
+    """Return the prices by which constructions judge; those of pods come from the shares, or are `pod`."""
     cost = with_limits(yard, shares.limit)
     by_pod = shares.pod if pod is None else pod
     return Prices(cost, by_pod, shares.share, alone(yard, cost))
 
 
 def with_limits(yard: Yard, limit: Floats) -> Floats:
-    """Return what a machine of each bin costs with the prices of its limits, `[b]`."""
+    """Return the cost of a machine of each bin with the prices of its limits, `[b]`."""
     return yard.price + np.append(limit, 0.0)[yard.limits].sum(axis=1)
 
 
 def _width(yard: Yard) -> int:
-    """Return how many groups a machine can hold pods of at most: no more than it can hold pods."""
+    """Return the number of groups of which a machine can hold pods, at most: no more than it can hold pods."""
     groups = len(yard.tier)
     least = yard.demand.min(axis=0)
     needed = least > 0

@@ -26,17 +26,17 @@ _FEW_CLAIMS: Final = 4_000
 
 
 def by_rules(question: Question, prices: Prices, left: Ints, room: Ints) -> list[Answer]:
-    """Return what the rules buy for `left` pods."""
-    found: list[Answer] = []
+    """Return the answers of the peers' rules for `left` pods."""
+    answers: list[Answer] = []
     yard, width = question.yard, question.width
     for order in _large_first(yard, left):
         out = patterns(int(min(left.sum(), _FEW_CLAIMS)), width)
         rest, rest_room = left.copy(), room.copy()
         rows = by_claims(yard, order, rest, rest_room, out)
         if rows != NONE:
-            found.append(answer_of([(out, rows)], rest, rest_room, width))
-    found.append(_by_type(question, prices, left.copy(), room.copy()))
-    return found
+            answers.append(answer_of([(out, rows)], rest, rest_room, width))
+    answers.append(_by_type(question, prices, left.copy(), room.copy()))
+    return answers
 
 
 def _large_first(yard: Yard, left: Ints) -> list[Ints]:
@@ -135,7 +135,7 @@ def _accepts(yard: Yard, i: int, out: Patterns, m: int, load: Ints, may: Ints, w
 @kernel
 def _holds(yard: Yard, i: int, load: Ints, may: Ints, after: Ints, is_kept: bool) -> bool:  # noqa: FBT001 - by position
     """Return whether a type is left that holds one more pod; with `is_kept`, write which ones into `after`."""
-    found = False
+    is_held = False
     for b in yard.paid:
         holds = may[b] and yard.allowed[i, b]
         for r in range(load.shape[0]):
@@ -143,8 +143,8 @@ def _holds(yard: Yard, i: int, load: Ints, may: Ints, after: Ints, is_kept: bool
                 holds = False
         if is_kept:
             after[b] = holds
-        found = found or holds
-    return found
+        is_held = is_held or holds
+    return is_held
 
 
 @kernel

@@ -77,10 +77,10 @@ def _parts(yard: Yard, left: Ints) -> tuple[Ints, Floats]:
                 rows[i, m] = r + k * resources
                 for b in yard.paid:
                     if yard.allowed[i, b]:
-                        there = yard.capacity[b, r]
-                        whole = (k + 1) * d // there
-                        if k == 0 or (k + 1) * d == whole * there:
-                            parts[i, b, m] = d / there
+                        capacity = yard.capacity[b, r]
+                        whole = (k + 1) * d // capacity
+                        if k == 0 or (k + 1) * d == whole * capacity:
+                            parts[i, b, m] = d / capacity
                         else:
                             parts[i, b, m] = whole / k
                 m += 1

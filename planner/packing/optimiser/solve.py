@@ -61,17 +61,17 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
     known = Pool()
     answer = _answered(question, greedy, known)
     packing = _packing(answer)
-    found = whole(problem, packing, effort.whole, is_over) if effort.whole else None
-    if found is None:
+    exact_search = whole(problem, packing, effort.whole, is_over) if effort.whole else None
+    if exact_search is None:
         return replace(packing, proven=proven(problem, packing, question, known))
     # The exact search knows no order among equally dear bins.
-    exact = answer_from(found.packing, question.counts, question.room, question.yard, question.width)
+    exact = answer_from(exact_search.packing, question.counts, question.room, question.yard, question.width)
     trim(question.yard, exact.nodes, exact.count, exact.room)
     packing = _packing(exact)
     if problem.relaxed is not None:
         # So few pods that the wider problem is solved, too.
         return replace(packing, proven=0 if packing.unplaced else solve(problem.relaxed, effort, is_over).proven)
-    if found.is_optimal:
+    if exact_search.is_optimal:
         return replace(packing, proven=problem.cost(packing.nodes))
     return replace(packing, proven=proven(problem, packing, question, known))
 
@@ -121,13 +121,13 @@ def _afresh(question: Question, answer: Answer, known: Pool) -> list[Answer]:
     prices = _prices(same, pods, question.room)
     free = filled_free(same, prices)
     paid = constructed(same, prices, free.missing, free.room, known)
-    found = joined(free, paid, question.width)
-    if found.missing.any():
-        found = placed(same, [found])
-    if found.missing.any():
+    again = joined(free, paid, question.width)
+    if again.missing.any():
+        again = placed(same, [again])
+    if again.missing.any():
         return []
-    found.missing = answer.missing.copy()
-    return [found]
+    again.missing = answer.missing.copy()
+    return [again]
 
 
 def _prices(question: Question, left: Ints, room: Ints) -> Prices:
@@ -148,9 +148,9 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) ->
     if paid.count >= np.count_nonzero(pods):
         _improve(question, prices, paid, int(_BEFORE * work), 0)
         known.add(paid.columns(yard))
-        found = relaxed(question, prices, pods, room, known)
-        if found is not None:
-            other, generated = found
+        relaxation = relaxed(question, prices, pods, room, known)
+        if relaxation is not None:
+            other, generated = relaxation
             if not other.missing.any() and other.cost(yard) < paid.cost(yard):
                 other.missing = paid.missing
                 paid = other

@@ -124,7 +124,7 @@ def _with_more(question: Question, bins: Ints, worth: Floats, answer: Answer) ->
 
 
 def _worth_of_tiers(tier: Ints) -> Floats:
-    """Return what a place is worth to a pod, `[i]`: one more of a tier outweighs many of those below."""
+    """Return the worth of a place to a pod, `[i]`: one more of a tier outweighs many of those below."""
     tiers = sorted(set(tier.tolist()), reverse=True)
     steps = {one: _TIER ** max(0, _TIERS - 1 - k) for k, one in enumerate(tiers)}
     return np.array([steps[one] for one in tier.tolist()], dtype=np.float64)

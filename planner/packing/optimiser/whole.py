@@ -84,7 +84,7 @@ class _Model:
         return min([self._pods, *(limits[k] for k in self._problem.bins[b].limits)])
 
     def _slots(self) -> int:
-        """Return how many machines a better plan can buy at most: no dearer than the known one, or one a pod."""
+        """Return the number of machines that a better plan buys at most: no dearer than the known one, or one a pod."""
         if not self._paid:
             return 0
         if self._known.unplaced:
@@ -93,7 +93,7 @@ class _Model:
         return min(self._pods, self._problem.cost(self._known.nodes) // cheapest)
 
     def _tier_weights(self) -> dict[int, int] | None:
-        """Return what a pod without a place costs by tier: more than all machines and all pods of lower tiers."""
+        """Return the cost of a pod without a place by tier: more than all machines and all pods of lower tiers."""
         weight = 1 + self._bought * max((self._problem.bins[b].price for b in self._paid), default=0)
         weights: dict[int, int] = {}
         for tier in sorted({group.tier for group in self._problem.groups}):
@@ -134,8 +134,8 @@ class _Model:
             status = solver.solve(model)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Whole(self._known, is_full and status == cp_model.INFEASIBLE)
-        found = self._packing(solver, slots)
-        better = found if self._objective(found) < self._objective(self._known) else self._known
+        packing = self._packing(solver, slots)
+        better = packing if self._objective(packing) < self._objective(self._known) else self._known
         return Whole(better, status == cp_model.OPTIMAL)
 
     def _made(self, model: cp_model.CpModel) -> list[_Slot]:
@@ -145,19 +145,19 @@ class _Model:
         return [_Slot(used, self._numbers(model, used)) for used in uses]
 
     def _numbers(self, model: cp_model.CpModel, bins: Iterable[int]) -> dict[int, cp_model.IntVar]:
-        found: dict[int, cp_model.IntVar] = {}
+        numbers: dict[int, cp_model.IntVar] = {}
         for i, group in enumerate(self._problem.groups):
             if not group.bins.isdisjoint(bins):
                 most = group.count if group.per_node is None else min(group.count, group.per_node)
-                found[i] = model.new_int_var(0, most, "")
-        return found
+                numbers[i] = model.new_int_var(0, most, "")
+        return numbers
 
     def _price(self, slots: Sequence[_Slot]) -> cp_model.LinearExprT:
-        """Return what the slots cost together."""
+        """Return the cost of all slots together."""
         return sum(self._problem.bins[b].price * y for slot in slots for b, y in slot.used.items())
 
     def _capacity(self, slots: Sequence[_Slot], r: int) -> cp_model.LinearExprT:
-        """Return how much of a resource the slots have together."""
+        """Return the amount of a resource that the slots have together."""
         return sum(self._problem.bins[b].capacity[r] * y for slot in slots for b, y in slot.used.items())
 
     def _order(self, model: cp_model.CpModel, slots: Sequence[_Slot]) -> None:
@@ -166,10 +166,10 @@ class _Model:
         prices = [self._price([slot]) for slot in slots[first:]]
         for dearer, cheaper in pairwise(prices):
             model.add(dearer >= cheaper)
-        for one, other in pairwise(slots[:first]):
-            for b, used in one.used.items():
-                if b in other.used:
-                    model.add(used >= other.used[b])
+        for left, right in pairwise(slots[:first]):
+            for b, used in left.used.items():
+                if b in right.used:
+                    model.add(used >= right.used[b])
 
     def _keep_company(self, model: cp_model.CpModel, slot: _Slot) -> None:
         """Keep groups off bins that may not hold them, and off each other."""
