@@ -115,7 +115,9 @@ class Gauges:
         self.weights[hour] = Weight(
             hour=hour,
             held=held(driver, beyond=self),
-            remembered=sum(len(one._told) for one in reachable(driver, self) if isinstance(one, Recorder)),
+            remembered=sum(
+                len(recorder._written_at) for recorder in reachable(driver, self) if isinstance(recorder, Recorder)
+            ),
             blocks=sys.getallocatedblocks(),
         )
 
