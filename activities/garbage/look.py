@@ -43,6 +43,7 @@ from planner.lifecycle.garbage import (
     suspects,
 )
 from planner.lifecycle.json_predicates import is_ready
+from planner.objects.provider_ids import NodeMarks, ServerMarks, is_same_machine
 
 ASKED_AT_ONCE: Final = 20
 """Nodes of one sweep whose servers are asked for by name: a provider has few calls to give; the rest comes next."""
@@ -234,8 +235,8 @@ async def _answer(ports: Ports, providers: Providers, node: NodeFact) -> tuple[P
 
 
 def _is_its(node: NodeFact, server: ServerFact) -> bool:
-    pairs = ((node.request_uid, server.request_uid), (node.provider_id, server.provider_id))
-    return all(not (ours and theirs) or ours == theirs for ours, theirs in pairs)
+    marks = NodeMarks(node.request_uid, node.provider_id, node.unregistered)
+    return is_same_machine(marks, ServerMarks(server.request_uid, server.provider_id))
 
 
 def _is_of_cluster(ports: Ports, server: Server) -> bool:

@@ -22,6 +22,7 @@ from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.seen import NodeSeen
+from planner.objects.provider_ids import NodeMarks, ServerMarks, is_same_machine
 from planner.supply.node_template import marks, pool_taints
 
 Taint = dict[str, str]
@@ -82,30 +83,22 @@ def see_node(node: Object, request: str) -> NodeSeen:
     )
 
 
-async def find_node(cluster: Cluster, name: str, *, request_uid: str | None, provider_id: str | None) -> Object | None:
-    """Return the machine's Node, or None if there is none or the one of that name is another machine's.
-
-    Args:
-        cluster: where to look.
-        name: the Node's name.
-        request_uid: uid of the request that made the machine, if known.
-        provider_id: the machine, as its provider names it, if known.
-    """
-    node = await get_node(cluster, name)
-    return node if node is not None and is_of(node, request_uid=request_uid, provider_id=provider_id) else None
-
-
 async def get_node(cluster: Cluster, name: str) -> Object | None:
     """Return the Node of this name, whoever made it, or None if there is none."""
     return await find_object(cluster, NODES, name)
 
 
 def is_of(node: Object, *, request_uid: str | None, provider_id: str | None) -> bool:
-    """Return whether nothing on the Node says that it is another machine's than the one with these marks."""
-    labelled = (node["metadata"].get("labels") or {}).get(LABEL_REQUEST_UID)
-    named = node.get("spec", {}).get("providerID")
-    return not (labelled and request_uid and labelled != request_uid) and not (
-        named and provider_id and named != provider_id
+    """Return whether the Node, whose name it bears, is that of the machine with these marks: `is_same_machine`."""
+    return is_same_machine(marks_of(node), ServerMarks(request_uid or "", provider_id or ""))
+
+
+def marks_of(node: Object) -> NodeMarks:
+    """Return what the Node says of its machine."""
+    return NodeMarks(
+        request_uid=str((node["metadata"].get("labels") or {}).get(LABEL_REQUEST_UID) or ""),
+        provider_id=str(node.get("spec", {}).get("providerID") or ""),
+        is_unregistered=has_taint(node, TAINT_UNREGISTERED),
     )
 
 

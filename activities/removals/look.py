@@ -5,7 +5,7 @@ from typing import Final
 
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
-from activities.objects.nodes import get_node, is_of, request_of, see_node
+from activities.objects.nodes import get_node, is_of, marks_of, request_of, see_node
 from activities.objects.pods import awaited_on, pods_on
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_pool, removal_timings, see_server
@@ -21,6 +21,7 @@ from planner.lifecycle.drain import see_drain
 from planner.lifecycle.json_predicates import key_of
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen
 from planner.lifecycle.step import shortened
+from planner.objects.provider_ids import has_other_scheme
 from planner.policies.emptiness import FOUND_EMPTY
 
 _NAMED: Final = 5
@@ -123,9 +124,10 @@ async def _find_node(ports: Ports, removal: NodeRemovalRequest) -> Object | None
 
 def _seen_node(node: Object, removal: NodeRemovalRequest) -> NodeSeen:
     uid, spec = request_uid(removal), removal.spec
-    is_its = is_of(node, request_uid=uid, provider_id=spec.provider_id) and (
-        uid is not None or request_of(node) == spec.server_name
-    )
+    is_named = request_of(node) == spec.server_name
+    # A removal made by hand does not know the uid: then the Node's own is that of the request it names.
+    known = uid or (marks_of(node).request_uid if is_named else None)
+    is_its = is_of(node, request_uid=known, provider_id=spec.provider_id) and (uid is not None or is_named)
     return see_node(node, spec.server_name).model_copy(update={"foreign": not is_its})
 
 
@@ -147,11 +149,14 @@ def request_uid(removal: NodeRemovalRequest) -> str | None:
 
 
 def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server) -> bool:
-    """Return whether the server is the one to delete: names are reused, uids and provider ids are not."""
+    """Return whether the server is the one to delete: names are reused, uids and provider ids are not.
+
+    A provider id of another scheme is one that a Node bore, and says nothing of the server.
+    """
     known = request_uid(removal)
-    wanted = removal.spec.provider_id
+    wanted = removal.spec.provider_id or server.provider_id
     return (
         server.labels.get(LABEL_CLUSTER) == ports.cluster_name
         and (known is None or server.labels.get(LABEL_REQUEST_UID) == known)
-        and (wanted is None or server.provider_id == wanted)
+        and (wanted == server.provider_id or has_other_scheme(wanted, server.provider_id))
     )

@@ -6,13 +6,14 @@ from typing import Any
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REQUESTS
 from activities.objects.node_classes import class_status
-from activities.objects.nodes import find_node, see_node
+from activities.objects.nodes import get_node, is_of, see_node
 from activities.objects.pods import Seated, occupants_of, see_seats
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_class, find_pool, request_timings, see_server
 from activities.ports.cluster import NODE_REQUESTS, Object
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
+from activities.requests.provider_id import why_another
 from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -104,7 +105,10 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
     server = ServerLook(ServerSeen.UNKNOWN)
     if status.phase in _WITH_SERVER:
         server = await see_server(ports, request.spec.class_ref, name, lambda server: is_server_of(server, uid))
-    node = await find_node(ports.cluster, name, request_uid=uid, provider_id=status.provider_id)
+    node = await get_node(ports.cluster, name)
+    namesake = ""
+    if node is not None and not is_of(node, request_uid=uid, provider_id=status.provider_id):
+        node, namesake = None, why_another(node, request_uid=uid, provider_id=status.provider_id)
     seated = Seated(observed.seen.awaited, ())
     bound = 0
     if node is not None and status.released_at is None and status.phase in _WITH_SERVER:
@@ -122,6 +126,7 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
             "server_progresses": server.is_progressing,
             "server_problem": shortened(server.problem),
             "node": None if node is None else see_node(node, name),
+            "namesake": shortened(namesake),
             "awaited": seated.awaited,
             "untolerated": len(seated.untolerated),
             "bound": bound,

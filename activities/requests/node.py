@@ -28,6 +28,7 @@ from activities.requests.as_planned import (
     tell_deviations,
 )
 from activities.requests.look import RequestObjects
+from activities.requests.provider_id import with_provider_id
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
 from api.quantity import format_price
 from api.v1alpha1.node_class_status import NodeClassStatus
@@ -95,6 +96,7 @@ async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjec
     await _change_as_read(ports, observed, taints, labels, _price_paid(status))
     refusal = await tolerate(ports.cluster, observed.untolerated, record.name) if status.released_at is None else ""
     now = ports.now()
+    registered = conditions_with(record, "Registered", status=True, reason=act.reason, message=act.message, now=now)
     await write_step(
         ports.cluster,
         record,
@@ -102,7 +104,7 @@ async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjec
         now=now,
         node_name=node["metadata"]["name"],
         registered_at=status.registered_at or now,
-        conditions=conditions_with(record, "Registered", status=True, reason=act.reason, message=act.message, now=now),
+        conditions=with_provider_id(record, node, registered, now),
     )
     if refusal:
         await tell(recorder, record, PODS_REFUSED, refusal, warning=True)
@@ -135,6 +137,14 @@ async def mark_ready(ports: Ports, recorder: Recorder, observed: RequestObjects,
     await note_allocatable(ports, observed)
     now = ports.now()
     released = record.model.status.released_at is not None
+    ready = conditions_with(
+        record,
+        "Ready",
+        status=observed.seen.node is not None and observed.seen.node.ready,
+        reason=act.reason,
+        message=act.message,
+        now=now,
+    )
     await write_step(
         ports.cluster,
         record,
@@ -144,19 +154,7 @@ async def mark_ready(ports: Ports, recorder: Recorder, observed: RequestObjects,
         ready_at=now,
         release_by=act.until,
         expires_at=now + observed.seen.timings.record_ttl if released else None,
-        conditions=add_finding(
-            ports,
-            observed,
-            conditions_with(
-                record,
-                "Ready",
-                status=observed.seen.node is not None and observed.seen.node.ready,
-                reason=act.reason,
-                message=act.message,
-                now=now,
-            ),
-            finding,
-        ),
+        conditions=add_finding(ports, observed, with_provider_id(record, observed.node, ready, now), finding),
     )
     if record.model.status.create_attempt_at is not None:
         # Only now: a server that was had and never became a machine speaks against the offering.

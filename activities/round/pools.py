@@ -151,7 +151,7 @@ def closing_of(pool: Object, observed: Observation, machines: Iterable[Machine])
             PlannedRemoval(
                 node=machine.name if machine.node is None else machine.node.name,
                 server=machine.name,
-                provider_id=None if machine.node is None else machine.node.provider_id or None,
+                provider_id=machine.provider_id,
                 pool=name,
                 server_type=machine.server_type,
                 location=machine.location,

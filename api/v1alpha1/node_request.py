@@ -123,7 +123,8 @@ class NodeRequestStatus(Payload):
     expires_at: Timestamp | None = None
     """When this object is deleted, which by then is only a record."""
     conditions: Conditions = ()
-    """Conditions of the request: Launched, Registered, Ready, and NodeAsPlanned, which names all differences."""
+    """Conditions of the request: Launched, Registered, Ready; NodeAsPlanned, which names all differences; and
+    NodeNamesServer, which is False while the Node's providerID is of another scheme than its server's."""
     events: tuple[LifecycleEvent, ...] = ()
     """The last 20 things that happened to it, the oldest first."""
 

@@ -217,7 +217,7 @@ def _await_node(seen: RequestObservation, now: datetime) -> Step:
                 message=f"Node {seen.node.name} is not Ready in time, but {seen.bound} pods are bound to it: it stays",
                 until=now + RELEASE_AFTER_READY,
             )
-        return _give_up(JOIN_TIMEOUT, "The node was not Ready in time")
+        return _give_up(JOIN_TIMEOUT, _and_namesake("The node was not Ready in time", seen))
     if seen.node is not None and status.registered_at is not None and status.released_at is None:
         release_at = status.registered_at + RELEASE_UNREADY_AFTER
         if now >= release_at:
@@ -225,10 +225,14 @@ def _await_node(seen: RequestObservation, now: datetime) -> Step:
         deadline = min(deadline, release_at)
     return Wait(
         reason="NodeReady",
-        message="The node shall become Ready; if it does not in time the server is removed",
+        message=_and_namesake("The node shall become Ready; if it does not in time the server is removed", seen),
         until=deadline,
         look_every=_look_every(status.running_at, seen, now),
     )
+
+
+def _and_namesake(message: str, seen: RequestObservation) -> str:
+    return shortened(f"{message}. {seen.namesake}") if seen.namesake else message
 
 
 def _ready(seen: RequestObservation, now: datetime) -> Step:

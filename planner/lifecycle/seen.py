@@ -82,6 +82,8 @@ class RequestObservation(LifecycleObservation):
     server_problem: str = ""
     """What the provider says is wrong with a broken one."""
     node: NodeSeen | None = None
+    namesake: str = ""
+    """Why the Node of the machine's name is not taken for its own, if one is there."""
     seats: int = 0
     """Pods the machine is kept for."""
     awaited: int = 0

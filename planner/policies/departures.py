@@ -101,7 +101,7 @@ def _removal(candidate: Candidate, proposal: Proposal, now: datetime) -> Planned
     return PlannedRemoval(
         node=machine.name if node is None else node.name,
         server=machine.name,
-        provider_id=None if node is None else node.provider_id or None,
+        provider_id=machine.provider_id,
         pool=machine.pool,
         server_type=machine.server_type,
         location=machine.location,

@@ -48,6 +48,12 @@ class Machine:
     """Pods on its node that have not finished, and those that the scheduler keeps it for."""
 
     @property
+    def provider_id(self) -> str | None:
+        """As its provider names it, by its request; else as its Node names it, which may be by another scheme."""
+        told = None if self.request is None else self.request.status.provider_id
+        return told or (None if self.node is None else self.node.provider_id or None)
+
+    @property
     def is_leaving(self) -> bool:
         """Whether it is under removal and the removal is not cancelled; a parked one still is."""
         return self.removal is not None and not _is_cancelled(self.removal)

@@ -45,6 +45,8 @@ class HetznerNodes:
         memory_loss: how much of the advertised memory a server does not have.
         controller: whether the cloud-controller-manager runs.
         controller_delay_seconds: from a Node's registration until that sees it.
+        other_scheme: of the provider ids that Nodes register with, such as `k3s`, instead of their servers' own.
+        labels_are_lost: whether Nodes come without the labels of their user data, as when that sets taints alone.
     """
 
     def __init__(
@@ -57,6 +59,8 @@ class HetznerNodes:
         memory_loss: float = 0.069,
         controller: bool = False,
         controller_delay_seconds: float = 0.0,
+        other_scheme: str = "",
+        labels_are_lost: bool = False,
     ) -> None:
         self._cloud = cloud
         self._cluster = cluster
@@ -64,6 +68,8 @@ class HetznerNodes:
         self._join = timedelta(seconds=join_seconds)
         self._memory_left = 1 - Fraction(str(memory_loss))
         self._controller_delay = timedelta(seconds=controller_delay_seconds) if controller else None
+        self._other_scheme = other_scheme
+        self._labels_are_lost = labels_are_lost
         self._joined: dict[int, tuple[str, datetime]] = {}
         """Names of the Nodes that servers registered, and when: one that a person deletes does not come again."""
 
@@ -99,13 +105,16 @@ class HetznerNodes:
         if flags.is_external:
             taints.append({"key": _UNINITIALIZED, "value": "true", "effect": "NoSchedule"})
         spec: dict[str, Any] = {"taints": taints} if taints else {}
-        if flags.names_provider_id:
+        if self._other_scheme:
+            # Source: k3s' own cloud controller, whose provider ids are k3s:// and the node's name.
+            spec["providerID"] = f"{self._other_scheme}://{server.name}"
+        elif flags.names_provider_id:
             spec["providerID"] = f"{_SCHEME}{server.id}"
         labels = {
             LABEL_HOSTNAME: server.name,
             LABEL_ARCH: _ARCHITECTURES[machine.architecture],
             LABEL_OS: "linux",
-            **flags.labels,
+            **({} if self._labels_are_lost else flags.labels),
         }
         return {
             "apiVersion": NODES.api_version,

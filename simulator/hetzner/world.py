@@ -36,6 +36,10 @@ class Terms:
     join_seconds: float = 2.0
     controller_delay_seconds: float | None = None
     """From a Node's registration until the cloud-controller-manager sees it; None: there is none."""
+    other_scheme: str = ""
+    """Of the provider ids that Nodes register with, instead of their servers' own."""
+    labels_are_lost: bool = False
+    """Nodes come without the labels of their user data."""
 
 
 class CountedCalls(InProcess):
@@ -83,6 +87,8 @@ class HetznerWorld(World):
             join_seconds=terms.join_seconds,
             controller=terms.controller_delay_seconds is not None,
             controller_delay_seconds=terms.controller_delay_seconds or 0.0,
+            other_scheme=terms.other_scheme,
+            labels_are_lost=terms.labels_are_lost,
         )
 
     async def servers(self) -> list[Server]:

@@ -138,6 +138,10 @@ class Yard:
         change = [{"op": "add", "path": "/status", "value": as_json}]
         await MemoryCluster.patch(self.cluster, resource, name, change, subresource="status")
 
+    async def set_provider_id(self, provider_id, name=NAME):
+        change = [{"op": "add", "path": "/spec/providerID", "value": provider_id}]
+        await MemoryCluster.patch(self.cluster, NODES, name, change)
+
     async def delete_definition(self, resource):
         await MemoryCluster.delete(self.cluster, CRDS, f"{resource.plural}.{resource.group}")
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from activities.objects import nodes
 from activities.ports.errors import InsufficientCapacity, UnknownOutcome
 from activities.providers.hetzner import provider
 from activities.providers.hetzner.api import answer, error_table
@@ -14,6 +15,9 @@ from activities.providers.hetzner.servers import limits, unfinished
 from activities.providers.hetzner.servers import listing as servers
 from activities.providers.hetzner.servers.creation import Creator
 from activities.providers.hetzner.servers.listing import ServerList
+from activities.removals import look as removals_look
+from activities.removals import server as removals_server
+from activities.requests import look as requests_look
 from simulator.campaign.mutations import Change, Mutation
 
 
@@ -96,6 +100,28 @@ def _refusals_stop_others() -> list[Change]:
     return [(limits.Reach, "covers", lambda _self, _creation: True)]
 
 
+def _node_known_by_its_id_alone() -> list[Change]:
+    """Take a Node for its server's only if it names that server by the server's own id, or none."""
+
+    def is_of(node: Any, *, request_uid: str | None, provider_id: str | None) -> bool:
+        marks = nodes.marks_of(node)
+        is_another = marks.request_uid and request_uid and marks.request_uid != request_uid
+        return not is_another and (not marks.provider_id or marks.provider_id == provider_id)
+
+    return [(requests_look, "is_of", is_of), (removals_look, "is_of", is_of)]
+
+
+def _removal_goes_by_the_nodes_id() -> list[Change]:
+    """Look for the server by what its Node names, whatever scheme that is of."""
+    real = removals_look.is_ours
+
+    def is_ours(ports: Any, removal: Any, server: Any) -> bool:
+        wanted = removal.spec.provider_id
+        return real(ports, removal, server) and wanted in (None, server.provider_id)
+
+    return [(removals_look, "is_ours", is_ours), (removals_server, "is_ours", is_ours)]
+
+
 _hetzner: Final = partial(Mutation, provider="hetzner")
 
 HETZNER_MUTATIONS: Final = (
@@ -109,5 +135,7 @@ HETZNER_MUTATIONS: Final = (
     _hetzner("each look at a server is a call", _each_look_is_a_call),
     _hetzner("a limit of one type pauses its whole class", _limits_stop_all, within=60),
     _hetzner("calls are refused for what limits others", _refusals_stop_others, within=60),
+    _hetzner("a Node is known by its server's id alone", _node_known_by_its_id_alone),
+    _hetzner("a removal goes by the id that its Node names", _removal_goes_by_the_nodes_id, within=40),
     _hetzner("Hetzner's messages are told with the token in them", _token_told, within=100),
 )

@@ -36,11 +36,14 @@ _WITHIN_SECONDS: Final = 7200.0
 """After several refusals of the account, a class buys nothing for up to an hour; of what is withdrawn, records stay
 for an hour."""
 _SHARE: Final = 0.35
-"""Of histories: with networks, with placement groups, with a controller."""
+"""Of histories: with networks, with placement groups, with a controller, with Nodes that come without labels."""
+_SCHEMES: Final = ("", "", "k3s", "talos", "kwok")
+"""Of the provider ids that Nodes register with: mostly those of their servers, or none."""
 
 
 def draw(random: Random, drains: Random) -> Setup:
-    """Return a scenario; what is about drains is drawn from a stream of its own."""
+    """Return a scenario; what is about drains, and about the ids of Nodes, is drawn from streams of their own."""
+    ids = _beside(random, "ids of Nodes")
     has_drains = drains_happen(drains)
     spec: dict[str, Any] = {}
     if random.random() < _SHARE:
@@ -65,14 +68,30 @@ def draw(random: Random, drains: Random) -> Setup:
         timings=_TIMINGS,
         removal=_REMOVAL,
         make_world=partial(
-            _world, terms=Terms(durations, random.choice([1.0, 4.0]), delay), has_network="networks" in spec
+            world_of,
+            terms=Terms(
+                durations,
+                random.choice([1.0, 4.0]),
+                delay,
+                other_scheme=ids.choice(_SCHEMES),
+                labels_are_lost=ids.random() < _SHARE,
+            ),
+            has_network="networks" in spec,
         ),
         served_within_seconds=_WITHIN_SECONDS,
         settled_within_seconds=_WITHIN_SECONDS,
     )
 
 
-def _world(*, has_network: bool, **settings: Any) -> HetznerWorld:
+def _beside(random: Random, what: str) -> Random:
+    """Return a stream that takes nothing from `random`, so that the histories there are do not change with it."""
+    copy = Random()  # noqa: S311 - a simulation wants repeatable choices, not secrets
+    copy.setstate(random.getstate())
+    return Random(f"{what} of {copy.random()}")  # noqa: S311 - as above
+
+
+def world_of(*, has_network: bool, **settings: Any) -> HetznerWorld:
+    """Return a world whose project has the types that pools here name, and their network if a class wants it."""
     world = HetznerWorld(**settings)
     # Every plan reads all of them: with Hetzner's twenty-five it would do nothing else.
     world.cloud.keep_types({*TYPES, OTHERS_TYPE})

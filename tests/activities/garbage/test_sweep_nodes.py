@@ -56,6 +56,15 @@ async def test_a_node_that_joined_too_late_goes_with_a_cool_off(yard):
     assert ("Node", NAME, "OrphanNode") in await yard.event_reasons()
 
 
+@pytest.mark.parametrize("labels", [None, {}])
+async def test_one_that_another_controller_gave_its_id_goes_with_its_server_too(yard, labels):
+    await yard.server()
+    await yard.node(NAME, UNREGISTERED, labels=labels)
+    await yard.set_provider_id(f"k3s://{NAME}")
+    assert await yard.sweep() == [Garbage.STRAY]
+    assert read(NodeRemovalRequest, (await yard.removals())[NAME]).spec.provider_id == f"kwok://test/{NAME}"
+
+
 @rows(
     ("age", "pods"),
     {"while a pod is bound": ({}, ["web-1"]), "and is given its time to start": ({"age": START - START}, [])},

@@ -7,8 +7,8 @@ import pytest
 from activities.objects.nodes import (
     UNREGISTERED,
     change_node,
-    find_node,
     has_taint,
+    is_of,
     lift_taint,
     reserved,
     scale_down,
@@ -130,14 +130,9 @@ def test_any_value_of_the_annotation_keeps_a_node(value, keep):
         (None, None, "kwok://c/a", None, True),
     ],
 )
-async def test_a_node_of_another_machine_is_none(cluster, labelled, uid, named, provider_id, is_found):  # noqa: PLR0917
-    await add(cluster, provider_id=named, labels={"growth.dev/request-uid": labelled} if labelled else {})
-    node = await find_node(cluster, "a", request_uid=uid, provider_id=provider_id)
-    assert (node is not None) is is_found
-
-
-async def test_no_node_is_none(cluster):
-    assert await find_node(cluster, "a", request_uid="u", provider_id=None) is None
+async def test_a_node_of_another_machine_is_told_by_its_marks(cluster, labelled, uid, named, provider_id, is_found):  # noqa: PLR0917
+    node = await add(cluster, provider_id=named, labels={"growth.dev/request-uid": labelled} if labelled else {})
+    assert is_of(node, request_uid=uid, provider_id=provider_id) is is_found
 
 
 def test_no_taint_of_ours_can_end_a_pod():

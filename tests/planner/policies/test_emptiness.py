@@ -30,6 +30,16 @@ def test_a_node_that_becomes_empty_is_marked_and_goes_after_its_time():
     assert removed.why == "Without pods since 2026-03-01T11:50:00Z"
 
 
+def test_a_removal_has_the_provider_id_that_the_request_knows_not_one_of_another_scheme():
+    idle = node("n", annotations=IDLE)
+    idle["spec"]["providerID"] = "k3s://n"
+    known = node_request("n", phase="Ready", releasedAt=before(minutes=20), providerID="hcloud://42")
+    (removed,) = planned(scene(idle, requests=[known])).removals
+    assert removed.provider_id == "hcloud://42"
+    (removed,) = planned(scene(idle)).removals
+    assert removed.provider_id == "k3s://n", "its record is gone; the removal goes by the request-uid"
+
+
 @pytest.mark.parametrize(("mode", "goes"), [("empty", True), ("drain", True), ("none", False)])
 def test_in_mode_drain_too_a_round_removes_empty_nodes_and_no_others(mode, goes):
     nodes = (node("a", annotations=IDLE), node("b", annotations=IDLE))

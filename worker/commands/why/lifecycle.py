@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from activities.requests.as_planned import AS_PLANNED
+from activities.requests.provider_id import OWN_PROVIDER_ID
 from activities.round.apply_plan import REQUESTED
 from api.keys import ANNOTATION_DECISION
 from api.v1alpha1.lifecycle import LifecycleEvent
@@ -44,9 +45,11 @@ def why_request(request: NodeRequest, view: ClusterView, events: Sequence[ToldEv
         lines.append(
             f"{count(status.attempts, 'create call')} so far; server: {status.provider_id or 'none known yet'}."
         )
-    differs = next((c for c in status.conditions if c.type == AS_PLANNED and c.status == "False"), None)
-    if differs is not None:
-        lines.append(f"Its Node is not as planned: {differs.message}.")
+    false = {each.type: each.message for each in status.conditions if each.status == "False"}
+    if AS_PLANNED in false:
+        lines.append(f"Its Node is not as planned: {false[AS_PLANNED]}.")
+    if OWN_PROVIDER_ID in false:
+        lines.append(f"Its Node does not name its server: {false[OWN_PROVIDER_ID]}.")
     return [*lines, *_workflow(status.workflow_id), *_events(status.events, view)]
 
 
