@@ -33,7 +33,8 @@ class History:
         self._dropped = 0
         """How many changes were forgotten: the place of the oldest one that is kept."""
         self._forgotten_version = 0
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}
+        """In the order in which they came: a set would wake them by their addresses, and a seed would not repeat."""
         self._closed = 0
 
     def append(self, change: Change) -> None:
@@ -100,11 +101,11 @@ class History:
 
     async def _next(self) -> None:
         waiter = asyncio.get_running_loop().create_future()
-        self._waiting.add(waiter)
+        self._waiting[waiter] = None
         try:
             await waiter
         finally:
-            self._waiting.discard(waiter)
+            self._waiting.pop(waiter, None)
 
 
 def _seen_through(change: Change, matches: Matches) -> WatchEvent | None:
