@@ -4,6 +4,7 @@ They are part of the product's interface: people select by them and other contro
 so a change here is a breaking change.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 GROUP: Final = "growth.dev"
@@ -58,3 +59,13 @@ LABEL_OS: Final = "kubernetes.io/os"
 LABEL_INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 LABEL_REGION: Final = "topology.kubernetes.io/region"
 LABEL_ZONE: Final = "topology.kubernetes.io/zone"
+OLD_LABELS: Final[Mapping[str, str]] = {
+    LABEL_OS: "beta.kubernetes.io/os",
+    LABEL_ARCH: "beta.kubernetes.io/arch",
+    LABEL_INSTANCE_TYPE: "beta.kubernetes.io/instance-type",
+    LABEL_REGION: "failure-domain.beta.kubernetes.io/region",
+    LABEL_ZONE: "failure-domain.beta.kubernetes.io/zone",
+}
+"""Deprecated names by the label whose value they repeat. Kubelets and Kubernetes' node controller still set those of
+system and architecture, cloud-controller-managers the others; charts still select by them.
+Source: Kubernetes "Well-Known Labels"; kubernetes/kubernetes, node_lifecycle_controller.go, labelReconcileInfo."""

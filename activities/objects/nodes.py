@@ -23,7 +23,8 @@ from api.v1alpha1.node_request import NodeRequest
 from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.seen import NodeSeen
 from planner.objects.provider_ids import NodeMarks, ServerMarks, is_same_machine
-from planner.supply.node_template import marks, pool_taints
+from planner.supply import node_template
+from planner.supply.node_template import pool_taints
 
 Taint = dict[str, str]
 """key, value, effect, as in the API."""
@@ -54,11 +55,8 @@ def has_taint(node: Object, key: str, value: str | None = None) -> bool:
 
 def own_labels(request: NodeRequest) -> dict[str, str]:
     """Return the labels of the request's server and Node, which tell whose machine it is."""
-    return {
-        **marks(request.spec.pool, request.spec.server_type),
-        LABEL_REQUEST: request.metadata.name,
-        LABEL_REQUEST_UID: request.metadata.uid,
-    }
+    spec, metadata = request.spec, request.metadata
+    return node_template.own_labels(spec.pool, spec.server_type, metadata.name, metadata.uid)
 
 
 def template_taints(pool: NodePool) -> list[dict[str, str]]:

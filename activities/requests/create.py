@@ -40,7 +40,6 @@ from api.keys import LABEL_CLUSTER
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.request import NAME_TAKEN
 from planner.lifecycle.step import Act, shortened
-from planner.supply.node_template import pool_labels
 
 _TRIES: Final = 10
 """A round may write seats at the same time; giving up here costs another create call."""
@@ -148,7 +147,7 @@ async def _prepare(ports: Ports, observed: RequestObjects) -> _Call:
         server_type=request.spec.server_type,
         location=request.spec.location,
         labels={LABEL_CLUSTER: ports.cluster_name, **own_labels(request)},
-        node_labels={**pool_labels(pool, request.spec.server_type), **own_labels(request)},
+        node_labels={**pool.spec.template.labels, **own_labels(request)},
         node_taints=[*template_taints(pool), UNREGISTERED],
     )
     return _Call(provider, observed.node_class, order)

@@ -15,8 +15,9 @@ from activities.objects.node_classes import change_class_status, note_success
 from activities.objects.nodes import change_node, lift_taint, own_labels, reserved, taints_of, template_taints
 from activities.objects.pods import tolerate
 from activities.objects.record import conditions_with, still_as_read, write_status, write_step
+from activities.objects.related import find_class
 from activities.ports.cluster import Object
-from activities.ports.errors import Conflict, GrowthError
+from activities.ports.errors import Conflict, GrowthError, InvalidConfiguration
 from activities.ports.ports import Ports
 from activities.requests.as_planned import (
     add_finding,
@@ -32,12 +33,13 @@ from activities.requests.provider_id import with_provider_id
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
 from api.quantity import format_price
 from api.v1alpha1.node_class_status import NodeClassStatus
-from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
+from api.v1alpha1.node_request import NodeRequestSpec, NodeRequestStatus, RequestPhase
 from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.step import Act, shortened
+from planner.objects.offering import Offering
 from planner.parsing.json_part import FieldError, Part
 from planner.supply.learned import learned
-from planner.supply.node_template import pool_labels
+from planner.supply.node_template import labels_to_set
 
 PODS_REFUSED = "PodsRefused"
 """The planned pods cannot be let onto the reserved Node, so that the reservation would only keep them out."""
@@ -84,12 +86,15 @@ async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjec
     node = _node_of(observed)
     status = record.model.status
     taints = [taint for taint in taints_of(node) if taint["key"] != TAINT_UNREGISTERED]
-    labels = own_labels(record.model)
-    if observed.pool is not None:
-        labels = {**pool_labels(observed.pool, record.model.spec.server_type), **labels}
-        if status.registered_at is None:
-            present = {(taint["key"], taint["effect"]) for taint in taints}
-            taints += [t for t in template_taints(observed.pool) if (t["key"], t["effect"]) not in present]
+    labels = labels_to_set(
+        observed.pool,
+        await _bought(ports, record.model.spec),
+        own_labels(record.model),
+        node["metadata"].get("labels") or {},
+    )
+    if observed.pool is not None and status.registered_at is None:
+        present = {(taint["key"], taint["effect"]) for taint in taints}
+        taints += [t for t in template_taints(observed.pool) if (t["key"], t["effect"]) not in present]
     if _keeps(observed):
         taints = _with_reservation(taints, record.name)
     # One write swaps the taints: between two, any pod could land. The planned pods tolerate the new one only after it.
@@ -237,6 +242,17 @@ def _price_paid(status: NodeRequestStatus) -> dict[str, str]:
 def _with_reservation(taints: list[dict[str, str]], name: str) -> list[dict[str, str]]:
     taint = reserved(name)
     return taints if taint in taints else [*taints, taint]
+
+
+async def _bought(ports: Ports, spec: NodeRequestSpec) -> Offering | None:
+    """Return what was bought, or None where class and provider do not tell any more: the machine joins all the same."""
+    node_class = await find_class(ports, spec.class_ref)
+    if node_class is None:
+        return None
+    try:
+        return find_offering(ports, node_class, spec)
+    except InvalidConfiguration:
+        return None
 
 
 def _keeps(observed: RequestObjects) -> bool:

@@ -168,6 +168,8 @@ class Pod:
     created_at: datetime | None = None
     is_unreadable: bool = False
     """Only its place is known: it takes nobody can tell how much of its node."""
+    system: str = ""
+    """Operating system (spec.os): the scheduler does not look at it, and the kubelet of another one refuses the pod."""
     unjudged: tuple[str, ...] = ()
     """Constraints that the planner does not judge yet, as field paths: reported, never guessed."""
 

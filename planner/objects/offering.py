@@ -22,6 +22,9 @@ class Offering:
     """Well-known labels of the Node: architecture, os, instance type, region, zone, and the class's own."""
     attach_limits: Mapping[str, int] = field(default_factory=dict)
     """How many volumes of each CSI driver its machines can attach, as the class declares; Nodes know it better."""
+    usual_labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that a controller of the cloud sets on its Nodes unless it is told not to: expected until Nodes at a place
+    of the class show that it does not."""
     available: bool = True
     """False: the provider says that it cannot be had."""
     unavailable_because: str = ""

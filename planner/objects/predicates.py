@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from api.keys import LABEL_HOSTNAME, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from api.keys import LABEL_HOSTNAME, LABEL_OS, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from planner.objects.kinds import Pod, PodTerm, Requirement, Taint, Toleration
 
 OWN_TAINTS: Final = frozenset({TAINT_UNREGISTERED, TAINT_RESERVED, TAINT_SCALE_DOWN})
@@ -107,6 +107,19 @@ def reaches_volumes(pod: Pod, labels: Mapping[str, str]) -> bool:
     return all(any(selects(term, labels) for term in terms) for terms in pod.volume_terms)
 
 
+def is_of_system(pod: Pod, labels: Mapping[str, str]) -> bool:
+    """Return whether the kubelet of a node of these labels runs pods of this operating system.
+
+    Source: Kubernetes API reference, Pod, spec.os; kubelet's admission, PodOSNotSupported.
+    """
+    return not pod.system or labels.get(LABEL_OS, pod.system) == pod.system
+
+
 def suits(pod: Pod, labels: Mapping[str, str], taints: Iterable[Taint]) -> bool:
     """Return whether a node of these labels and taints suits the pod and its volumes, whatever room it has."""
-    return wants_node(pod, labels) and untolerated(pod.tolerations, taints) is None and reaches_volumes(pod, labels)
+    return (
+        wants_node(pod, labels)
+        and is_of_system(pod, labels)
+        and untolerated(pod.tolerations, taints) is None
+        and reaches_volumes(pod, labels)
+    )

@@ -16,7 +16,7 @@ _WEIGHTS: Final = range(1, 101)
 """What the API server takes."""
 _HONOR: Final = "Honor"
 _IGNORE: Final = "Ignore"
-_HARD: Final = "DoNotSchedule"
+HARD: Final = "DoNotSchedule"
 _SOFT: Final = "ScheduleAnyway"
 
 Labels = Mapping[str, str]
@@ -61,9 +61,9 @@ def spreads(spec: Part, labels: Labels, *, is_soft: bool = False) -> tuple[Sprea
     Raises:
         FieldError: a field cannot be read.
     """
-    wanted = _SOFT if is_soft else _HARD
+    wanted = _SOFT if is_soft else HARD
     constraints = spec.parts("topologySpreadConstraints")
-    return tuple(_spread(c, labels) for c in constraints if _choice(c, "whenUnsatisfiable", _HARD, _SOFT) == wanted)
+    return tuple(_spread(c, labels) for c in constraints if _choice(c, "whenUnsatisfiable", HARD, _SOFT) == wanted)
 
 
 def _term(part: Part, namespace: str, labels: Labels) -> PodTerm:

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from api.keys import LABEL_REQUEST, LABEL_REQUEST_UID
 from planner.objects.kinds import HostPort, Owner, Pod, Preferences, PreferredNodes, Requirement, Toleration
 from planner.parsing.effective_request import effective_request
 from planner.parsing.json_part import Part
-from planner.parsing.neighbours import PREFERRED, REQUIRED, pod_terms, preferred_terms, spreads, weight
+from planner.parsing.neighbours import HARD, PREFERRED, REQUIRED, pod_terms, preferred_terms, spreads, weight
 from planner.parsing.selectors import node_terms
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _OPERATORS: Final = ("", "Equal", "Exists")
+_OF_ONE_NODE: Final = (LABEL_REQUEST, LABEL_REQUEST_UID)
+"""Topology keys with a value of its own for each node, as the host name has: that one does what these could."""
 
 # The same few stand on thousands of pods; as one object they are known again without a look at them.
 _preferences: Final = lru_cache(maxsize=4096)(Preferences)
@@ -75,6 +78,7 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         is_gated=any(True for _ in spec.parts("schedulingGates")),
         is_unschedulable=_is_unschedulable(status),
         created_at=metadata.moment("creationTimestamp"),
+        system=spec.part("os").text("name"),
         unjudged=tuple(_unjudged(spec)),
     )
 
@@ -114,10 +118,18 @@ def _unjudged(spec: Part) -> Iterator[str]:
     yield from inline_disks(spec)
     if any(True for _ in spec.parts("resourceClaims")):
         yield "spec.resourceClaims"
+    yield from (term.where("topologyKey") for term in _hard_terms(spec) if term.text("topologyKey") in _OF_ONE_NODE)
     for toleration in spec.parts("tolerations"):
         # Comparing numbers is off in clusters unless they turn it on, and no object says whether they did.
         if toleration.text("operator") not in _OPERATORS:
             yield toleration.where("operator")
+
+
+def _hard_terms(spec: Part) -> Iterator[Part]:
+    affinity = spec.part("affinity")
+    for kind in ("podAffinity", "podAntiAffinity"):
+        yield from affinity.part(kind).parts(REQUIRED)
+    yield from (c for c in spec.parts("topologySpreadConstraints") if c.text("whenUnsatisfiable") == HARD)
 
 
 def host_ports(spec: Part) -> tuple[HostPort, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from api.keys import LABEL_REGION, LABEL_ZONE
+from api.keys import LABEL_OS, LABEL_REGION, LABEL_ZONE
 from api.quantity import rounded_amount
 from planner.lifecycle.request import BUYING_PAUSED
 from planner.model.plan import Reason
@@ -20,6 +20,7 @@ from planner.objects.predicates import (
     FIELD_NAME,
     NEVER,
     NEW_HOST,
+    is_of_system,
     reaches_volumes,
     selects,
     untolerated,
@@ -105,6 +106,8 @@ def _mismatch(pod: Pod, kind: MachineKind) -> str | None:
     taint = untolerated(pod.tolerations, kind.taints)
     if taint is not None:
         return f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated"
+    if not is_of_system(pod, kind.labels):
+        return f"the pod is for {pod.system} (spec.os), but {kind.offering.server_type} has {kind.labels[LABEL_OS]}"
     if wants_node(pod, kind.labels):
         return None
     missed = next((r for r in pod.node_selector if not wants_label(r, kind)), None)
@@ -129,6 +132,8 @@ def _missed(requirement: Requirement, kind: MachineKind) -> str:
     if operator == "In" and kind.labels.get(key) == NEW_HOST:
         node = f"{'named' if key == FIELD_NAME else f'with {key}'} {' or '.join(requirement.values)}"
         return f"the pod asks for the node {node}, which is not a machine that can be bought"
+    if operator == "DoesNotExist" and kind.labels.get(key) == NEW_HOST:
+        return f"the pod asks for a node without the label {key}, which each machine that Growth buys has"
     asked_for = f"{key} {operator} {values}".rstrip()
     return f"the pod asks for {asked_for}, but {kind.offering.server_type} has {kind.labels.get(key, 'none')}"
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from api.quantity import rounded_amount
 from planner.objects.kinds import Pod, Taint
-from planner.objects.predicates import selects, untolerated, wants_node
+from planner.objects.predicates import is_of_system, selects, untolerated, wants_node
 from planner.scheduling.affinity import Namespaces, Neighbours, affinity_obstacle, neighbours_of
 from planner.scheduling.conflicts import port_obstacle
 from planner.scheduling.site import Occupancy, Site
@@ -154,6 +154,8 @@ def node_obstacle(pod: Pod, place: Occupancy) -> str | None:
         return f"the node had untolerated taint {taint.key}{value}:{taint.effect}"
     if not wants_node(pod, place.labels):
         return "the node didn't match the pod's node affinity/selector"
+    if not is_of_system(pod, place.labels):
+        return f"the pod is for {pod.system} (spec.os), which the node's kubelet does not run"
     return None
 
 

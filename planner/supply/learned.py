@@ -11,12 +11,20 @@ make a round buy the same type again and again. The image counts too: kernels ke
 Source: kubernetes/autoscaler issue 5756; karpenter-provider-hetzner issue 68.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from api.keys import LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_REGION, LABEL_SERVER_TYPE, LABEL_ZONE
+from api.keys import (
+    LABEL_HOSTNAME,
+    LABEL_INSTANCE_TYPE,
+    LABEL_REGION,
+    LABEL_SERVER_TYPE,
+    LABEL_ZONE,
+    TAINT_UNINITIALIZED,
+    TAINT_UNREGISTERED,
+)
 from api.quantity import format_amount, parse_amount
 from api.v1alpha1.node_class_status import LearnedAllocatable
 from planner.model.plan import NodeClass
@@ -24,6 +32,8 @@ from planner.objects.kinds import Node
 from planner.objects.offering import Offering, ResourceVector
 
 _WHERE: Final = (LABEL_REGION, LABEL_ZONE)
+_STARTS: Final = (TAINT_UNREGISTERED, TAINT_UNINITIALIZED)
+"""On a Node whose labels are not all there yet."""
 _Spot = tuple[str | None, ...]
 """Values of `_WHERE`."""
 _Seen = Mapping[_Spot, Mapping[str, Mapping[str, set[str]]]]
@@ -42,11 +52,27 @@ def with_learned_labels(classes: Iterable[NodeClass], nodes: Iterable[Node]) -> 
     Nodes of the same server type say it alone, if there are any, as drivers may look at the type. A label about
     which they differ is not learned.
     """
-    seen = _seen(nodes)
-    return tuple(
-        replace(one, offerings=tuple(_with_labels(offering, seen) for offering in one.offerings)) if seen else one
-        for one in classes
-    )
+    there = tuple(nodes)
+    seen = _seen(there)
+    return tuple(_of_class(one, seen, _labels_not_set(one, there)) for one in classes)
+
+
+def _of_class(node_class: NodeClass, seen: _Seen, not_set: Container[str]) -> NodeClass:
+    offerings = tuple(_with_labels(offering, seen, not_set) for offering in node_class.offerings)
+    is_same = all(now is then for now, then in zip(offerings, node_class.offerings, strict=True))
+    return node_class if is_same else replace(node_class, offerings=offerings)
+
+
+def _labels_not_set(node_class: NodeClass, nodes: Iterable[Node]) -> set[str]:
+    """Return the usual labels of the class that Ready Nodes at its places lack: nobody sets them in this cluster."""
+    usual = {offering.labels.get(LABEL_REGION): offering.usual_labels for offering in node_class.offerings}
+    return {
+        key
+        for node in nodes
+        if any(usual.values()) and node.is_ready and not any(taint.key in _STARTS for taint in node.taints)
+        for key in usual.get(node.labels.get(LABEL_REGION), ())
+        if key not in node.labels
+    }
 
 
 def _seen(nodes: Iterable[Node]) -> _Seen:
@@ -65,8 +91,9 @@ def _server_type(node: Node) -> str:
     return (node.labels.get(LABEL_SERVER_TYPE) or node.labels.get(LABEL_INSTANCE_TYPE, "")).lower()
 
 
-def _with_labels(offering: Offering, seen: _Seen) -> Offering:
-    learned = dict(_learned(offering, seen))
+def _with_labels(offering: Offering, seen: _Seen, not_set: Container[str]) -> Offering:
+    usual = {key: value for key, value in offering.usual_labels.items() if key not in not_set}
+    learned = {**usual, **dict(_learned(offering, seen))}
     return replace(offering, labels={**learned, **offering.labels}) if learned else offering
 
 

@@ -16,7 +16,7 @@ from planner.lifecycle.request import BUYING_PAUSED, NAME_TAKEN, OF_THE_ACCOUNT
 from planner.model.plan import NodeClass, Reason, Snapshot
 from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
-from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, untolerated, wants_node
+from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, is_of_system, untolerated, wants_node
 from planner.scheduling.attachments import AttachLimits, attachable
 from planner.supply.learned import with_learned_labels
 from planner.supply.node_template import node_labels, pool_taints
@@ -87,9 +87,14 @@ def kinds_of_pools(snapshot: Snapshot) -> dict[str, PoolKinds]:
     return {pool.metadata.name: _of_pool(pool, classes, limits, snapshot) for pool in snapshot.pools}
 
 
-def shape(pool: NodePool, offering: Offering, daemon_sets: Iterable[DaemonSet], host: str) -> Shape:
-    """Return labels, taints and amounts of the Node named `host`; usable amounts are without those of DaemonSets."""
-    labels = node_labels(pool, offering, host)
+def shape(
+    pool: NodePool, offering: Offering, daemon_sets: Iterable[DaemonSet], host: str, uid: str = NEW_HOST
+) -> Shape:
+    """Return labels, taints and amounts of the Node named `host`; usable amounts are without those of DaemonSets.
+
+    `uid` is that of its request, where there is one.
+    """
+    labels = node_labels(pool, offering, host, uid)
     taints = pool_taints(pool)
     daemons = daemons_on(labels, taints, daemon_sets)
     usable = dict(offering.allocatable)
@@ -111,7 +116,8 @@ def take(free: dict[str, int], requests: ResourceVector) -> None:
 
 def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) -> bool:
     tolerations = (*template.tolerations, *DAEMON_TOLERATIONS)
-    return wants_node(template, labels) and untolerated(tolerations, taints) is None
+    is_wanted = wants_node(template, labels) and is_of_system(template, labels)
+    return is_wanted and untolerated(tolerations, taints) is None
 
 
 def _of_pool(

@@ -7,12 +7,19 @@ Source: docs/design.md#keys; cluster-autoscaler's template nodes, which differ f
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from api.keys import LABEL_HOSTNAME, LABEL_POOL, LABEL_SERVER_TYPE
+from api.keys import (
+    LABEL_HOSTNAME,
+    LABEL_POOL,
+    LABEL_REQUEST,
+    LABEL_REQUEST_UID,
+    LABEL_SERVER_TYPE,
+    OLD_LABELS,
+)
 from api.quantity import rounded_amount
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.kinds import Node, Taint
 from planner.objects.offering import Offering, ResourceVector
-from planner.objects.predicates import OWN_TAINTS
+from planner.objects.predicates import NEW_HOST, OWN_TAINTS
 
 PASSING_TAINTS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Kubernetes sets and lifts taints of these prefixes itself, as the node's state changes."""
@@ -33,14 +40,9 @@ class Deviations:
         return (*self.room, *self.taints, *self.labels)
 
 
-def marks(pool: str, server_type: str) -> dict[str, str]:
-    """Return the labels that tell of which pool and server type a machine is."""
-    return {LABEL_POOL: pool, LABEL_SERVER_TYPE: server_type}
-
-
-def pool_labels(pool: NodePool, server_type: str) -> dict[str, str]:
-    """Return the labels that the pool gives to its Nodes of this type."""
-    return {**pool.spec.template.labels, **marks(pool.metadata.name, server_type)}
+def own_labels(pool: str, server_type: str, request: str, uid: str) -> dict[str, str]:
+    """Return the labels that tell whose machine it is: its pool and type, its request and the uid of that."""
+    return {LABEL_POOL: pool, LABEL_SERVER_TYPE: server_type, LABEL_REQUEST: request, LABEL_REQUEST_UID: uid}
 
 
 def pool_taints(pool: NodePool) -> tuple[Taint, ...]:
@@ -48,9 +50,44 @@ def pool_taints(pool: NodePool) -> tuple[Taint, ...]:
     return tuple(Taint(taint.key, taint.value, taint.effect) for taint in pool.spec.template.taints)
 
 
-def node_labels(pool: NodePool, offering: Offering, host: str) -> dict[str, str]:
-    """Return all labels of the pool's Node of this offering that is named `host`."""
-    return {**offering.labels, **pool_labels(pool, offering.server_type), LABEL_HOSTNAME: host}
+def node_labels(pool: NodePool, offering: Offering, host: str, uid: str = NEW_HOST) -> dict[str, str]:
+    """Return all labels of the pool's Node of this offering that is named `host`, as is its request with this uid.
+
+    No selector names a request that does not exist yet, but each can ask whether there is one.
+    """
+    return with_old_names(
+        {
+            **offering.labels,
+            **pool.spec.template.labels,
+            **own_labels(pool.metadata.name, offering.server_type, host, uid),
+            LABEL_HOSTNAME: host,
+        }
+    )
+
+
+def with_old_names(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels, and those that Kubernetes once named otherwise by both names."""
+    return {**{old: labels[label] for label, old in OLD_LABELS.items() if label in labels}, **labels}
+
+
+def labels_to_set(
+    pool: NodePool | None, offering: Offering | None, own: Mapping[str, str], present: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the labels that a Node which joins is given, besides or in place of those that are `present`.
+
+    They make true what plans count on, whatever the machine's user data told its kubelet and whoever else labels
+    Nodes. What a Node tells of its machine by itself stays: `deviations` finds the difference.
+
+    Args:
+        pool: None where it is gone.
+        offering: None where its class does not tell of it any more.
+        own: the labels that tell whose machine it is.
+        present: the Node's labels.
+    """
+    told = {} if offering is None else {k: v for k, v in offering.labels.items() if k not in present}
+    given = {**told, **({} if pool is None else pool.spec.template.labels), **own}
+    every = with_old_names({**present, **given})
+    return {key: value for key, value in every.items() if key in given or key not in present}
 
 
 def deviations(node: Node, pool: NodePool, offering: Offering) -> Deviations:
@@ -62,7 +99,7 @@ def deviations(node: Node, pool: NodePool, offering: Offering) -> Deviations:
     return Deviations(
         room=tuple(_room(node.allocatable, offering.allocatable)),
         taints=tuple(_taints(node.taints, pool_taints(pool))),
-        labels=tuple(_labels(node.labels, node_labels(pool, offering, node.name))),
+        labels=tuple(_labels(node.labels, _compared(node_labels(pool, offering, node.name)))),
     )
 
 
@@ -88,6 +125,12 @@ def _taints(actual: Iterable[Taint], planned: Iterable[Taint]) -> Iterator[str]:
             and not taint.key.startswith(PASSING_TAINTS)
         ):
             yield f"taint {_written(taint)} was not planned"
+
+
+def _compared(planned: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels without those that Growth gives to each Node when it joins, or that only repeat another."""
+    left_out = {LABEL_REQUEST, LABEL_REQUEST_UID, *OLD_LABELS.values()}
+    return {key: value for key, value in planned.items() if key not in left_out}
 
 
 def _labels(actual: Mapping[str, str], planned: Mapping[str, str]) -> Iterator[str]:

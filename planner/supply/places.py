@@ -12,13 +12,13 @@ from decimal import Decimal
 from enum import IntEnum
 from typing import Final
 
-from api.keys import LABEL_HOSTNAME, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from api.keys import LABEL_HOSTNAME, LABEL_OS, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.model.plan import Snapshot
 from planner.objects.kinds import DaemonSet, Node, Pod, Taint
 from planner.objects.offering import Offering
-from planner.objects.predicates import FIELD_NAME, OWN_TAINTS, suits
+from planner.objects.predicates import FIELD_NAME, NEW_HOST, OWN_TAINTS, suits
 from planner.scheduling.attachments import AttachLimits, Handle, amount_of, asked, attachable
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.learned import with_learned_labels
@@ -153,7 +153,7 @@ def _place_of_node(
     lasting = _lasting(machine, node, pool, snapshot.now)
     labels = {**node.labels, FIELD_NAME: node.name}
     if pool is not None and offering is not None and machine.is_starting(snapshot.now):
-        labels = {**shape(pool, offering, (), machine.name).labels, **labels}
+        labels = {**shape(pool, offering, (), machine.name, _uid(machine)).labels, **labels}
     daemons = daemons_on(labels, lasting, _missing(snapshot.daemon_sets, machine.residents))
     cooling = machine.is_cooling_off
     return Place(
@@ -186,9 +186,9 @@ def _place_in_flight(
         lasting = _lasting(machine, node, pool, snapshot.now)
         daemons, amounts = daemons_on(labels, lasting, missing), node.allocatable
         if offering is not None:
-            labels = {**shape(pool, offering, (), machine.name).labels, **labels}
+            labels = {**shape(pool, offering, (), machine.name, _uid(machine)).labels, **labels}
     elif offering is not None:
-        node_shape = shape(pool, offering, missing, machine.name)
+        node_shape = shape(pool, offering, missing, machine.name, _uid(machine))
         labels, lasting, daemons, amounts = (
             node_shape.labels,
             node_shape.taints,
@@ -207,6 +207,11 @@ def _place_in_flight(
         daemons=daemons,
         only_pool=machine.pool,
     )
+
+
+def _uid(machine: Machine) -> str:
+    """Return the uid of the machine's request, which is a label of its Node."""
+    return NEW_HOST if machine.request is None else machine.request.metadata.uid
 
 
 def _missing(daemon_sets: Iterable[DaemonSet], residents: Sequence[Pod]) -> Iterator[DaemonSet]:
@@ -293,6 +298,8 @@ class PlaceFit:
 
 def _keys(pod: Pod) -> Iterator[str]:
     """Yield the labels that decide where the pod may be."""
+    if pod.system:
+        yield LABEL_OS
     for requirements in (
         pod.node_selector,
         *pod.node_affinity,

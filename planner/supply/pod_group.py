@@ -112,6 +112,7 @@ def _asked(pod: Pod) -> tuple[Any, ...]:
         *_asked_of_others(pod, [t for t in pod.pod_anti_affinity if t not in off_node]),
         *_asked_of_volumes(pod),
         *((("host ports", pod.host_ports),) if pod.host_ports else ()),
+        *((("system", pod.system),) if pod.system else ()),
     )
 
 

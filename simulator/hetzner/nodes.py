@@ -13,7 +13,7 @@ from typing import Any, Final
 from activities.kube.json_patch import escape, guarded, set_field
 from activities.ports.cluster import NODES, Cluster, Object, PatchOp
 from activities.ports.errors import AlreadyExists, Conflict, NotFound
-from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
+from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE, OLD_LABELS
 from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.flags import KubeletFlags, read_flags
 from simulator.hetzner.project.price_list import ListedServerType
@@ -114,8 +114,9 @@ class HetznerNodes:
             LABEL_HOSTNAME: server.name,
             LABEL_ARCH: _ARCHITECTURES[machine.architecture],
             LABEL_OS: "linux",
-            **({} if self._labels_are_lost else flags.labels),
         }
+        old_names = {OLD_LABELS[label]: labels[label] for label in (LABEL_ARCH, LABEL_OS)}
+        labels = {**labels, **old_names, **({} if self._labels_are_lost else flags.labels)}
         return {
             "apiVersion": NODES.api_version,
             "kind": NODES.kind,
@@ -175,8 +176,8 @@ class HetznerNodes:
             LABEL_INSTANCE_TYPE: server.server_type,
             LABEL_REGION: place.name,
             LABEL_ZONE: place.node_zone,
-            **_PROVIDED_BY,
         }
+        labels |= {OLD_LABELS[label]: value for label, value in labels.items()} | _PROVIDED_BY
         present = node["metadata"].get("labels") or {}
         operations: list[PatchOp] = [
             {"op": "add", "path": f"/metadata/labels/{escape(key)}", "value": value}

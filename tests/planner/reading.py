@@ -12,6 +12,13 @@ Amounts = dict[str, int]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 OWN_TAINTS = {"growth.dev/unregistered", "growth.dev/reserved", "growth.dev/scale-down"}
 OLD_DISKS = {"awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk", "iscsi", "portworxVolume", "rbd"}
+OLD_NAMES = {
+    "kubernetes.io/os": "beta.kubernetes.io/os",
+    "kubernetes.io/arch": "beta.kubernetes.io/arch",
+    "node.kubernetes.io/instance-type": "beta.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region": "failure-domain.beta.kubernetes.io/region",
+    "topology.kubernetes.io/zone": "failure-domain.beta.kubernetes.io/zone",
+}
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 
@@ -98,6 +105,9 @@ def wants(spec: Json, labels: dict[str, str], name: str) -> bool:
     """Whether the pod's node selector and node affinity allow this node; a machine to come has a name of no pod's."""
     if any(labels.get(k) != v for k, v in spec.get("nodeSelector", {}).items()):
         return False
+    system = spec.get("os", {}).get("name")
+    if system and labels.get("kubernetes.io/os", system) != system:
+        return False
     required = spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED)
     return required is None or any(term_holds(term, labels, name) for term in required["nodeSelectorTerms"])
 
@@ -166,7 +176,16 @@ def is_beyond(pod: Json) -> bool:
         spec.get("resourceClaims")
         or any(set(v) & OLD_DISKS for v in spec.get("volumes", ()))
         or any(t.get("operator") in ("Gt", "Lt") for t in spec.get("tolerations", ()))
+        or any(key in ("growth.dev/request", "growth.dev/request-uid") for key in hard_keys(spec))
     )
+
+
+def hard_keys(spec: Json) -> list[str]:
+    """Return the topology keys of all constraints of the pod that must hold."""
+    affinity = spec.get("affinity", {})
+    terms = [t for kind in ("podAffinity", "podAntiAffinity") for t in affinity.get(kind, {}).get(REQUIRED, ())]
+    spreads = [s for s in spec.get("topologySpreadConstraints", ()) if s["whenUnsatisfiable"] == "DoNotSchedule"]
+    return [constraint["topologyKey"] for constraint in (*terms, *spreads)]
 
 
 def moment(text: str) -> datetime:
@@ -186,6 +205,8 @@ def offering_node(pool: Json, kind: Json, place: Json, host: str) -> tuple[dict[
         "growth.dev/server-type": kind["name"],
     }
     template = pool["spec"].get("template", {})
+    labels |= {"growth.dev/request": host, "growth.dev/request-uid": f"uid-{host}"}
+    labels |= {old: labels[new] for new, old in OLD_NAMES.items()}
     allocatable = {"pods": 110} | amounts(kind["capacity"])
     for name, kept in amounts(kind.get("overhead")).items():
         allocatable[name] -= kept

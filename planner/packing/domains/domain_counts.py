@@ -253,7 +253,8 @@ def _spread(group_counts: GroupCounts) -> str:
         wanted = spread_count.spread.min_domains
         few = (
             f" and minDomains {wanted}, of which {len(spread_count.counts)} are there"
-            if len(spread_count.counts) < wanted
+            # Without one it counts as 1: no words of it, as nobody has set it.
+            if 1 < wanted > len(spread_count.counts)
             else ""
         )
         parts.append(f"{spread_count.spread.topology_key} with maxSkew {spread_count.spread.max_skew}{few} ({counts})")

@@ -7,6 +7,7 @@ import pytest
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import Conflict, Rejected, Unreachable
 from activities.ports.provider import ServerState
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
@@ -79,6 +80,47 @@ async def test_registration_swaps_the_startup_taint_for_the_reservation(joined):
     assert ("NodeRequest", "Registered") in await joined.event_reasons()
     assert await joined.do("register_node", REGISTER) == seen, "registered twice it changes nothing more"
     assert (await joined.node())["metadata"]["resourceVersion"] == node["resourceVersion"]
+
+
+async def test_a_node_that_joins_gets_the_labels_that_its_plan_counts_on_and_keeps_its_own(life):
+    await life.add_machine(RUNNING, UNREGISTERED, FOREIGN, pods=1)
+    zone = {"topology.kubernetes.io/zone": "fsn1-dc14", "kubernetes.io/hostname": NAME}
+    await life.cluster.put(NODES, NAME, "/metadata/labels", zone)
+    await life.do("register_node")
+    assert (await life.node())["metadata"]["labels"] == {
+        **zone,
+        **life.own_labels(),
+        "team": "shop",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": "cx32",
+        "topology.kubernetes.io/region": "fsn1",
+        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/os": "linux",
+        "beta.kubernetes.io/instance-type": "cx32",
+        "failure-domain.beta.kubernetes.io/region": "fsn1",
+        "failure-domain.beta.kubernetes.io/zone": "fsn1-dc14",
+    }
+
+
+@rows(
+    ("path", "value"),
+    {
+        "the class is gone": (None, None),
+        "the class cannot be read": ("/spec/serverTypes", []),
+        "the class no longer has the type": ("/spec/serverTypes/0/name", "cx99"),
+    },
+)
+async def test_a_node_is_registered_though_its_class_does_not_tell_its_labels_any_more(life, path, value):
+    await life.add_machine(RUNNING, UNREGISTERED, FOREIGN, pods=1)
+    if path is None:
+        await life.cluster.delete(KWOK_NODE_CLASSES, "default")
+    else:
+        await life.cluster.put(KWOK_NODE_CLASSES, "default", path, value)
+    await life.do("register_node")
+    labels = (await life.node())["metadata"]["labels"]
+    assert {"team": "shop", **life.own_labels()}.items() <= labels.items()
+    assert await life.taints() == [FOREIGN, DEDICATED, RESERVED]
 
 
 @at_each_write(3)

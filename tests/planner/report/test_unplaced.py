@@ -84,7 +84,7 @@ def test_a_device_that_no_machine_has():
         ),
         (
             {"affinity": needs([{"key": LABEL_HOSTNAME, "operator": "DoesNotExist"}])},
-            "asks for kubernetes.io/hostname DoesNotExist, but cx22 has (a new machine)",
+            "asks for a node without the label kubernetes.io/hostname, which each machine that Growth buys has",
         ),
         (
             {"affinity": needs([{"key": LABEL_HOSTNAME, "operator": "In", "values": ["a", "b"]}])},

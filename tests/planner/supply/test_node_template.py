@@ -9,8 +9,9 @@ from api.model import read
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.kinds import Node, Taint
 from planner.objects.offering import Offering
+from planner.objects.predicates import NEW_HOST
 from planner.supply.machine_kind import shape
-from planner.supply.node_template import deviations, node_labels, pool_taints
+from planner.supply.node_template import deviations, labels_to_set, node_labels, own_labels, pool_taints
 from tests.api.objects import pool
 
 POOL = read(
@@ -54,7 +55,40 @@ def test_the_plan_has_the_labels_and_taints_that_the_look_expects():
         "growth.dev/pool": "default",
         "growth.dev/server-type": "cax11",
         "kubernetes.io/hostname": "default-a",
+        "growth.dev/request": "default-a",
+        "growth.dev/request-uid": NEW_HOST,
+        "failure-domain.beta.kubernetes.io/zone": "fsn1",
     }
+
+
+def test_the_label_of_a_request_that_exists_has_its_uid():
+    looks = shape(POOL, OFFERING, (), "default-a", "uid-1")
+    assert (looks.labels["growth.dev/request"], looks.labels["growth.dev/request-uid"]) == ("default-a", "uid-1")
+
+
+OWN = own_labels("default", "cax11", "default-a", "uid-1")
+
+
+def test_a_node_that_joins_gets_what_was_planned_and_keeps_what_it_tells_of_its_machine():
+    told = {"topology.kubernetes.io/zone": "fsn1-dc14", "kubernetes.io/arch": "arm64", "team": "toys"}
+    assert labels_to_set(POOL, OFFERING, OWN, told) == {
+        **OWN,
+        "team": "shop",
+        "beta.kubernetes.io/arch": "arm64",
+        "failure-domain.beta.kubernetes.io/zone": "fsn1-dc14",
+    }
+
+
+def test_what_a_node_is_given_makes_it_the_one_that_was_planned():
+    joined = {"kubernetes.io/hostname": "default-a", "kubernetes.io/os": "linux"}
+    planned = node_labels(POOL, OFFERING, "default-a", "uid-1")
+    given = {**joined, **labels_to_set(POOL, OFFERING, OWN, joined)}
+    assert given == planned | {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
+    assert labels_to_set(POOL, OFFERING, OWN, given).keys() <= {*OWN, "team"}
+
+
+def test_a_node_whose_pool_and_class_are_gone_is_marked_as_its_requests():
+    assert labels_to_set(None, None, OWN, {"kubernetes.io/os": "linux"}) == {**OWN, "beta.kubernetes.io/os": "linux"}
 
 
 @pytest.mark.parametrize(

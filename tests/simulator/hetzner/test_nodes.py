@@ -54,6 +54,8 @@ async def test_a_running_server_registers_its_node_after_its_boot():
         "kubernetes.io/hostname": "one",
         "kubernetes.io/arch": "amd64",
         "kubernetes.io/os": "linux",
+        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/os": "linux",
         "pool": "a",
         "growth.dev/pool": "b",
     }
@@ -145,6 +147,7 @@ async def test_the_controller_initialises_a_node_after_its_delay_and_deletes_it_
     assert labels["node.kubernetes.io/instance-type"] == "cx23"
     assert labels["topology.kubernetes.io/region"] == "fsn1"
     assert labels["topology.kubernetes.io/zone"] == "fsn1-dc14"
+    assert labels["failure-domain.beta.kubernetes.io/zone"] == "fsn1-dc14"
     assert labels["instance.hetzner.cloud/provided-by"] == "cloud"
     yard.call("DELETE", f"/servers/{number}")
     await yard.settle()

@@ -15,7 +15,7 @@ from typing import Final, TypedDict
 from activities.ports.errors import InvalidConfiguration
 from activities.providers.hetzner.api.facts import Architecture, LocationFacts, PriceFacts, TypeFacts, TypePlaceFacts
 from activities.providers.hetzner.classes.kubelet import allocatable
-from api.keys import LABEL_ARCH, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION
+from api.keys import LABEL_ARCH, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
 from api.quantity import parse_amount, parse_units
 from api.v1alpha1.hetzner_node_class import HetznerKubelet, HetznerNodeClass, HetznerNodeClassSpec
 from api.v1alpha1.hetzner_node_class_status import (
@@ -36,6 +36,19 @@ _ATTACH_LIMITS: Final = {"csi.hetzner.cloud": 16}
 """Volumes that a server can have. Source: Hetzner Cloud docs, "Volumes: FAQ"; csi-driver, MaxVolumesPerNode."""
 LABEL_CSI_LOCATION: Final = "csi.hetzner.cloud/location"
 """The location from which volumes can be used. Source: Hetzner's CSI driver, its topology key."""
+LABEL_PROVIDED_BY: Final = "instance.hetzner.cloud/provided-by"
+"""cloud or robot; set by Hetzner's cloud-controller-manager. Charts keep their pods off dedicated servers by it."""
+_ZONES: Final = {
+    "ash": "ash-dc1",
+    "fsn1": "fsn1-dc14",
+    "hel1": "hel1-dc2",
+    "hil": "hil-dc1",
+    "nbg1": "nbg1-dc3",
+    "sin": "sin-dc1",
+}
+"""Zones that Hetzner's cloud-controller-manager makes up of the location, now that servers tell no data centre; newer
+locations are a zone of their own name. It does so by default, and means to stop in its next major version.
+Source: hcloud-cloud-controller-manager 1.35, docs/guides/zone-label.md and internal/legacydatacenter/datacenter.go."""
 _DEDICATED_SERVER: Final = re.compile(r"(gex|ex|ax|sx|rx|dx|px)[0-9]+[-a-z0-9]*", re.IGNORECASE)
 """Product lines of Hetzner Robot, such as GEX44, EX44-NVMe, AX102, SX65. No server type of the cloud begins so."""
 _GPU_LINE: Final = "gex"
@@ -150,6 +163,7 @@ def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: dat
                     allocatable=amounts,
                     labels=node_labels(server_type.name, place.name, architecture),
                     attach_limits={**_ATTACH_LIMITS, **spec.attach_limits},
+                    usual_labels={LABEL_ZONE: _ZONES.get(place.name, place.name)},
                     available=not gone,
                     unavailable_because=f"is no longer sold since {place.unavailable_after:%Y-%m-%d}" if gone else "",
                     # The flag was seen to be wrong both ways, so it only asks for care: three servers were bought
@@ -176,8 +190,7 @@ def usable_locations(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus)
 def node_labels(server_type: str, location: str, architecture: Architecture) -> dict[str, str]:
     """Return the labels that a Node of this type in this location has.
 
-    Without a zone: Hetzner's cloud-controller-manager still makes one up of the data centre, such as fsn1-dc14,
-    but those go, and can be turned off. A promise that no Node keeps would have pods bought for that never land.
+    Without a zone, which Hetzner's cloud-controller-manager can be told not to set: see `_ZONES`.
     """
     return {
         LABEL_ARCH: architecture,
@@ -185,6 +198,7 @@ def node_labels(server_type: str, location: str, architecture: Architecture) -> 
         LABEL_INSTANCE_TYPE: server_type,
         LABEL_REGION: location,
         LABEL_CSI_LOCATION: location,
+        LABEL_PROVIDED_BY: "cloud",
     }
 
 

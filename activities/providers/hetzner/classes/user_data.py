@@ -15,7 +15,7 @@ from activities.objects.nodes import UNREGISTERED
 from activities.ports.cluster import CONFIG_MAPS, SECRETS, Cluster, Object, Resource, secret_value
 from activities.ports.errors import Forbidden, InvalidConfiguration, NotFound, Rejected
 from activities.ports.provider import ServerOrder
-from activities.providers.hetzner.classes.catalogue import LABEL_CSI_LOCATION
+from activities.providers.hetzner.classes.catalogue import LABEL_CSI_LOCATION, LABEL_PROVIDED_BY
 from activities.providers.hetzner.classes.kubelet import k3s_args, kubelet_args, label_list, taint_list
 from api.keys import (
     LABEL_INSTANCE_TYPE,
@@ -89,6 +89,7 @@ def given_values(kubelet: HetznerKubelet, order: ServerOrder) -> dict[str, str]:
         LABEL_INSTANCE_TYPE: order.server_type,
         LABEL_REGION: order.location,
         LABEL_CSI_LOCATION: order.location,
+        LABEL_PROVIDED_BY: "cloud",
         **order.node_labels,
     }
     return {

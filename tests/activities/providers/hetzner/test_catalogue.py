@@ -136,7 +136,7 @@ def test_a_type_that_hetzner_says_is_sold_out_is_offered_with_doubt():
     assert (offer.available, offer.is_doubtful) == (True, True)
 
 
-def test_labels_are_those_that_nodes_have_and_a_zone_is_not_promised():
+def test_labels_are_those_that_nodes_have_and_a_zone_is_expected_as_the_cloud_controller_makes_it_up():
     offer = next(offer for offer in offerings(node_class()) if offer.server_type == "cax11")
     assert offer.labels == {
         "kubernetes.io/arch": "arm64",
@@ -144,7 +144,9 @@ def test_labels_are_those_that_nodes_have_and_a_zone_is_not_promised():
         "node.kubernetes.io/instance-type": "cax11",
         "topology.kubernetes.io/region": "fsn1",
         "csi.hetzner.cloud/location": "fsn1",
+        "instance.hetzner.cloud/provided-by": "cloud",
     }
+    assert offer.usual_labels == {"topology.kubernetes.io/zone": "fsn1-dc14"}
 
 
 def test_allocatable_is_what_the_kubelet_leaves():

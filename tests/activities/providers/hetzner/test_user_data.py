@@ -28,7 +28,7 @@ ORDER = ServerOrder(
 )
 TAINTS = "dedicated=shop:NoExecute,growth.dev/unregistered:NoSchedule"
 LABELS = (
-    "csi.hetzner.cloud/location=nbg1,growth.dev/pool=shop,"
+    "csi.hetzner.cloud/location=nbg1,growth.dev/pool=shop,instance.hetzner.cloud/provided-by=cloud,"
     "node.kubernetes.io/instance-type=cx23,team=a,topology.kubernetes.io/region=nbg1"
 )
 SECRET = "s3cr3t-t0ken"

@@ -92,6 +92,14 @@ def test_too_few_domains_count_as_an_empty_one():
     made = planned(scene(*several(4, topologySpreadConstraints=[spread(minDomains=3)]), zones=("fsn1", "hel1")))
     assert by_zone(made) == {"fsn1": 1, "hel1": 1}
     assert len(made.unplaced) == 2
+    assert "with maxSkew 1 and minDomains 3, of which 2 are there (" in made.unplaced[0].reasons[0].message
+
+
+def test_of_a_spread_without_any_domain_no_minimum_is_told_that_nobody_set():
+    made = planned(scene(*several(1, topologySpreadConstraints=[spread("rack")])))
+    assert made.unplaced[0].reasons[0].message == (
+        "one more pod breaks the topology spread over rack with maxSkew 1 (there is no domain)"
+    )
 
 
 def test_hosts_take_as_many_as_the_skew():

@@ -7,7 +7,7 @@ import pytest
 
 from activities.kube.client import KubeCluster
 from activities.providers.built_in import HETZNER_NODE_CLASSES
-from tests.builders import NOW, after, before, kwok_node_class, pod
+from tests.builders import NOW, after, before, daemon_set, kwok_node_class, node, pod
 from tests.planner.scenes import Scene
 from tests.worker.hetzner_dump import READY, dump, hetzner_class, hetzner_pool
 from tests.worker.looking import LookedAt
@@ -45,6 +45,69 @@ def test_the_price_and_that_of_the_next_machine_are_told(planned):
     assert (bought(made), made["costPerHour"], made["currency"], err) == ([("cx23", "fsn1", CX23)], CX23, "EUR", "")
     runner_up = made["requests"][0]["why"]["runnerUp"]
     assert (runner_up["serverType"], runner_up["pricePerHour"]) == ("cax11", CAX11)
+
+
+def labelled(name, key, value):
+    return pod(name, "500m", "512Mi", nodeSelector={key: value})
+
+
+def test_labels_that_hetzners_cloud_controller_and_kubelets_set_count_before_there_is_a_node(planned):
+    wanted = [
+        labelled("old", "beta.kubernetes.io/os", "linux"),
+        labelled("region", "failure-domain.beta.kubernetes.io/region", "fsn1"),
+        labelled("zone", "topology.kubernetes.io/zone", "fsn1-dc14"),
+        labelled("by", "instance.hetzner.cloud/provided-by", "cloud"),
+        labelled("robot", "instance.hetzner.cloud/provided-by", "robot"),
+    ]
+    made, _ = planned(hetzner_class(), hetzner_pool(), *wanted)
+    assert sorted(name for one in made["requests"] for name in one["pods"]) == [
+        f"default/{name}" for name in ("by", "old", "region", "zone")
+    ]
+    assert [one["pod"] for one in made["unplaced"]] == ["default/robot"]
+
+
+def test_a_daemon_set_by_an_old_label_counts_on_a_new_machine(planned):
+    agent = daemon_set("agent", "1", "1Gi", nodeSelector={"beta.kubernetes.io/os": "linux"})
+    made, _ = planned(hetzner_class(), hetzner_pool(), WEB, agent)
+    assert bought(made) == [("cx33", "fsn1", CX33)]
+
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize(
+    ("labels", "has_zone"),
+    [({ZONE: "fsn1-dc14"}, True), ({ZONE: None}, False), ({ZONE: None, "topology.kubernetes.io/region": "lab"}, True)],
+    ids=["a Node that has it", "a Node that lacks it", "a Node that lacks it, and is not at Hetzner"],
+)
+def test_a_zone_is_expected_until_a_node_shows_that_nobody_sets_it(planned, labels, has_zone):
+    there = node("master", pool=None, labels=labels)
+    known = there["metadata"]["labels"]
+    there["metadata"]["labels"] = {key: value for key, value in known.items() if value is not None}
+    there["spec"]["unschedulable"] = True
+    made, _ = planned(hetzner_class(), hetzner_pool(), labelled("zone", ZONE, "fsn1-dc14"), there)
+    assert bool(made["requests"]) is has_zone
+
+
+def test_a_node_that_the_cloud_controller_has_not_seen_yet_shows_nothing(planned):
+    taint = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
+    there = node("master", pool=None, taints=[taint])
+    del there["metadata"]["labels"][ZONE]
+    made, _ = planned(hetzner_class(), hetzner_pool(), labelled("zone", ZONE, "fsn1-dc14"), there)
+    assert bought(made) == [("cx23", "fsn1", CX23)]
+
+
+def test_pods_are_spread_over_the_zones_of_hetzner_from_the_first_machine_on(planned):
+    constraint = {
+        "topologyKey": ZONE,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    web = [pod(f"web-{k}", labels={"app": "web"}, topologySpreadConstraints=[constraint]) for k in range(3)]
+    made, _ = planned(hetzner_class(), hetzner_pool(), *web)
+    assert {one["location"] for one in made["requests"]} == {"fsn1", "hel1"}
+    assert made["unplaced"] == []
 
 
 def test_a_cheaper_machine_that_had_no_capacity_is_told_with_its_price(planned):
