@@ -23,6 +23,7 @@ from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint, 
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
 from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, supply_hash, waiting
+from planner.policies.class_budget import MOST_OF_ROUND, within_budget
 from planner.policies.departures import departures
 from planner.policies.emptiness import Emptiness
 from planner.policies.minimum import missing_by_type, missing_in_pool, still_missing
@@ -34,6 +35,7 @@ from planner.report.machine_choice import MachineChoices
 from planner.report.pool_report import pool_reports
 from planner.report.raised_limit import RaisedLimits
 from planner.report.unplaced import held_up, why_unplaced
+from planner.scheduling.label_index import LabelIndex
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
 from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
@@ -165,6 +167,8 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         finds = _fingerprints(groups, known.pod_counts)
         left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
         admitted, refused = admit(groups, snapshot.pools, left_out, pool_kinds, limits)
+        admitted, over = within_budget(admitted, known.pod_counts, most_of_round=MOST_OF_ROUND)
+        refused += over
         minimum = missing_by_type(known.machines.values(), pool_kinds, limits)
 
     def assembled(ceilings: Ceilings) -> Assembly:
@@ -215,7 +219,10 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
 
 def _fingerprints(groups: Sequence[PodGroup], pod_counts: PodCounts) -> dict[str, str]:
     examples = [group.example for group in groups]
-    return {group.key: affinity_fingerprint(group.example, pod_counts, examples) for group in groups}
+    if not any(pod.pod_affinity for pod in examples):
+        return dict.fromkeys((group.key for group in groups), "")
+    index = LabelIndex(examples, pod_counts.namespaces)
+    return {group.key: affinity_fingerprint(group.example, pod_counts, examples, index) for group in groups}
 
 
 def _why(

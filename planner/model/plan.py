@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -58,6 +58,10 @@ class NodeClass:
     """Why it can never have a server type that a pool names, a sentence by type; only where something is known."""
 
 
+TOO_MUCH: Final = "TooMuchToJudge"
+"""Code of what asks for more than a round judges: it is left out, so that others are planned."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """An object that could not be read. Nothing else is stopped by it."""
@@ -68,6 +72,8 @@ class Problem:
     message: str
     """One line that names the field."""
     uid: str = ""
+    reason: str = "Unreadable"
+    """Of its event."""
 
 
 @dataclass(frozen=True, slots=True)

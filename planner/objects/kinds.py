@@ -158,6 +158,8 @@ class Pod:
     """CSI driver and handle of each volume that counts against a node's limit."""
     blocked_by: str = ""
     """Why no node at all can take it now, such as a claim that does not exist."""
+    over_budget: str = ""
+    """What it asks for more of than a round judges: nothing of it is judged then."""
     priority: int = 0
     is_daemon: bool = False
     is_mirror: bool = False

@@ -82,6 +82,10 @@ class Part:
         for index, item in enumerate(self._list(key)):
             yield Part(item, f"{self.where(key)}[{index}]")
 
+    def length(self, key: str) -> int:
+        """Return the number of items of a list."""
+        return len(self._list(key))
+
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of texts."""
         items = self._list(key)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from planner.model.plan import Problem
+from planner.model.plan import TOO_MUCH, Problem
 from planner.objects.counted_pods import heeded
 from planner.objects.kinds import DaemonSet, Node, Pod, Taint
 from planner.objects.storage import Claim, CsiNode, StorageClass, Volume, Volumes
 from planner.parsing.json_part import FieldError, Part
-from planner.parsing.pods import pod_from
+from planner.parsing.pod_budget import OverBudget
+from planner.parsing.pods import over_budget_pod, pod_from
 from planner.parsing.volumes import claim_from, csi_node_from, storage_class_from, volume_from, with_drivers
 
 T = TypeVar("T")
@@ -174,10 +175,21 @@ def _named(
         root.part("metadata").name("name")
         return read(root)
     except FieldError as error:
+        uid = text_in(item, "metadata", "uid")
+        if isinstance(error, OverBudget):
+            problem = Problem(kind=kind, name=_name(item), message=str(error), uid=uid, reason=TOO_MUCH)
+            raise UnreadableObject(problem, _over_budget(item, error) if kind == "Pod" else None) from None
         raise UnreadableObject(
-            Problem(kind=kind, name=_name(item), message=str(error), uid=text_in(item, "metadata", "uid")),
-            remains(item),
+            Problem(kind=kind, name=_name(item), message=str(error), uid=uid), remains(item)
         ) from None
+
+
+def _over_budget(item: Json, excess: OverBudget) -> Pod | None:
+    root = Part(item)
+    try:
+        return over_budget_pod(root.part("metadata"), root.part("spec"), root.part("status"), str(excess))
+    except FieldError:
+        return pod_remains(item)
 
 
 def _name(item: object) -> str:

@@ -4,6 +4,7 @@ Source: Kubernetes docs, "Pod: hostPort", "Sidecar containers", "Ephemeral volum
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -12,6 +13,7 @@ from planner.objects.kinds import HostPort, Owner, Pod, Preferences, PreferredNo
 from planner.parsing.effective_request import effective_request
 from planner.parsing.json_part import Part
 from planner.parsing.neighbours import HARD, PREFERRED, REQUIRED, pod_terms, preferred_terms, spreads, weight
+from planner.parsing.pod_budget import check_budget
 from planner.parsing.selectors import node_terms
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
@@ -38,8 +40,10 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
     """Return the pod that these parts of an object, or of a template, describe.
 
     Raises:
+        OverBudget: it asks for more than a round judges.
         FieldError: a field cannot be read.
     """
+    check_budget(spec)
     namespace = metadata.text("namespace") or "default"
     name = metadata.text("name")
     owner = _owner(metadata)
@@ -81,6 +85,17 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         system=spec.part("os").text("name"),
         unjudged=tuple(_unjudged(spec)),
     )
+
+
+def over_budget_pod(metadata: Part, spec: Part, status: Part, excess: str) -> Pod:
+    """Return a pod that asks for more than a round judges: who it is and where, without what it asks for.
+
+    Raises:
+        FieldError: a field cannot be read.
+    """
+    identity = {key: spec.value[key] for key in ("nodeName", "priority", "schedulingGates") if key in spec.value}
+    pod = pod_from(metadata, Part(identity, spec.path), status)
+    return replace(pod, requests={}, over_budget=excess, is_unreadable=bool(pod.lands_on))
 
 
 def _owner(metadata: Part) -> Owner | None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from api.meta import format_timestamp
 from api.v1alpha1.node_pool import NodePool, PodBackoff
-from planner.model.plan import PlannerMemory, PodBackoffState, Reason
+from planner.model.plan import TOO_MUCH, PlannerMemory, PodBackoffState, Reason
 from planner.objects.kinds import Pod
 from planner.report.unplaced import why_unplaced
 from planner.supply.limits import Limits
@@ -41,7 +41,7 @@ class Refused:
     @property
     def is_miss(self) -> bool:
         """Whether it counts as a round without a place."""
-        return self.reasons[0].code not in {"NotJudged", "BackOff", "VolumeUnbound", "WaitsForPods"}
+        return self.reasons[0].code not in {"NotJudged", "BackOff", "VolumeUnbound", "WaitsForPods", TOO_MUCH}
 
 
 def admit(
@@ -58,7 +58,9 @@ def admit(
         choice = choose_pools(pod_group.example, pools)
         group = replace(pod_group, pools=choice.pools)
         state = waiting.get(group.key)
-        if group.example.unjudged:
+        if group.example.over_budget:
+            refused.append(Refused(group, (Reason(TOO_MUCH, group.example.over_budget),), group.pods))
+        elif group.example.unjudged:
             fields = ", ".join(group.example.unjudged)
             message = f"the planner does not judge {fields} yet, and does not guess"
             refused.append(Refused(group, (Reason("NotJudged", message),), group.pods))

@@ -24,7 +24,10 @@ def events(
     `pools_of` names a pool by pod uid, where it has one. Pods of `at_ceiling`, by uid, get an event that
     their longest wait begins; others in back-off have had their event before.
     """
+    unplaced = tuple(unplaced)
     pods = {pod.uid: pod for pod in snapshot.pods}
+    # A pod that asks for too much is told of as one without a place.
+    reported = {entry.uid for entry in unplaced}
     pod_events: list[PlannedEvent] = []
     left: Counter[str] = Counter()
     for entry in unplaced:
@@ -43,7 +46,7 @@ def events(
         *pod_events,
         *_sums(snapshot, left),
         *_about_pools(snapshot, reports),
-        *map(_about_problem, snapshot.problems),
+        *(_about_problem(problem) for problem in snapshot.problems if not problem.uid or problem.uid not in reported),
     )
 
 
@@ -80,4 +83,6 @@ def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[
 
 def _about_problem(problem: Problem) -> PlannedEvent:
     namespace, _, name = problem.name.rpartition("/")
-    return PlannedEvent(problem.kind, name, namespace or None, problem.uid, "Unreadable", problem.message, warning=True)
+    return PlannedEvent(
+        problem.kind, name, namespace or None, problem.uid, problem.reason, problem.message, warning=True
+    )

@@ -82,7 +82,7 @@ def term_matches(term: PodTerm, other: Pod, namespaces: Namespaces) -> bool:
     """Return whether a term means another pod, wherever that is."""
     return (
         term.selector is not None
-        and _looks_in(term, other.namespace, namespaces)
+        and looks_in(term, other.namespace, namespaces)
         and selects(term.selector, other.labels)
     )
 
@@ -92,7 +92,8 @@ def meets_all(terms: Sequence[PodTerm], other: Pod, namespaces: Namespaces) -> b
     return bool(terms) and all(term_matches(term, other, namespaces) for term in terms)
 
 
-def _looks_in(term: PodTerm, namespace: str, namespaces: Namespaces) -> bool:
+def looks_in(term: PodTerm, namespace: str, namespaces: Namespaces) -> bool:
+    """Return whether a term means pods of this namespace."""
     if namespace in term.namespaces:
         return True
     if term.namespace_selector is None:
@@ -121,5 +122,5 @@ def _named(terms: tuple[PodTerm, ...], place: Occupancy, namespaces: Namespaces)
 
 def _residents(terms: tuple[PodTerm, ...], place: Occupancy, namespaces: Namespaces) -> Iterator[Pod]:
     for namespace, pods in place.pods.items():
-        if all(_looks_in(term, namespace, namespaces) for term in terms):
+        if all(looks_in(term, namespace, namespaces) for term in terms):
             yield from pods

@@ -25,11 +25,29 @@ def keep_apart(pod: Pod, other: Pod, namespaces: Namespaces) -> str | None:
     return "HostPortTaken" if ports_meet(pod, (other,)) else None
 
 
+class TakenPorts:
+    """Ports of a node that pods take, so that a pod with a thousand is not compared port by port."""
+
+    def __init__(self, pods: Iterable[Pod]) -> None:
+        self._addresses: dict[tuple[int, str], set[str]] = {}
+        for pod in pods:
+            for taken in pod.host_ports:
+                self._addresses.setdefault((taken.port, taken.protocol), set()).add(taken.ip)
+
+    def meet(self, pod: Pod) -> bool:
+        """Return whether the pod asks for one of them."""
+        return any(map(self._conflicts, pod.host_ports))
+
+    def _conflicts(self, wanted: HostPort) -> bool:
+        addresses = self._addresses.get((wanted.port, wanted.protocol))
+        if addresses is None:
+            return False
+        return wanted.ip in _EVERY_ADDRESS or wanted.ip in addresses or not addresses.isdisjoint(_EVERY_ADDRESS)
+
+
 def ports_meet(pod: Pod, others: Iterable[Pod]) -> bool:
     """Return whether the pod asks for a port of the node that another one takes."""
-    return bool(pod.host_ports) and any(
-        ports_conflict(mine, taken) for other in others for taken in other.host_ports for mine in pod.host_ports
-    )
+    return bool(pod.host_ports) and TakenPorts(others).meet(pod)
 
 
 def looks_at(pod: Pod, other: Pod, namespaces: Namespaces) -> bool:

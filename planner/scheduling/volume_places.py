@@ -12,7 +12,7 @@ from typing import Final
 from planner.model.plan import Problem
 from planner.objects.kinds import Pod, Requirement
 from planner.objects.storage import Claim, Volume, Volumes
-from planner.scheduling.volume_binding import binding_terms
+from planner.scheduling.volume_binding import TooManyAlternatives, VolumeBinding
 
 Terms = tuple[tuple[Requirement, ...], ...]
 
@@ -51,9 +51,7 @@ class _VolumeIndex:
         self._volumes = {volume.name: volume for volume in volumes.volumes}
         self._classes = {storage_class.name: storage_class for storage_class in volumes.classes}
         self._unread = unread
-        self._offered: dict[str, list[Volume]] = {}
-        for volume in volumes.volumes:
-            self._offered.setdefault(volume.offer.storage_class, []).append(volume)
+        self._binding = VolumeBinding(volumes.volumes, self._classes)
         self._holders = _holders(pods, {c.key for c in volumes.claims if _ONE_POD in c.need.access_modes})
 
     def resolved(self, pod: Pod) -> Pod:
@@ -62,12 +60,16 @@ class _VolumeIndex:
         bound = [self._volumes[c.volume] for c in claims if c.is_bound and c.volume in self._volumes]
         terms = [term for volume in bound for term in _places(volume)]
         unbound = [c for c in claims if not c.volume and self._waits(c)]
-        terms += binding_terms(unbound, self._offered, self._classes)
+        obstacle = "" if pod.node_name else self._obstacle(pod, all_claims)
+        try:
+            terms += self._binding.conditions(unbound)
+        except TooManyAlternatives as error:
+            obstacle = obstacle or str(error)
         return replace(
             pod,
             volume_terms=tuple(dict.fromkeys(terms)),
             attachments=tuple(dict.fromkeys(a for c in claims for a in self._attachment(c))),
-            blocked_by="" if pod.node_name else self._obstacle(pod, all_claims),
+            blocked_by=obstacle,
         )
 
     def _obstacle(self, pod: Pod, claims: Sequence[Claim | None]) -> str:

@@ -20,7 +20,7 @@ from planner.objects.kinds import DaemonSet, Node, Pod, Taint
 from planner.objects.offering import Offering
 from planner.objects.predicates import FIELD_NAME, NEW_HOST, OWN_TAINTS, suits
 from planner.scheduling.attachments import AttachLimits, Handle, amount_of, asked, attachable
-from planner.scheduling.conflicts import ports_meet
+from planner.scheduling.conflicts import TakenPorts
 from planner.supply.learned import with_learned_labels
 from planner.supply.machine_kind import daemons_on, shape, take
 from planner.supply.machines import Machine, price_paid
@@ -266,16 +266,20 @@ class PlaceFit:
         self._order = sorted(range(len(groups)), key=lambda i: self._pods[i].requests.get(_SORTED_BY, 0))
         self._sizes = [self._pods[i].requests.get(_SORTED_BY, 0) for i in self._order]
         self._amounts = [tuple(pod.requests.items()) for pod in self._pods]
-        self._keys = sorted({key for pod in self._pods for key in _keys(pod)})
+        self._keys = {key for pod in self._pods for key in _keys(pod)}
         self._suits: dict[tuple[object, ...], dict[int, bool]] = {}
+        self._has_ports = any(pod.host_ports for pod in self._pods)
 
     def held(self, place: Place, attached: Collection[Handle]) -> list[int]:
         """Return the groups of which a pod fits onto the place, ascending; `attached` volumes are there already."""
         near = self._order[: bisect_right(self._sizes, max(0, place.free.get(_SORTED_BY, 0)))]
         known = self._suits.setdefault(self._alike_key(place), {})
-        return sorted(i for i in near if self._fits(i, place, attached, known))
+        ports = TakenPorts((*place.pods, *place.daemons) if self._has_ports else ())
+        return sorted(i for i in near if self._fits(i, place, attached, known, ports))
 
-    def _fits(self, i: int, place: Place, attached: Collection[Handle], known: dict[int, bool]) -> bool:
+    def _fits(
+        self, i: int, place: Place, attached: Collection[Handle], known: dict[int, bool], ports: TakenPorts
+    ) -> bool:
         pod = self._pods[i]
         free = place.free
         for name, amount in self._amounts[i]:
@@ -289,11 +293,11 @@ class PlaceFit:
             return False
         if pod.attachments and any(amount_of(free, name) < n for name, n in asked(pod, attached).items()):
             return False
-        return not (pod.host_ports and ports_meet(pod, (*place.pods, *place.daemons)))
+        return not (pod.host_ports and ports.meet(pod))
 
     def _alike_key(self, place: Place) -> tuple[object, ...]:
         """Return the key of places that are alike in the labels and taints that matter to some group."""
-        return tuple(place.labels.get(key) for key in self._keys), tuple(place.taints)
+        return frozenset(label for label in place.labels.items() if label[0] in self._keys), tuple(place.taints)
 
 
 def _keys(pod: Pod) -> Iterator[str]:

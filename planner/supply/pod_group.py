@@ -113,6 +113,7 @@ def _asked(pod: Pod) -> tuple[Any, ...]:
         *_asked_of_volumes(pod),
         *((("host ports", pod.host_ports),) if pod.host_ports else ()),
         *((("system", pod.system),) if pod.system else ()),
+        *((("over budget", pod.over_budget),) if pod.over_budget else ()),
     )
 
 
@@ -146,6 +147,7 @@ class _SelectedLabels:
     def __init__(self, pods: Iterable[Pod]) -> None:
         self._keys: dict[str, set[str]] = {}
         self._everywhere: set[str] | None = None
+        self._known: dict[str, set[str]] = {}
         for pod in pods:
             for spread in pod.spread:
                 self._add(pod.namespace, spread.selector)
@@ -153,14 +155,19 @@ class _SelectedLabels:
                 for namespace in term.namespaces:
                     self._add(namespace, term.selector)
                 if term.namespace_selector is not None:
-                    self._everywhere = (self._everywhere or set()) | {r.key for r in term.selector or ()}
+                    self._everywhere = self._everywhere or set()
+                    self._everywhere.update(r.key for r in term.selector or ())
 
     def at(self, pod: Pod) -> tuple[Any, ...]:
         """Return the labels of this pod that selectors read."""
         here = self._keys.get(pod.namespace)
         if here is None and self._everywhere is None:
             return ()
-        return _picked(pod, sorted((here or set()) | (self._everywhere or set())))
+        if pod.namespace not in self._known:
+            self._known[pod.namespace] = (here or set()) | (self._everywhere or set())
+        keys = self._known[pod.namespace]
+        # Selectors may read thousands of labels that this pod has not.
+        return (pod.namespace, *sorted(label for label in pod.labels.items() if label[0] in keys))
 
     def _add(self, namespace: str, selector: Sequence[Requirement] | None) -> None:
         if selector is not None:

@@ -7,13 +7,15 @@ Source: kube-scheduler's plugins PodTopologySpread and InterPodAffinity.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
-from planner.objects.kinds import Pod, PodTerm, Spread
-from planner.packing.domains.pod_counts import Host, PodCounts
-from planner.scheduling.affinity import Domain, meets_all, term_matches
-from planner.scheduling.spread import is_counted, makes_domain, own_count
+from planner.objects.kinds import Pod, Spread
+from planner.packing.domains.pod_counts import Host, PodCounts, domain_rules, host_counts
+from planner.scheduling.affinity import Domain, meets_all
+from planner.scheduling.label_index import LabelIndex
+from planner.scheduling.spread import is_counted, own_count
 
 SPREAD: Final = "SpreadUnsatisfiable"
 APART: Final = "AntiAffinity"
@@ -68,6 +70,17 @@ class Effect:
     apart: tuple[str, ...]
 
 
+@dataclass(slots=True)
+class _Changed:
+    """An effect in the making."""
+
+    spreads: list[int] = field(default_factory=list)
+    near: tuple[str, ...] = ()
+    of_other: dict[str, None] = field(default_factory=dict)
+    """Topology keys over which the other class keeps away."""
+    of_pod: dict[str, None] = field(default_factory=dict)
+
+
 class DomainCounts:
     """Counts for classes of pods, given by one example each.
 
@@ -93,7 +106,18 @@ class DomainCounts:
         self.namespaces = pod_counts.namespaces
         self.known: dict[int, tuple[Effect, ...]] = {} if effects is None else effects
         self._active = [i for i, pod in enumerate(pods) if pod.spread or pod.pod_affinity or pod.pod_anti_affinity]
+        self._counting: dict[tuple[object, int], bool] = {}
         self.group_counts = [self._group_counts(pod, hosts) for pod, hosts in zip(pods, more, strict=True)]
+        for term, hosts in pod_counts.refusals.items():
+            kept_off = list(self.index.meant_by(term))
+            domains = pod_counts.by_domain(term.topology_key, hosts) if kept_off else {}
+            for i in kept_off:
+                self.group_counts[i].apart.setdefault(term.topology_key, Counter()).update(domains)
+
+    @cached_property
+    def index(self) -> LabelIndex:
+        """The classes by the labels of their examples."""
+        return LabelIndex(self._pods, self.namespaces)
 
     def obstacle(self, i: int, labels: Mapping[str, str]) -> str | None:
         """Return the code of the first rule that one more pod of class `i` on a machine of these labels breaks."""
@@ -139,85 +163,78 @@ class DomainCounts:
             effect.on
             for effect in self.effects(j)
             if any(
-                _makes_domain(self._pods[effect.on], self.group_counts[effect.on].spreads[k].spread, host)
+                host_counts(self._pods[effect.on], self.group_counts[effect.on].spreads[k].spread, host)
                 for k in effect.spreads
             )
         )
 
     def effects(self, j: int) -> tuple[Effect, ...]:
         """Return the effects of a pod of class `j` on other classes and its own."""
-        if j not in self.known:
-            others = range(len(self._pods)) if self._pods[j].pod_anti_affinity else self._active
-            effects = (self._effect(j, i) for i in others)
-            self.known[j] = tuple(e for e in effects if e.spreads or e.near or e.apart)
+        if not self.known:
+            self.known.update(self._effects())
         return self.known[j]
 
-    def _effect(self, j: int, i: int) -> Effect:
-        pod, other, spaces = self._pods[j], self._pods[i], self._pod_counts.namespaces
-        spreads = tuple(
-            k
-            for k, e in enumerate(self.group_counts[i].spreads)
-            if pod.namespace == other.namespace and is_counted(e.spread, pod)
-        )
-        terms = other.pod_affinity
-        near = tuple(t.topology_key for t in terms) if meets_all(terms, pod, spaces) else ()
-        of_other = [t.topology_key for t in other.pod_anti_affinity if term_matches(t, pod, spaces)]
-        of_pod = [t.topology_key for t in pod.pod_anti_affinity if term_matches(t, other, spaces)]
-        return Effect(i, spreads, near, tuple(dict.fromkeys((*of_other, *of_pod))))
+    def _effects(self) -> dict[int, tuple[Effect, ...]]:
+        """Return the effects of each class: each rule names the classes that it is about, of all that there are."""
+        changed: list[dict[int, _Changed]] = [{} for _ in self._pods]
+        for i in self._active:
+            pod = self._pods[i]
+            for k, spread in enumerate(pod.spread):
+                for j in self.index.selected(pod.namespace, spread.selector or ()):
+                    if is_counted(spread, self._pods[j]):
+                        changed[j].setdefault(i, _Changed()).spreads.append(k)
+            for j in self.index.meeting(pod.pod_affinity):
+                changed[j].setdefault(i, _Changed()).near = tuple(term.topology_key for term in pod.pod_affinity)
+            for term in pod.pod_anti_affinity:
+                for j in self.index.meant_by(term):
+                    changed[j].setdefault(i, _Changed()).of_other[term.topology_key] = None
+                    changed[i].setdefault(j, _Changed()).of_pod[term.topology_key] = None
+        return {
+            j: tuple(
+                Effect(i, tuple(one.spreads), one.near, tuple({**one.of_other, **one.of_pod}))
+                for i, one in sorted(on.items())
+            )
+            for j, on in enumerate(changed)
+        }
 
     def _group_counts(self, pod: Pod, more: Sequence[Host]) -> GroupCounts:
-        pod_counts, spaces = self._pod_counts, self._pod_counts.namespaces
+        pod_counts = self._pod_counts
         group_counts = GroupCounts(
             spreads=[self._spread_count(pod, spread, more) for spread in pod.spread],
             near=Counter(),
             apart={},
-            meets_itself=meets_all(pod.pod_affinity, pod, spaces),
+            meets_itself=meets_all(pod.pod_affinity, pod, self.namespaces),
         )
-        for kind in pod_counts.kinds if pod.pod_affinity or pod.pod_anti_affinity else ():
-            if meets_all(pod.pod_affinity, kind.example, spaces):
+        if pod.pod_affinity:
+            for position in pod_counts.index.meeting(pod.pod_affinity):
                 for term in pod.pod_affinity:
-                    key = term.topology_key
-                    group_counts.near.update({(key, v): n for v, n in self._domains(key, kind.hosts).items()})
-            for term in pod.pod_anti_affinity:
-                if term_matches(term, kind.example, spaces):
-                    self._keep_off(group_counts, term, kind.hosts)
-        for term, hosts in pod_counts.refusals.items():
-            if term_matches(term, pod, spaces):
-                self._keep_off(group_counts, term, hosts)
+                    domains = pod_counts.pods_in(term.topology_key, position)
+                    group_counts.near.update({(term.topology_key, value): n for value, n in domains.items()})
+        for term in pod.pod_anti_affinity:
+            for position in pod_counts.index.meant_by(term):
+                domains = pod_counts.pods_in(term.topology_key, position)
+                group_counts.apart.setdefault(term.topology_key, Counter()).update(domains)
         return group_counts
 
-    def _keep_off(self, group_counts: GroupCounts, term: PodTerm, hosts: Mapping[int, int]) -> None:
-        key = term.topology_key
-        group_counts.apart.setdefault(key, Counter()).update(self._domains(key, hosts))
-
-    def _domains(self, key: str, hosts: Mapping[int, int]) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        for index, number in hosts.items():
-            value = self._pod_counts.hosts[index].labels.get(key)
-            if value is not None:
-                counts[value] += number
-        return counts
-
     def _spread_count(self, pod: Pod, spread: Spread, more: Sequence[Host]) -> SpreadCount:
-        spread_count = SpreadCount(spread, own_count(pod, spread), {})
-        hosts = [*self._pod_counts.hosts, *more]
-        domains: dict[int, str] = {}
-        for index, host in enumerate(hosts):
-            if _makes_domain(pod, spread, host):
-                domains[index] = host.labels[spread.topology_key]
-                spread_count.counts.setdefault(domains[index], 0)
-        for kind in self._pod_counts.kinds:
-            if kind.example.namespace == pod.namespace and is_counted(spread, kind.example):
-                for index, number in kind.hosts.items():
-                    if index in domains:
-                        spread_count.counts[domains[index]] += number
-        return spread_count
-
-
-def _makes_domain(pod: Pod, spread: Spread, host: Host) -> bool:
-    return all(other.topology_key in host.labels for other in pod.spread) and makes_domain(
-        pod, spread, host.labels, host.taints
-    )
+        pod_counts = self._pod_counts
+        domains = pod_counts.domains(pod, spread)
+        counts = dict.fromkeys(domains.values(), 0)
+        rules = domain_rules(pod, spread) if more else ()
+        for host in more:
+            known = rules, id(host)
+            if known not in self._counting:
+                self._counting[known] = host_counts(pod, spread, host)
+            if self._counting[known]:
+                counts.setdefault(host.labels[spread.topology_key], 0)
+        if spread.selector:
+            for position in pod_counts.index.selected(pod.namespace, spread.selector):
+                kind = pod_counts.kinds[position]
+                if not kind.example.is_terminating:
+                    for index, number in kind.hosts.items():
+                        if index in domains:
+                            counts[domains[index]] += number
+        return SpreadCount(spread, own_count(pod, spread), counts)
 
 
 def message_of(

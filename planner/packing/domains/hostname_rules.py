@@ -4,15 +4,17 @@ Source: kube-scheduler's plugins PodTopologySpread, InterPodAffinity and NodePor
 key kubernetes.io/hostname, of which every machine is a domain of its own.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import Pod
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, DomainCounts, GroupCounts, SpreadCount
 from planner.packing.domains.domains import Ration, daemons_to_come
 from planner.scheduling.affinity import Namespaces, meets_all
-from planner.scheduling.conflicts import keep_apart, repel_each_other
+from planner.scheduling.conflicts import keep_apart, ports_meet, repel_each_other
+from planner.scheduling.label_index import LabelIndex
 from planner.supply.machine_kind import MachineKind
 from planner.supply.places import Place
 from planner.supply.pod_group import PodGroup
@@ -96,20 +98,29 @@ def _limit(rules: MachineRules, spread_count: SpreadCount, kinds: Sequence[Machi
         rules.most = {b: min(left[b], before.get(b, left[b])) for b in rules.bins}
 
 
-def apart(groups: Sequence[PodGroup], namespaces: Namespaces) -> list[set[int]]:
-    """Return for each group the other ones of which no pod may share a machine with it."""
+def apart(groups: Sequence[PodGroup], index: LabelIndex) -> list[set[int]]:
+    """Return for each group the other ones of which no pod may share a machine with it; `index` is of the examples."""
     shunned: list[set[int]] = [set() for _ in groups]
+    by_port: dict[tuple[int, str], list[int]] = {}
     for i, group in enumerate(groups):
-        if any(t.topology_key == LABEL_HOSTNAME for t in group.example.pod_anti_affinity) or group.example.host_ports:
-            for j, other in enumerate(groups):
-                if i != j and keep_apart(group.example, other.example, namespaces):
+        for term in group.example.pod_anti_affinity:
+            if term.topology_key == LABEL_HOSTNAME:
+                for j in index.meant_by(term):
                     shunned[i].add(j)
                     shunned[j].add(i)
+        for port, protocol in {(taken.port, taken.protocol) for taken in group.example.host_ports}:
+            by_port.setdefault((port, protocol), []).append(i)
+    for i, j in {pair for takers in by_port.values() for pair in combinations(takers, 2)}:
+        if ports_meet(groups[i].example, (groups[j].example,)):
+            shunned[i].add(j)
+            shunned[j].add(i)
+    for i, others in enumerate(shunned):
+        others.discard(i)
     return shunned
 
 
-def rations(rules: Sequence[MachineRules], domain_counts: DomainCounts) -> Iterable[Ration]:
-    """Yield the counts that a machine must keep beyond one number per group.
+def rations(rules: Sequence[MachineRules], counted: Mapping[int, Collection[int]]) -> Iterable[Ration]:
+    """Yield the counts that a machine must keep beyond one number per group; `counted` is of `counted_on_machines`.
 
     That is where machines differ in how many they may take, and where groups that are spread over
     machines count each other.
@@ -117,33 +128,33 @@ def rations(rules: Sequence[MachineRules], domain_counts: DomainCounts) -> Itera
     spread = {i for i, rule in enumerate(rules) if rule.most is not None}
     for i in sorted(spread):
         most = rules[i].most or {}
-        counting = {i, *(j for j in spread if _counts(domain_counts, i, j))}
+        counting = {i, *(j for j in counted.get(i, ()) if j in spread)}
         if len(counting) > 1 or len(set(most.values())) > 1:
             yield Ration(frozenset(counting), most)
 
 
 def keep_counted_away(
-    shunned: list[set[int]], groups: Sequence[PodGroup], rules: Sequence[MachineRules], domain_counts: DomainCounts
+    shunned: list[set[int]], rules: Sequence[MachineRules], counted: Mapping[int, Collection[int]]
 ) -> None:
     """Keep a group that is spread over machines off those with pods that it counts and that are not spread so.
 
     Such pods may land first, and as many as fit.
     """
-    for i, group in enumerate(groups):
-        if any(spread.topology_key == LABEL_HOSTNAME for spread in group.example.spread):
-            for j in range(len(groups)):
-                is_shared = rules[i].most is not None and rules[j].most is not None
-                if i != j and not is_shared and _counts(domain_counts, i, j):
-                    shunned[i].add(j)
-                    shunned[j].add(i)
+    for i, others in counted.items():
+        for j in others:
+            is_shared = rules[i].most is not None and rules[j].most is not None
+            if i != j and not is_shared:
+                shunned[i].add(j)
+                shunned[j].add(i)
 
 
-def _counts(domain_counts: DomainCounts, i: int, j: int) -> bool:
-    """Return whether group `i` counts pods of group `j` on a machine."""
-    spreads = domain_counts.group_counts[i].spreads
-    return any(
-        spreads[k].spread.topology_key == LABEL_HOSTNAME
-        for effect in domain_counts.effects(j)
-        if effect.on == i
-        for k in effect.spreads
-    )
+def counted_on_machines(groups: Sequence[PodGroup], domain_counts: DomainCounts) -> Mapping[int, Collection[int]]:
+    """Return the groups that each group counts on a machine, where it counts pods there."""
+    counted: dict[int, list[int]] = {}
+    if any(spread.topology_key == LABEL_HOSTNAME for group in groups for spread in group.example.spread):
+        for j in range(len(groups)):
+            for effect in domain_counts.effects(j):
+                spreads = domain_counts.group_counts[effect.on].spreads
+                if any(spreads[k].spread.topology_key == LABEL_HOSTNAME for k in effect.spreads):
+                    counted.setdefault(effect.on, []).append(j)
+    return counted

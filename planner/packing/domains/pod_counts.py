@@ -13,9 +13,11 @@ from hashlib import sha256
 from typing import Final
 
 from api.keys import LABEL_HOSTNAME
-from planner.objects.kinds import Pod, PodTerm, Taint
+from planner.objects.kinds import Pod, PodTerm, Spread, Taint
 from planner.objects.predicates import FIELD_NAME
-from planner.scheduling.affinity import Namespaces, meets_all
+from planner.scheduling.affinity import Namespaces
+from planner.scheduling.label_index import LabelIndex
+from planner.scheduling.spread import makes_domain
 from planner.supply.machines import Machine
 from planner.supply.places import Place
 
@@ -47,6 +49,8 @@ class PodCounts:
     def __init__(self, hosts: Sequence[Host] = (), namespaces: Namespaces | None = None) -> None:
         self.hosts = tuple(hosts)
         self.namespaces: Namespaces = {} if namespaces is None else namespaces
+        self._domains: dict[object, Mapping[int, str]] = {}
+        self._pods_in: dict[tuple[str, int], Counter[str]] = {}
 
     @cached_property
     def kinds(self) -> tuple[PodKind, ...]:
@@ -57,6 +61,37 @@ class PodCounts:
                 identity = (pod.namespace, pod.is_terminating, tuple(sorted(pod.labels.items())))
                 counts_by_kind.setdefault(identity, (pod, Counter()))[1][index] += 1
         return tuple(PodKind(pod, counts) for pod, counts in counts_by_kind.values())
+
+    @cached_property
+    def index(self) -> LabelIndex:
+        """The kinds by their labels; positions are those in `kinds`."""
+        return LabelIndex([kind.example for kind in self.kinds], self.namespaces)
+
+    def pods_in(self, key: str, kind: int) -> Counter[str]:
+        """Return the pods of a kind, given by position, by the domain of this topology key."""
+        if (key, kind) not in self._pods_in:
+            self._pods_in[key, kind] = self.by_domain(key, self.kinds[kind].hosts)
+        return self._pods_in[key, kind]
+
+    def by_domain(self, key: str, pods: Mapping[int, int]) -> Counter[str]:
+        """Return pods, given by index of their host, by the domain of this topology key."""
+        counts: Counter[str] = Counter()
+        for index, number in pods.items():
+            value = self.hosts[index].labels.get(key)
+            if value is not None:
+                counts[value] += number
+        return counts
+
+    def domains(self, pod: Pod, spread: Spread) -> Mapping[int, str]:
+        """Return the domain of each host that counts for a constraint of the pod, by index of the host."""
+        key = (spread.topology_key, domain_rules(pod, spread))
+        if key not in self._domains:
+            self._domains[key] = {
+                index: host.labels[spread.topology_key]
+                for index, host in enumerate(self.hosts)
+                if host_counts(pod, spread, host)
+            }
+        return self._domains[key]
 
     @cached_property
     def refusals(self) -> Mapping[PodTerm, Counter[int]]:
@@ -89,25 +124,40 @@ def count_pods(
     return PodCounts(tuple(hosts.values()), namespaces)
 
 
-def affinity_fingerprint(pod: Pod, pod_counts: PodCounts, others: Iterable[Pod]) -> str:
+def domain_rules(pod: Pod, spread: Spread) -> tuple[object, ...]:
+    """Return all that decides which machines count for a constraint of the pod: many pods have the same."""
+    return (
+        tuple(other.topology_key for other in pod.spread),
+        (pod.node_selector, pod.node_affinity) if spread.honors_node_affinity else None,
+        pod.tolerations if spread.honors_node_taints else None,
+    )
+
+
+def host_counts(pod: Pod, spread: Spread, host: Host) -> bool:
+    """Return whether a machine is part of a domain of one of the pod's constraints: it has the keys of all of them."""
+    return all(other.topology_key in host.labels for other in pod.spread) and makes_domain(
+        pod, spread, host.labels, host.taints
+    )
+
+
+def affinity_fingerprint(pod: Pod, pod_counts: PodCounts, others: Sequence[Pod], index: LabelIndex) -> str:
     """Return a hash of the pods that the pod's affinity finds; empty where it has none.
 
     That is whether such pods are there, in which domains larger than a machine, and which of `others`, one of each
     class without a place, are such pods. On which machines they are is not in it: where one has room for the pod,
-    the scheduler binds it without being asked.
+    the scheduler binds it without being asked. `index` is that of `others`.
     """
     if not pod.pod_affinity:
         return ""
     keys = {term.topology_key for term in pod.pod_affinity} - {LABEL_HOSTNAME}
     is_there = False
     domains: set[tuple[str, str]] = set()
-    for kind in pod_counts.kinds:
-        if meets_all(pod.pod_affinity, kind.example, pod_counts.namespaces):
-            is_there = True
-            for index in kind.hosts:
-                labels = pod_counts.hosts[index].labels
-                domains.update((key, labels[key]) for key in keys & labels.keys())
-    waiting = sorted({_kind(other) for other in others if meets_all(pod.pod_affinity, other, pod_counts.namespaces)})
+    for position in pod_counts.index.meeting(pod.pod_affinity):
+        is_there = True
+        for host in pod_counts.kinds[position].hosts:
+            labels = pod_counts.hosts[host].labels
+            domains.update((key, labels[key]) for key in keys & labels.keys())
+    waiting = sorted({_kind(others[position]) for position in index.meeting(pod.pod_affinity)})
     return sha256(json.dumps([is_there, sorted(domains), waiting]).encode()).hexdigest()[:_HASH_CHARACTERS]
 
 

@@ -25,9 +25,15 @@ from planner.packing.domains.domains import (
     Split,
     Unplaceable,
 )
-from planner.packing.domains.hostname_rules import MachineRules, apart, keep_counted_away, machine_rules, rations
+from planner.packing.domains.hostname_rules import (
+    MachineRules,
+    apart,
+    counted_on_machines,
+    keep_counted_away,
+    machine_rules,
+    rations,
+)
 from planner.packing.domains.pod_counts import PodCounts
-from planner.scheduling.affinity import meets_all
 from planner.supply.pod_group import PodGroup
 
 
@@ -98,8 +104,9 @@ class _Splitter:
         self._ceilings = ceilings
         self._pod_counts = pod_counts
         pods = [group.example for group in given.groups]
+        hosts = {b: given.host(b) for b in range(len(given.bins)) if given.is_new(b) and given.copies[b]}
         new = [
-            [given.host(b) for b in bins if given.is_new(b) and given.copies[b]] if pod.spread else []
+            [hosts[b] for b in bins if b in hosts] if pod.spread else []
             for pod, bins in zip(pods, given.holders, strict=True)
         ]
         self._domain_counts = DomainCounts(pods, pod_counts, new, hidden=(LABEL_HOSTNAME,))
@@ -117,10 +124,11 @@ class _Splitter:
         answer = self._answer
         answer.per_node = [rules.per_node for rules in self._rules]
         answer.shuns_itself = [rules.shuns_itself for rules in self._rules]
-        answer.apart = apart(self._groups, self._pod_counts.namespaces)
+        answer.apart = apart(self._groups, self._domain_counts.index)
         answer.apart_as_split = [set(others) for others in answer.apart]
-        keep_counted_away(answer.apart_as_split, self._groups, self._rules, self._domain_counts)
-        answer.rations = list(rations(self._rules, self._domain_counts))
+        counted = counted_on_machines(self._groups, self._domain_counts)
+        keep_counted_away(answer.apart_as_split, self._rules, counted)
+        answer.rations = list(rations(self._rules, counted))
         waiting = list(range(len(self._groups)))
         while waiting:
             ready = [i for i in waiting if not self._waits(i, waiting)] or waiting
@@ -152,8 +160,8 @@ class _Splitter:
         watchers: list[list[int]] = [[] for _ in self._groups]
         for i, group in enumerate(self._groups):
             if group.example.pod_affinity:
-                for j, other in enumerate(self._groups):
-                    if i != j and meets_all(group.example.pod_affinity, other.example, self._pod_counts.namespaces):
+                for j in self._domain_counts.index.meeting(group.example.pod_affinity):
+                    if i != j:
                         watchers[j].append(i)
         return watchers
 
