@@ -36,6 +36,8 @@ class _Progress:
 
     def __init__(self) -> None:
         self.missing = "its start"
+        self.failure = ""
+        """Why rounds fail; empty while they succeed."""
         self.stop = asyncio.Event()
         self._works = False
         self._task = asyncio.current_task()
@@ -44,6 +46,10 @@ class _Progress:
         """Take what is missing; nothing means that the worker works."""
         self.missing = missing
         self._works = self._works or not missing
+
+    def rounds_fail(self, failure: str) -> None:
+        """Take why rounds fail; nothing means that they succeed."""
+        self.failure = failure
 
     def on_signal(self) -> None:
         """Stop in good order; at once before the work has begun, and on a second signal."""
@@ -94,7 +100,7 @@ async def _serve_and_work(settings: Settings, progress: _Progress) -> None:
         log.info("answers /healthz, /readyz and /metrics", address=f"{host}:{port}")
         async with (
             telemetry(settings.cluster) as seen,
-            _beside(serve(application(seen.registry, lambda: progress.missing), listener)),
+            _beside(serve(application(seen.registry, lambda: progress.missing, lambda: progress.failure), listener)),
         ):
             await _work(settings, seen, progress)
 
@@ -142,7 +148,14 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
                 packer=solver,
             )
         )
-        async with at_work(client, ports, cache, owns_server=settings.embedded_temporal, waiting_for=progress.wait_for):
+        async with at_work(
+            client,
+            ports,
+            cache,
+            owns_server=settings.embedded_temporal,
+            waiting_for=progress.wait_for,
+            rounds_fail=progress.rounds_fail,
+        ):
             log.info("working", cluster=settings.cluster, temporal=address)
             await progress.stop.wait()
             log.info("stopping: what has begun may finish")

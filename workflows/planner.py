@@ -108,7 +108,11 @@ class PlannerWorkflow:
         except ActivityError as error:
             return self._failed(error)
         self._state = self._state.model_copy(
-            update={"memory": done.memory, "versions": done.versions, "failures": 0},
+            update={
+                "memory": done.memory,
+                "versions": done.versions,
+                "failures": self._state.failures + 1 if done.failure else 0,
+            },
         )
         self._tell_failing()
         self._result = done.result.value

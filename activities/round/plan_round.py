@@ -130,7 +130,8 @@ class PlanActivities:
         starts, _ = self._starts.choose(objects)
         notes = notes_on_started(objects, starts, _prices(observed.snapshot))
         summary = f"Nothing was decided: the planner failed: {_one_line(error)}"
-        return _idle(round_input, summary).model_copy(update={**started_fields(starts), "notes": notes})
+        update = {**started_fields(starts), "notes": notes, "failure": summary[:_SUMMARY_CHARACTERS]}
+        return _idle(round_input, summary).model_copy(update=update)
 
     async def _let_go(self, round_input: RoundInput, writes: RoundWrites, going: DefinitionsGoing) -> RoundResult:
         """Take our finalizer off deleted pools; objects with a lifecycle are let go by their own workflows."""

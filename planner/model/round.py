@@ -53,6 +53,8 @@ class RoundResult(Payload):
     """On those to start, by uid."""
     memory: PlannerMemory = PlannerMemory()
     versions: Annotated[dict[str, str], Field(max_length=16)] = Field(default_factory=dict)
+    failure: str = Field(default="", max_length=400)
+    """Why nothing was decided, where the planner failed: it counts as a failed round."""
     is_open: bool = False
     """Something is unplaced, in flight or in cool-off: look again soon."""
     is_partial: bool = False

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from api.meta import Condition, set_condition
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
@@ -12,6 +13,9 @@ from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
 from planner.supply.machines import Machine, machine_price, price_list
 from planner.supply.places import Place, Rank
+
+ROUNDS_FAILING: Final = "RoundsFailing"
+"""Condition that a worker writes while rounds fail; a report is of one that has not failed."""
 
 
 def pool_reports(
@@ -77,8 +81,9 @@ def _conditions(kinds_of_pool: PoolKinds, limits: Limits, now: datetime) -> tupl
     pool = kinds_of_pool.pool
     generation = pool.metadata.generation
     ready, reason, message = _readiness(kinds_of_pool)
+    before = tuple(condition for condition in pool.status.conditions if condition.type != ROUNDS_FAILING)
     conditions = set_condition(
-        pool.status.conditions, "Ready", status=ready, reason=reason, message=message, now=now, generation=generation
+        before, "Ready", status=ready, reason=reason, message=message, now=now, generation=generation
     )
     full = bool(kinds_of_pool.kinds) and all(limits.exhausted(kind) for kind in kinds_of_pool.kinds)
     conditions = set_condition(

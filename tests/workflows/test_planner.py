@@ -162,6 +162,16 @@ async def test_what_a_round_returns_comes_back_in_the_next(skipping):
     assert first.run == second.run == run
 
 
+async def test_a_round_in_which_the_planner_failed_counts_as_a_failed_one(skipping):
+    undecided = OPEN.model_copy(update={"failure": "Nothing was decided: the planner failed: KeyError"})
+    rounds = Rounds(lambda asked: undecided if asked.round <= 3 else QUIET)
+    async with planning(skipping, rounds.activity(), seconds=25) as handle:
+        assert (await handle.query("state", result_type=PlannerReport)).failures == 3
+        assert (await handle.describe()).typed_search_attributes.get(REASON) == FAILING
+        await skipping.sleep(10)
+        assert (await handle.query("state", result_type=PlannerReport)).failures == 0
+
+
 async def test_a_failed_round_is_not_retried_and_the_next_has_another_number(skipping):
     def plan(asked):
         if asked.round <= 4:

@@ -13,16 +13,24 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 
-def application(registry: CollectorRegistry, missing: Callable[[], str]) -> Starlette:
-    """Return the three routes; `missing` says what the worker still waits for, nothing when it is ready."""
+def application(registry: CollectorRegistry, missing: Callable[[], str], failing: Callable[[], str]) -> Starlette:
+    """Return the three routes.
+
+    Args:
+        registry: the metrics.
+        missing: says what the worker still waits for, nothing when it is ready.
+        failing: says why rounds fail, nothing while they succeed.
+    """
 
     async def healthz(_request: Request) -> Response:
-        # That it answers is the news: the event loop runs.
+        # That it answers is the news: the event loop runs. A restart mends no round that fails.
         return PlainTextResponse("ok\n")
 
     async def readyz(_request: Request) -> Response:
-        awaited = missing()
-        return PlainTextResponse(f"waiting for {awaited}\n" if awaited else "ok\n", 503 if awaited else 200)
+        awaited, failure = missing(), failing()
+        if awaited:
+            return PlainTextResponse(f"waiting for {awaited}\n", 503)
+        return PlainTextResponse(f"{failure}\n" if failure else "ok\n", 503 if failure else 200)
 
     async def metrics(_request: Request) -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

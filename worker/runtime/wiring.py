@@ -22,6 +22,7 @@ from worker.log_once import LogOnce
 from worker.runtime.keeper import PERIOD, Keeper
 from worker.runtime.lifecycle_outcomes import outcome_counter
 from worker.runtime.polling import polling
+from worker.runtime.round_watch import RoundWatch
 from worker.runtime.watches import Watches
 from worker.settings import task_queue
 from worker.temporal.interceptor import ActivityInterceptor
@@ -76,6 +77,7 @@ async def at_work(
     owns_server: bool = False,
     keeper_period: timedelta = PERIOD,
     waiting_for: Callable[[str], None] = lambda _what: None,
+    rounds_fail: Callable[[str], None] = lambda _why: None,
 ) -> AsyncIterator[None]:
     """Run everything that makes a worker; the body runs while it works, and its end stops it in good order.
 
@@ -86,6 +88,7 @@ async def at_work(
         owns_server: the Temporal server is this worker's own.
         keeper_period: how often what was lost is looked for.
         waiting_for: is told what is still missing, and nothing when all is there.
+        rounds_fail: is told why rounds fail one after the other, and nothing while they succeed.
 
     Raises:
         ExceptionGroup: one of the parts could not go on.
@@ -111,6 +114,7 @@ async def at_work(
 
             await prepare()
             loops.append(group.create_task(keeper.run(), name="keeper"))
+            loops.append(group.create_task(RoundWatch(client, ports, rounds_fail).run(), name="round watch"))
             async with polling(lambda: temporal_worker(client, ports), prepare, begins):
                 yield
                 # From here on the worker takes no new task; what has begun may still need the loops.

@@ -96,6 +96,7 @@ async def test_a_planner_that_fails_writes_nothing_tells_the_pools_and_still_sta
     assert [request.name for request in result.requests] == ["default-b"]
     assert result.memory == memory
     assert result.is_open
+    assert result.failure.startswith("Nothing was decided: the planner failed: KeyError")
     assert "the planner failed" in caplog.text
     assert (await world.lease())["spec"].get("holderIdentity") is None
 

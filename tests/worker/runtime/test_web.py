@@ -18,12 +18,12 @@ def fetch(port: int, path: str) -> tuple[int, str]:
 
 @pytest.fixture
 async def site():
-    """The three routes over HTTP: the port, and what the worker waits for."""
+    """The three routes over HTTP: the port, and what the worker waits for, and why rounds fail."""
     registry = CollectorRegistry()
     Counter("growth_rounds", "Rounds.", registry=registry).inc(3)
-    missing = ["Temporal"]
+    missing = ["Temporal", ""]
     with listen("127.0.0.1:0") as listener:
-        served = asyncio.create_task(serve(application(registry, lambda: missing[0]), listener))
+        served = asyncio.create_task(serve(application(registry, lambda: missing[0], lambda: missing[1]), listener))
         yield listener.getsockname()[1], missing
         served.cancel()
         await asyncio.gather(served, return_exceptions=True)
@@ -39,6 +39,14 @@ async def test_it_lives_before_it_is_ready(site):
     assert await get(port, "/readyz") == (503, "waiting for Temporal\n")
     missing[0] = ""
     assert await get(port, "/readyz") == (200, "ok\n")
+
+
+async def test_it_is_not_ready_while_rounds_fail(site):
+    port, missing = site
+    missing[:] = ["", "the last 3 rounds failed: StartToClose timeout"]
+    assert await get(port, "/readyz") == (503, "the last 3 rounds failed: StartToClose timeout\n")
+    # A restart mends nothing.
+    assert await get(port, "/healthz") == (200, "ok\n")
 
 
 async def test_metrics_are_in_prometheus_form(site):

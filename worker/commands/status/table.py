@@ -10,6 +10,7 @@ from rich.text import Text
 
 from api.v1alpha1.node_pool import NodePool, NodePoolStatus
 from planner.model.plan import PoolReport
+from planner.report.pool_report import ROUNDS_FAILING
 from planner.supply.machines import Machine
 from worker.commands.plan.table import print_unplaced
 from worker.commands.shared.cluster_view import ClusterView
@@ -30,6 +31,7 @@ def print_status(view: ClusterView, console: Console | None = None) -> None:
 def draw_status(out: Console, view: ClusterView) -> None:
     """Print the status, for a console that is as wide as it shall be."""
     _headline(out, view)
+    _failing(out, view)
     _problems(out, view)
     _pools(out, view)
     _demand(out, view)
@@ -59,6 +61,15 @@ def _cost(statuses: Iterable[NodePoolStatus]) -> str:
         if status.currency is not None and status.price_per_hour is not None:
             by_currency[status.currency] = by_currency.get(status.currency, Decimal(0)) + status.price_per_hour
     return " + ".join(f"{money(price)} {currency}" for currency, price in sorted(by_currency.items()))
+
+
+def _failing(out: Console, view: ClusterView) -> None:
+    conditions = (each for pool in view.snapshot.pools for each in pool.status.conditions)
+    failing = next((each for each in conditions if each.type == ROUNDS_FAILING and each.status == "True"), None)
+    if failing is not None:
+        since = f"{failing.last_transition_time:%Y-%m-%d %H:%M:%S} UTC"
+        out.print()
+        out.print(Text(f"Rounds fail since {since}: {failing.message}", style="bold red"), soft_wrap=True)
 
 
 def _problems(out: Console, view: ClusterView) -> None:

@@ -1,0 +1,69 @@
+"""Tells of rounds that fail one after the other, however they end: on /readyz, in the log and on the pools.
+
+A round that is cut by its time leaves nothing behind, and it may have run in another worker. So the planner workflow is
+asked, which counts the failures.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from temporalio.client import Client, WorkflowQueryFailedError
+from temporalio.service import RPCError
+
+from activities.ports.errors import GrowthError
+from activities.ports.ports import Ports
+from activities.round.failing_rounds import tell_pools
+from planner.model.round import planner_workflow_id
+from worker.log_once import LogOnce
+from workflows.messages import STATE, PlannerReport
+from workflows.planner import FAILURES_TOLD
+
+log = structlog.stdlib.get_logger(__name__)
+
+PERIOD: Final = timedelta(seconds=15)
+"""Three rounds that are cut by their time take two minutes: this adds little."""
+ANSWER_LIMIT: Final = timedelta(seconds=5)
+
+
+class RoundWatch:
+    """Runs in every worker: each says of itself whether the cluster is planned for.
+
+    Args:
+        client: of the Temporal server.
+        ports: the outside world.
+        tell: takes one line on what is wrong, and nothing while rounds succeed.
+    """
+
+    def __init__(self, client: Client, ports: Ports, tell: Callable[[str], None]) -> None:
+        self._planner = client.get_workflow_handle(planner_workflow_id(ports.cluster_name))
+        self._ports = ports
+        self._tell = tell
+        self._warnings = LogOnce(log)
+
+    async def run(self) -> None:
+        """Look every period, for ever."""
+        while True:
+            await self.look()
+            await asyncio.sleep(PERIOD.total_seconds())
+
+    async def look(self) -> None:
+        """Ask the planner once, and tell what it says; without an answer, what was told before stays."""
+        try:
+            report = await self._planner.query(STATE, result_type=PlannerReport, rpc_timeout=ANSWER_LIMIT)
+        except (RPCError, WorkflowQueryFailedError) as error:
+            log.debug("the planner does not say how its rounds end", error=str(error))
+            return
+        if report.failures < FAILURES_TOLD:
+            self._tell("")
+            self._warnings.over()
+            return
+        message = f"nothing is bought or removed: the last {report.failures} rounds failed: {report.summary}"
+        self._tell(message)
+        self._warnings.warn(message, reason=report.summary)
+        try:
+            await tell_pools(self._ports, message)
+        except GrowthError as error:
+            log.debug("pools are not told that rounds fail", error=str(error))
