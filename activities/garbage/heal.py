@@ -4,7 +4,7 @@ import logging
 from typing import Final
 
 from activities.objects.events import Recorder, tell_on
-from activities.objects.nodes import change_node, taints_of
+from activities.objects.nodes import change_node, taints_of, without_exclusion
 from activities.objects.record import UNKNOWN, removal_body
 from activities.objects.related import find_pool
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES, Object
@@ -77,7 +77,9 @@ async def lift(ports: Ports, recorder: Recorder, finding: Finding, node: Object)
         return False
     is_back = finding.kind is Garbage.SCALE_DOWN and finding.node is not None and finding.node.is_growths
     idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())} if is_back else None
-    await change_node(ports.cluster, node, taints=taints, annotations=idle)
+    # What a removal put on its Node beside the taint, if none is there to take it off.
+    labels = without_exclusion(node) if finding.kind is Garbage.SCALE_DOWN else None
+    await change_node(ports.cluster, node, taints=taints, labels=labels, annotations=idle)
     log.warning("%s %s: %s", finding.kind, finding.name, finding.why)
     await tell_on(recorder, NODES, node, finding.kind, finding.why, warning=True)
     return True

@@ -11,6 +11,8 @@ from activities.kube.json_patch import escape, guarded, set_field
 from activities.ports.cluster import NODES, Cluster, Object, PatchOp, find_object
 from api.keys import (
     ANNOTATION_DO_NOT_REMOVE,
+    EXCLUDED_BY_GROWTH,
+    LABEL_EXCLUDED,
     LABEL_REQUEST,
     LABEL_REQUEST_UID,
     TAINT_RESERVED,
@@ -41,6 +43,16 @@ def reserved(request: str) -> Taint:
 def scale_down(unix_seconds: int) -> Taint:
     """Return the taint of a cool-off that began then."""
     return {"key": TAINT_SCALE_DOWN, "value": str(unix_seconds), "effect": "NoSchedule"}
+
+
+def without_exclusion(node: Object) -> dict[str, str | None]:
+    """Return the change of labels that brings the Node back to load balancers, if it was Growth that took it off."""
+    return {LABEL_EXCLUDED: None} if exclusion(node) == EXCLUDED_BY_GROWTH else {}
+
+
+def exclusion(node: Object) -> str | None:
+    """Return the value of the label by which load balancers leave the Node out, None if it has none."""
+    return (node["metadata"].get("labels") or {}).get(LABEL_EXCLUDED)
 
 
 def taints_of(node: Object) -> list[Taint]:
@@ -115,12 +127,12 @@ async def change_node(
     node: Object,
     *,
     taints: Sequence[Taint] | None = None,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[str, str | None] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Object:
     """Give the Node exactly `taints`, and labels and annotations besides its others, and return it.
 
-    What is None stays as it is; without any change nothing is written.
+    What is None stays as it is, but for a label, which goes; without any change nothing is written.
 
     Raises:
         Conflict: it has changed since it was read; nothing was written.
@@ -129,7 +141,10 @@ async def change_node(
     operations: list[PatchOp] = []
     if taints is not None and list(taints) != taints_of(node):
         operations += set_field(node, ("spec", "taints"), list(taints) or None)
-    operations += _added(node, "labels", labels or {})
+    for key, value in (labels or {}).items():
+        if value is None:
+            operations += set_field(node, ("metadata", "labels", key), None)
+    operations += _added(node, "labels", {key: value for key, value in (labels or {}).items() if value is not None})
     operations += _added(node, "annotations", annotations or {})
     if not operations:
         return node

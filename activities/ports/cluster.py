@@ -51,6 +51,7 @@ CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=Tr
 DAEMON_SETS: Final = Resource("apps", "v1", "DaemonSet", "daemonsets", namespaced=True)
 STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 CSI_NODES: Final = Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False)
+VOLUME_ATTACHMENTS: Final = Resource("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False)
 LEASES: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
 EVENTS: Final = Resource("events.k8s.io", "v1", "Event", "events", namespaced=True)
 CRDS: Final = Resource(

@@ -5,7 +5,7 @@ on the version that showed no cancel: one order of events for all. Source: docs/
 """
 
 from activities.objects.events import Recorder, tell, tell_on
-from activities.objects.nodes import change_node, has_taint, scale_down, taints_of
+from activities.objects.nodes import change_node, has_taint, scale_down, taints_of, without_exclusion
 from activities.objects.record import conditions_with, hold, still_as_read, write_status, write_step
 from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict
@@ -14,6 +14,7 @@ from activities.removals.look import RemovalObjects
 from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
 from api.meta import format_timestamp, set_condition
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
 from planner.lifecycle.removal import NOT_EMPTY
 from planner.lifecycle.step import Act
 
@@ -89,7 +90,7 @@ async def cancel(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
 
 
 async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
-    """Lift the taint of a cancelled removal from its Node and begin the Node's idle time anew.
+    """Take what a cancelled removal has put on its Node off again, and begin the Node's idle time anew.
 
     With the old idle time, the next cool-off of a Node that is still empty would begin at once.
 
@@ -99,7 +100,9 @@ async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
     if observed.node is not None:
         taints = [taint for taint in taints_of(observed.node) if taint["key"] != TAINT_SCALE_DOWN]
         idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())}
-        await change_node(ports.cluster, observed.node, taints=taints, annotations=idle)
+        await change_node(
+            ports.cluster, observed.node, taints=taints, labels=without_exclusion(observed.node), annotations=idle
+        )
 
 
 async def commit(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
@@ -118,5 +121,13 @@ async def commit(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
         conditions = set_condition(
             conditions, "Drained", status=True, reason=act.reason, message=act.message, now=now, generation=generation
         )
-    await write_step(ports.cluster, record, act, now=now, phase=RemovalPhase.DEPROVISIONING, conditions=conditions)
+    await write_step(
+        ports.cluster,
+        record,
+        act,
+        now=now,
+        phase=RemovalPhase.DEPROVISIONING,
+        detach_until=now + VOLUMES_DETACH_WITHIN,
+        conditions=conditions,
+    )
     await tell(recorder, observed.record, "Deprovisioning", act.message)

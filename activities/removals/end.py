@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.node_classes import note_freed
-from activities.objects.nodes import change_node, taints_of
+from activities.objects.nodes import change_node, taints_of, without_exclusion
 from activities.objects.record import drop_finalizer, let_go
 from activities.ports.cluster import NODE_REQUESTS, NODES
 from activities.ports.errors import Conflict, GrowthError, NotFound, ProviderError
@@ -106,7 +106,11 @@ async def abandon(ports: Ports, recorder: Recorder, observed: RemovalObjects, ac
     if observed.node is not None:
         taints = [taint for taint in taints_of(observed.node) if taint["key"] != TAINT_SCALE_DOWN]
         await change_node(
-            ports.cluster, observed.node, taints=taints, annotations={ANNOTATION_DO_NOT_REMOVE: "abandoned"}
+            ports.cluster,
+            observed.node,
+            taints=taints,
+            labels=without_exclusion(observed.node),
+            annotations={ANNOTATION_DO_NOT_REMOVE: "abandoned"},
         )
         await tell_on(recorder, NODES, observed.node, act.reason, message, warning=True)
     await tell(recorder, observed.record, act.reason, message, warning=True)

@@ -5,7 +5,7 @@ from typing import Final
 
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
-from activities.objects.nodes import get_node, is_of, marks_of, request_of, see_node
+from activities.objects.nodes import exclusion, get_node, is_of, marks_of, request_of, see_node
 from activities.objects.pods import awaited_on, pods_on
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_pool, removal_timings, see_server
@@ -13,13 +13,14 @@ from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.removals.drain_blockers import occupant
-from api.keys import ANNOTATION_DECISION, LABEL_CLUSTER, LABEL_REQUEST_UID
+from activities.removals.volumes import volumes_on
+from api.keys import ANNOTATION_DECISION, EXCLUDED_BY_GROWTH, LABEL_CLUSTER, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
-from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain
 from planner.lifecycle.json_predicates import key_of
-from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
 from planner.objects.provider_ids import has_other_scheme
 from planner.policies.emptiness import FOUND_EMPTY
@@ -77,6 +78,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
         awaited = await awaited_on(ports.cluster, node_name)
         pods = tuple(await pods_on(ports.cluster, node_name))
         occupants = list(dict.fromkeys((*map(key_of, pods), *awaited)))
+    volumes = VolumesSeen()
+    if node is not None and _may_wait_for_volumes(ports, status, server.seen):
+        volumes = await volumes_on(ports, node["metadata"]["name"], status)
     drain = DrainSeen()
     if status.phase is RemovalPhase.DRAINING:
         now = ports.now()
@@ -91,10 +95,22 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "occupant_count": len(occupants),
             "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
             "drain": drain,
+            "volumes": volumes,
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
     return RemovalObjects(record, seen, node, pods)
+
+
+def _may_wait_for_volumes(ports: Ports, status: NodeRemovalRequestStatus, server: ServerSeen) -> bool:
+    until = status.detach_until
+    return (
+        status.phase is RemovalPhase.DEPROVISIONING
+        and not status.removal_attempts
+        and server not in {ServerSeen.ABSENT, ServerSeen.FOREIGN}
+        and until is not None
+        and ports.now() < until
+    )
 
 
 def _is_under_way(removal: Object) -> bool:
@@ -128,7 +144,10 @@ def _seen_node(node: Object, removal: NodeRemovalRequest) -> NodeSeen:
     # A removal made by hand does not know the uid: then the Node's own is that of the request it names.
     known = uid or (marks_of(node).request_uid if is_named else None)
     is_its = is_of(node, request_uid=known, provider_id=spec.provider_id) and (uid is not None or is_named)
-    return see_node(node, spec.server_name).model_copy(update={"foreign": not is_its})
+    excluded = exclusion(node)
+    return see_node(node, spec.server_name).model_copy(
+        update={"foreign": not is_its, "balanced": excluded is None, "excluded": excluded == EXCLUDED_BY_GROWTH}
+    )
 
 
 def _annotator(removal: Object) -> str | None:

@@ -101,6 +101,10 @@ class NodeRemovalRequestStatus(Payload):
     """How many times in a row pods were asked to leave and none was let go. The pause doubles each time, up to 5m."""
     evict_attempted_at: Timestamp | None = None
     """When pods were last asked to leave, written before the calls."""
+    excluded_at: Timestamp | None = None
+    """When load balancers were told to leave the Node out. Without it, they were not told."""
+    detach_until: Timestamp | None = None
+    """Until when the server stays for volumes that are attached to it. Without it, none is waited for."""
     cancel: CancelRecord | None = None
     """Who cancelled the removal, when and why; without it, nobody did in time."""
     removal_attempts: int = 0

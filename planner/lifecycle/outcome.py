@@ -101,7 +101,9 @@ REMOVAL_OUTCOMES: Final[Mapping[RemovalEffect, tuple[Outcome, ...]]] = {
         Outcome(STAYS, Refusal.BUDGET, "A PodDisruptionBudget does not let a pod go now; the message names both."),
         Outcome(STAYS, Refusal.SERVER, "The API server refuses an eviction; the message has its answer."),
     ),
+    RemovalEffect.LEAVE_BALANCERS: _STAYS,
     RemovalEffect.COMMIT: (Outcome(RemovalPhase.DEPROVISIONING),),
+    RemovalEffect.TELL_VOLUMES: _STAYS,
     RemovalEffect.DELETE_SERVER: (
         *_STAYS,
         Outcome(STAYS, "DeleteFailed", "The provider did not delete the server; the message has its answer."),

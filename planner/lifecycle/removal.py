@@ -10,6 +10,7 @@ from typing import Final
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import RETRIED, annotated, answer
 from planner.lifecycle.drain import pods_leave
+from planner.lifecycle.leaving import leave_balancers, leaves_whole
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalObservation, ServerSeen
@@ -79,7 +80,7 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
     if status.cancel is not None:
         reason = _reason_of(status.cancel.by)
         why = shortened(f"Cancelled by {status.cancel.by}: {status.cancel.reason or 'without a reason'}")
-        effect = RemovalEffect.UNTAINT_NODE if _is_tainted(seen) else RemovalEffect.FINISH
+        effect = RemovalEffect.UNTAINT_NODE if _is_marked(seen) else RemovalEffect.FINISH
         return Act(effect=effect, reason=reason, message=why)
     if decision is not None and decision.kind is DecisionKind.CANCEL:
         return _cancel(decision.by, decision.reason or "Cancelled by message")
@@ -125,7 +126,10 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
 
 def _draining(seen: RemovalObservation, now: datetime) -> Step:
     if _is_tainted(seen) and seen.occupant_count:
-        return pods_leave(seen, now) if seen.may_drain else _not_empty(seen)
+        if not seen.may_drain:
+            return _not_empty(seen)
+        # Before its pods go: what a balancer still sends to the node would meet nobody.
+        return leave_balancers(seen, now) or pods_leave(seen, now)
     tainted_at = seen.status.tainted_at
     if tainted_at is None or not _is_tainted(seen):
         return Act(
@@ -160,6 +164,9 @@ def _deprovisioning(seen: RemovalObservation, now: datetime) -> Step:
                 look_every=shared(LOOK_EVERY, seen.others),
             )
         return _without_server(seen)
+    whole = leaves_whole(seen, now)
+    if whole is not None:
+        return whole
     retry_at = None if status.remove_attempted_at is None else status.remove_attempted_at + seen.timings.retry
     if status.removal_attempts and retry_at is not None and now < retry_at:
         return Wait(
@@ -198,8 +205,16 @@ def _without_server(seen: RemovalObservation) -> Step:
     if seen.server is ServerSeen.FOREIGN:
         reason, message = NOT_OURS, "The server of that name is not the one that this removal is about: it stays"
     # A Node that stays shall not stay closed.
-    effect = RemovalEffect.UNTAINT_NODE if _is_tainted(seen) else RemovalEffect.FINISH
+    effect = RemovalEffect.UNTAINT_NODE if _is_marked(seen) else RemovalEffect.FINISH
     return Act(effect=effect, reason=reason, message=message)
+
+
+def _is_marked(seen: RemovalObservation) -> bool:
+    """Return whether the Node carries anything of this removal that a Node that stays shall not keep."""
+    node = seen.node
+    return _is_tainted(seen) or (
+        node is not None and node.excluded and (not node.foreign or seen.status.excluded_at is not None)
+    )
 
 
 def _is_tainted(seen: RemovalObservation) -> bool:

@@ -42,6 +42,10 @@ class NodeSeen(Payload):
     """It carries the scale-down taint."""
     keep: bool = False
     """A person annotated it do-not-remove."""
+    balanced: bool = False
+    """Load balancers may send it something: it lacks the label by which they leave it out."""
+    excluded: bool = False
+    """It carries that label, by Growth."""
     foreign: bool = False
     """It is not the Node of the machine that a removal is about: it must stay as it is."""
 
@@ -163,6 +167,18 @@ class DrainSeen(Payload):
     """The removal says so already."""
 
 
+class VolumesSeen(Payload):
+    """The volumes attached to a machine that goes, those left out that pods on it still use."""
+
+    count: int = 0
+    names: tuple[str, ...] = Field(default=(), max_length=6)
+    """The first five, then how many more."""
+    is_told: bool = False
+    """The removal says so already."""
+    problem: str = ""
+    """Why they cannot be seen; empty when they can."""
+
+
 class RemovalObservation(LifecycleObservation):
     """A NodeRemovalRequest and what belongs to it."""
 
@@ -186,6 +202,8 @@ class RemovalObservation(LifecycleObservation):
     """Pods that are on the node after the cool-off are asked to leave. Else the node stays for them."""
     drain: DrainSeen = DrainSeen()
     """Those pods, once the node is drained."""
+    volumes: VolumesSeen = VolumesSeen()
+    """What is attached to it, from the point of no return until the first delete call."""
     others: int = 0
     """Other removals that are under way."""
     timings: RemovalTimings = RemovalTimings()

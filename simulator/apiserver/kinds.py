@@ -29,7 +29,13 @@ _WITHOUT_STATUS: Final = frozenset(
         "storageclasses",
     }
 )
-_WITHOUT_GENERATION: Final = _WITHOUT_STATUS | {"nodes", "namespaces", "persistentvolumes", "persistentvolumeclaims"}
+_WITHOUT_GENERATION: Final = _WITHOUT_STATUS | {
+    "namespaces",
+    "nodes",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "volumeattachments",
+}
 _FIRST_STATUS: Final[Mapping[Resource, Object]] = {
     PODS: {"phase": "Pending"},
     NAMESPACES: {"phase": "Active"},

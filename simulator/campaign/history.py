@@ -64,7 +64,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
 
     async def story(sim: Simulation) -> None:
         weather = kind.weather(sim, random)
-        history = Scenario(sim, drawn, weather, random)
+        history = Scenario(sim, drawn, weather, random, Random(f"volumes of {seed}"))  # noqa: S311 - as above
         scenarios.append(history)
         sim.pod_ends = history.pod_ends
         sim.equip = weather.equip
@@ -94,6 +94,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     wrong += [
         *history.rules.violations,
         *history.leaving.violations,
+        *history.wholeness.violations,
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),
         *history.promptness.wrong(),

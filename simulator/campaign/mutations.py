@@ -19,7 +19,7 @@ from activities.requests import end as requests_end
 from activities.requests import node as requests_node
 from activities.round import fence
 from planner import plan as decisions
-from planner.lifecycle import removal, request, wakes
+from planner.lifecycle import leaving, removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
 from planner.supply import machines, seats, unavailable
 from planner.supply import places as supply
@@ -312,6 +312,20 @@ def _nobody_hears_of_pods() -> list[Change]:
     return [(wakes, "_of_pod", lambda _before, _after: ())]
 
 
+def _volumes_not_awaited() -> list[Change]:
+    return [(leaving, "_volumes_detach", lambda _seen, _now: None)]
+
+
+def _load_balancers_not_awaited() -> list[Change]:
+    """Delete the server in the same moment in which load balancers are told."""
+    return [(leaving, "BALANCERS_LET_GO_AFTER", timedelta())]
+
+
+def _label_left_after_a_drain() -> list[Change]:
+    """Leave a machine that stays off load balancers for ever."""
+    return [(removals_cool_off, "without_exclusion", lambda _node: {})]
+
+
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
@@ -337,6 +351,9 @@ MUTATIONS: Final = (
     Mutation("a drain ignores pods that must stay", _blockers_ignored),
     Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty),
+    Mutation("a server goes with its volumes attached", _volumes_not_awaited),
+    Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
+    Mutation("a drain that is taken back leaves the machine off load balancers", _label_left_after_a_drain, within=60),
     Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=100, within=20),
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),

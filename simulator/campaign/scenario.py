@@ -10,6 +10,7 @@ from activities.ports.cluster import NODE_POOLS, NODES
 from activities.ports.errors import NotFound
 from api.keys import LABEL_ABANDONED
 from simulator.apiserver.history import Change
+from simulator.campaign.actors.attachments import Attachments
 from simulator.campaign.actors.cloud_faults import Weather
 from simulator.campaign.actors.drains import Deed, Drains
 from simulator.campaign.actors.operators import Operators
@@ -20,6 +21,7 @@ from simulator.campaign.judging.invariants import Rules
 from simulator.campaign.judging.pod_departures import Leaving
 from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.recorder import Witness, labels_of
+from simulator.campaign.judging.wholeness import Wholeness
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
 
@@ -48,9 +50,10 @@ class Scenario:
         scenario: its world.
         weather: faults of what is around.
         random: decides what happens when.
+        volumes: decides on the volumes of machines, a stream of its own.
     """
 
-    def __init__(self, sim: Simulation, scenario: Setup, weather: Weather, random: Random) -> None:
+    def __init__(self, sim: Simulation, scenario: Setup, weather: Weather, random: Random, volumes: Random) -> None:
         self._sim = sim
         self._scenario = scenario
         self._random = random
@@ -95,7 +98,21 @@ class Scenario:
             scenario=scenario,
             random=random,
         )
-        observers = (self.rules.note, self.leaving.note, self.witness.note, self._people.note, self._drains.note)
+        self.wholeness = Wholeness(
+            self.witness,
+            tell=lambda what: sim.tell("rules", what),
+            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
+        )
+        attachments = Attachments(sim, witness=self.witness, random=volumes)
+        observers = (
+            self.rules.note,
+            self.leaving.note,
+            self.wholeness.note,
+            self.witness.note,
+            self._people.note,
+            self._drains.note,
+            attachments.note,
+        )
         sim.world.cluster.observe(self.promptness.note)
         for observer in observers:
             sim.world.cluster.observe(observer)

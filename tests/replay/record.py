@@ -27,7 +27,7 @@ from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalTimings, RequestTimings, ServerSeen
 from planner.model.plan import PlanResult
 from planner.model.round import RoundInput, RoundResult, planner_workflow_id
-from tests.workflows.scripts import NAME, booting, crowded, guarded, leaving, machine, stubborn
+from tests.workflows.scripts import NAME, attached, booting, crowded, guarded, leaving, machine, stubborn
 from tests.workflows.world import QUEUE, Script, clock, register, running
 from workflows.messages import Asked, PlannerState
 
@@ -63,6 +63,12 @@ async def retried_when_parked(env: WorkflowEnvironment, handle: WorkflowHandle) 
     await handle.signal("cancel", Asked(by="Bob"))
     await handle.signal("wake", "node changed")
     await handle.execute_update("retry", Asked(by="Ann"))
+    await handle.result()
+
+
+async def detached(env: WorkflowEnvironment, handle: WorkflowHandle) -> None:
+    """Wait for all of the time that its volume may take."""
+    await env.sleep(30)
     await handle.result()
 
 
@@ -147,6 +153,7 @@ LIVES: dict[str, tuple[str, Callable[[], Script], Course]] = {
     "removal-cancelled-by-update": ("NodeRemoval", leaving, cancelled_by_update),
     "removal-drained": ("NodeRemoval", crowded, to_the_end),
     "removal-blocked-and-cancelled": ("NodeRemoval", guarded, blocked_and_cancelled),
+    "removal-leaves-whole": ("NodeRemoval", attached, detached),
     "removal-parked-and-retried": ("NodeRemoval", stubborn_once, retried_when_parked),
 }
 

@@ -8,7 +8,7 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, RequestObservation, ServerSeen
+from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, RequestObservation, ServerSeen, VolumesSeen
 from tests.workflows.world import QUEUE, Script, clock, running
 
 NAME = "default-1a2b"
@@ -134,6 +134,28 @@ def leaving() -> Script:
     script.on(RemovalEffect.DELETE_SERVER, delete)
     script.on(RemovalEffect.DELETE_NODE, lambda _: script.see(node=None))
     script.on(RemovalEffect.FINISH, lambda _: script.see(exists=False))
+    return script
+
+
+def attached() -> Script:
+    """A Node that load balancers know, with a volume attached that does not detach in its time."""
+    script = leaving()
+
+    def commit(_):
+        script.status(phase=RemovalPhase.DEPROVISIONING, detach_until=clock() + timedelta(seconds=30))
+        script.see(node=DRAWN.model_copy(update={"balanced": True}), volumes=VolumesSeen(count=1, names=("pv-1",)))
+
+    def leave(_):
+        script.status(excluded_at=clock())
+        script.see(node=DRAWN.model_copy(update={"excluded": True}))
+
+    def tell(asked):
+        script.status(reason=asked.act.reason, message=asked.act.message)
+        script.see(volumes=script.seen.volumes.model_copy(update={"is_told": True}))
+
+    script.on(RemovalEffect.COMMIT, commit)
+    script.on(RemovalEffect.LEAVE_BALANCERS, leave)
+    script.on(RemovalEffect.TELL_VOLUMES, tell)
     return script
 
 

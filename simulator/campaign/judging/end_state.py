@@ -5,7 +5,7 @@ from typing import Final
 
 from activities.ports.cluster import NODE_POOLS, NODES, PODS, Object
 from activities.ports.errors import BudgetExhausted
-from api.keys import LABEL_ABANDONED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from api.keys import LABEL_ABANDONED, LABEL_EXCLUDED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
 from simulator.campaign.judging.pod_departures import Leaving, must_stay
 from simulator.campaign.judging.provider_side import Side
@@ -55,6 +55,11 @@ class End:
         """Return the violations in objects, lifecycles, taints and servers when nothing is on its way."""
         witness = self._witness
         wrong = [f"{kind} taint is left on {node}" for node, kind in self._own_taints()]
+        wrong += [
+            f"{name} is left off load balancers"
+            for name, node in witness.nodes.items()
+            if LABEL_EXCLUDED in labels_of(node)
+        ]
         wrong += [
             f"{item['kind']} {name} is left in phase {phase_of(item)}"
             for items in witness.lifecycles.values()

@@ -17,7 +17,7 @@ from tests.activities.rounds import Crash
 from tests.tables import rows
 
 OVER = {"phase": "Pending", "scaleDownAt": START, "taintedAt": START - timedelta(minutes=1)}
-DRAINING = OVER | {"phase": "Draining", "drainStartedAt": START}
+DRAINING = OVER | {"phase": "Draining", "drainStartedAt": START, "excludedAt": START - timedelta(minutes=1)}
 CACHE = [{"name": "cache", "emptyDir": {}}]
 
 
@@ -75,11 +75,11 @@ def events(status):
 
 async def test_a_node_with_pods_is_drained_and_goes():
     life = await draining("web-1", "web-2", status=OVER)
-    assert await go_on(life) == ["begin_drain", "evict_pods", "commit_removal"]
+    assert await go_on(life) == ["begin_drain", "leave_balancers", "evict_pods", "commit_removal"]
     status = await status_of(life)
     assert status["phase"] == "Deprovisioning"
     assert await pods(life) == {}
-    assert events(status) == ["Draining", "Evicting", "Drained"]
+    assert events(status) == ["Draining", "LeavesLoadBalancers", "Evicting", "Drained"]
     assert await life.conditions() == {"Drained": ("True", "Drained"), "Empty": ("True", "Drained")}
     assert {("NodeRemovalRequest", "Draining"), ("Node", "Draining"), ("NodeRemovalRequest", "Evicting")} <= (
         await life.event_reasons()

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS
+from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS, VOLUME_ATTACHMENTS
 from activities.ports.errors import (
     AuthenticationFailed,
     GrowthError,
@@ -36,7 +36,9 @@ COOLED = {"phase": "Pending", "scaleDownAt": START, "taintedAt": ASKED}
 CANCELLED = COOLED | {"cancel": {"at": "2026-11-01T12:00:00Z", "by": "Ada"}}
 LEAVING = {"phase": "Deprovisioning"}
 USED_UP = LEAVING | {"removalAttempts": 5, "removeAttemptedAt": ASKED}
-DRAINING = COOLED | {"phase": "Draining", "drainStartedAt": START}
+DRAINING = COOLED | {"phase": "Draining", "drainStartedAt": START, "excludedAt": ASKED}
+BALANCED = DRAINING | {"excludedAt": START}
+ATTACHED = LEAVING | {"excludedAt": ASKED, "detachUntil": LATER}
 PARKED = USED_UP | {"phase": "CouldNotRemove", "retryAt": LATER}
 
 
@@ -95,6 +97,17 @@ def drained(status, *, budget=False, refuse=False, **fields):
             await life.add_budget()
         if refuse:
             life.cluster.refuse_writes(Rejected("pods may not be evicted today"), "evict")
+
+    return arrange
+
+
+def attached(status):
+    """A removal whose Node has a volume attached."""
+
+    async def arrange(life):
+        await going(status)(life)
+        spec = {"attacher": "csi.example", "nodeName": NAME, "source": {"persistentVolumeName": "pv-1"}}
+        await life.cluster.create(VOLUME_ATTACHMENTS, {"metadata": {"name": "csi-1"}, "spec": spec})
 
     return arrange
 
@@ -158,6 +171,8 @@ REMOVALS = [
     (going(COOLED), "cancel", "cancel_removal", STAYS, ""),
     (going(CANCELLED), None, "untaint_node", STAYS, ""),
     (drained(COOLED), None, "begin_drain", "Draining", ""),
+    (drained(BALANCED), None, "leave_balancers", STAYS, ""),
+    (attached(ATTACHED), None, "tell_volumes", STAYS, ""),
     (drained(DRAINING, volumes=[{"name": "data", "emptyDir": {}}]), None, "tell_blockers", STAYS, ""),
     (drained(DRAINING), None, "evict_pods", STAYS, ""),
     (drained(DRAINING, budget=True), None, "evict_pods", STAYS, "BlockedByBudget"),

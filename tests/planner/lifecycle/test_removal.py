@@ -9,6 +9,7 @@ from planner.lifecycle.removal import RemovalEffect, next_step
 from planner.lifecycle.seen import DecisionSeen, RemovalObservation, RemovalTimings, ServerSeen
 from planner.lifecycle.step import Act, Decision, Done, Wait
 from tests.planner.lifecycle.drains import DRAINS
+from tests.planner.lifecycle.leavings import LEAVINGS
 from tests.planner.lifecycle.removals import NOW, ago, ahead, cooling, leaving, new, node, over, parked
 
 CANCELLED = CancelRecord(at=NOW, by="Planner", reason="default/web-1 wants the node")
@@ -281,7 +282,7 @@ ROWS = {
 }
 
 
-ROWS |= DRAINS
+ROWS |= DRAINS | LEAVINGS
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)

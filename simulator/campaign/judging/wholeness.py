@@ -1,0 +1,98 @@
+"""How a machine must leave: taken off load balancers, and without volumes that may still detach; judged at its end."""
+
+from collections.abc import Callable
+from typing import Final
+
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES, VOLUME_ATTACHMENTS, Object, Resource
+from api.keys import LABEL_EXCLUDED, LABEL_REQUEST_UID
+from simulator.apiserver.history import Change
+from simulator.campaign.judging.recorder import Witness, labels_of, phase_of
+
+_DETACH_WITHIN_SECONDS: Final = 300.0
+_LET_GO_SECONDS: Final = 10.0
+_LONGEST_LEAP_SECONDS: Final = 18.0
+_LATE_SECONDS: Final = 15.0
+"""Between a worker's look and its delete call, when a write waits for its answer."""
+
+
+class Wholeness:
+    """Judges the first delete call of each removal.
+
+    Args:
+        witness: what happened.
+        tell: takes each violation.
+        may_leap: whether the clock of a worker has jumped.
+    """
+
+    def __init__(self, witness: Witness, *, tell: Callable[[str], None], may_leap: Callable[[], bool]) -> None:
+        self._witness = witness
+        self._tell = tell
+        self._may_leap = may_leap
+        self._attached: dict[str, tuple[str, float]] = {}
+        """Node and time of each attachment, by name."""
+        self._committed: dict[str, float] = {}
+        """When a removal passed its point of no return, by uid."""
+        self._joined: dict[str, float] = {}
+        self._excluded: dict[str, float] = {}
+        """Since when load balancers leave a Node out."""
+        self._tries: dict[str, float] = {}
+        """Since when it is on record that they are told, by uid of the removal."""
+        self.violations: list[str] = []
+
+    def note(self, resource: Resource, change: Change) -> None:
+        """Take one write; judge a delete call."""
+        name, seconds, is_gone = change.now["metadata"]["name"], self._witness.seconds(), change.kind == "DELETED"
+        if resource == VOLUME_ATTACHMENTS:
+            if is_gone:
+                self._attached.pop(name, None)
+            else:
+                self._attached.setdefault(name, (change.now["spec"]["nodeName"], seconds))
+        elif resource == NODES:
+            self._note_node(name, change.now, seconds, is_gone=is_gone)
+        elif resource == NODE_REMOVAL_REQUESTS and not is_gone:
+            self._note_removal(change, seconds)
+
+    def _note_node(self, name: str, node: Object, seconds: float, *, is_gone: bool) -> None:
+        if is_gone:
+            self._joined.pop(name, None)
+        else:
+            self._joined.setdefault(name, seconds)
+        if is_gone or LABEL_EXCLUDED not in labels_of(node):
+            self._excluded.pop(name, None)
+        else:
+            self._excluded.setdefault(name, seconds)
+
+    def _note_removal(self, change: Change, seconds: float) -> None:
+        before, removal = change.before, change.now
+        uid, status = removal["metadata"]["uid"], removal.get("status", {})
+        if phase_of(removal) == "Deprovisioning" and (before is None or phase_of(before) != "Deprovisioning"):
+            self._committed.setdefault(uid, seconds)
+        if "excludedAt" in status:
+            self._tries.setdefault(uid, seconds)
+        calls_before = 0 if before is None else before.get("status", {}).get("removalAttempts", 0)
+        if calls_before == 0 and status.get("removalAttempts", 0) == 1 and uid in self._committed:
+            self._server_goes(removal, seconds)
+
+    def _server_goes(self, removal: Object, seconds: float) -> None:
+        name, uid = removal["spec"]["serverName"], removal["metadata"]["uid"]
+        node = self._witness.nodes.get(name)
+        known = labels_of(removal).get(LABEL_REQUEST_UID)
+        is_its = node is not None and known is not None and labels_of(node).get(LABEL_REQUEST_UID) == known
+        if not is_its or seconds - self._joined.get(name, seconds) <= _LATE_SECONDS:
+            return
+        leap = _LONGEST_LEAP_SECONDS if self._may_leap() else 1.0
+        waited = seconds - self._committed[uid]
+        left = [
+            volume for volume, (on, since) in self._attached.items() if on == name and seconds - since > _LATE_SECONDS
+        ]
+        if left and waited < _DETACH_WITHIN_SECONDS - leap:
+            self._wrong(f"server {name} goes {waited:.0f} s after its point of no return with {left[0]} attached")
+        told = seconds - self._tries.get(uid, seconds)
+        excluded = seconds - self._excluded.get(name, seconds)
+        if told < _LET_GO_SECONDS - leap or (name not in self._excluded and told < _LET_GO_SECONDS):
+            self._wrong(f"server {name} goes {excluded:.0f} s after load balancers were told to leave it out")
+        self._witness.counts["machines that left whole"] += 1
+
+    def _wrong(self, violation: str) -> None:
+        self.violations.append(violation)
+        self._tell(violation)

@@ -1,0 +1,105 @@
+"""How a machine leaves whole, for the table of the step function: what is awaited before the first delete call.
+
+Source: issue of Karpenter, kubernetes-sigs/karpenter#1684 (volumes) and Kubernetes "Well-Known Labels" (balancers).
+"""
+
+from planner.lifecycle.seen import ServerSeen, VolumesSeen
+from planner.lifecycle.step import Wait
+from tests.planner.lifecycle.drains import CANCEL, CANCELLED, EVICT
+from tests.planner.lifecycle.removals import ago, ahead, draining, leaving, node, over
+
+WAITS = {"detach_until": ahead(240)}
+OFF = {"excluded_at": ago(10)}
+ATTACHED = VolumesSeen(count=2, names=("pv-1", "pv-2"))
+TOLD = VolumesSeen(count=2, names=("pv-1", "pv-2"), is_told=True)
+LEAVE = ("leave_balancers", "LeavesLoadBalancers", None, "")
+DELETE = ("delete_server", "DeleteServer", None, "")
+LEAVINGS = {
+    # name: (seen, decision, effect or kind of step, reason, deadline, by)
+    "drains, balancers send to it": (draining(node=node(balanced=True)), None, *LEAVE),
+    "drains, balancers left it out": (draining(OFF, node=node(excluded=True)), None, *EVICT),
+    "drains, the label was refused for 10 s": (draining(OFF, node=node(balanced=True)), None, *EVICT),
+    "drains no more, labelled": (
+        draining(CANCELLED | OFF, node=node(scale_down=False, excluded=True)),
+        None,
+        "untaint_node",
+        *CANCEL[1:],
+        "",
+    ),
+    "cools off, balancers send to it": (over(node=node(balanced=True)), None, "commit_removal", "Empty", None, ""),
+    "leaves, balancers send to it": (leaving(WAITS, node=node(balanced=True)), None, *LEAVE),
+    "leaves, told, label not there": (
+        leaving(WAITS | {"excluded_at": ago(3)}, node=node(balanced=True)),
+        None,
+        *LEAVE,
+    ),
+    "leaves, the label was refused for 10 s": (leaving(WAITS | OFF, node=node(balanced=True)), None, *DELETE),
+    "leaves, told 3 s ago": (
+        leaving(WAITS | {"excluded_at": ago(3)}, node=node(excluded=True)),
+        None,
+        Wait,
+        "LoadBalancersLetGo",
+        ahead(7),
+        None,
+    ),
+    "leaves, told 10 s ago": (leaving(WAITS | OFF, node=node(excluded=True)), None, *DELETE),
+    "leaves, left out by others": (leaving(WAITS), None, *DELETE),
+    "leaves, another machine's Node": (leaving(WAITS, node=node(balanced=True, foreign=True)), None, *DELETE),
+    "leaves, without a Node": (leaving(WAITS, node=None), None, *DELETE),
+    "leaves since an earlier version": (leaving(node=node(balanced=True), volumes=ATTACHED), None, *DELETE),
+    "leaves, volumes attached": (
+        leaving(WAITS | OFF, volumes=ATTACHED),
+        None,
+        "tell_volumes",
+        "VolumesDetach",
+        None,
+        "",
+    ),
+    "leaves, volumes attached, told": (
+        leaving(WAITS | OFF, volumes=TOLD),
+        None,
+        Wait,
+        "VolumesDetach",
+        ahead(240),
+        None,
+    ),
+    "leaves, one volume has detached": (
+        leaving(WAITS | OFF, volumes=VolumesSeen(count=1, names=("pv-2",))),
+        None,
+        "tell_volumes",
+        "VolumesDetach",
+        None,
+        "",
+    ),
+    "leaves, all have detached": (leaving(WAITS | OFF), None, *DELETE),
+    "leaves, volumes that never detach": (
+        leaving({"detach_until": ago(0)} | OFF, volumes=TOLD),
+        None,
+        *DELETE,
+    ),
+    "leaves, nobody may see volumes": (
+        leaving(WAITS | OFF, volumes=VolumesSeen(problem="user growth may not list volumeattachments")),
+        None,
+        *DELETE,
+    ),
+    "leaves, its server is gone": (
+        leaving(WAITS, node=node(balanced=True), volumes=ATTACHED, server=ServerSeen.ABSENT),
+        None,
+        "delete_node",
+        "ServerGone",
+        None,
+        "",
+    ),
+    "leaves, delete call made": (
+        leaving(
+            WAITS | OFF | {"removal_attempts": 1, "remove_attempted_at": ago(5)},
+            node=node(excluded=True),
+            volumes=ATTACHED,
+        ),
+        None,
+        Wait,
+        "ServerDeletion",
+        ahead(15),
+        None,
+    ),
+}
