@@ -15,7 +15,7 @@ from activities.objects.kind_activities import KindActivities, is_next
 from activities.objects.kinds import REMOVALS
 from activities.objects.record import write_status
 from activities.ports.ports import Ports
-from activities.removals import cool_off, drain, end, leaving, server
+from activities.removals import cool_off, drain, end, server
 from activities.removals.look import RemovalObjects, look_at_removal
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DECISION_REASON
 from planner.lifecycle.decision import TAKEN, annotated, answer, refusal
@@ -49,7 +49,7 @@ def _is_due(kind: LifecycleKind[Any], seen: RemovalObservation, act: Act, now: d
 
 async def _tell_of_look(recorder: Recorder, observed: RemovalObjects) -> None:
     await end.tell_late_deletion(recorder, observed)
-    await leaving.tell_unseen_volumes(recorder, observed)
+    await server.tell_unseen_volumes(recorder, observed)
 
 
 async def answer_decision(ports: Ports, recorder: Recorder, observed: RemovalObjects) -> None:
@@ -90,9 +90,9 @@ REMOVAL_ACTIVITIES: Final[KindActivities[RemovalObjects]] = KindActivities(
         RemovalEffect.DRAIN: lambda of: drain.begin_drain(of.ports, of.recorder, of.observed, of.act),
         RemovalEffect.TELL_BLOCKERS: lambda of: drain.tell_blockers(of.ports, of.recorder, of.observed, of.act),
         RemovalEffect.EVICT: lambda of: drain.evict_pods(of.ports, of.recorder, of.observed, of.act),
-        RemovalEffect.LEAVE_BALANCERS: lambda of: leaving.leave_balancers(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.LEAVE_BALANCERS: lambda of: server.leave_balancers(of.ports, of.recorder, of.observed, of.act),
         RemovalEffect.COMMIT: lambda of: cool_off.commit(of.ports, of.recorder, of.observed, of.act),
-        RemovalEffect.TELL_VOLUMES: lambda of: leaving.tell_volumes(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.TELL_VOLUMES: lambda of: server.tell_volumes(of.ports, of.recorder, of.observed, of.act),
         RemovalEffect.DELETE_SERVER: lambda of: server.delete_server(of.ports, of.recorder, of.observed),
         RemovalEffect.DELETE_NODE: lambda of: server.delete_node(of.ports, of.observed),
         RemovalEffect.PARK: lambda of: server.park(of.ports, of.recorder, of.observed, of.act),

@@ -1,5 +1,7 @@
 """The deletion of a removal's server and Node: repeated until the provider says that the server is gone, or parked.
 
+Before it, load balancers are told to leave the Node out, and people hear of the volumes that the server stays for.
+
 Each answer of the provider is written on the object and as an event; none ends the lifecycle of a removal.
 Source: docs/design.md#removal.
 """
@@ -9,12 +11,13 @@ import logging
 from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.kind_activities import TRIES
 from activities.objects.kinds import REMOVALS
-from activities.objects.record import Record, conditions_with, read_record, write_status, write_step
+from activities.objects.nodes import change_node
+from activities.objects.record import Record, conditions_with, read_record, still_as_read, write_status, write_step
 from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict, GrowthError, InvalidConfiguration, NotFound, RateLimited
 from activities.ports.ports import Ports
 from activities.removals.look import RemovalObjects, is_ours
-from api.keys import ANNOTATION_DECISION
+from api.keys import ANNOTATION_DECISION, EXCLUDED_BY_GROWTH, LABEL_EXCLUDED
 from api.meta import format_timestamp
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.removal import BY_PROVIDER, BY_TIMER, DELETE_FAILED
@@ -24,6 +27,43 @@ _CAUSE_CHARACTERS = 600
 """Of a provider's answer in an event, whose end says what a person may do."""
 
 log = logging.getLogger(__name__)
+
+
+async def leave_balancers(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
+    """Write when load balancers are told to leave the Node out, then label it.
+
+    Raises:
+        Conflict: removal or Node have changed since they were read.
+    """
+    if observed.node is None:
+        return
+    record, now = observed.record, ports.now()
+    if record.model.status.excluded_at is None:
+        record = await write_status(
+            ports.cluster, record, now=now, event=act.reason, because=act.message, excluded_at=now
+        )
+    # A cancel is on the object before it takes the label off: an attempt that was given up must not set it again.
+    if not await still_as_read(ports.cluster, record):
+        raise Conflict(f"NodeRemovalRequest {record.name} has changed since it was read")
+    await change_node(ports.cluster, observed.node, labels={LABEL_EXCLUDED: EXCLUDED_BY_GROWTH})
+    await tell_on(recorder, NODES, observed.node, act.reason, act.message)
+
+
+async def tell_volumes(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
+    """Write for which volumes the server stays, and until when.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    record = await write_step(ports.cluster, observed.record, act, now=ports.now())
+    await tell(recorder, record, act.reason, act.message)
+
+
+async def tell_unseen_volumes(recorder: Recorder, observed: RemovalObjects) -> None:
+    """Tell an event if nobody could see what is attached to the machine. Never raises."""
+    problem = observed.seen.volumes.problem
+    if problem:
+        await tell(recorder, observed.record, "VolumesNotSeen", problem, warning=True)
 
 
 async def delete_server(ports: Ports, recorder: Recorder, observed: RemovalObjects) -> None:

@@ -44,6 +44,7 @@ BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods 
 )
 def test_a_node_that_is_drained(owner, status, awaited):
     times = {"scaleDownAt": before(minutes=1), "taintedAt": before(minutes=2), "drainStartedAt": before(minutes=1)}
+    times["excludedAt"] = before(minutes=1)
     drained = node_removal_request("m-1", phase="Draining", **times, **status)
     tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
     pools = [node_pool(scaleDown={"mode": "drain", "hardGrace": "30m"})]
