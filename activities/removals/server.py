@@ -30,22 +30,20 @@ log = logging.getLogger(__name__)
 
 
 async def leave_balancers(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Write when load balancers are told to leave the Node out, then label it.
+    """Label the Node for load balancers, then write when that was.
 
     Raises:
         Conflict: removal or Node have changed since they were read.
+        Rejected: the API server refuses the label.
     """
-    if observed.node is None:
-        return
-    record, now = observed.record, ports.now()
-    if record.model.status.excluded_at is None:
-        record = await write_status(
-            ports.cluster, record, now=now, event=act.reason, because=act.message, excluded_at=now
-        )
+    record = observed.record
     # A cancel is on the object before it takes the label off: an attempt that was given up must not set it again.
-    if not await still_as_read(ports.cluster, record):
-        raise Conflict(f"NodeRemovalRequest {record.name} has changed since it was read")
+    if observed.node is None or not await still_as_read(ports.cluster, record):
+        raise Conflict(f"NodeRemovalRequest {record.name} or its Node has changed since it was read")
     await change_node(ports.cluster, observed.node, labels={LABEL_EXCLUDED: EXCLUDED_BY_GROWTH})
+    # Afterwards, so that balancers have all of their time also when the label took long.
+    now = ports.now()
+    await write_status(ports.cluster, record, now=now, event=act.reason, because=act.message, excluded_at=now)
     await tell_on(recorder, NODES, observed.node, act.reason, act.message)
 
 

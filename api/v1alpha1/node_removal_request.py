@@ -102,7 +102,7 @@ class NodeRemovalRequestStatus(Payload):
     evict_attempted_at: Timestamp | None = None
     """When pods were last asked to leave, written before the calls."""
     excluded_at: Timestamp | None = None
-    """When load balancers were told to leave the Node out. Without it, they were not told."""
+    """When the Node was labelled, so that load balancers leave it out. Without it, it was not."""
     detach_until: Timestamp | None = None
     """Until when the server stays for volumes that are attached to it. Without it, none is waited for."""
     cancel: CancelRecord | None = None

@@ -16,6 +16,8 @@ from planner.lifecycle.step import Act, Step, Wait, shared, shortened
 
 BALANCERS_LET_GO_AFTER: Final = timedelta(seconds=10)
 """A cloud's controller hears of the label at once, and makes a call for each balancer."""
+LABEL_WITHIN: Final = timedelta(minutes=1)
+"""From the beginning of a drain, and again from the point of no return: a label that is refused keeps no server."""
 VOLUMES_DETACH_WITHIN: Final = timedelta(minutes=5)
 """From the point of no return on. A kubelet unmounts and a driver detaches within a minute; what Kubernetes detaches by
 force, from a node that is not Ready, takes 6 min. Source: kube-controller-manager, attachdetach, maxWaitForUnmount."""
@@ -26,9 +28,12 @@ VOLUMES_DETACH: Final = "VolumesDetach"
 
 
 def leave_balancers(seen: RemovalObservation, now: datetime) -> Act | None:
-    """Return the step that takes the Node off load balancers, None if it is off, or had its time for that."""
-    let_go_at = _let_go_at(seen)
-    if seen.node is None or seen.node.foreign or not seen.node.balanced or (let_go_at is not None and now >= let_go_at):
+    """Return the step that takes the Node off load balancers, None if it is off, or could not be taken off in time."""
+    node, status = seen.node, seen.status
+    if node is None or node.foreign or status.excluded_at is not None or not (node.balanced or node.excluded):
+        return None
+    began = status.drain_started_at if status.detach_until is None else status.detach_until - VOLUMES_DETACH_WITHIN
+    if began is None or now >= began + LABEL_WITHIN:
         return None
     return Act(
         effect=RemovalEffect.LEAVE_BALANCERS,

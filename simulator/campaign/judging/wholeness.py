@@ -10,6 +10,8 @@ from simulator.campaign.judging.recorder import Witness, labels_of, phase_of
 
 _DETACH_WITHIN_SECONDS: Final = 300.0
 _LET_GO_SECONDS: Final = 10.0
+_LABEL_SECONDS: Final = 60.0
+"""A Node that cannot be labelled keeps its server no longer."""
 _LONGEST_LEAP_SECONDS: Final = 18.0
 _LATE_SECONDS: Final = 15.0
 """Between a worker's look and its delete call, when a write waits for its answer."""
@@ -35,8 +37,6 @@ class Wholeness:
         self._joined: dict[str, float] = {}
         self._excluded: dict[str, float] = {}
         """Since when load balancers leave a Node out."""
-        self._tries: dict[str, float] = {}
-        """Since when it is on record that they are told, by uid of the removal."""
         self.violations: list[str] = []
 
     def note(self, resource: Resource, change: Change) -> None:
@@ -67,8 +67,6 @@ class Wholeness:
         uid, status = removal["metadata"]["uid"], removal.get("status", {})
         if phase_of(removal) == "Deprovisioning" and (before is None or phase_of(before) != "Deprovisioning"):
             self._committed.setdefault(uid, seconds)
-        if "excludedAt" in status:
-            self._tries.setdefault(uid, seconds)
         calls_before = 0 if before is None else before.get("status", {}).get("removalAttempts", 0)
         if calls_before == 0 and status.get("removalAttempts", 0) == 1 and uid in self._committed:
             self._server_goes(removal, seconds)
@@ -87,9 +85,8 @@ class Wholeness:
         ]
         if left and waited < _DETACH_WITHIN_SECONDS - leap:
             self._wrong(f"server {name} goes {waited:.0f} s after its point of no return with {left[0]} attached")
-        told = seconds - self._tries.get(uid, seconds)
         excluded = seconds - self._excluded.get(name, seconds)
-        if told < _LET_GO_SECONDS - leap or (name not in self._excluded and told < _LET_GO_SECONDS):
+        if excluded < _LET_GO_SECONDS - leap and waited < _LABEL_SECONDS - leap:
             self._wrong(f"server {name} goes {excluded:.0f} s after load balancers were told to leave it out")
         self._witness.counts["machines that left whole"] += 1
 

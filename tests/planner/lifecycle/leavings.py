@@ -8,7 +8,8 @@ from planner.lifecycle.step import Wait
 from tests.planner.lifecycle.drains import CANCEL, CANCELLED, EVICT
 from tests.planner.lifecycle.removals import ago, ahead, draining, leaving, node, over
 
-WAITS = {"detach_until": ahead(240)}
+WAITS = {"detach_until": ahead(270)}
+LATE = {"detach_until": ahead(240)}
 OFF = {"excluded_at": ago(10)}
 ATTACHED = VolumesSeen(count=2, names=("pv-1", "pv-2"))
 TOLD = VolumesSeen(count=2, names=("pv-1", "pv-2"), is_told=True)
@@ -17,8 +18,13 @@ DELETE = ("delete_server", "DeleteServer", None, "")
 LEAVINGS = {
     # name: (seen, decision, effect or kind of step, reason, deadline, by)
     "drains, balancers send to it": (draining(node=node(balanced=True)), None, *LEAVE),
+    "drains, labelled, time not written": (draining(node=node(excluded=True)), None, *LEAVE),
     "drains, balancers left it out": (draining(OFF, node=node(excluded=True)), None, *EVICT),
-    "drains, the label was refused for 10 s": (draining(OFF, node=node(balanced=True)), None, *EVICT),
+    "drains, the label was refused for a minute": (
+        draining({"drain_started_at": ago(60)}, node=node(balanced=True)),
+        None,
+        *EVICT,
+    ),
     "drains no more, labelled": (
         draining(CANCELLED | OFF, node=node(scale_down=False, excluded=True)),
         None,
@@ -28,12 +34,9 @@ LEAVINGS = {
     ),
     "cools off, balancers send to it": (over(node=node(balanced=True)), None, "commit_removal", "Empty", None, ""),
     "leaves, balancers send to it": (leaving(WAITS, node=node(balanced=True)), None, *LEAVE),
-    "leaves, told, label not there": (
-        leaving(WAITS | {"excluded_at": ago(3)}, node=node(balanced=True)),
-        None,
-        *LEAVE,
-    ),
-    "leaves, the label was refused for 10 s": (leaving(WAITS | OFF, node=node(balanced=True)), None, *DELETE),
+    "leaves, labelled, time not written": (leaving(WAITS, node=node(excluded=True)), None, *LEAVE),
+    "leaves, somebody took the label off": (leaving(WAITS | OFF, node=node(balanced=True)), None, *DELETE),
+    "leaves, the label was refused for a minute": (leaving(LATE, node=node(balanced=True)), None, *DELETE),
     "leaves, told 3 s ago": (
         leaving(WAITS | {"excluded_at": ago(3)}, node=node(excluded=True)),
         None,
@@ -60,7 +63,7 @@ LEAVINGS = {
         None,
         Wait,
         "VolumesDetach",
-        ahead(240),
+        ahead(270),
         None,
     ),
     "leaves, one volume has detached": (
