@@ -37,7 +37,7 @@ CANCELLED = COOLED | {"cancel": {"at": "2026-11-01T12:00:00Z", "by": "Ada"}}
 LEAVING = {"phase": "Deprovisioning"}
 USED_UP = LEAVING | {"removalAttempts": 5, "removeAttemptedAt": ASKED}
 DRAINING = COOLED | {"phase": "Draining", "drainStartedAt": START, "excludedAt": ASKED}
-BALANCED = DRAINING | {"excludedAt": START}
+BALANCED = COOLED | {"phase": "Draining", "drainStartedAt": START}
 ATTACHED = LEAVING | {"excludedAt": ASKED, "detachUntil": LATER}
 PARKED = USED_UP | {"phase": "CouldNotRemove", "retryAt": LATER}
 
