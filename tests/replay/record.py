@@ -66,12 +66,6 @@ async def retried_when_parked(env: WorkflowEnvironment, handle: WorkflowHandle) 
     await handle.result()
 
 
-async def detached(env: WorkflowEnvironment, handle: WorkflowHandle) -> None:
-    """Wait for all of the time that its volume may take."""
-    await env.sleep(30)
-    await handle.result()
-
-
 async def planned(env: WorkflowEnvironment, handle: WorkflowHandle) -> None:
     await env.sleep(20)
     await handle.signal("nudge", "pod unschedulable")
@@ -153,7 +147,7 @@ LIVES: dict[str, tuple[str, Callable[[], Script], Course]] = {
     "removal-cancelled-by-update": ("NodeRemoval", leaving, cancelled_by_update),
     "removal-drained": ("NodeRemoval", crowded, to_the_end),
     "removal-blocked-and-cancelled": ("NodeRemoval", guarded, blocked_and_cancelled),
-    "removal-leaves-whole": ("NodeRemoval", attached, detached),
+    "removal-leaves-whole": ("NodeRemoval", attached, to_the_end),
     "removal-parked-and-retried": ("NodeRemoval", stubborn_once, retried_when_parked),
 }
 

@@ -138,11 +138,11 @@ def leaving() -> Script:
 
 
 def attached() -> Script:
-    """A Node that load balancers know, with a volume attached that does not detach in its time."""
+    """A Node that load balancers know, with a volume attached that detaches once people know that it is awaited."""
     script = leaving()
 
     def commit(_):
-        script.status(phase=RemovalPhase.DEPROVISIONING, detach_until=clock() + timedelta(seconds=30))
+        script.status(phase=RemovalPhase.DEPROVISIONING, detach_until=clock() + timedelta(minutes=5))
         script.see(node=DRAWN.model_copy(update={"balanced": True}), volumes=VolumesSeen(count=1, names=("pv-1",)))
 
     def leave(_):
@@ -151,7 +151,7 @@ def attached() -> Script:
 
     def tell(asked):
         script.status(reason=asked.act.reason, message=asked.act.message)
-        script.see(volumes=script.seen.volumes.model_copy(update={"is_told": True}))
+        script.see(volumes=VolumesSeen())
 
     script.on(RemovalEffect.COMMIT, commit)
     script.on(RemovalEffect.LEAVE_BALANCERS, leave)
