@@ -5,19 +5,23 @@ nothing else would say why. Source: docs/design.md#reservations.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from activities.objects.events import Recorder, tell
 from activities.objects.related import find_class
-from activities.ports.cluster import Object
+from activities.ports.cluster import NODES, Object
 from activities.ports.errors import InvalidConfiguration
 from activities.ports.ports import Ports
 from activities.requests.look import RequestObjects
+from api.keys import LABEL_POOL
 from api.meta import Condition, set_condition
 from api.v1alpha1.node_request import NodeRequestSpec
+from planner.objects.kinds import Node
 from planner.objects.offering import Offering
 from planner.parsing.objects import UnreadableObject, parse_node
+from planner.supply.agreement import Agreement, Agreements
 from planner.supply.learned import amounts, quantities
 from planner.supply.node_template import Deviations, deviations
 
@@ -69,7 +73,23 @@ async def compare_with_plan(ports: Ports, observed: RequestObjects) -> Deviation
     if status.planned_allocatable is not None:
         # By now the class may have learned better, from this very Node.
         offering = replace(offering, allocatable=amounts(status.planned_allocatable))
-    return _finding(deviations(node, observed.pool, offering))
+    found = deviations(node, observed.pool, offering)
+    if found.taints:
+        usual = await _agreement(ports, request.spec)
+        found = deviations(node, observed.pool, offering, usual.taints)
+    return _finding(found)
+
+
+async def _agreement(ports: Ports, spec: NodeRequestSpec) -> Agreement:
+    """Return what the other Nodes of the pool and type have, as rounds count on it."""
+    mark = LABEL_POOL, spec.pool
+    peers: list[Node] = []
+    for item in (await ports.reader.list(NODES)).items:
+        if mark in (item["metadata"].get("labels") or {}).items():
+            # One that cannot be read takes no pods: it is no witness.
+            with suppress(UnreadableObject):
+                peers.append(parse_node(item))
+    return Agreements(peers, ports.now()).of(spec.pool, spec.server_type)
 
 
 def planned_fields(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:

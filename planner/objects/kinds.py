@@ -26,6 +26,8 @@ class Taint:
     key: str
     value: str = ""
     effect: str = "NoSchedule"
+    added_at: datetime | None = field(default=None, compare=False)
+    """Since when, where that is told: two taints are the same whenever they were set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,8 @@ class Node:
     is_terminating: bool = False
     provider_id: str = ""
     created_at: datetime | None = None
+    ready_since: datetime | None = None
+    """When it turned Ready, where it is and tells."""
     drivers: frozenset[str] = frozenset()
     """CSI drivers that have registered on it."""
     attach_limits: Mapping[str, int] = field(default_factory=dict)
@@ -227,3 +231,5 @@ class DaemonSet:
     name: str
     uid: str
     template: Pod
+    generation: int = 0
+    """Of its template, 0 where it does not tell: its pods have the same as a label."""

@@ -4,6 +4,7 @@ Such an object keeps its place: a pod takes room on its node, and a node is a ma
 are unknown. Without them an occupied machine would seem idle, and one more would be bought beside one that exists.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -22,6 +23,7 @@ Json = Mapping[str, Any]
 """An object of the API."""
 Namespace = tuple[str, Mapping[str, str]]
 """Name and labels."""
+_GENERATION: Final = re.compile(r"[0-9]{1,18}")
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """The API server gives it to every namespace; a selector may name one by it."""
 
@@ -211,23 +213,28 @@ def _pod(root: Part) -> Pod:
 def _node(root: Part) -> Node:
     metadata, spec, status = root.part("metadata"), root.part("spec"), root.part("status")
     amounts = status.amounts("allocatable") or status.amounts("capacity")
+    ready = [c for c in status.parts("conditions") if c.text("type") == "Ready" and c.text("status") == "True"]
     return Node(
         name=metadata.text("name"),
         uid=metadata.text("uid") or metadata.text("name"),
         allocatable=amounts,
         labels=metadata.text_map("labels"),
         annotations=metadata.text_map("annotations"),
-        taints=tuple(Taint(t.text("key"), t.text("value"), t.text("effect")) for t in spec.parts("taints")),
-        is_ready=any(c.text("type") == "Ready" and c.text("status") == "True" for c in status.parts("conditions")),
+        taints=tuple(
+            Taint(t.text("key"), t.text("value"), t.text("effect"), t.moment("timeAdded")) for t in spec.parts("taints")
+        ),
+        is_ready=bool(ready),
         is_cordoned=spec.flag("unschedulable"),
         is_terminating=metadata.has("deletionTimestamp"),
         provider_id=spec.text("providerID"),
         created_at=metadata.moment("creationTimestamp"),
+        ready_since=ready[0].moment("lastTransitionTime") if ready else None,
     )
 
 
 def _daemon_set(root: Part) -> DaemonSet:
     metadata = root.part("metadata")
+    generation = metadata.text_map("annotations").get("deprecated.daemonset.template.generation", "")
     template = root.part("spec").part("template")
     template_metadata = dict(template.part("metadata").value)
     # A template has no name of its own; its pods live in the namespace of the DaemonSet.
@@ -240,6 +247,7 @@ def _daemon_set(root: Part) -> DaemonSet:
         template=pod_from(
             Part(template_metadata, template.where("metadata")), template.part("spec"), Part({}, "status")
         ),
+        generation=int(generation) if _GENERATION.fullmatch(generation) else 0,
     )
 
 

@@ -17,9 +17,11 @@ from planner.model.plan import NodeClass, Reason, Snapshot
 from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, is_of_system, untolerated, wants_node
-from planner.scheduling.attachments import AttachLimits, attachable
+from planner.scheduling.attachments import attachable
+from planner.supply.agreement import NO_AGREEMENT, Agreement
 from planner.supply.learned import with_learned_labels
 from planner.supply.node_template import node_labels, pool_taints
+from planner.supply.peers import Peers, peers_of
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 
 _SENTENCES: Final = 3
@@ -83,19 +85,31 @@ class Shape:
 def kinds_of_pools(snapshot: Snapshot) -> dict[str, PoolKinds]:
     """Return the machine kinds of every pool by its name."""
     classes = {node_class.ref: node_class for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)}
-    limits = AttachLimits(snapshot.nodes)
-    return {pool.metadata.name: _of_pool(pool, classes, limits, snapshot) for pool in snapshot.pools}
+    peers = peers_of(snapshot)
+    return {pool.metadata.name: _of_pool(pool, classes, peers, snapshot) for pool in snapshot.pools}
 
 
 def shape(
-    pool: NodePool, offering: Offering, daemon_sets: Iterable[DaemonSet], host: str, uid: str = NEW_HOST
+    pool: NodePool,
+    offering: Offering,
+    daemon_sets: Iterable[DaemonSet],
+    host: str,
+    uid: str = NEW_HOST,
+    *,
+    agreement: Agreement = NO_AGREEMENT,
 ) -> Shape:
     """Return labels, taints and amounts of the Node named `host`; usable amounts are without those of DaemonSets.
 
-    `uid` is that of its request, where there is one.
+    Args:
+        pool: whose Node it is.
+        offering: what was bought.
+        daemon_sets: those that may run pods there, with the amounts that these will get.
+        host: name of Node and request.
+        uid: of its request, where there is one.
+        agreement: what the pool's Nodes of this type have beside that.
     """
-    labels = node_labels(pool, offering, host, uid)
-    taints = pool_taints(pool)
+    labels = {**agreement.labels_at(offering), **node_labels(pool, offering, host, uid)}
+    taints = agreement.taints_beside(pool_taints(pool))
     daemons = daemons_on(labels, taints, daemon_sets)
     usable = dict(offering.allocatable)
     for pod in daemons:
@@ -120,9 +134,7 @@ def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) 
     return is_wanted and untolerated(tolerations, taints) is None
 
 
-def _of_pool(
-    pool: NodePool, classes: Mapping[ClassRef, NodeClass], limits: AttachLimits, snapshot: Snapshot
-) -> PoolKinds:
+def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], peers: Peers, snapshot: Snapshot) -> PoolKinds:
     ref = pool.spec.template.class_ref
     node_class = classes.get(ref)
     if node_class is None:
@@ -139,7 +151,8 @@ def _of_pool(
         server_type = wanted.get(offering.server_type.lower())
         if server_type is None:
             continue
-        node_shape = shape(pool, offering, snapshot.daemon_sets, NEW_HOST)
+        kind = pool.metadata.name, offering.server_type
+        node_shape = shape(pool, offering, peers.carried.on(*kind), NEW_HOST, agreement=peers.agreements.of(*kind))
         declared = offering.attach_limits
         kinds.append(
             MachineKind(
@@ -148,14 +161,14 @@ def _of_pool(
                 offering=offering,
                 labels={**node_shape.labels, FIELD_NAME: NEW_HOST},
                 taints=node_shape.taints,
-                usable={**node_shape.usable, **attachable(limits.of(offering.server_type, declared), ())},
+                usable={**node_shape.usable, **attachable(peers.limits.of(offering.server_type, declared), ())},
                 daemons=node_shape.daemons,
                 priority=server_type.priority,
                 obstacle=_sold_out(offering, unavailable) or _refused(node_class, offering, snapshot.now),
                 is_probe=_needs_probe(node_class, offering, snapshot),
                 is_probe_of_class=is_probe_of_class,
                 probed_parts=_probed_parts(node_class, offering, snapshot),
-                borrowed_limits=limits.borrowed(offering.server_type, declared),
+                borrowed_limits=peers.limits.borrowed(offering.server_type, declared),
             )
         )
     return PoolKinds(

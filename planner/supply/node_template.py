@@ -90,15 +90,17 @@ def labels_to_set(
     return {key: value for key, value in every.items() if key in given or key not in present}
 
 
-def deviations(node: Node, pool: NodePool, offering: Offering) -> Deviations:
+def deviations(node: Node, pool: NodePool, offering: Offering, usual: Iterable[Taint] = ()) -> Deviations:
     """Return the differences between a Node that has joined and the one that a plan expected of this offering.
 
     More of a resource, and labels that nobody planned, are no difference: they keep no planned pod out. Nor are
     learned labels, of which the offering is given here without: a driver sets them some time after the Node is Ready.
+    `usual` are taints that the other Nodes have: the plan counted on them, and the Node may get them later.
     """
+    expected = set(usual) - set(pool_taints(pool))
     return Deviations(
         room=tuple(_room(node.allocatable, offering.allocatable)),
-        taints=tuple(_taints(node.taints, pool_taints(pool))),
+        taints=tuple(_taints((t for t in node.taints if t not in expected), pool_taints(pool))),
         labels=tuple(_labels(node.labels, _compared(node_labels(pool, offering, node.name)))),
     )
 

@@ -16,15 +16,18 @@ from api.keys import LABEL_HOSTNAME, LABEL_OS, TAINT_RESERVED, TAINT_SCALE_DOWN,
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.model.plan import Snapshot
-from planner.objects.kinds import DaemonSet, Node, Pod, Taint
+from planner.objects.kinds import Node, Pod, Taint
 from planner.objects.offering import Offering
 from planner.objects.predicates import FIELD_NAME, NEW_HOST, OWN_TAINTS, suits
 from planner.scheduling.attachments import AttachLimits, Handle, amount_of, asked, attachable
 from planner.scheduling.conflicts import TakenPorts
+from planner.supply.agreement import Agreement
+from planner.supply.carried import missing
 from planner.supply.learned import with_learned_labels
 from planner.supply.machine_kind import daemons_on, shape, take
 from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
+from planner.supply.peers import Peers, peers_of
 from planner.supply.pod_group import PodGroup
 from planner.supply.seats import Seating
 
@@ -67,6 +70,16 @@ class Place:
     """Only pods of this pool are planned here."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known for one machine beside itself."""
+
+    snapshot: Snapshot
+    peers: Peers
+    limits: Mapping[str, int]
+    """Volumes of each driver that it attaches."""
+
+
 def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating) -> tuple[Place, ...]:
     """Return every machine that pods may be planned onto, those of the lowest rank first."""
     pools = {pool.metadata.name: pool for pool in snapshot.pools if pool.metadata.deletion_timestamp is None}
@@ -75,21 +88,22 @@ def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating
         for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)
         for offering in node_class.offerings
     }
-    known_limits = AttachLimits(snapshot.nodes)
+    peers = peers_of(snapshot)
     all_places: list[Place] = []
     for machine in machines.values():
         pool = pools.get(machine.pool)
         if any(pod.is_unreadable for pod in machine.residents):
             continue
         offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
-        limits = _attach_limits(machine, offering, known_limits, snapshot.now)
+        limits = _attach_limits(machine, offering, peers.limits, snapshot.now)
+        known = _Known(snapshot, peers, limits)
         if machine.is_in_flight(snapshot.now) or machine.is_reserved:
             if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
                 continue
-            if place := _place_in_flight(machine, pool, offering, snapshot, seating, limits=limits):
+            if place := _place_in_flight(machine, pool, offering, known, seating):
                 all_places.append(place)
         elif machine.node is not None and _is_open(machine):
-            all_places.append(_place_of_node(machine, machine.node, pool, offering, snapshot, limits=limits))
+            all_places.append(_place_of_node(machine, machine.node, pool, offering, known))
     return tuple(
         sorted(all_places, key=lambda place: (place.rank, _saved_by_going(place, offerings), place.machine.name))
     )
@@ -144,24 +158,26 @@ def _place_of_node(
     node: Node,
     pool: NodePool | None,
     offering: Offering | None,
-    snapshot: Snapshot,
-    *,
-    limits: Mapping[str, int],
+    known: _Known,
 ) -> Place:
+    now = known.snapshot.now
+    agreement = known.peers.agreements.of(machine.pool, machine.server_type)
     grace = timedelta() if pool is None else pool.spec.scale_down.soft_grace
-    own = (t for t in node.taints if t.key in OWN_TAINTS and not _is_explained(t, machine, grace, snapshot.now))
-    lasting = _lasting(machine, node, pool, snapshot.now)
+    own = (t for t in node.taints if t.key in OWN_TAINTS and not _is_explained(t, machine, grace, now))
+    lasting = _lasting(machine, node, pool, agreement, now)
     labels = {**node.labels, FIELD_NAME: node.name}
-    if pool is not None and offering is not None and machine.is_starting(snapshot.now):
-        labels = {**shape(pool, offering, (), machine.name, _uid(machine)).labels, **labels}
-    daemons = daemons_on(labels, lasting, _missing(snapshot.daemon_sets, machine.residents))
+    if pool is not None and offering is not None and machine.is_starting(now):
+        labels = {**shape(pool, offering, (), machine.name, _uid(machine), agreement=agreement).labels, **labels}
+    daemons = daemons_on(
+        labels, lasting, missing(known.peers.carried.on(machine.pool, machine.server_type), machine.residents)
+    )
     cooling = machine.is_cooling_off
     return Place(
         machine=machine,
         rank=Rank.COOL_OFF if cooling else Rank.NODE,
         labels=labels,
         taints=(*own, *lasting),
-        free=_free(node.allocatable, limits, machine.residents, daemons),
+        free=_free(node.allocatable, known.limits, machine.residents, daemons),
         pods=machine.residents,
         daemons=daemons,
         only_pool=machine.pool if cooling else None,
@@ -172,23 +188,22 @@ def _place_in_flight(
     machine: Machine,
     pool: NodePool,
     offering: Offering | None,
-    snapshot: Snapshot,
+    known: _Known,
     seating: Seating,
-    *,
-    limits: Mapping[str, int],
 ) -> Place | None:
+    agreement = known.peers.agreements.of(machine.pool, machine.server_type)
     pods = (*machine.residents, *seating.seated.get(machine.name, ()))
-    missing = tuple(_missing(snapshot.daemon_sets, machine.residents))
+    wanted = tuple(missing(known.peers.carried.on(machine.pool, machine.server_type), machine.residents))
     node = machine.node
     if node is not None and node.allocatable:
         # It has joined: what it has is known better from itself than from the catalogue.
         labels = {**node.labels, LABEL_HOSTNAME: machine.name}
-        lasting = _lasting(machine, node, pool, snapshot.now)
-        daemons, amounts = daemons_on(labels, lasting, missing), node.allocatable
+        lasting = _lasting(machine, node, pool, agreement, known.snapshot.now)
+        daemons, amounts = daemons_on(labels, lasting, wanted), node.allocatable
         if offering is not None:
-            labels = {**shape(pool, offering, (), machine.name, _uid(machine)).labels, **labels}
+            labels = {**shape(pool, offering, (), machine.name, _uid(machine), agreement=agreement).labels, **labels}
     elif offering is not None:
-        node_shape = shape(pool, offering, missing, machine.name, _uid(machine))
+        node_shape = shape(pool, offering, wanted, machine.name, _uid(machine), agreement=agreement)
         labels, lasting, daemons, amounts = (
             node_shape.labels,
             node_shape.taints,
@@ -202,7 +217,7 @@ def _place_in_flight(
         rank=Rank.IN_FLIGHT,
         labels={**labels, FIELD_NAME: machine.name},
         taints=lasting,
-        free=_free(amounts, limits, pods, daemons),
+        free=_free(amounts, known.limits, pods, daemons),
         pods=pods,
         daemons=daemons,
         only_pool=machine.pool,
@@ -214,11 +229,6 @@ def _uid(machine: Machine) -> str:
     return NEW_HOST if machine.request is None else machine.request.metadata.uid
 
 
-def _missing(daemon_sets: Iterable[DaemonSet], residents: Sequence[Pod]) -> Iterator[DaemonSet]:
-    present = {pod.owner.uid for pod in residents if pod.owner is not None}
-    return (daemon_set for daemon_set in daemon_sets if daemon_set.uid not in present)
-
-
 def _free(
     amounts: Mapping[str, int], limits: Mapping[str, int], pods: Sequence[Pod], daemons: Iterable[Pod]
 ) -> dict[str, int]:
@@ -228,14 +238,16 @@ def _free(
     return free
 
 
-def _lasting(machine: Machine, node: Node, pool: NodePool | None, now: datetime) -> tuple[Taint, ...]:
+def _lasting(
+    machine: Machine, node: Node, pool: NodePool | None, agreement: Agreement, now: datetime
+) -> tuple[Taint, ...]:
     """Return the taints of a node that are there to last, but for own ones.
 
-    While a machine of ours starts, those are the taints of its pool alone: Kubernetes, cloud controllers
-    and network agents set others that they take back, under whatever names.
+    While a machine of ours starts, those are the taints of its pool and of all its peers alone: Kubernetes, cloud
+    controllers and network agents set others that they take back, under whatever names.
     """
     if pool is not None and machine.is_starting(now):
-        return pool_taints(pool)
+        return agreement.taints_beside(pool_taints(pool))
     return tuple(taint for taint in node.taints if taint.key not in OWN_TAINTS)
 
 

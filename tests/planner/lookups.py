@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from api.v1alpha1.node_request import Seat
 from planner.model.plan import Plan, PlannedRequest
-from tests.planner import checker_volumes
+from tests.planner import checker_volumes, peers
 from tests.planner.reading import (
     OWN_TAINTS,
     REQUIRED,
     Amounts,
     Json,
+    asked,
     expression_holds,
     is_finished,
     kept_node,
@@ -77,14 +78,19 @@ class Lookups:
     def looks(self, pool: str, kind: Json, place: Json, host: str) -> tuple[dict[str, str], list[Json], Amounts]:
         """Return labels, taints and allocatable of a machine to come of this server type in this pool."""
         labels, taints, allocatable = offering_node(self.pools[pool], kind, place, host)
-        return learned(labels, self.nodes, self.scene.csi_nodes) | labels, taints, allocatable
+        of_drivers = learned(labels, self.nodes, self.scene.csi_nodes)
+        of_peers, more = peers.agreed(labels, self.scene.nodes, self.scene.csi_nodes, self.scene.now)
+        known = {(t["key"], t["effect"]) for t in taints}
+        taints = [*taints, *(t for t in more if (t["key"], t["effect"]) not in known)]
+        return of_peers | of_drivers | labels, taints, allocatable
 
     def taints(self, node: str) -> list[Json]:
         """Return the taints of a Node, but while it starts those of its pool and our own: others are taken back."""
         taints: list[Json] = self.nodes[node]["spec"]["taints"]
         if not self.starts(node):
             return taints
-        planned = self.pools[self.requests[node]["spec"]["pool"]]["spec"].get("template", {}).get("taints", [])
+        spec = self.requests[node]["spec"]
+        planned = self.looks(spec["pool"], *self.offering_of(spec), node)[1]
         return [*planned, *(t for t in taints if t["key"] in OWN_TAINTS)]
 
     def starts(self, node: str) -> bool:
@@ -116,7 +122,13 @@ class Lookups:
             if is_wanted and metadata["uid"] not in present:
                 name = f"{metadata['name']}-on-{node}"
                 looks = {"name": name, "uid": name, "namespace": metadata["namespace"], "labels": {}}
-                found.append({"metadata": looks | template.get("metadata", {}), "spec": spec, "status": {}})
+                asked_for = peers.amounts_of(each, labels, self.nodes, self.scene.pods)
+                own = {**spec, **of_amounts(asked_for)} if asked_for != asked(spec) else spec
+                found.append({"metadata": looks | template.get("metadata", {}), "spec": own, "status": {}})
+        there = {peers.file_of(p) for p in residents if p["spec"].get("nodeName")}
+        for file, static in peers.static_pods(labels, self.scene.nodes, self.scene.pods, self.scene.now).items():
+            if file not in there:
+                found.append({**static, "spec": {k: v for k, v in static["spec"].items() if k != "nodeName"}})
         return found
 
     def lands_on(self, pod: Json) -> str:
@@ -220,6 +232,13 @@ class Lookups:
             if (e["serverType"], e["location"]) == (kind, place["name"]) and moment(e["until"]) > self.scene.now
         ]
         return not place.get("available", True) or bool(unmet or noted)
+
+
+def of_amounts(asked_for: Amounts) -> Json:
+    """Return the containers of a pod that asks for this much."""
+    units = {"cpu": "m"}
+    requests = {name: f"{n}{units.get(name, '')}" for name, n in asked_for.items() if name != "pods"}
+    return {"containers": [{"name": "main", "resources": {"requests": requests}}], "initContainers": [], "overhead": {}}
 
 
 def attach_limits(csi_nodes: list[Json]) -> dict[str, dict[str, int]]:

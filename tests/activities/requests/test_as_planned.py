@@ -5,6 +5,7 @@ from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
+from tests.activities import bodies
 from tests.activities.lives import NAME, REGISTERED, RESERVED, START, Life
 from tests.activities.whole_lives import Story
 from tests.tables import rows
@@ -73,6 +74,24 @@ async def test_a_node_that_differs_is_told_of_in_condition_and_event(changes, re
     assert await warnings(life) == [message]
     assert await life.do("mark_ready", READY) == seen
     assert await warnings(life) == [message]
+
+
+@rows(
+    ("others", "status"),
+    {
+        "none": ((), "False"),
+        "one": (("other-1",), "False"),
+        "two": (("other-1", "other-2"), "True"),
+    },
+)
+async def test_a_taint_that_all_other_nodes_have_was_counted_on(others, status):
+    life = await ready_node(STARTUP)
+    for name in others:
+        there = bodies.node(name)
+        there["spec"]["taints"] = [DEDICATED, STARTUP]
+        await life.cluster.create(NODES, there)
+    await life.do("mark_ready")
+    assert (await condition(life))[0] == status
 
 
 async def test_a_taint_that_another_controller_lifts_in_time_is_forgiven_at_the_release():

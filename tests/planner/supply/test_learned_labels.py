@@ -16,7 +16,7 @@ from planner.supply.learned import with_learned_labels
 from planner.supply.machine_kind import kinds_of_pools
 from planner.supply.node_template import deviations
 from tests.builders import Json, before, claim, csi_node, node, node_request, pod, storage_class, volume
-from tests.planner import lookups
+from tests.planner import lookups, peers
 from tests.planner.checker import violations
 from tests.planner.packing.domains.rows import at, by_zone, codes, places, planned, scene
 from tests.planner.scenes import Scene
@@ -205,7 +205,9 @@ def test_the_checker_learns_the_same(drawn: tuple[list[Json], list[Json]]):
     given = scene(nodes=nodes, csi_nodes=csi_nodes, zones=("fsn1",), types=("cx22",))
     [kind] = kinds_of_pools(given.snapshot())["default"].kinds
     states = dict(kind.labels) | {"growth.dev/server-type": "cx22"}
-    expected = lookups.learned(states, {n["metadata"]["name"]: n for n in nodes}, csi_nodes)
+    agreed, _ = peers.agreed(states, nodes, csi_nodes, given.now)
+    ours = {key: value for key, value in agreed.items() if key in (KEY, "other.example/zone")}
+    expected = ours | lookups.learned(states, {n["metadata"]["name"]: n for n in nodes}, csi_nodes)
     assert {key: kind.labels.get(key) for key in (KEY, "other.example/zone") if key in kind.labels} == expected
 
 
