@@ -194,7 +194,9 @@ async def note_success(ports: Ports, spec: NodeRequestSpec, asked_at: datetime) 
         entries = with_success(status.unavailable, spec.server_type, spec.location, asked_at=asked_at)
         pause = after_success(status.pause, asked_at=asked_at)
         parts = without_parts_had(status.partial_pauses, spec.server_type, spec.location, asked_at=asked_at)
-        return status.model_copy(update={"unavailable": entries, "pause": pause, "partial_pauses": parts})
+        return status.model_copy(
+            update={"unavailable": entries, "pause": pause, "partial_pauses": parts, "failed_purchases": None}
+        )
 
     try:
         await change_class_status(ports, spec.class_ref, success)

@@ -81,6 +81,7 @@ class ServerLook:
     seen: ServerSeen
     is_progressing: bool = False
     problem: str = ""
+    failure: GrowthError | None = None
 
 
 async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[Server], bool]) -> ServerLook:
@@ -98,7 +99,7 @@ async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[
         return ServerLook(ServerSeen.UNKNOWN)
     if not is_ours(server):
         return ServerLook(ServerSeen.FOREIGN)
-    return ServerLook(ServerSeen(server.state.value), server.is_progressing, server.problem)
+    return ServerLook(ServerSeen(server.state.value), server.is_progressing, server.problem, server.failure)
 
 
 async def count_others(ports: Ports, resource: Resource, uid: str, counts: Callable[[Object], bool]) -> int:

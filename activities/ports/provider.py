@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from activities.ports.cluster import Object, Resource
+from activities.ports.errors import GrowthError
 from planner.objects.offering import Offering
 
 
@@ -40,6 +41,8 @@ class Server:
     created_at: datetime
     is_progressing: bool = False
     """While creating: the cloud says that it works on it, so that a time-out would only begin the same work anew."""
+    failure: GrowthError | None = None
+    """Why a broken one is broken, as a refused create call would say it, if the cloud tells."""
     problem: str = ""
     """The cloud's message about a broken server."""
 

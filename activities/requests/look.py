@@ -11,6 +11,7 @@ from activities.objects.pods import Seated, occupants_of, see_seats
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_class, find_pool, request_timings, see_server
 from activities.ports.cluster import NODE_REQUESTS, Object
+from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.requests.provider_id import why_another
@@ -43,6 +44,8 @@ class RequestObjects:
     node: Object | None = None
     untolerated: tuple[Object, ...] = ()
     """Planned pods that may not land on the reserved Node yet."""
+    server_failure: GrowthError | None = None
+    """Why its server is broken, as a refused create call would say it."""
 
 
 async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects | None:
@@ -134,7 +137,7 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
             "others": others,
         }
     )
-    return RequestObjects(observed.record, seen, observed.pool, None, node, seated.untolerated)
+    return RequestObjects(observed.record, seen, observed.pool, None, node, seated.untolerated, server.failure)
 
 
 async def _count_unsettled(ports: Ports, pool: str, uid: str) -> int:

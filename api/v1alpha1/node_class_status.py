@@ -62,6 +62,17 @@ class PartialPause(Payload):
     """Nothing that it stops is bought until then; after that, one machine of it is tried first."""
 
 
+class FailedPurchases(Payload):
+    """Servers in a row that were created and never became machines."""
+
+    in_a_row: int
+    """How many there were since a machine of the class last came."""
+    server_types: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    """Their server types."""
+    last_failure_at: Timestamp
+    """When the last one failed."""
+
+
 class LearnedAllocatable(Payload):
     """What Nodes of a server type and image turned out to have for pods: the least that was seen."""
 
@@ -84,6 +95,8 @@ class NodeClassStatus(Payload):
     """Since the account may not have more: until when nothing is bought."""
     partial_pauses: Annotated[tuple[PartialPause, ...], Field(max_length=50)] = ()
     """Limits and closed locations that stop a part of the class, each while it is remembered."""
+    failed_purchases: FailedPurchases | None = None
+    """Servers in a row that never became machines; after three, nothing is bought for a while."""
     learned: Annotated[tuple[LearnedAllocatable, ...], Field(max_length=200)] = ()
     """What Nodes turned out to have for pods."""
     conditions: Conditions = ()

@@ -122,11 +122,11 @@ def _left_out(seen: RequestObservation, now: datetime) -> Act | None:
     """Return the end without a call of a request whose machine cannot be had now, as another request found out."""
     paused_until, until = seen.buying_paused_until, seen.offering_unavailable_until
     if paused_until is not None and now < paused_until:
-        what = f"Its class is refused {seen.refused_part}" if seen.refused_part else "Nothing of its class is bought"
+        refused = f"Its class is refused {seen.refused_part}" if seen.refused_part else "Nothing of its class is bought"
         return Act(
             effect=RequestEffect.MARK_UNMET,
             reason=BUYING_PAUSED,
-            message=shortened(f"{what} until then: {seen.pause_message}"),
+            message=shortened(f"{refused} until then: {seen.pause_message}"),
             until=paused_until,
         )
     if until is not None and now < until:

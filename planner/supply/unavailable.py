@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from api.v1alpha1.node_class_status import BuyingPause, PartialPause, UnavailableOffering
+from api.v1alpha1.node_class_status import BuyingPause, FailedPurchases, PartialPause, UnavailableOffering
 
 LONGEST: Final = timedelta(hours=1)
 """Clouds get capacity back within hours; a longer pause would outlast the shortage."""
@@ -20,6 +20,10 @@ REMEMBERED_FOR: Final = timedelta(hours=1)
 FIRST_PAUSE: Final = timedelta(minutes=5)
 """A limit of an account is raised by people, or when a machine goes: not within seconds."""
 
+MOST_FAILED: Final = 3
+"""Purchases in a row that failed after their creation: a fourth would fail as well, and each costs an hour."""
+_TYPES_REMEMBERED: Final = 20
+"""Server types of failed purchases that a class's status has room for."""
 MOST_PARTS: Final = 50
 """That a class's status has room for; beyond it, the ones that end first are forgotten."""
 
@@ -115,6 +119,14 @@ def after_success(pause: BuyingPause | None, *, asked_at: datetime) -> BuyingPau
     return None if pause is not None and pause.until <= asked_at else pause
 
 
+def with_failed_purchase(failed: FailedPurchases | None, server_type: str, *, now: datetime) -> FailedPurchases:
+    """Return the row of failures after another server was created and never became a machine."""
+    if failed is None or now >= failed.last_failure_at + LONGEST + REMEMBERED_FOR:
+        return FailedPurchases(in_a_row=1, server_types=(server_type,), last_failure_at=now)
+    types = tuple(dict.fromkeys((*failed.server_types, server_type)))[-_TYPES_REMEMBERED:]
+    return FailedPurchases(in_a_row=failed.in_a_row + 1, server_types=types, last_failure_at=now)
+
+
 def after_removal(pause: BuyingPause | None, *, now: datetime) -> BuyingPause | None:
     """Return the pause after a machine went: it ends, and one is tried, if the account may have one in its place."""
     if pause is None or pause.is_of_account is False or pause.until <= now:
@@ -132,8 +144,8 @@ def part_in_force(
     pauses: Iterable[PartialPause], server_type: str, location: str, now: datetime
 ) -> PartialPause | None:
     """Return the pause that keeps the offering from being bought now, the longest of several."""
-    found = [pause for pause in pauses if now < pause.until and stops(pause, server_type, location)]
-    return max(found, key=lambda pause: pause.until, default=None)
+    in_force = [pause for pause in pauses if now < pause.until and stops(pause, server_type, location)]
+    return max(in_force, key=lambda pause: pause.until, default=None)
 
 
 def with_part_refused(pauses: Sequence[PartialPause], refused: PartRefused, *, now: datetime) -> PartialPauses:
@@ -141,9 +153,9 @@ def with_part_refused(pauses: Sequence[PartialPause], refused: PartRefused, *, n
 
     One refusal per pause counts, as for offerings. One that reaches further than the pause widens it.
     """
-    kept = [pause for pause in pauses if now < pause.until + REMEMBERED_FOR]
-    known = next((pause for pause in kept if pause.limit == refused.limit), None)
-    others = [pause for pause in kept if pause is not known]
+    remembered = [pause for pause in pauses if now < pause.until + REMEMBERED_FOR]
+    known = next((pause for pause in remembered if pause.limit == refused.limit), None)
+    others = [pause for pause in remembered if pause is not known]
     if known is None:
         reach = (refused.server_types, refused.locations)
     else:

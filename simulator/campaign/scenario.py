@@ -58,6 +58,7 @@ class Scenario:
         self._scenario = scenario
         self._random = random
         self.cloud = weather.cloud
+        self.cloud.is_reliable = not scenario.losses and not scenario.stalls
         self.witness = Witness(sim.seconds)
         self.rules = Rules(
             self.witness,

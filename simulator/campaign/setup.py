@@ -103,8 +103,8 @@ def peopled(
     timings: Mapping[str, Any] = _TIMINGS,
     removal: Mapping[str, Any] = _REMOVAL,
     make_world: Callable[..., World] = World,
-    served_within_seconds: float = 600.0,
-    settled_within_seconds: float = 1500.0,
+    served_within_seconds: float = 1800.0,
+    settled_within_seconds: float = 1800.0,
 ) -> Setup:
     """Return a scenario with pools and workloads around classes.
 

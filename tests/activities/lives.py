@@ -117,6 +117,10 @@ class Cloud:
     def server(self, name, labels, state=ServerState.CREATING):
         return Server(name, f"kwok://test/{name}", state, "cx32", "fsn1", dict(labels), self._now())
 
+    def fail_server(self, failure, name=NAME):
+        """Let the provider say why a broken server is broken."""
+        self.servers[name] = replace(self.servers[name], failure=failure, problem=str(failure or ""))
+
     def set_state(self, state, name=NAME):
         self.servers[name] = replace(self.servers[name], state=state)
 

@@ -21,7 +21,13 @@ FAULTS = (
     "ca source",
     # What a fake of the API must be able to do.
     *("scripted, 412", "scripted, 409 for an own", "scripted, 409 for a foreign", "scripted, 423", "scripted, 429"),
-    *("scripted, lost answer", "scripted, action error", "scripted, slow action", "scripted, delete 404"),
+    *(
+        "scripted, lost answer",
+        "scripted, action error",
+        "scripted, full network by action",
+        "scripted, slow action",
+        "scripted, delete 404",
+    ),
     *("scripted, stuck deletion", "scripted, a list without", "scripted, limit 403"),
     *("scripted, limits of a part", "scripted, calls that wait", "scripted, project locked", "scripted, price change"),
     "scripted, type withdrawn",

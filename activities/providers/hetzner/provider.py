@@ -33,7 +33,7 @@ from activities.providers.hetzner.class_keeper import ClassKeeper
 from activities.providers.hetzner.classes import catalogue
 from activities.providers.hetzner.classes.user_data import user_data_of
 from activities.providers.hetzner.servers.actions import POLL_SECONDS
-from activities.providers.hetzner.servers.creation import Creator, creation_of
+from activities.providers.hetzner.servers.creation import Creator, creation_of, read_failures
 from activities.providers.hetzner.servers.networks import attachments
 from activities.providers.hetzner.servers.projects import Project, Projects
 from activities.providers.hetzner.servers.unfinished import Finisher, is_unfinished
@@ -181,6 +181,7 @@ class HetznerProvider:
                 if not project.servers.is_listed or self._is_anything_under_way(project):
                     await project.servers.all()
                 _note_finished(project, await project.actions.poll())
+                read_failures(project, self._now())
                 await self._finisher.finish(project)
                 await project.groups.delete_empty()
             except AuthenticationFailed:
@@ -225,6 +226,7 @@ class HetznerProvider:
             created_at=server.created_at,
             is_progressing=state is ServerState.CREATING and server.status == "initializing",
             problem=problem,
+            failure=project.actions.failure(server.id) if problem and state is ServerState.BROKEN else None,
         )
 
     def _is_anything_under_way(self, project: Project) -> bool:
@@ -256,6 +258,8 @@ def _note_finished(project: Project, finished: frozenset[int]) -> None:
             project.refusals.free(server)
         elif server.status in _ON_THE_WAY:
             is_stopped = server.status == "initializing" and attachments(server.labels)
+            if not is_stopped:
+                project.made.pop(server.id, None)
             project.servers.note(replace(server, status="off" if is_stopped else "running"))
 
 

@@ -12,6 +12,7 @@ from activities.ports.errors import AlreadyExists, NotFound
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from api.keys import GROUP, LABEL_CLUSTER, LABEL_HOSTNAME
 from planner.lifecycle.request import OF_THE_ACCOUNT
+from planner.supply.unavailable import MOST_FAILED
 from simulator.apiserver.history import Change
 from simulator.apiserver.store import Observer
 from simulator.campaign.hetzner.setup import OTHERS_TYPE
@@ -67,6 +68,10 @@ class HetznerSide(Side):
     def observe(self, observer: Observer) -> None:
         """Call `observer` within every change of servers: `Side.observe`."""
         self.cloud.told.append(lambda before, now: observer(SERVERS, _change(before, now)))
+
+    def add_violation(self, violation: str) -> None:
+        """Add what somebody else has seen workers do and must not have."""
+        self._violations.append(violation)
 
     def wrong(self) -> list[str]:
         """Return the workers' forbidden calls to the provider: `Side.wrong`."""
@@ -173,15 +178,21 @@ class HetznerSide(Side):
         if self.is_all_stopped:
             return
         status, before = change.now.get("status") or {}, (change.before or {}).get("status") or {}
-        if resource == HETZNER_NODE_CLASSES and status.get("pause") and not before.get("pause"):
+        failed = (status.get("failedPurchases") or {}).get("inARow", 0)
+        if resource == HETZNER_NODE_CLASSES and failed >= MOST_FAILED:
+            # It pauses as it should.
+            self.is_all_stopped = True
+        elif resource == HETZNER_NODE_CLASSES and status.get("pause") and not before.get("pause"):
             self._violations.append(f"all of the class pauses: {status['pause']['message']}")
         if resource == NODE_REQUESTS and status.get("reason") in OF_THE_ACCOUNT and status != before:
             wanted = change.now["spec"]
             if not any(
                 wanted["serverType"] in types and wanted["location"] in places for types, places in self.narrowed
             ):
-                what = f"{change.now['metadata']['name']} ({wanted['serverType']} in {wanted['location']})"
-                self._violations.append(f"request {what} waits for what does not concern it: {status.get('message')}")
+                request = f"{change.now['metadata']['name']} ({wanted['serverType']} in {wanted['location']})"
+                self._violations.append(
+                    f"request {request} waits for what does not concern it: {status.get('message')}"
+                )
 
     def _look_for_token(self, resource: Resource, change: Change) -> None:
         is_told = resource.group == GROUP or resource.plural == "events"

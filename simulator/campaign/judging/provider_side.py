@@ -12,6 +12,9 @@ class Side(ABC):
     most_per_request = 1
     """Servers that a request may ever have had, those apart that `late` counts."""
 
+    is_reliable = True
+    """Whether workers reach the API server at all times: what they have learnt is noted there."""
+
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
         """How often workers called about servers, by verb."""

@@ -12,7 +12,7 @@ from simulator.hetzner.project.price_list import ListedServerType
 from simulator.hetzner.project.server import FakeServer
 from simulator.hetzner.reply import ApiRefusal, over_limit
 
-Told = Literal["message", "details", "both"]
+NamedIn = Literal["message", "details", "both"]
 """Where a limit is named."""
 SERVERS: Final = "servers"
 CORES: Final = "cores"
@@ -41,7 +41,7 @@ class ProjectLimits:
 
     most: dict[str, int] = field(default_factory=dict)
     """By what is limited: one of the words above, or a server type."""
-    told: Told = "both"
+    named_in: NamedIn = "both"
 
     def check(self, servers: Iterable[FakeServer], wanted: Wanted, types: Mapping[str, ListedServerType]) -> None:
         """Do nothing if the project may have one more.
@@ -49,17 +49,17 @@ class ProjectLimits:
         Raises:
             ApiRefusal: it may not.
         """
-        there = list(servers)
+        existing = list(servers)
         for limit, most in self.most.items():
-            used = sum(_uses(limit, each, types[each.server_type]) for each in there)
+            used = sum(_uses(limit, each, types[each.server_type]) for each in existing)
             more = _uses(limit, wanted, types[wanted.server_type])
             if more and used + more > most:
                 raise self._refusal(limit)
 
     def _refusal(self, limit: str) -> ApiRefusal:
         message, name = _WORDS.get(limit, (f"server type {limit} limit exceeded", f"{limit}_limit"))
-        refusal = over_limit("resource limit exceeded" if self.told == "details" else message, name)
-        if self.told == "message":
+        refusal = over_limit("resource limit exceeded" if self.named_in == "details" else message, name)
+        if self.named_in == "message":
             refusal.details = {}
         return refusal
 

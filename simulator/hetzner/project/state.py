@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from simulator.hetzner.faults import Faults
 from simulator.hetzner.project.catalogue import FakeCatalogue
-from simulator.hetzner.project.limits import SERVERS, Told
+from simulator.hetzner.project.limits import SERVERS, NamedIn
 from simulator.hetzner.project.price_list import ListedLocation, ListedServerType
 from simulator.hetzner.project.project import Bucket, FakeProject, find
 from simulator.hetzner.project.resources import Firewall, Image, Network, SSHKey
@@ -127,22 +127,22 @@ class State:
         """Limit the servers of the project; None lifts the limit."""
         self.set_limit(SERVERS, servers, project=project)
 
-    def set_limit(self, what: str, most: int | None, *, told: Told = "both", project: str = DEFAULT) -> None:
+    def set_limit(self, limit: str, most: int | None, *, named_in: NamedIn = "both", project: str = DEFAULT) -> None:
         """Limit something of the project; None lifts the limit.
 
         Args:
-            what: a word of `limits`, or a server type.
+            limit: a word of `limits`, or a server type.
             most: of it.
-            told: where its refusals name it.
+            named_in: where its refusals name it.
             project: whose limit it is.
         """
         with self.lock:
             limits = self.project(project).limits
-            limits.told = told
+            limits.named_in = named_in
             if most is None:
-                limits.most.pop(what, None)
+                limits.most.pop(limit, None)
             else:
-                limits.most[what] = most
+                limits.most[limit] = most
 
     def lock_project(self, *, is_locked: bool, project: str = DEFAULT) -> None:
         """Let nothing in the project be changed, as after a report of abuse, or undo that."""

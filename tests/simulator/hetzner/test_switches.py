@@ -181,7 +181,7 @@ def test_a_limit_is_told_in_the_message_in_the_details_or_in_both(what, message,
     desk.cloud.set_limit(what, 0)
     told = {}
     for where in ("both", "message", "details"):
-        desk.cloud.set_limit(what, 0, told=where)
+        desk.cloud.set_limit(what, 0, named_in=where)
         reply = desk.create(**fields)
         assert code(reply) == (403, "resource_limit_exceeded")
         told[where] = (reply.body["error"]["message"], reply.body["error"]["details"])

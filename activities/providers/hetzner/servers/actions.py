@@ -6,6 +6,7 @@ A create call may answer that all is well and fail later, by its action. Source:
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from activities.ports.errors import GrowthError, UnknownOutcome
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.error_table import of_action
 from activities.providers.hetzner.api.facts import ActionFacts
@@ -32,8 +33,10 @@ class OpenActions:
         self._elapsed = elapsed
         self._open: dict[int, tuple[int, float]] = {}
         """Server and beginning, by action."""
-        self._problems: dict[int, str] = {}
+        self._problems: dict[int, GrowthError] = {}
         """By server: why it will not become useful."""
+        self._unread: dict[int, GrowthError] = {}
+        """Those that `take_failures` has not returned yet."""
         self._unclear: set[int] = set()
         """Servers of which the end of an action is not known: lists tell what became of them."""
         self._polled_at = float("-inf")
@@ -83,9 +86,19 @@ class OpenActions:
 
     def problem(self, server: int) -> str:
         """Return why the server will not become useful, as far as that is known; empty if nothing failed."""
-        return self._problems.get(server, "")
+        failure = self._problems.get(server)
+        return "" if failure is None else str(failure)
 
-    def fail(self, server: int, why: str) -> None:
+    def failure(self, server: int) -> GrowthError | None:
+        """Return why the server will not become useful, as a refused call would say it."""
+        return self._problems.get(server)
+
+    def take_failures(self) -> dict[int, GrowthError]:
+        """Return the failed actions since the last call, by server."""
+        failures, self._unread = self._unread, {}
+        return failures
+
+    def fail(self, server: int, why: GrowthError) -> None:
         """Note that the server will not become useful, and why."""
         self._problems[server] = why
         while len(self._problems) > _MOST_PROBLEMS:
@@ -94,6 +107,7 @@ class OpenActions:
     def forget(self, server: int) -> None:
         """Forget the actions and problems of a server that is deleted."""
         self._problems.pop(server, None)
+        self._unread.pop(server, None)
         self._unclear.discard(server)
         self._open = {number: kept for number, kept in self._open.items() if kept[0] != server}
 
@@ -102,4 +116,9 @@ class OpenActions:
             self._open[action.id] = (server, began)
         elif action.status == "error":
             call = f"{action.command} of server {server}"
-            self.fail(server, str(of_action(action.error_code, action.error_message, call=call)))
+            error = of_action(action.error_code, action.error_message, call=call)
+            known = self._problems.get(server)
+            # What follows an action that failed is cancelled, and says less.
+            if known is None or isinstance(known, UnknownOutcome):
+                self.fail(server, error)
+                self._unread[server] = error

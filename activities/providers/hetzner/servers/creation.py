@@ -5,13 +5,14 @@ refuses the second one, and the first one's server is found by its name. Source:
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from activities.ports.errors import (
     AuthenticationFailed,
+    Extent,
     InsufficientCapacity,
     InvalidConfiguration,
     ProviderError,
@@ -20,10 +21,10 @@ from activities.ports.errors import (
 )
 from activities.ports.provider import ServerOrder
 from activities.providers.hetzner.api.facts import ServerCreation, ServerFacts
-from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, NameInUse
+from activities.providers.hetzner.api.refusals import CannotSpread, GroupFull, NameInUse, SubnetFull
 from activities.providers.hetzner.classes.catalogue import image_of
-from activities.providers.hetzner.servers.limits import reach_of, zones_of
-from activities.providers.hetzner.servers.networks import network_labels
+from activities.providers.hetzner.servers.limits import of_full_network, reach_of, zones_of
+from activities.providers.hetzner.servers.networks import Attachment, attachments, network_labels
 from activities.providers.hetzner.servers.projects import Project, Projects
 from api.keys import LABEL_ARCH, LABEL_NODE_CLASS
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
@@ -31,6 +32,8 @@ from api.v1alpha1.hetzner_node_class_status import ResolvedNames
 from planner.objects.offering import Offering
 
 _MOST_UNSURE: Final = 1_000
+_MOST_MADE: Final = 200
+"""Create calls that are remembered: each keeps its class, prices included."""
 _GROUPS_TRIED: Final = 3
 """Groups that turn out to be full, one after the other: then what is known of them is wrong."""
 
@@ -190,7 +193,9 @@ class Creator:
         except (QuotaExceeded, InsufficientCapacity) as error:
             raise self._refused(asked, error) from error
         project.servers.note_made(made.server)
+        _remember(project, made.server.id, asked)
         project.actions.add(made.server.id, made.actions)
+        read_failures(project, self._now())
         return made.server
 
     def _refused(
@@ -211,6 +216,34 @@ class Creator:
         if existing is None:
             raise UnknownOutcome(f"Hetzner says that a server named {name} exists, and does not find it")
         return _note_existing(project, existing)
+
+
+def read_failures(project: Project, now: datetime) -> None:
+    """Read the actions that have failed by the table of refused calls; calls that wait for the same are not made."""
+    known = {server.id: server for server in project.servers.known}
+    for number, error in project.actions.take_failures().items():
+        creation, node_class = project.made.pop(number, (None, None))
+        if creation is not None and node_class is not None and isinstance(error, QuotaExceeded | InsufficientCapacity):
+            refusal = project.refusals.add(error, reach_of(error, creation, node_class), now)
+            project.actions.fail(number, refusal.told_to(node_class))
+        elif isinstance(error, SubnetFull) and number in known and (joined := attachments(known[number].labels)):
+            # Another worker has made it.
+            project.actions.fail(number, full_network(project, known[number], joined, error, now))
+
+
+def full_network(
+    project: Project, server: ServerFacts, networks: Sequence[Attachment], error: QuotaExceeded, now: datetime
+) -> QuotaExceeded:
+    """Return that the networks take no more servers, and remember it for other calls."""
+    reach = of_full_network(frozenset(networks), server.location, project.zones)
+    project.refusals.add(error, reach, now)
+    return QuotaExceeded(str(error), extent=Extent(reach.limit, locations=reach.locations), frees=error.frees)
+
+
+def _remember(project: Project, server: int, asked: _Asked) -> None:
+    project.made[server] = replace(asked.creation, user_data=""), asked.node_class
+    while len(project.made) > _MOST_MADE:
+        del project.made[next(iter(project.made))]
 
 
 def _note_existing(project: Project, server: ServerFacts) -> ServerFacts:

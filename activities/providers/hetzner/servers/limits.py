@@ -126,8 +126,8 @@ class Refusals:
 
     def free(self, server: ServerFacts) -> None:
         """Take that a server is gone: what it may have made room for is asked for again."""
-        kept = [each for each in self._known if not each.may_be_freed_by(server)]
-        self._known = deque(kept, maxlen=_MOST)
+        others = [each for each in self._known if not each.may_be_freed_by(server)]
+        self._known = deque(others, maxlen=_MOST)
 
     def of(
         self, creation: ServerCreation, node_class: HetznerNodeClass, now: datetime

@@ -18,6 +18,7 @@ from activities.ports.ports import Compute
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
+from activities.providers.hetzner.api.facts import ServerCreation
 from activities.providers.hetzner.servers.actions import OpenActions
 from activities.providers.hetzner.servers.limits import Refusals
 from activities.providers.hetzner.servers.listing import ServerList
@@ -44,6 +45,8 @@ class Project:
     """Networks that half-made servers were attached to by this worker, by server."""
     zones: dict[str, str] = field(default_factory=dict)
     """Network zones by location, as far as a class has told them."""
+    made: dict[int, tuple[ServerCreation, HetznerNodeClass]] = field(default_factory=dict)
+    """By server: the create call of which this worker awaits the actions, without its user data, and its class."""
     unsure: set[str] = field(default_factory=set)
     """Names that a call of unknown outcome was made for: they are looked up before the next one."""
 

@@ -12,7 +12,7 @@ from typing import Final
 from activities.ports.errors import GrowthError, NotFound, QuotaExceeded
 from activities.providers.hetzner.api.facts import ServerFacts
 from activities.providers.hetzner.api.refusals import Locked
-from activities.providers.hetzner.servers.limits import of_full_network
+from activities.providers.hetzner.servers.creation import full_network
 from activities.providers.hetzner.servers.networks import Attachment, attachments
 from activities.providers.hetzner.servers.projects import Project
 
@@ -72,16 +72,15 @@ class Finisher:
             return
         except QuotaExceeded as error:
             # A full subnet takes no other server either.
-            reach = of_full_network(frozenset(missing[:1]), server.location, project.zones)
-            project.refusals.add(error, reach, self._now())
-            project.actions.fail(server.id, str(error))
+            failure = full_network(project, server, missing[:1], error, self._now())
+            project.actions.fail(server.id, failure)
         except GrowthError as error:
             if error.retryable:
                 raise
             if isinstance(error, NotFound) and not missing:
                 project.servers.forget(server.name)
             else:
-                project.actions.fail(server.id, str(error))
+                project.actions.fail(server.id, error)
         else:
             if action is not None:
                 project.actions.add(server.id, [action])

@@ -40,7 +40,7 @@ async def scene():
 
 @pytest.mark.parametrize("told", ["message", "details", "both"])
 async def test_a_limit_of_dedicated_cores_stops_dedicated_types_alone(scene, told):
-    scene.cloud.set_limit("dedicated cores", 0, told=told)
+    scene.cloud.set_limit("dedicated cores", 0, named_in=told)
     error = await refused(scene, order(server_type="ccx23"))
     assert error.extent is not None
     assert (error.extent.limit, set(error.extent.server_types)) == ("dedicated cores", set(DEDICATED))
@@ -51,7 +51,7 @@ async def test_a_limit_of_dedicated_cores_stops_dedicated_types_alone(scene, tol
 
 @pytest.mark.parametrize("told", ["message", "details", "both"])
 async def test_a_limit_of_one_type_stops_that_type_alone(scene, told):
-    scene.cloud.set_limit("cx33", 0, told=told)
+    scene.cloud.set_limit("cx33", 0, named_in=told)
     error = await refused(scene, order(server_type="cx33"))
     assert error.extent is not None
     assert (error.extent.server_types, error.extent.locations) == (("cx33",), ())
@@ -62,7 +62,7 @@ async def test_a_limit_of_one_type_stops_that_type_alone(scene, told):
 
 @pytest.mark.parametrize("told", ["message", "details", "both"])
 async def test_a_limit_of_cores_leaves_smaller_machines(scene, told):
-    scene.cloud.set_limit("cores", 2, told=told)
+    scene.cloud.set_limit("cores", 2, named_in=told)
     error = await refused(scene, order(server_type="cx33"))
     assert error.extent is not None
     assert {"cx33", "cx43", "ccx23"} <= set(error.extent.server_types)
@@ -72,7 +72,7 @@ async def test_a_limit_of_cores_leaves_smaller_machines(scene, told):
 @pytest.mark.parametrize("told", ["message", "details", "both"])
 async def test_a_limit_of_primary_ips_leaves_classes_without_ipv4(told):
     scene = await ProviderScene().open(hetzner_node_class("with"), hetzner_node_class("without", enableIPv4=False))
-    scene.cloud.set_limit("primary IPs", 0, told=told)
+    scene.cloud.set_limit("primary IPs", 0, named_in=told)
     error = await refused(scene, order(), class_name="with")
     assert error.extent is None, "each server of the class needs one"
     await refused(scene, order("x-2", "cx43"), class_name="with")
