@@ -27,6 +27,7 @@ from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kinds import node_classes
 from activities.providers.kwok.provider import KwokProvider
 from activities.registry import LIFECYCLES
+from api.keys import LABEL_CLUSTER, LABEL_CLUSTER_UID
 from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
@@ -36,6 +37,8 @@ from simulator.scheduling.workloads import Daemons, Workloads
 
 NAMESPACE: Final = "growth-system"
 CLUSTER_NAME: Final = "simulated"
+CLUSTER_UID: Final = "5f1a0000-0000-4000-8000-000000000001"
+"""Of its namespace kube-system, on each of its servers."""
 _MOVING: Final = (PODS, NODES, DAEMON_SETS, CONFIG_MAPS, KWOK_NODE_CLASSES)
 """What controllers react to."""
 _AT_ONCE: Final = timedelta()
@@ -105,6 +108,7 @@ class World:
             providers=self._providers(cluster, now or self._now, call),
             now=now or self._now,
             cluster_name=CLUSTER_NAME,
+            cluster_uid=CLUSTER_UID,
             namespace=NAMESPACE,
             elapsed=lambda: asyncio.get_running_loop().time(),
             compute=in_place,
@@ -112,7 +116,7 @@ class World:
 
     async def servers(self) -> list[Server]:
         """Return the servers of this cluster that exist."""
-        return await self.provider.list(CLUSTER_NAME)
+        return [one for one in await self.provider.list(CLUSTER_NAME) if is_own(one.labels)]
 
     async def follow_servers(self, note: Callable[[], None]) -> None:
         """Call `note` whenever servers have changed, until cancelled."""
@@ -180,3 +184,8 @@ def definition(resource: Resource) -> Object:
         "metadata": {"name": f"{resource.plural}.{resource.group}"},
         "spec": {"group": resource.group, "names": {"plural": resource.plural, "kind": resource.kind}},
     }
+
+
+def is_own(labels: Mapping[str, str]) -> bool:
+    """Return whether a server with these labels is this cluster's, and not of another one of its name."""
+    return (labels.get(LABEL_CLUSTER), labels.get(LABEL_CLUSTER_UID)) == (CLUSTER_NAME, CLUSTER_UID)

@@ -16,6 +16,7 @@ from activities.ports.errors import GrowthError
 from worker.errors import FAILED, CommandError
 from worker.logs import set_up_logging
 from worker.ports import kube_cluster, ports_on, watched
+from worker.runtime.cluster_uid import await_cluster_uid
 from worker.runtime.measured import measured
 from worker.runtime.telemetry import Telemetry, telemetry
 from worker.runtime.web import application, listen, serve
@@ -136,6 +137,7 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             interceptors=seen.interceptors,
             waiting_for=lambda reason: progress.wait_for(f"Temporal at {address}: {reason}"),
         )
+        uid = await await_cluster_uid(cluster, progress.wait_for)
         cache = Cache(cluster, watched())
         ports = measured(
             ports_on(
@@ -143,6 +145,7 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
                 cache,
                 cluster_name=settings.cluster,
                 namespace=settings.namespace,
+                cluster_uid=uid,
                 own_pods=settings.own_pods,
                 endpoints=settings.endpoints,
                 packer=solver,

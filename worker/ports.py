@@ -1,12 +1,13 @@
 """The ports on a cluster, for the worker and for commands that only look: these load no client of Temporal."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
 from activities.kube.client import KubeCluster
 from activities.objects.kinds import STORED_KINDS
-from activities.ports.cluster import NODE_POOLS, Cluster, Resource
+from activities.ports.cluster import NAMESPACES, NODE_POOLS, Cluster, Resource
 from activities.ports.errors import Rejected
 from activities.ports.ports import Ports, Reader
 from activities.ports.provider_kind import Surroundings
@@ -17,6 +18,9 @@ from planner.packing.problem import Packer
 from worker.errors import USAGE_ERROR, CommandError
 from worker.settings import Settings
 
+OLDEST_NAMESPACE: Final = "kube-system"
+"""Each cluster has it from its first moment, and nobody can delete it."""
+_UID_SECONDS: Final = 4.0
 LIST_SECONDS: Final = 30.0
 """For each page of a list, while nobody waits for it."""
 
@@ -44,12 +48,25 @@ async def kube_cluster(settings: Settings, *, list_timeout_seconds: float = LIST
         raise CommandError(str(error), USAGE_ERROR) from error
 
 
+async def cluster_uid(cluster: Cluster) -> str:
+    """Return the uid of the cluster's namespace kube-system, which tells it from all others.
+
+    Raises:
+        GrowthError: it cannot be read.
+        TimeoutError: the API server does not answer.
+    """
+    async with asyncio.timeout(_UID_SECONDS):
+        namespace = await cluster.get(NAMESPACES, OLDEST_NAMESPACE)
+    return str(namespace["metadata"]["uid"])
+
+
 def ports_on(
     cluster: Cluster,
     reader: Reader,
     *,
     cluster_name: str,
     namespace: str,
+    cluster_uid: str = "",
     own_pods: frozenset[str] = frozenset(),
     endpoints: Mapping[str, str] | None = None,
     now: Callable[[], datetime] = utc_now,
@@ -62,6 +79,7 @@ def ports_on(
         reader: where rounds read from.
         cluster_name: tells its servers from others'.
         namespace: of Growth's own objects.
+        cluster_uid: of its namespace kube-system: tells its servers from those of another cluster of its name.
         own_pods: of the worker and its Temporal, as namespace/name.
         endpoints: where the APIs of clouds are, by kind of node class; without one, where the provider knows it to be.
         now: the time, UTC.
@@ -69,7 +87,10 @@ def ports_on(
     """
     known = endpoints or {}
     providers = connected(
-        provider_kinds(), lambda kind: Surroundings(cluster, cluster_name, namespace, now, known.get(kind))
+        provider_kinds(),
+        lambda kind: Surroundings(
+            cluster, cluster_name, namespace, now, cluster_uid=cluster_uid, endpoint=known.get(kind)
+        ),
     )
     return Ports(
         cluster=cluster,
@@ -79,6 +100,7 @@ def ports_on(
         cluster_name=cluster_name,
         namespace=namespace,
         accounts={kind.kind: kind.account for kind in provider_kinds()},
+        cluster_uid=cluster_uid,
         own_pods=own_pods,
         packer=packer,
     )

@@ -7,7 +7,7 @@ still counts as being there.
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -15,12 +15,12 @@ from activities.objects.nodes import taints_of
 from activities.objects.pods import occupants_of
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object, find_object
 from activities.ports.errors import GrowthError, NotFound
+from activities.ports.identity import Ownership
 from activities.ports.ports import Ports, Reader
 from activities.ports.provider import Provider, Server
 from api.keys import (
     ANNOTATION_DO_NOT_REMOVE,
     LABEL_ABANDONED,
-    LABEL_CLUSTER,
     LABEL_NODE_CLASS,
     LABEL_POOL,
     LABEL_REGION,
@@ -68,14 +68,26 @@ async def in_use(ports: Ports) -> dict[str, Provider]:
     }
 
 
-async def list_servers(ports: Ports, kind: str, provider: Provider) -> list[ServerFact]:
-    """Return this cluster's servers at the provider of a kind of node class.
+@dataclass(frozen=True, slots=True)
+class ListedServers:
+    """The servers at one provider that bear this cluster's name."""
+
+    own: tuple[ServerFact, ...]
+    """This cluster's, those included that an earlier version made and nothing has proven yet."""
+    namesakes: tuple[Server, ...]
+    """Of another cluster that has chosen the same name."""
+
+
+async def list_servers(ports: Ports, kind: str, provider: Provider) -> ListedServers:
+    """Return the servers with this cluster's name at the provider of a kind of node class.
 
     Raises:
         ProviderError: it does not tell.
     """
     listed = await provider.list(ports.cluster_name)
-    return [server_fact(kind, one) for one in listed if _is_of_cluster(ports, one)]
+    # Asked of a list as well: whatever a provider's filter does, another cluster's machine is never ours.
+    own = [_fact(ports, kind, one) for one in listed if ports.identity.owner(one.labels) is not Ownership.FOREIGN]
+    return ListedServers(tuple(own), tuple(one for one in listed if ports.identity.is_namesake(one.labels)))
 
 
 async def look_around(ports: Ports, servers: tuple[ServerFact, ...] | None, reader: Reader) -> GarbageSeen:
@@ -120,7 +132,7 @@ async def look_again(
     """
     servers = None if seen.servers is None else [s for s in seen.servers if s.name == name]
     if servers is not None:
-        servers = [one for one in servers if await _is_still(providers[one.class_kind], one)]
+        servers = [one for one in servers if await _is_still(ports, providers[one.class_kind], one)]
     node = await find_object(ports.cluster, NODES, name)
     facts = () if node is None else (node_fact(node),)
     wanted = {name, *(value for fact in facts for value in fact.reserved)}
@@ -227,11 +239,17 @@ async def _answer(ports: Ports, providers: Providers, node: NodeFact) -> tuple[P
         except GrowthError as error:
             log.warning("the provider gives no answer about server %s: %s", node.name, error)
             return ProviderAnswer.UNKNOWN, None
-        fact = server_fact(kind, server)
-        if _is_of_cluster(ports, server) and _is_its(node, fact):
-            return ProviderAnswer.THERE, fact
+        fact = _fact(ports, kind, server)
+        if ports.identity.owner(server.labels) is not Ownership.FOREIGN and _is_its(node, fact):
+            return (ProviderAnswer.THERE if _is_proven(node, fact) else ProviderAnswer.UNKNOWN), fact
         answer = ProviderAnswer.OTHER
     return answer, None
+
+
+def _is_proven(node: NodeFact, server: ServerFact) -> bool:
+    """Return whether the server is this cluster's: by its own mark, or by those of a Node here."""
+    is_named = bool(node.request_uid) and node.request_uid == server.request_uid
+    return server.is_proven or is_named or node.provider_id == server.provider_id
 
 
 def _is_its(node: NodeFact, server: ServerFact) -> bool:
@@ -239,14 +257,14 @@ def _is_its(node: NodeFact, server: ServerFact) -> bool:
     return is_same_machine(marks, ServerMarks(server.request_uid, server.provider_id))
 
 
-def _is_of_cluster(ports: Ports, server: Server) -> bool:
-    # Asked of a list as well: whatever a provider's filter does, another cluster's machine is never ours.
-    return server.labels.get(LABEL_CLUSTER) == ports.cluster_name
+def _fact(ports: Ports, kind: str, server: Server) -> ServerFact:
+    is_proven = ports.identity.owner(server.labels) is not Ownership.UNMARKED
+    return replace(server_fact(kind, server), is_proven=is_proven)
 
 
-async def _is_still(provider: Provider, listed: ServerFact) -> bool:
+async def _is_still(ports: Ports, provider: Provider, listed: ServerFact) -> bool:
     """Return whether the server is as it was listed; one that was abandoned meanwhile is not."""
     try:
-        return server_fact(listed.class_kind, await provider.get(listed.name, listed.class_name or None)) == listed
+        return _fact(ports, listed.class_kind, await provider.get(listed.name, listed.class_name or None)) == listed
     except NotFound:
         return False

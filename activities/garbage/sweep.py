@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from activities.garbage.adopt import adopt, proofs_of, why_namesakes, why_unproven
 from activities.garbage.heal import lift, remove
 from activities.garbage.look import Providers, in_use, list_servers, look_again, look_around, with_answers
 from activities.objects.definitions import are_going
@@ -37,6 +38,10 @@ KEPT: Final = "OrphansKept"
 """Reason of the event that tells of orphans that are too many to be believed."""
 UNSEEN: Final = "ServersUnknown"
 """Reason of the event that tells of a provider that does not list its servers."""
+UNPROVEN: Final = "ServersUnproven"
+"""Reason of the event that tells of servers that bear this cluster's name alone."""
+NAMESAKE: Final = "ClusterNameTaken"
+"""Reason of the event that tells of another cluster that bears this cluster's name."""
 _NAMED: Final = 5
 
 log = logging.getLogger(__name__)
@@ -57,6 +62,8 @@ class Healer:
         self._guards = guards or Guards()
         self._sightings: Mapping[tuple[str, str, str, str], datetime] = {}
         self._kept: frozenset[str] = frozenset()
+        self._told: dict[str, str] = {}
+        """The last message of each reason: the log tells it once."""
 
     async def heal(self) -> tuple[Finding, ...]:
         """Heal what two sweeps in a row, this one included, have found, and return it.
@@ -73,6 +80,7 @@ class Healer:
         providers = await in_use(self._ports)
         servers = await self._servers(providers)
         suspected = await look_around(self._ports, servers, self._ports.reader)
+        await self._mark(providers, suspected)
         if not garbage(suspected, self._guards) and not suspects(suspected, self._guards):
             self._kept = frozenset()
             return ()
@@ -90,13 +98,30 @@ class Healer:
         servers: list[ServerFact] | None = None
         for kind, provider in providers.items():
             try:
-                servers = [*(servers or ()), *await list_servers(self._ports, kind, provider)]
+                listed = await list_servers(self._ports, kind, provider)
+                servers = [*(servers or ()), *listed.own]
+                if listed.namesakes:
+                    await self._warn(NAMESAKE, why_namesakes(self._ports.identity, listed.namesakes))
             except ProviderError as error:
                 kinds = provider.node_classes.kinds
                 message = f"Servers of {kinds} that nobody knows of are not looked for, as none are listed: {error}"
-                log.warning("%s", message)
-                await self._recorder.tell(self._about_namespace(UNSEEN, message))
+                await self._warn(UNSEEN, message)
         return None if servers is None else tuple(servers)
+
+    async def _mark(self, providers: Providers, seen: GarbageSeen) -> None:
+        """Mark the servers of an earlier version that are this cluster's, and tell of those that nothing proves."""
+        servers, identity = seen.servers or (), self._ports.identity
+        unproven = await adopt(identity, providers, servers, proofs_of(seen))
+        # A young one may have been made a moment ago by a worker of an earlier version.
+        left = [server for server in unproven if seen.now - server.created_at >= self._guards.oldest_young]
+        if left:
+            await self._warn(UNPROVEN, why_unproven(identity, left))
+
+    async def _warn(self, reason: str, message: str) -> None:
+        if self._told.get(reason) != message:
+            log.warning("%s", message)
+        self._told[reason] = message
+        await self._recorder.tell(self._about_namespace(reason, message))
 
     async def _is_healed(self, finding: Finding, seen: GarbageSeen, providers: Providers) -> bool:
         try:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from activities.ports.cluster import Cluster, Object, ObjectList, Resource
+from activities.ports.identity import ClusterIdentity
 from activities.ports.provider import Provider
 from planner.model.plan import Plan, Snapshot
 from planner.model.stages import Stage
@@ -55,6 +56,8 @@ class Ports:
     """Where Growth keeps its own objects: the fence's Lease, KWOK's server records."""
     accounts: Mapping[str, Callable[[Object], str]] = field(default_factory=dict)
     """By kind of node class: returns what is the same for classes of one account. Without one, each has its own."""
+    cluster_uid: str = ""
+    """Of the namespace kube-system: tells this cluster from others of its name. Empty: the name alone does."""
     own_pods: frozenset[str] = frozenset()
     """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
     elapsed: Callable[[], float] = time.monotonic
@@ -67,3 +70,8 @@ class Ports:
     """Called with each round that was carried out."""
     packer: Packer = pack
     """Puts pods on machines. It is called where `compute` runs the round, and may take seconds."""
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """What tells this cluster's servers from others'."""
+        return ClusterIdentity(self.cluster_name, self.cluster_uid)

@@ -116,7 +116,7 @@ class Provider(Protocol):
         ...
 
     async def list(self, cluster: str) -> list[Server]:
-        """Return the servers that carry the label of this cluster."""
+        """Return the servers that carry this cluster's name as a label, also those of another cluster of that name."""
         ...
 
     async def delete(self, name: str, class_name: str | None = None) -> None:

@@ -52,6 +52,8 @@ class Surroundings:
     """Where it may keep objects of its own."""
     now: Callable[[], datetime]
     """The time, UTC."""
+    cluster_uid: str = ""
+    """Tells it from another cluster of its name: `activities.ports.identity`."""
     endpoint: str | None = None
     """Where its API is, if the settings say that."""
 

@@ -124,7 +124,7 @@ async def _mark_server(ports: Ports, recorder: Recorder, observed: RemovalObject
     if provider is None:
         return
     try:
-        if is_ours(ports, removal, await provider.get(name, removal.spec.class_ref.name)):
+        if is_ours(ports, removal, await provider.get(name, removal.spec.class_ref.name), observed.node):
             await provider.label(name, {LABEL_ABANDONED: "true"}, removal.spec.class_ref.name)
     except NotFound:
         return

@@ -10,15 +10,17 @@ from activities.objects.pods import awaited_on, pods_on
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_pool, removal_timings, see_server
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
+from activities.ports.identity import Ownership
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.removals.drain_blockers import occupant
 from activities.removals.volumes import volumes_on
-from api.keys import ANNOTATION_DECISION, EXCLUDED_BY_GROWTH, LABEL_CLUSTER, LABEL_REQUEST_UID
+from api.keys import ANNOTATION_DECISION, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain
+from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import key_of
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
@@ -70,7 +72,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     occupants: list[str] = []
     if not status.phase.is_reversible:
         server = await see_server(
-            ports, spec.class_ref, spec.server_name, lambda server: is_ours(ports, record.model, server)
+            ports, spec.class_ref, spec.server_name, lambda server: is_ours(ports, record.model, server, node)
         )
     elif node is not None and not spec.immediate:
         node_name = node["metadata"]["name"]
@@ -167,15 +169,31 @@ def request_uid(removal: NodeRemovalRequest) -> str | None:
     return removal.metadata.labels.get(LABEL_REQUEST_UID)
 
 
-def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server) -> bool:
+def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server, node: Object | None) -> bool:
     """Return whether the server is the one to delete: names are reused, uids and provider ids are not.
 
-    A provider id of another scheme is one that a Node bore, and says nothing of the server.
+    A provider id of another scheme is one that a Node bore, and says nothing of the server. Of a server without the
+    cluster's uid, as an earlier version made it, the name is no proof: another cluster may bear ours.
+
+    Args:
+        ports: the outside world.
+        removal: that is about a server.
+        server: the one of that name.
+        node: the Node of that name, if it is there.
     """
-    known = request_uid(removal)
+    known, made_for = request_uid(removal), server.labels.get(LABEL_REQUEST_UID)
     wanted = removal.spec.provider_id or server.provider_id
-    return (
-        server.labels.get(LABEL_CLUSTER) == ports.cluster_name
-        and (known is None or server.labels.get(LABEL_REQUEST_UID) == known)
-        and (wanted == server.provider_id or has_other_scheme(wanted, server.provider_id))
-    )
+    if known not in {None, made_for} or not (
+        wanted == server.provider_id or has_other_scheme(wanted, server.provider_id)
+    ):
+        return False
+    owner = ports.identity.owner(server.labels)
+    if owner is not Ownership.UNMARKED:
+        return owner is Ownership.OURS
+    if node is not None:
+        marks = marks_of(node)
+        if (marks.request_uid and marks.request_uid == made_for) or marks.provider_id == server.provider_id:
+            return True
+    # An orphan's removal has its marks from the server itself.
+    is_witness = removal.spec.reason != Garbage.ORPHAN
+    return is_witness and (known is not None or removal.spec.provider_id == server.provider_id)

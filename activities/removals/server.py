@@ -13,7 +13,7 @@ from activities.objects.kind_activities import TRIES
 from activities.objects.kinds import REMOVALS
 from activities.objects.nodes import change_node
 from activities.objects.record import Record, conditions_with, read_record, still_as_read, write_status, write_step
-from activities.ports.cluster import NODES
+from activities.ports.cluster import NODES, Object
 from activities.ports.errors import Conflict, GrowthError, InvalidConfiguration, NotFound, RateLimited
 from activities.ports.ports import Ports
 from activities.removals.look import RemovalObjects, is_ours
@@ -83,7 +83,7 @@ async def delete_server(ports: Ports, recorder: Recorder, observed: RemovalObjec
         remove_attempted_at=now,
     )
     try:
-        await _call(ports, record.model)
+        await _call(ports, record.model, observed.node)
     except NotFound:
         return
     except RateLimited as error:
@@ -146,7 +146,7 @@ def _shows(record: Record[NodeRemovalRequest], made: Record[NodeRemovalRequest])
     return is_same and now.remove_attempted_at == then.remove_attempted_at
 
 
-async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:
+async def _call(ports: Ports, removal: NodeRemovalRequest, node: Object | None) -> None:
     """Ask for the deletion of the server that is this removal's, and of no other one of its name.
 
     Raises:
@@ -158,7 +158,7 @@ async def _call(ports: Ports, removal: NodeRemovalRequest) -> None:
     if provider is None:
         raise InvalidConfiguration(f"no provider serves {kind}: this worker has {', '.join(ports.providers)}")
     server = await provider.get(removal.spec.server_name, removal.spec.class_ref.name)
-    if is_ours(ports, removal, server):
+    if is_ours(ports, removal, server, node):
         await provider.delete(server.name, removal.spec.class_ref.name)
 
 

@@ -36,7 +36,6 @@ from activities.ports.provider import Provider, Server, ServerOrder
 from activities.requests.as_planned import planned_fields
 from activities.requests.look import RequestObjects, is_server_of
 from activities.requests.removal_order import order_removal
-from api.keys import LABEL_CLUSTER
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.request import NAME_TAKEN
 from planner.lifecycle.step import Act, shortened
@@ -114,7 +113,7 @@ async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjec
         await end.unknown(record, error)
         raise
     else:
-        if is_server_of(server, record.uid):
+        if is_server_of(ports, server, record.uid):
             await end.launched(record, server)
         else:
             await end.name_taken(record, "server", ports.now() + timings.failed_ttl)
@@ -146,7 +145,7 @@ async def _prepare(ports: Ports, observed: RequestObjects) -> _Call:
         name=request.metadata.name,
         server_type=request.spec.server_type,
         location=request.spec.location,
-        labels={LABEL_CLUSTER: ports.cluster_name, **own_labels(request)},
+        labels={**ports.identity.labels(), **own_labels(request)},
         node_labels={**pool.spec.template.labels, **own_labels(request)},
         node_taints=[*template_taints(pool), UNREGISTERED],
     )

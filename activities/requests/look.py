@@ -107,7 +107,7 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
     name, uid, status = observed.record.name, observed.record.uid, request.status
     server = ServerLook(ServerSeen.UNKNOWN)
     if status.phase in _WITH_SERVER:
-        server = await see_server(ports, request.spec.class_ref, name, lambda server: is_server_of(server, uid))
+        server = await see_server(ports, request.spec.class_ref, name, lambda server: is_server_of(ports, server, uid))
     node = await get_node(ports.cluster, name)
     namesake = ""
     if node is not None and not is_of(node, request_uid=uid, provider_id=status.provider_id):
@@ -167,6 +167,10 @@ def _is_under_way(request: Object) -> bool:
     return status.get("phase", RequestPhase.PENDING) in _UNSETTLED and not status.get("releasedAt")
 
 
-def is_server_of(server: Server, request_uid: str) -> bool:
-    """Return whether the server was made for the request with this uid."""
-    return server.labels.get(LABEL_REQUEST_UID) == request_uid
+def is_server_of(ports: Ports, server: Server, request_uid: str) -> bool:
+    """Return whether the server was made for the request with this uid, of this cluster.
+
+    One without the cluster's uid, as an earlier version made it, is this request's by the request's.
+    """
+    is_named = server.labels.get(LABEL_REQUEST_UID) == request_uid
+    return is_named and not ports.identity.is_namesake(server.labels)

@@ -76,6 +76,8 @@ class ServerFact:
     is_abandoned: bool = False
     class_name: str = ""
     """Label: node class that it was made by, where its provider knows several accounts."""
+    is_proven: bool = True
+    """It is certainly this cluster's. Else it bears the name alone, which another cluster may bear too."""
 
     @property
     def is_growths(self) -> bool:
@@ -241,6 +243,7 @@ def _orphans(seen: GarbageSeen, guards: Guards) -> Iterator[Finding]:
     for server in seen.servers or ():
         if (
             server.is_growths
+            and server.is_proven
             and not server.is_abandoned
             and _is_old(server.created_at, seen.now, guards)
             # Also one of that name and another uid: it may be about to adopt or to refuse this server.

@@ -9,6 +9,7 @@ from typing import Any, Final
 from activities.objects import node_classes as notes
 from activities.objects import record as status
 from activities.ports.errors import GrowthError
+from activities.ports.identity import ClusterIdentity, Ownership
 from activities.removals import cool_off as removals_cool_off
 from activities.removals import drain as removals_drain
 from activities.removals import end as removals_end
@@ -18,6 +19,7 @@ from activities.requests import create as requests_create
 from activities.requests import end as requests_end
 from activities.requests import node as requests_node
 from activities.round import fence
+from api.keys import LABEL_CLUSTER
 from planner import plan as decisions
 from planner.lifecycle import leaving, removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
@@ -110,7 +112,7 @@ def _others_server_deleted() -> list[Change]:
         return True
 
     return [
-        (requests_create, "is_server_of", lambda _server, _uid: True),
+        (requests_create, "is_server_of", lambda _ports, _server, _uid: True),
         (removals_look, "is_ours", is_ours),
         (removals_server, "is_ours", is_ours),
     ]
@@ -326,6 +328,26 @@ def _label_left_after_a_drain() -> list[Change]:
     return [(removals_cool_off, "without_exclusion", lambda _node: {})]
 
 
+def _uid_not_looked_at() -> list[Change]:
+    """Know a server by its cluster's name alone."""
+
+    def owner(self: ClusterIdentity, labels: Any) -> Ownership:
+        return Ownership.OURS if labels.get(LABEL_CLUSTER) == self.name else Ownership.FOREIGN
+
+    return [(ClusterIdentity, "owner", owner)]
+
+
+def _unmarked_is_ours() -> list[Change]:
+    """Take a server of this name that bears no uid for this cluster's."""
+    real = ClusterIdentity.owner
+
+    def owner(self: ClusterIdentity, labels: Any) -> Ownership:
+        whose = real(self, labels)
+        return Ownership.OURS if whose is Ownership.UNMARKED else whose
+
+    return [(ClusterIdentity, "owner", owner)]
+
+
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
@@ -334,6 +356,8 @@ MUTATIONS: Final = (
     Mutation("the point of no return is not conditional", _commit_without_condition, within=60),
     Mutation("the server is deleted before the point of no return is written", _commit_not_recorded),
     Mutation("another's server is adopted and deleted", _others_server_deleted, within=80),
+    Mutation("servers of another cluster of that name are taken for ours", _uid_not_looked_at, within=200),
+    Mutation("servers without a uid are taken for ours", _unmarked_is_ours, within=200),
     Mutation("bounds leave out machines in flight", _limits_without_those_in_flight, within=40),
     Mutation("bounds leave out machines under removal", _planner_buys_without_bounds, within=60),
     Mutation("the reservation's taint is never lifted", _reservation_never_released),

@@ -13,13 +13,12 @@ from activities.ports.ports import Compute
 from activities.ports.provider import Provider, Server, ServerState
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.provider import HetznerProvider
-from api.keys import LABEL_CLUSTER
 from simulator.hetzner.http import InProcess
 from simulator.hetzner.nodes import HetznerNodes
 from simulator.hetzner.project.server import ServerRecord
 from simulator.hetzner.project.state import Durations
 from simulator.hetzner.watched import WatchedHetzner
-from simulator.world import CLUSTER_NAME, World
+from simulator.world import CLUSTER_NAME, CLUSTER_UID, World, is_own
 
 TOKEN: Final = "k" * 40 + "Token0123456789abcdefghi"
 """Of the project, as long as a real one."""
@@ -93,7 +92,7 @@ class HetznerWorld(World):
 
     async def servers(self) -> list[Server]:
         """Return the servers of this cluster that exist: `World.servers`."""
-        return [server_of(each) for each in self.cloud.servers_of() if each.labels.get(LABEL_CLUSTER) == CLUSTER_NAME]
+        return [server_of(each) for each in self.cloud.servers_of() if is_own(each.labels)]
 
     async def follow_servers(self, note: Callable[[], None]) -> None:
         """Call `note` whenever servers have changed: `World.follow_servers`."""
@@ -120,6 +119,7 @@ class HetznerWorld(World):
             cluster,
             now=now,
             cluster_name=CLUSTER_NAME,
+            cluster_uid=CLUSTER_UID,
             compute=call,
             transport=line,
             elapsed=lambda: asyncio.get_running_loop().time(),

@@ -50,7 +50,7 @@ class Listed(KwokProvider):
 class Yard:
     """Everything that a sweep sees, and the sweeper."""
 
-    def __init__(self, name=CLUSTER):
+    def __init__(self, name=CLUSTER, uid=""):
         self.name = name
         self._now = START
         self.cluster = FlakyCluster(self.now)
@@ -61,6 +61,7 @@ class Yard:
             providers={self.provider.node_classes.kind: self.provider},
             now=self.now,
             cluster_name=name,
+            cluster_uid=uid,
             namespace=SPACE,
             compute=in_place,
         )

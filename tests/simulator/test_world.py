@@ -13,7 +13,7 @@ from simulator.clock import START, VirtualClock, run
 from simulator.scheduling.conditions import condition_status
 from simulator.scheduling.workloads import Workload
 from simulator.view import look
-from simulator.world import CLUSTER_NAME, Restless, World
+from simulator.world import CLUSTER_NAME, CLUSTER_UID, Restless, World
 
 SLOW = node_class([machine("small", cpu=2, memory=4, price="0.010", boot_time="90s")])
 
@@ -36,7 +36,7 @@ async def order_server(world, name):
         name=name,
         server_type="small",
         location="fsn1",
-        labels={"growth.dev/cluster": CLUSTER_NAME},
+        labels={"growth.dev/cluster": CLUSTER_NAME, "growth.dev/cluster-uid": CLUSTER_UID},
         node_labels={},
         node_taints=[],
     )

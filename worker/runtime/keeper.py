@@ -27,6 +27,7 @@ from planner.lifecycle.garbage import Guards
 from planner.lifecycle.kinds import LifecycleKind, ObjectId
 from planner.model.round import StartNote, planner_workflow_id
 from worker.log_once import LogOnce
+from worker.runtime.cluster_uid import CLUSTER_UID_MEMO, check_planner, check_servers, planner_uid
 from worker.runtime.lifecycle_start import start_lifecycle
 from worker.settings import task_queue
 from worker.temporal.client import ensure_namespace, ensure_search_attributes
@@ -87,7 +88,13 @@ class Keeper:
 
         Args:
             waiting_for: is told why the last try failed.
+
+        Raises:
+            CommandError: another cluster plans or buys under this one's name.
         """
+        if self._ports.cluster_uid:
+            # Before anything is started under a name that may be another cluster's.
+            await check_servers(self._ports)
         warnings = LogOnce(log)
         while True:
             try:
@@ -102,7 +109,11 @@ class Keeper:
             await asyncio.sleep(PREPARE_AGAIN.total_seconds())
 
     async def ensure(self) -> bool:
-        """Make sure of both namespaces, of search attributes and of the planner; return whether all are there."""
+        """Make sure of both namespaces, of search attributes and of the planner; return whether all are there.
+
+        Raises:
+            CommandError: the planner is another cluster's.
+        """
         await self._ensure_own_namespace()
         created = await ensure_namespace(self._client, keep_retention=self._owns_server)
         try:
@@ -165,13 +176,30 @@ class Keeper:
             log.debug("may not look for the namespace", namespace=name)
 
     async def _start_planner(self) -> None:
+        """Start the planner, unless it runs; one that an earlier version started is begun anew, as this cluster's.
+
+        Raises:
+            CommandError: the one that runs is another cluster's.
+        """
+        # Every worker's keeper asks for it: one starts it, and the others get the one that runs.
+        await self._start_planner_unless(WorkflowIDConflictPolicy.USE_EXISTING)
+        if not (uid := self._ports.cluster_uid):
+            return
+        planned_for = await planner_uid(self._client, self._name)
+        check_planner(self._ports.identity, planned_for, self._client.namespace)
+        if planned_for != uid:
+            log.info("the planner of an earlier version is begun anew, so that it tells its cluster's uid", uid=uid)
+            await self._start_planner_unless(WorkflowIDConflictPolicy.TERMINATE_EXISTING)
+
+    async def _start_planner_unless(self, conflict: WorkflowIDConflictPolicy) -> None:
+        uid = self._ports.cluster_uid
         await self._client.start_workflow(
             PLANNER,
             PlannerState(),
             id=planner_workflow_id(self._name),
             task_queue=self._queue,
-            # Every worker's keeper asks for it: one starts it, and the others get the one that runs.
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_conflict_policy=conflict,
+            memo={CLUSTER_UID_MEMO: uid} if uid else None,
             static_summary=f"Plans the machines of cluster {self._name}",
             static_details=ABOUT,
             search_attributes=TypedSearchAttributes([SearchAttributePair(CLUSTER, self._name)]),

@@ -24,6 +24,7 @@ from activities.ports.errors import (
     InvalidConfiguration,
     NotFound,
 )
+from activities.ports.identity import ClusterIdentity
 from activities.ports.ports import Compute
 from activities.ports.provider import Server, ServerOrder, ServerState
 from activities.providers.built_in import HETZNER_NODE_CLASSES
@@ -57,6 +58,7 @@ class HetznerProvider:
         cluster: where classes and Secrets are.
         now: the time, UTC.
         cluster_name: the cluster whose servers it serves.
+        cluster_uid: of that cluster; without it, its name alone tells its servers.
         endpoint: of the API.
         compute: runs a blocking call.
         transport: of HTTP; None is the network.
@@ -71,6 +73,7 @@ class HetznerProvider:
         *,
         now: Callable[[], datetime],
         cluster_name: str,
+        cluster_uid: str = "",
         endpoint: str = DEFAULT_ENDPOINT,
         compute: Compute = asyncio.to_thread,
         transport: BaseAdapter | None = None,
@@ -81,7 +84,7 @@ class HetznerProvider:
         self._cluster_name = cluster_name
         self._projects = Projects(
             cluster,
-            cluster_name=cluster_name,
+            identity=ClusterIdentity(cluster_name, cluster_uid),
             endpoint=endpoint,
             compute=compute,
             transport=transport,

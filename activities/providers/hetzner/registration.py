@@ -20,6 +20,7 @@ def _connect(surroundings: Surroundings) -> Provider:
         surroundings.cluster,
         now=surroundings.now,
         cluster_name=surroundings.cluster_name,
+        cluster_uid=surroundings.cluster_uid,
         endpoint=surroundings.endpoint or DEFAULT_ENDPOINT,
     )
 

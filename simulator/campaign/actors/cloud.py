@@ -25,17 +25,15 @@ from activities.ports.errors import (
 )
 from activities.ports.provider import Provider, Server, ServerOrder
 from activities.providers.built_in import KWOK_NODE_CLASSES
-from api.keys import LABEL_CLUSTER, LABEL_KWOK_SERVER
+from api.keys import LABEL_KWOK_SERVER
 from api.meta import format_timestamp
 from planner.objects.offering import Offering
 from simulator.apiserver.store import Observer
-from simulator.campaign.judging.provider_side import Side
+from simulator.campaign.judging.provider_side import Side, labels_of_others
 from simulator.clock import START
 from simulator.world import NAMESPACE, World
 
 _MANAGED: Final = f"/metadata/annotations/{escape('kwok.x-k8s.io/node')}"
-_OTHERS: Final = "others"
-"""Another cluster that uses the same provider."""
 _LATEST_SECONDS: Final = 40.0
 """A create call may take effect this long after it was given up; absence is believed after 60 s."""
 _VANISHES_WITHIN_SECONDS: Final = 8.0
@@ -125,7 +123,10 @@ class Cloud(Side):
         """Let another cluster have a server of this name, if it is free."""
         moment = format_timestamp(START)
         record = {
-            "metadata": {"name": name, "labels": {LABEL_CLUSTER: _OTHERS, LABEL_KWOK_SERVER: "true"}},
+            "metadata": {
+                "name": name,
+                "labels": {**labels_of_others(name, len(self.foreign)), LABEL_KWOK_SERVER: "true"},
+            },
             "data": {
                 "serverType": "small",
                 "location": "fsn1",

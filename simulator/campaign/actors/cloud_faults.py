@@ -10,7 +10,7 @@ from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQ
 from activities.ports.ports import Ports
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from simulator.campaign.actors.cloud import Cloud, CloudClient, Trouble
-from simulator.campaign.judging.provider_side import Side
+from simulator.campaign.judging.provider_side import THEIRS, Side
 from simulator.simulation import Simulation
 
 _OFTEN: Final = (Trouble.SOLD_OUT, Trouble.DELETE_REFUSED, Trouble.DELETE_DEAF, Trouble.CREATE_LATE, Trouble.NAME_TAKEN)
@@ -88,7 +88,7 @@ class Weather(ABC):
 
     async def plant_server(self) -> None:
         """Let another cluster have a server."""
-        name = f"theirs-{len(self.cloud.foreign)}"
+        name = f"{THEIRS}-{len(self.cloud.foreign)}"
         self._sim.tell("others", f"have a server {name}")
         await self.cloud.plant(name)
 

@@ -116,9 +116,9 @@ def _removal_goes_by_the_nodes_id() -> list[Change]:
     """Look for the server by what its Node names, whatever scheme that is of."""
     real = removals_look.is_ours
 
-    def is_ours(ports: Any, removal: Any, server: Any) -> bool:
+    def is_ours(ports: Any, removal: Any, server: Any, node: Any) -> bool:
         wanted = removal.spec.provider_id
-        return real(ports, removal, server) and wanted in (None, server.provider_id)
+        return real(ports, removal, server, node) and wanted in (None, server.provider_id)
 
     return [(removals_look, "is_ours", is_ours), (removals_server, "is_ours", is_ours)]
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from planner.supply.unavailable import MOST_FAILED
 from simulator.apiserver.history import Change
 from simulator.apiserver.store import Observer
 from simulator.campaign.hetzner.setup import OTHERS_TYPE
-from simulator.campaign.judging.provider_side import Side
+from simulator.campaign.judging.provider_side import Side, labels_of_others
 from simulator.campaign.judging.recorder import SERVERS
 from simulator.hetzner.calls.creation import GROUP_MEMBERS
 from simulator.hetzner.cloud import Recorded
@@ -26,7 +27,7 @@ from simulator.hetzner.world import TOKEN, CountedCalls, HetznerWorld
 from simulator.world import CLUSTER_NAME
 
 _OTHERS_TOKEN: Final = "o" * 64
-_OTHERS: Final = {LABEL_CLUSTER: "others"}
+_OLD: Final = timedelta(hours=1)
 _SECRET_PART: Final = TOKEN[:32]
 """Of the token: what a refused call tells of it is half."""
 _MANAGED: Final = f"/metadata/annotations/{escape('kwok.x-k8s.io/node')}"
@@ -98,7 +99,7 @@ class HetznerSide(Side):
             "server_type": OTHERS_TYPE,
             "location": "fsn1",
             "image": "debian-12",
-            "labels": _OTHERS,
+            "labels": labels_of_others(name, len(self.foreign)),
             "start_after_create": False,
         }
         faults, self.cloud.faults = self.cloud.faults, Faults()
@@ -106,6 +107,8 @@ class HetznerSide(Side):
         reply = self.cloud.handle("POST", "/servers", (), body, _OTHERS_TOKEN)
         self.cloud.faults, self._is_others = faults, False
         if reply.status == HTTPStatus.CREATED:
+            # No history is long enough for one to become as old as an orphan.
+            self.cloud.project().servers[reply.body["server"]["id"]].created -= _OLD
             self.foreign.add(name)
 
     async def plant_node(self) -> None:
@@ -162,7 +165,7 @@ class HetznerSide(Side):
 
     def _compare(self, before: ServerRecord | None, now: ServerRecord | None) -> None:
         """Compare a server that comes, or that begins to run, with what its class says."""
-        if now is None or now.labels.get(LABEL_CLUSTER) != CLUSTER_NAME:
+        if now is None or self._is_others or now.labels.get(LABEL_CLUSTER) != CLUSTER_NAME:
             return
         (spec,) = [item["spec"] for item in self.world.cluster.peek(HETZNER_NODE_CLASSES)]
         if before is None:

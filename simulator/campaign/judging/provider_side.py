@@ -2,8 +2,36 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from typing import Final
 
+from api.keys import LABEL_CLUSTER, LABEL_CLUSTER_UID, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID
 from simulator.apiserver.store import Observer
+from simulator.world import CLUSTER_NAME
+
+_THEIR_UID: Final = "0b0b0000-0000-4000-8000-00000000000b"
+"""Uid of another cluster."""
+
+
+THEIRS: Final = "theirs"
+"""Begins the names of their servers, but of those that take a name of ours."""
+
+
+def labels_of_others(name: str, number: int) -> dict[str, str]:
+    """Return the labels of the server of another cluster: of another name, or of this name with another uid or none.
+
+    Args:
+        name: of the server.
+        number: how many servers others have already.
+    """
+    marks: tuple[dict[str, str], ...] = (
+        {LABEL_CLUSTER: CLUSTER_NAME, LABEL_CLUSTER_UID: _THEIR_UID},
+        # As an earlier version makes them.
+        {LABEL_CLUSTER: CLUSTER_NAME},
+    )
+    if not name.startswith(THEIRS):
+        marks = ({LABEL_CLUSTER: "others"}, *marks)
+    own = {LABEL_POOL: "default", LABEL_REQUEST: name, LABEL_REQUEST_UID: f"{name}-of-others"}
+    return marks[number % len(marks)] | own
 
 
 class Side(ABC):

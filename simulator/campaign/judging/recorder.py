@@ -15,10 +15,10 @@ from activities.ports.cluster import (
     Object,
     Resource,
 )
-from api.keys import LABEL_ABANDONED, LABEL_CLUSTER, LABEL_KWOK_SERVER, LABEL_POOL, LABEL_REQUEST_UID
+from api.keys import LABEL_ABANDONED, LABEL_KWOK_SERVER, LABEL_POOL, LABEL_REQUEST_UID
 from simulator.apiserver.history import Change
 from simulator.scheduling.pod_request import occupies
-from simulator.world import CLUSTER_NAME
+from simulator.world import is_own
 
 SERVERS: Final = Resource("", "", "Server", "servers", namespaced=False)
 """Stands for records of servers that are no objects of the cluster, in the form of those that are."""
@@ -189,9 +189,9 @@ def pool_asked_for(pod: Object) -> str:
 
 
 def is_ours(record: Object) -> bool:
-    """Return whether a server carries this cluster's label and no person has taken it over."""
+    """Return whether a server carries this cluster's labels and no person has taken it over."""
     labels = labels_of(record)
-    return labels.get(LABEL_CLUSTER) == CLUSTER_NAME and LABEL_ABANDONED not in labels
+    return is_own(labels) and LABEL_ABANDONED not in labels
 
 
 def _put(known: dict[str, Object], name: str, item: Object, *, is_gone: bool) -> None:

@@ -1,5 +1,6 @@
 """The create call of a request: written before, told after, and never leaving a server that nobody knows of."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -135,6 +136,24 @@ async def test_a_server_of_that_name_made_for_another_is_left_alone(life, status
     assert (seen.status.phase, seen.status.reason) == ("Failed", "NameTaken")
     assert seen.status.expires_at == START + timedelta(minutes=30)
     assert life.cloud.servers[NAME].labels["growth.dev/request-uid"] == "another"
+
+
+@rows(
+    ("mark", "phase"),
+    {
+        "this cluster's": ("ours", "Provisioning"),
+        "made by an earlier version": ("", "Provisioning"),
+        "another cluster's of this name": ("theirs", "Failed"),
+    },
+)
+async def test_a_server_that_is_there_is_the_requests_only_if_it_is_this_clusters(life, mark, phase):
+    life.ports = replace(life.ports, cluster_uid="ours")
+    life.restart()
+    await life.add_request(ASKED)
+    life.add_server(**({"growth.dev/cluster-uid": mark} if mark else {}))
+    seen = await life.do("create_server", CREATE)
+    assert seen.status.phase == phase
+    assert [order.labels["growth.dev/cluster-uid"] for order in life.cloud.orders] == ["ours"]
 
 
 async def test_no_server_is_bought_under_the_name_of_a_node_that_exists(new):

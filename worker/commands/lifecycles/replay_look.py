@@ -129,7 +129,7 @@ async def _server(ports: Ports, removal: NodeRemovalRequest) -> tuple[ReplayedSe
         return ReplayedServer.GONE, ""
     except GrowthError as error:
         return ReplayedServer.ERROR, _short(error)
-    return (ReplayedServer.EXISTS if is_ours(ports, removal, server) else ReplayedServer.FOREIGN), ""
+    return (ReplayedServer.EXISTS if is_ours(ports, removal, server, None) else ReplayedServer.FOREIGN), ""
 
 
 async def _without_object(name: str, ports: Ports, running: UnderWay, gate: asyncio.Semaphore) -> ReplayFindings | None:

@@ -23,6 +23,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from planner.model.round import planner_workflow_id
 from worker.errors import CommandError
+from worker.runtime.cluster_uid import planner_uid
 from worker.settings import Settings, load, task_queue
 from worker.temporal.client import connect
 from worker.temporal.embedded import EmbeddedError, embedded_address
@@ -143,6 +144,19 @@ class UnderWay:
             raise self.failure(error) from error
         since = datetime.now(UTC) - POLLED_WITHIN
         return any(poller.last_access_time.ToDatetime(UTC) >= since for poller in description.pollers)
+
+    async def planner_uid(self) -> str:
+        """Return the uid of the cluster whose planner ran here last under this name; empty if nobody tells.
+
+        Raises:
+            CommandError: the server does not tell.
+        """
+        try:
+            return await planner_uid(self.client, self.cluster)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return ""
+            raise self.failure(error) from error
 
     async def state_of(self, workflow_id: str) -> WorkflowState:
         """Return the state of the workflow of that id, of its last run if there were several.

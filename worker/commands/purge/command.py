@@ -18,6 +18,7 @@ from worker.commands.purge.table import print_document, print_found
 from worker.commands.shared.live_cluster import live_cluster
 from worker.commands.shared.times import ago
 from worker.errors import USAGE_ERROR, AtOnce, CommandError
+from worker.runtime.cluster_uid import check_planner
 
 
 async def purge(
@@ -57,7 +58,7 @@ async def purge(
     try:
         async with AsyncExitStack() as stack:
             running = None if without_temporal else await _temporal(where)
-            live = await stack.enter_async_context(live_cluster(kubeconfig, context, name=where.cluster))
+            live = await stack.enter_async_context(live_cluster(kubeconfig, context, name=where.cluster, removes=True))
             await _run(live.ports, running, yes=yes, pools=pools, abandoned=abandoned, output=output)
     except CommandError as error:
         raise CommandError(str(error), error.code, at_once=True) from error
@@ -82,6 +83,8 @@ async def _run(ports: Ports, running: UnderWay | None, *, yes: bool, pools: bool
             f"nothing was removed: this Kubernetes cluster has machines of cluster {others}, "
             f"not of {contents.cluster}: name that one with --cluster, or the other Kubernetes cluster with --context"
         )
+    if running is not None:
+        check_planner(ports.identity, await running.planner_uid(), running.client.namespace)
     workflows = None if running is None else sorted(one.id for one in await running.everything())
     obstacle = "" if pools or not _has_pools(contents) else await _who_buys(ports, contents, running)
     if output == "table":

@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
+from activities.garbage.adopt import Proofs
 from activities.garbage.look import node_fact, server_fact
 from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import (
     CONFIG_MAPS,
     LEASES,
     NODE_POOLS,
+    NODE_REQUESTS,
     NODES,
     PODS,
     Object,
@@ -22,12 +24,13 @@ from activities.ports.cluster import (
     find_object,
 )
 from activities.ports.errors import InvalidConfiguration, NotFound
+from activities.ports.identity import Ownership
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider, Server
 from activities.providers.kinds import provider_kinds
 from activities.round.fence import NAME as FENCE
-from api.keys import LABEL_CLUSTER
-from planner.lifecycle.garbage import NodeFact, ServerFact
+from api.keys import LABEL_CLUSTER, LABEL_CLUSTER_UID, LABEL_REQUEST_UID
+from planner.lifecycle.garbage import Garbage, NodeFact, ServerFact
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.model.round import cluster_of
 from worker.commands.shared.live_cluster import list_known
@@ -47,6 +50,8 @@ class FoundServer:
     currency: str
     stays: str
     """Why it is not deleted; empty if it is."""
+    is_marked: bool = True
+    """It bears the cluster's uid, which one of an earlier version does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ class ClusterContents:
     """When a planner last took the fence."""
     asked_at: datetime | None
     """When a server was last asked for; it may appear for a while yet."""
+    proofs: Proofs = frozenset()
+    """By which a server of an earlier version is known as this cluster's."""
 
     def price_per_hour(self) -> dict[str, Decimal]:
         """Return the price per hour of the servers that go together, by currency."""
@@ -106,7 +113,8 @@ async def look(ports: Ports, *, abandoned: bool) -> ClusterContents:
     kinds = [provider.node_classes for provider in ports.providers.values()]
     classes = [(each, item) for each in kinds for item in await list_known(ports, each)]
     pools = [(NODE_POOLS, item) for item in await list_known(ports, NODE_POOLS)]
-    servers = await servers_of(ports, [item for _, item in classes], abandoned=abandoned)
+    proofs = await _proofs(ports, objects)
+    servers = await servers_of(ports, proofs, [item for _, item in classes], abandoned=abandoned)
     nodes, others = await _nodes(ports, servers)
     workflows = [(item.get("status") or {}).get("workflowId") or "" for _, item in objects]
     others |= {cluster_of(one) for one in workflows if one.count(":") > 1}
@@ -123,6 +131,7 @@ async def look(ports: Ports, *, abandoned: bool) -> ClusterContents:
         others=frozenset(others - {ports.cluster_name}),
         last_round=None if renewed is None else datetime.fromisoformat(renewed),
         asked_at=max(asked, default=None),
+        proofs=proofs,
     )
 
 
@@ -133,10 +142,31 @@ async def _config_maps_of_providers(ports: Ports) -> list[tuple[Resource, str]]:
     return [(CONFIG_MAPS, item["metadata"]["name"]) for item in config_maps if item is not None]
 
 
-async def servers_of(ports: Ports, classes: Sequence[Object] = (), *, abandoned: bool) -> list[FoundServer]:
+async def _proofs(ports: Ports, objects: Sequence[tuple[Resource, Object]]) -> Proofs:
+    """Return the machines that requests, removals and Nodes of this cluster speak for."""
+    proofs = {
+        (item["metadata"]["name"], item["metadata"]["uid"]) for resource, item in objects if resource == NODE_REQUESTS
+    }
+    # An orphan's removal has its marks from the server, which may be another cluster's.
+    witnesses = [item for _, item in objects if (item.get("spec") or {}).get("reason") != Garbage.ORPHAN]
+    for item in (*witnesses, *(await ports.cluster.list(NODES)).items):
+        metadata = item["metadata"]
+        proofs.add((metadata["name"], (metadata.get("labels") or {}).get(LABEL_REQUEST_UID) or ""))
+    return frozenset((name, uid) for name, uid in proofs if uid)
+
+
+async def servers_of(
+    ports: Ports, proofs: Proofs, classes: Sequence[Object] = (), *, abandoned: bool
+) -> list[FoundServer]:
     """Return the servers that bear the name of the cluster, with prices from `classes`.
 
     Every provider is asked, whether there is a class for it or not.
+
+    Args:
+        ports: the outside world.
+        proofs: by which a server of an earlier version is known as this cluster's.
+        classes: what servers cost.
+        abandoned: servers that a person abandoned go as well.
 
     Raises:
         ProviderError: one of them does not tell.
@@ -148,13 +178,20 @@ async def servers_of(ports: Ports, classes: Sequence[Object] = (), *, abandoned:
             if server.labels.get(LABEL_CLUSTER) != ports.cluster_name:
                 continue
             fact = server_fact(kind, server)
+            owner = ports.identity.owner(server.labels)
             stays = ""
-            if not fact.is_growths:
+            if owner is Ownership.FOREIGN:
+                stays = f"it is of another Kubernetes cluster, {LABEL_CLUSTER_UID}={server.labels[LABEL_CLUSTER_UID]}"
+            elif owner is Ownership.UNMARKED and (fact.name, fact.request_uid) not in proofs:
+                stays = f"nothing here proves it to be this cluster's: it has no label {LABEL_CLUSTER_UID}"
+            elif not fact.is_growths:
                 stays = "its labels do not say that Growth made it"
             elif fact.is_abandoned and not abandoned:
                 stays = "a person abandoned it: --abandoned deletes it too"
             price, currency = prices.get((kind, server.server_type, server.location), (None, ""))
-            servers.append(FoundServer(fact, server.state.value, price, currency, stays))
+            servers.append(
+                FoundServer(fact, server.state.value, price, currency, stays, is_marked=owner is not Ownership.UNMARKED)
+            )
     return sorted(servers, key=lambda one: (one.fact.class_kind, one.fact.name))
 
 

@@ -17,6 +17,7 @@ from activities.ports.cluster import NODE_POOLS, NODES, Object, Resource
 from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
 from activities.ports.ports import Ports
 from activities.ports.provider import ServerState
+from api.keys import LABEL_CLUSTER_UID
 from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.kinds import KINDS
 from worker.commands.lifecycles.running import CALL_LIMIT, UnderWay
@@ -61,6 +62,8 @@ async def purge(
         CommandError: something does not go; what is left can be purged by the same command.
     """
     try:
+        # While their requests are there to prove it: killed half-way, the same command has to know them again.
+        await _mark(ports, contents)
         if running is not None:
             await _end_workflows(running, tell)
         if pools:
@@ -80,6 +83,19 @@ async def purge(
             await _take_away(ports, [one for one in contents.pools if one[0] != NODE_POOLS], "node classes", tell)
     except GrowthError as error:
         raise CommandError(f"the purge has stopped, the same command goes on with it: {error}") from error
+
+
+async def _mark(ports: Ports, contents: ClusterContents) -> None:
+    """Mark the servers of an earlier version that are this cluster's.
+
+    Raises:
+        ProviderError: one could not be marked.
+    """
+    for server in contents.servers:
+        if not server.stays and not server.is_marked:
+            labels, fact = {LABEL_CLUSTER_UID: ports.cluster_uid}, server.fact
+            with suppress(NotFound):
+                await ports.providers[fact.class_kind].label(fact.name, labels, fact.class_name or None)
 
 
 async def _end_workflows(running: UnderWay, tell: Tell) -> None:
@@ -148,7 +164,7 @@ async def _delete_servers(
     going_since: dict[str, datetime] = {}
     last_line = ""
     while True:
-        left = [server for server in await servers_of(ports, abandoned=abandoned) if not server.stays]
+        left = [server for server in await servers_of(ports, contents.proofs, abandoned=abandoned) if not server.stays]
         names_ever |= {server.fact.name for server in left}
         now = ports.now()
         line = f"{len(names_ever) - len(left)} of {count(len(names_ever), 'server')} gone" if names_ever else ""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from activities.kube.client import KubeCluster
 from activities.kube.kubeconfig import Access
 from activities.objects.events import CONTROLLER
 from activities.ports.cluster import EVENTS, NODE_POOLS, Object, Resource
@@ -18,7 +19,7 @@ from worker.commands.shared.cluster_view import ClusterView, ToldEvent, cluster_
 from worker.commands.shared.next_steps import next_steps
 from worker.commands.shared.read_once import ReadOnce
 from worker.errors import CommandError
-from worker.ports import kube_cluster, ports_on, watched
+from worker.ports import OLDEST_NAMESPACE, cluster_uid, kube_cluster, ports_on, watched
 from worker.settings import load
 from worker.unreadable_cluster import trouble
 
@@ -116,7 +117,7 @@ class LiveCluster:
 
 @asynccontextmanager
 async def live_cluster(
-    kubeconfig: Path | None, context: str | None, *, name: str | None = None
+    kubeconfig: Path | None, context: str | None, *, name: str | None = None, removes: bool = False
 ) -> AsyncIterator[LiveCluster]:
     """Lend the cluster that the options name, else the settings, else the user's kubeconfig.
 
@@ -124,9 +125,10 @@ async def live_cluster(
         kubeconfig: kubeconfig file.
         context: context in it.
         name: of the cluster, as its servers bear it.
+        removes: whether servers are removed, so that those of another cluster of that name have to be told apart.
 
     Raises:
-        CommandError: there is no usable kubeconfig or context.
+        CommandError: there is no usable kubeconfig or context, or the cluster does not tell its uid.
     """
     given = {"kubeconfig": kubeconfig, "context": context, "cluster": name}
     settings = load(**{name: value for name, value in given.items() if value is not None})
@@ -136,6 +138,7 @@ async def live_cluster(
         cluster,
         cluster_name=settings.cluster,
         namespace=settings.namespace,
+        cluster_uid=await _uid(cluster) if removes else "",
         own_pods=settings.own_pods,
         endpoints=settings.endpoints,
     )
@@ -145,6 +148,17 @@ async def live_cluster(
         for provider in ports.providers.values():
             await provider.close()
         await cluster.close()
+
+
+async def _uid(cluster: KubeCluster) -> str:
+    try:
+        return await cluster_uid(cluster)
+    except (GrowthError, TimeoutError) as error:
+        await cluster.close()
+        reason = str(error) or "the API server did not answer in time: is it up?"
+        raise CommandError(
+            f"nothing was removed, as the uid of Namespace {OLDEST_NAMESPACE} is needed: {reason}"
+        ) from error
 
 
 async def list_known(ports: Ports, resource: Resource) -> Sequence[Object]:

@@ -182,6 +182,12 @@ class HetznerClient:
             answer, lambda body: reading.group(body["placement_group"]), "create", f"create placement group {name}"
         )
 
+    async def label_placement_group(self, group_id: int, labels: Mapping[str, str]) -> None:
+        """Give a placement group these labels instead of its own; one that does not exist is left."""
+        answer = await self._connection.send("PUT", f"/placement_groups/{group_id}", json={"labels": dict(labels)})
+        with suppress(NotFound):
+            self._connection.understood(answer, _nothing, "write", f"label placement group {group_id}")
+
     async def delete_placement_group(self, group_id: int) -> None:
         """Delete a placement group; one that does not exist is success."""
         answer = await self._connection.send("DELETE", f"/placement_groups/{group_id}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from activities.ports.errors import GrowthError
+from activities.ports.identity import ClusterIdentity, Ownership
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ServerFacts
 from api.keys import LABEL_CLUSTER
@@ -39,13 +40,13 @@ class ServerList:
 
     Args:
         client: of the project.
-        cluster_name: whose servers are listed.
+        identity: of the cluster whose servers are listed.
         elapsed: seconds since some moment.
     """
 
-    def __init__(self, client: HetznerClient, cluster_name: str, elapsed: Callable[[], float]) -> None:
+    def __init__(self, client: HetznerClient, identity: ClusterIdentity, elapsed: Callable[[], float]) -> None:
         self._client = client
-        self._cluster_name = cluster_name
+        self._identity = identity
         self._elapsed = elapsed
         self._listed: dict[str, ServerFacts] = {}
         self._listed_at: float | None = None
@@ -58,8 +59,11 @@ class ServerList:
 
     @property
     def known(self) -> tuple[ServerFacts, ...]:
-        """The servers as last seen, without a call."""
-        return tuple(self._known())
+        """The servers that are certainly this cluster's, as last seen, without a call.
+
+        Not those of another cluster of its name, nor those that bear only the name, as an earlier version made them.
+        """
+        return tuple(one for one in self._known() if self._identity.owner(one.labels) is Ownership.OURS)
 
     @property
     def is_listed(self) -> bool:
@@ -67,7 +71,7 @@ class ServerList:
         return self._listed_at is not None
 
     async def all(self) -> list[ServerFacts]:
-        """Return all servers of the cluster.
+        """Return all servers that bear the cluster's name.
 
         Raises:
             ProviderError: the API does not tell them.
@@ -142,7 +146,7 @@ class ServerList:
                 return
             # Before the call: what is noted while it runs is newer.
             began = self._elapsed()
-            listed = await self._client.servers(f"{LABEL_CLUSTER}={self._cluster_name}")
+            listed = await self._client.servers(f"{LABEL_CLUSTER}={self._identity.name}")
             self._listed = {server.name: server for server in listed}
             self._listed_at = began
             self._notes = {name: note for name, note in self._notes.items() if note.at >= began}
@@ -151,7 +155,7 @@ class ServerList:
         """Return all servers of the cluster that are believed to be there."""
         names = dict.fromkeys((*self._listed, *self._notes, *self._made))
         servers = [self._seen(name) or self._fresh(name) for name in names]
-        return [one for one in servers if one is not None and one.labels.get(LABEL_CLUSTER) == self._cluster_name]
+        return [one for one in servers if one is not None and one.labels.get(LABEL_CLUSTER) == self._identity.name]
 
     def _seen(self, name: str) -> ServerFacts | None:
         """Return the server of a name as last seen, by the list or by a newer note."""

@@ -5,11 +5,12 @@ Servers that are being deleted still count in their group. Source: Hetzner Cloud
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import count
 from typing import Final
 
 from activities.ports.errors import QuotaExceeded
+from activities.ports.identity import ClusterIdentity, Ownership
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import GroupFacts
 from activities.providers.hetzner.api.refusals import NameInUse, NoGroup
@@ -34,14 +35,22 @@ class SpreadGroups:
 
     Args:
         client: of the project.
-        cluster_name: whose groups they are.
+        identity: of the cluster whose groups they are.
         elapsed: seconds since some moment.
+        own_servers: returns the ids of servers that are certainly the cluster's.
     """
 
-    def __init__(self, client: HetznerClient, cluster_name: str, elapsed: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        client: HetznerClient,
+        identity: ClusterIdentity,
+        elapsed: Callable[[], float],
+        own_servers: Callable[[], Collection[int]],
+    ) -> None:
         self._client = client
-        self._cluster_name = cluster_name
+        self._identity = identity
         self._elapsed = elapsed
+        self._own_servers = own_servers
         self._one_flight = asyncio.Lock()
         self._groups: dict[int, GroupFacts] = {}
         self._listed_at = float("-inf")
@@ -112,7 +121,9 @@ class SpreadGroups:
         if now - self._listed_at < _LISTED_FOR_SECONDS:
             return
         known_as_full = set(self._full)
-        listed = await self._client.placement_groups(f"{LABEL_CLUSTER}={self._cluster_name},{LABEL_NODE_CLASS}")
+        selector = f"{LABEL_CLUSTER}={self._identity.name},{LABEL_NODE_CLASS}"
+        named = await self._client.placement_groups(selector)
+        listed = [group for group in named if await self._is_own(group)]
         # What was said while the list was made is newer than the list.
         self._full -= known_as_full
         for group in listed:
@@ -123,7 +134,21 @@ class SpreadGroups:
         self._groups = {group.id: group for group in listed}
         self._placed = defaultdict(list, {group.id: self._placed[group.id] for group in listed})
         self._listed_at = now
-        self._may_be_any = bool(listed)
+        # One that an earlier version made is the cluster's as soon as a server in it is.
+        self._may_be_any = any(self._identity.owner(group.labels) is not Ownership.FOREIGN for group in named)
+
+    async def _is_own(self, group: GroupFacts) -> bool:
+        """Return whether the group is this cluster's; one that an earlier version made is, if a server in it is.
+
+        It is marked then, so that it is still known when it is empty.
+        """
+        owner = self._identity.owner(group.labels)
+        if owner is not Ownership.UNMARKED:
+            return owner is Ownership.OURS
+        if not set(group.servers) & set(self._own_servers()):
+            return False
+        await self._client.label_placement_group(group.id, {**group.labels, **self._identity.labels()})
+        return True
 
     def _with_room(self, class_name: str) -> int | None:
         """Return the fullest group of the class that takes one more."""
@@ -138,7 +163,7 @@ class SpreadGroups:
         until, why = self._refusals.get(class_name, (0.0, ""))
         if self._elapsed() < until:
             raise NoGroup(why)
-        labels = {LABEL_CLUSTER: self._cluster_name, LABEL_NODE_CLASS: class_name}
+        labels = {**self._identity.labels(), LABEL_NODE_CLASS: class_name}
         tried: list[str] = []
         while len(tried) < _NAMES_TRIED:
             tried.append(self._free_name(class_name))
@@ -165,7 +190,7 @@ class SpreadGroups:
 
     def _free_name(self, class_name: str) -> str:
         used = self._names() | self._foreign
-        names = (f"growth-{self._cluster_name}-{class_name}-{number}" for number in count(1))
+        names = (f"growth-{self._identity.name}-{class_name}-{number}" for number in count(1))
         return next(name for name in names if name not in used)
 
     def _names(self) -> set[str]:

@@ -14,6 +14,7 @@ from requests.adapters import BaseAdapter
 
 from activities.ports.cluster import SECRETS, Cluster, secret_value
 from activities.ports.errors import AuthenticationFailed, Forbidden, InvalidConfiguration, NotFound
+from activities.ports.identity import ClusterIdentity
 from activities.ports.ports import Compute
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.budget import CallBudget
@@ -56,7 +57,7 @@ class Projects:
 
     Args:
         cluster: where classes and Secrets are.
-        cluster_name: whose servers are looked at.
+        identity: of the cluster whose servers are looked at.
         endpoint: of the API.
         compute: runs a blocking call.
         transport: of HTTP; None is the network.
@@ -67,14 +68,14 @@ class Projects:
         self,
         cluster: Cluster,
         *,
-        cluster_name: str,
+        identity: ClusterIdentity,
         endpoint: str,
         compute: Compute,
         transport: BaseAdapter | None = None,
         elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cluster = cluster
-        self._cluster_name = cluster_name
+        self._identity = identity
         self._endpoint = endpoint
         self._compute = compute
         self._transport = transport
@@ -193,11 +194,12 @@ class Projects:
             compute=self._compute,
             transport=self._transport,
         )
+        servers = ServerList(client, self._identity, self._elapsed)
         return Project(
             client,
-            ServerList(client, self._cluster_name, self._elapsed),
+            servers,
             OpenActions(client, self._elapsed),
-            SpreadGroups(client, self._cluster_name, self._elapsed),
+            SpreadGroups(client, self._identity, self._elapsed, lambda: {server.id for server in servers.known}),
             Refusals(self._elapsed),
         )
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from activities.ports.identity import ClusterIdentity
 from activities.providers.hetzner.api.facts import ServerFacts
 from activities.providers.hetzner.servers.listing import LISTED_FOR_SECONDS, ServerList
 from api.keys import LABEL_CLUSTER
@@ -43,7 +44,7 @@ def api():
 
 @pytest.fixture
 def servers(api):
-    return ServerList(api, "one", lambda: api.seconds)
+    return ServerList(api, ClusterIdentity("one"), lambda: api.seconds)
 
 
 async def test_a_server_made_while_the_list_is_on_its_way_is_known(api, servers):

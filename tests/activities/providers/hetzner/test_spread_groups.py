@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from activities.ports.errors import UnknownOutcome
+from activities.ports.identity import ClusterIdentity
 from activities.providers.hetzner.api.refusals import NoGroup
 from activities.providers.hetzner.servers.placement_groups import SpreadGroups
 from tests.activities.providers.hetzner.scenes import CLUSTER, ORDER, TOKEN, ClientScene, ProviderScene
@@ -31,9 +32,9 @@ class Lot:
         self.cloud = self.scene.cloud
         self.groups = self.another_worker(cluster)
 
-    def another_worker(self, cluster=CLUSTER):
+    def another_worker(self, cluster=CLUSTER, uid="", own_servers=()):
         client = self.scene.client(TOKEN, compute=interrupted)
-        return SpreadGroups(client, cluster, self.scene.elapsed)
+        return SpreadGroups(client, ClusterIdentity(cluster, uid), self.scene.elapsed, lambda: own_servers)
 
     @property
     def names(self):
@@ -272,3 +273,30 @@ async def test_a_group_that_was_used_meanwhile_is_empty_from_then_on(lot):
     assert lot.cloud.count("delete_placement_group") == 0
     await lot.look_for(600)
     assert lot.cloud.count("delete_placement_group") == 1
+
+
+MARKED = {"growth.dev/cluster": CLUSTER, "growth.dev/node-class": "a", "growth.dev/cluster-uid": "theirs"}
+UNMARKED = {key: value for key, value in MARKED.items() if key != "growth.dev/cluster-uid"}
+
+
+@pytest.mark.parametrize("labels", [MARKED, UNMARKED])
+async def test_a_group_of_another_cluster_of_that_name_is_neither_used_nor_deleted(labels):
+    lot = Lot()
+    lot.groups = lot.another_worker(uid="ours")
+    theirs = await lot.has(f"growth-{CLUSTER}-a-1", **labels)
+    (chosen,) = await lot.choose(1)
+    assert lot.names == {f"growth-{CLUSTER}-a-1": theirs.id, f"growth-{CLUSTER}-a-2": chosen}
+    assert lot.cloud.project().groups[chosen].labels == UNMARKED | {"growth.dev/cluster-uid": "ours"}
+    await lot.look_for(2400)
+    assert lot.names == {f"growth-{CLUSTER}-a-1": theirs.id}, "the own one goes when it has been empty for long"
+
+
+async def test_a_group_of_an_earlier_version_is_the_clusters_if_a_server_in_it_is():
+    lot = Lot()
+    ours, theirs = [await lot.has(f"growth-{CLUSTER}-a-{number}", **UNMARKED) for number in (1, 2)]
+    await lot.make(ours.id, theirs.id)
+    own = next(each.id for each in lot.cloud.servers_of() if each.placement_group == ours.id)
+    lot.groups = lot.another_worker(uid="ours", own_servers={own})
+    assert await lot.choose(1) == [ours.id]
+    assert lot.cloud.project().groups[ours.id].labels == UNMARKED | {"growth.dev/cluster-uid": "ours"}
+    assert lot.cloud.project().groups[theirs.id].labels == UNMARKED

@@ -10,7 +10,15 @@ from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from activities.kube.kubeconfig import Access
-from activities.ports.cluster import CONFIG_MAPS, LEASES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.ports.cluster import (
+    CONFIG_MAPS,
+    LEASES,
+    NAMESPACES,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+)
 from activities.ports.errors import Forbidden
 from planner.lifecycle.kinds import REMOVAL, ObjectId
 from planner.model.round import planner_workflow_id
@@ -23,6 +31,7 @@ from worker.commands.purge.command import purge
 from worker.commands.shared import live_cluster
 from worker.errors import USAGE_ERROR, CommandError
 from worker.ports import utc_now
+from worker.runtime.cluster_uid import CLUSTER_UID_MEMO
 from worker.settings import task_queue
 from worker.temporal.sandbox import WORKFLOWS, workflow_runner
 
@@ -43,6 +52,7 @@ async def yard(monkeypatch, dev_server, cluster_name):
     monkeypatch.setattr(live_cluster, "kube_cluster", lend)
     monkeypatch.setenv("GROWTH_TEMPORAL_ADDRESS", dev_server)
     await made.install()
+    await MemoryCluster.create(made.cluster, NAMESPACES, {"metadata": {"name": "kube-system"}})
     await made.server()
     await made.node()
     await made.pod()
@@ -191,3 +201,29 @@ async def test_a_terminal_is_asked_for_the_name(yard, monkeypatch, typed, goes):
     monkeypatch.setattr("builtins.input", lambda _question: f" {yard.name} " if typed == "its name" else typed)
     await given(yard, without_temporal=True)
     assert await left(yard) == ([0, 0, 0, 0] if goes else [1, 1, 1, 1])
+
+
+async def test_the_workflows_of_another_cluster_of_that_name_are_left(client, yard):
+    async with two_workflows(client, yard) as handles:
+        await handles[0].terminate()
+        other = await client.start_workflow(
+            "Planner",
+            {},
+            id=planner_workflow_id(yard.name),
+            task_queue=task_queue(yard.name),
+            memo={CLUSTER_UID_MEMO: "theirs"},
+        )
+        with pytest.raises(
+            CommandError, match=f"the planner of cluster {yard.name} .* is another Kubernetes cluster's"
+        ):
+            await given(yard, yes=True)
+        assert [(await one.describe()).status.name for one in (other, handles[1])] == ["RUNNING", "RUNNING"]
+        await other.terminate()
+    assert await left(yard) == [1, 1, 1, 1]
+
+
+async def test_without_the_uid_of_the_cluster_nothing_is_removed(yard):
+    await MemoryCluster.delete(yard.cluster, NAMESPACES, "kube-system")
+    with pytest.raises(CommandError, match="nothing was removed, as the uid of Namespace kube-system is needed"):
+        await given(yard, yes=True, without_temporal=True)
+    assert await left(yard) == [1, 1, 1, 1]

@@ -275,3 +275,52 @@ async def test_the_last_create_call_counts_wherever_it_is_written(yard):
     await yard.removal("default-a9", createAttemptAt=format_timestamp(START), immediate=True)
     found = await look(yard.ports, abandoned=False)
     assert found.settled_at() == START + timedelta(seconds=60)
+
+
+UID = "growth.dev/cluster-uid"
+
+
+async def test_servers_of_another_cluster_of_that_name_and_those_that_nothing_proves_stay():
+    yard = Yard(uid="ours")
+    await yard.install()
+    await yard.server("marked", uid="u-1", **{UID: "ours"})
+    await yard.server("theirs", uid="u-2", **{UID: "theirs"})
+    await yard.server("unknown", uid="u-3")
+    await yard.server("early", uid="u-4")
+    await yard.node("early", uid="u-4")
+    uid = await yard.request("asked", phase="Provisioning", createAttemptAt=START - timedelta(minutes=5))
+    await yard.server("asked", uid=uid)
+    await yard.removal("leaving")
+    await yard.server("leaving", uid="u-6")
+    await yard.removal("orphan", reason="Orphan")
+    await yard.server("orphan", uid="u-7")
+    for name, made_for in (("leaving", "u-6"), ("orphan", "u-7")):
+        label = [{"op": "add", "path": "/metadata/labels", "value": {"growth.dev/request-uid": made_for}}]
+        await MemoryCluster.patch(yard.cluster, NODE_REMOVAL_REQUESTS, name, label)
+    found = await look(yard.ports, abandoned=False)
+    unproven = f"nothing here proves it to be this cluster's: it has no label {UID}"
+    assert {one.fact.name: one.stays for one in found.servers if one.stays} == {
+        "theirs": f"it is of another Kubernetes cluster, {UID}=theirs",
+        "unknown": unproven,
+        "orphan": unproven,
+    }
+    await purged(yard)
+    assert sorted(await names(yard, CONFIG_MAPS)) == ["orphan", "theirs", "unknown"]
+
+
+async def test_killed_when_their_requests_are_gone_servers_of_an_earlier_version_are_still_known(monkeypatch):
+    yard = Yard(uid="ours")
+    await yard.install()
+    uid = await yard.request("asked", phase="Provisioning", createAttemptAt=START - timedelta(minutes=5))
+    await yard.server("asked", uid=uid)
+
+    async def die(*_given, **_more):
+        raise Unreachable("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("worker.commands.purge.purge._delete_servers", die)
+        with pytest.raises(CommandError, match="the same command goes on with it"):
+            await purged(yard)
+    assert await names(yard, NODE_REQUESTS) == []
+    await purged(yard)
+    assert await names(yard, CONFIG_MAPS) == []
