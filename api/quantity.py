@@ -36,6 +36,7 @@ _SUFFIX: Final = {
 }
 _LONGEST_TEXT: Final = 64
 """A longer number is an attack or an accident; exact arithmetic on it would be slow."""
+_LONGEST_QUOTED: Final = 100
 _LARGEST: Final = 2**63 - 1
 """Larger values become this one, as in apimachinery, so that every amount fits 64 bits."""
 _PRICE: Final = Text(
@@ -61,7 +62,10 @@ def parse_quantity(text: object) -> Fraction:
             return _bounded(Fraction(number) * _SUFFIX[suffix])
         if exponent := _EXPONENT.match(suffix):
             return _bounded(Fraction(number) * Fraction(10) ** int(exponent.group(1)))
-    msg = f'{text!r} is not a quantity: write a number with a Kubernetes suffix, such as "500m", "2" or "4Gi"'
+    quoted = repr(text)
+    if len(quoted) > _LONGEST_QUOTED:
+        quoted = f"{quoted[: _LONGEST_QUOTED - 1]}…"
+    msg = f'{quoted} is not a quantity: write a number with a Kubernetes suffix, such as "500m", "2" or "4Gi"'
     raise ValueError(msg)
 
 

@@ -13,6 +13,7 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from activities.providers.built_in import VARIABLES
 from worker.commands.lifecycles.group_help import GROUP_HELP
 from worker.errors import USAGE_ERROR, AtOnce, CommandError
+from worker.printing import shown
 
 READER_GONE = 128 + signal.SIGPIPE
 """As a shell tells of a program that the closed pipe ended."""
@@ -53,11 +54,11 @@ def main() -> NoReturn:
     try:
         code = app(sys.argv[1:], exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        print(f"growth: {_usage(error)}", file=sys.stderr)
+        print(shown(f"growth: {_usage(error)}"), file=sys.stderr)
         sys.exit(USAGE_ERROR)
     except CommandError as error:
         for line in str(error).splitlines():
-            print(f"growth: {line}", file=sys.stderr)
+            print(shown(f"growth: {line}"), file=sys.stderr)
         _end(AtOnce(error.code) if error.at_once else error.code)
     except BrokenPipeError:
         # Whoever read our output has seen enough; what Python still holds back must not raise again.

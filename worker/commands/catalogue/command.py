@@ -25,6 +25,7 @@ from worker.commands.plan.files import STDIN, models, read_objects
 from worker.commands.shared.node_classes import ref_of, unread
 from worker.commands.shared.tables import names
 from worker.errors import FAILED, USAGE_ERROR, CommandError
+from worker.printing import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,5 +173,5 @@ def _readable(model: type[ModelT], items: Iterable[Object]) -> list[ModelT]:
         try:
             models.append(read(model, item))
         except UnreadableError as error:
-            print(f"growth: left out: {error}", file=sys.stderr)
+            print(shown(f"growth: left out: {error}"), file=sys.stderr)
     return models

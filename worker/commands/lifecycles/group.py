@@ -10,6 +10,7 @@ from rich.table import Table
 
 from planner.lifecycle.kinds import LifecycleKind
 from worker.commands.lifecycles.running import Whereabouts, name_of, under_way
+from worker.commands.shared.tables import guarded
 from worker.errors import AtOnce, CommandError
 from workflows.messages import DEADLINE, PHASE, POOL, REASON
 
@@ -76,4 +77,4 @@ async def list_lifecycles(kind: LifecycleKind[Any], *, where: Whereabouts | None
         )
     for row in sorted(rows):
         table.add_row(*row)
-    Console().print(table if rows else "none")
+    guarded(Console()).print(table if rows else "none")

@@ -24,6 +24,10 @@ _KUBERNETES: Final = {
     "RuntimeClass": "node.k8s.io/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
 }
+_DIGITS: Final = 20
+"""Of 64 bits."""
+_DEEPEST: Final = 16
+"""A list in a list in a list is a mistake; deeper ones would end Python's stack."""
 _NAMESPACED: Final = frozenset({"Pod", "PersistentVolumeClaim", "DaemonSet"})
 
 
@@ -97,7 +101,9 @@ def key(item: Json) -> str:
     return f"{namespace if isinstance(namespace, str) and namespace else 'default'}/{metadata['name']}"
 
 
-def items_of(where: str, document: Any, inherited: Json | None = None) -> Iterator[tuple[str, str, Json]]:
+def items_of(
+    where: str, document: Any, inherited: Json | None = None, depth: int = 0
+) -> Iterator[tuple[str, str, Json]]:
     """Yield place, kind and object of all that stand in a document, those of lists one by one.
 
     What stands in a list of one kind is of that kind and of the list's apiVersion, if it says nothing else.
@@ -107,9 +113,11 @@ def items_of(where: str, document: Any, inherited: Json | None = None) -> Iterat
     """
     if document is None:
         return
+    if depth > _DEEPEST:
+        raise CommandError(f"{where}: nested too deeply", USAGE_ERROR)
     if isinstance(document, list):
         for number, item in enumerate(document, start=1):
-            yield from items_of(f"{where}, item {number}", item, inherited)
+            yield from items_of(f"{where}, item {number}", item, inherited, depth + 1)
         return
     if not isinstance(document, dict):
         raise CommandError(f"{where} is no object: it must have apiVersion, kind and metadata", USAGE_ERROR)
@@ -119,7 +127,7 @@ def items_of(where: str, document: Any, inherited: Json | None = None) -> Iterat
     if not isinstance(kind, str) or not kind:
         raise CommandError(f"{where}: kind is missing", USAGE_ERROR)
     if kind.endswith("List") and isinstance(document.get("items", 0), list | None):
-        yield from items_of(where, document["items"], _of_items(kind.removesuffix("List"), document))
+        yield from items_of(where, document["items"], _of_items(kind.removesuffix("List"), document), depth + 1)
     else:
         yield where, kind, document
 
@@ -155,7 +163,7 @@ def _is_same(item: Json, other: Json) -> bool:
 def _version(item: Json) -> int:
     # Versions of one resource are ordered as integers. Source: Kubernetes API concepts, "Resource versions".
     version = item["metadata"].get("resourceVersion")
-    return int(version) if isinstance(version, str) and version.isdecimal() else 0
+    return int(version) if isinstance(version, str) and version.isdecimal() and len(version) <= _DIGITS else 0
 
 
 def _name(kind: str, item: Json) -> str:

@@ -29,8 +29,20 @@ _MUCH: Final = 1 << 16
 _LIKE_JSON: Final = re.compile(rb"\s*[{\[]")
 _MANAGERS: Final = b'"managedFields": [\n'
 _SOMETHING: Final = re.compile(r"\S")
-_DECODER: Final = json.JSONDecoder()
 _TOO_DEEP: Final = "nested too deeply"
+_MOST_DIGITS: Final = 4300
+"""Python makes no number of more, nor text of a longer number. It stays text: whoever reads the field tells of it."""
+_BITS: Final = 14_000
+"""The same in another base."""
+_MOST_OF_ALIASES: Final = 1_000_000
+"""Values that all aliases of a text stand for: nine lines can stand for a milliard, which nobody ever wrote."""
+
+
+def _whole(text: str) -> int | str:
+    return int(text) if len(text) <= _MOST_DIGITS else text
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=_whole)
 
 
 class BadDocument(ValueError):
@@ -127,7 +139,10 @@ class _Builder:
     def __init__(self, text: str) -> None:
         self._loader = _Loader(text)
         self._plain = lru_cache(_SHARED)(self._plain_scalar)
-        self._anchors: dict[str, Any] = {}
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._values = 0
+        """Built so far, with those that aliases stand for."""
+        self._of_aliases = 0
 
     def documents(self) -> Iterator[Any]:
         """Yield each document of the stream."""
@@ -141,7 +156,8 @@ class _Builder:
                 return
 
     def _value(self, event: Any, take: Callable[[], Any]) -> Any:
-        kind = type(event)
+        kind, before = type(event), self._values
+        self._values += 1
         if kind is yaml.ScalarEvent:
             value = self._scalar(event)
         elif kind is yaml.MappingStartEvent:
@@ -154,9 +170,18 @@ class _Builder:
         else:
             if event.anchor not in self._anchors:
                 raise BadDocument(f"found undefined alias {event.anchor!r}", place=_place(event.start_mark))
-            return self._anchors[event.anchor]
+            return self._aliased(event)
         if event.anchor is not None:
-            self._anchors[event.anchor] = value
+            self._anchors[event.anchor] = value, self._values - before
+        return value
+
+    def _aliased(self, event: Any) -> Any:
+        value, size = self._anchors[event.anchor]
+        self._values += size
+        self._of_aliases += size
+        if self._of_aliases > _MOST_OF_ALIASES:
+            problem = f"its aliases stand for more than {_MOST_OF_ALIASES:,} values: write them out"
+            raise BadDocument(problem, place=_place(event.start_mark))
         return value
 
     def _mapping(self, start: Any, take: Callable[[], Any]) -> dict[Any, Any]:
@@ -173,6 +198,8 @@ class _Builder:
             if is_merge:
                 merged += _merged(inner, event)
             elif isinstance(key, Hashable):
+                if key in value:
+                    raise BadDocument(f"the key {key!r} stands twice in one mapping", place=_place(event.start_mark))
                 value[key] = inner
             else:
                 raise BadDocument("a key must be text, not a list or mapping", place=_place(event.start_mark))
@@ -185,13 +212,25 @@ class _Builder:
             node = yaml.ScalarNode(event.tag, event.value)
             if event.tag not in _Loader.yaml_constructors:
                 raise BadDocument(f"the tag {event.tag!r} is not known", place=_place(event.start_mark))
-            return self._loader.construct_object(node)
+            try:
+                return self._loader.construct_object(node)
+            except ValueError as error:
+                if isinstance(error, yaml.YAMLError):
+                    raise
+                raise BadDocument(f"no value of the tag {event.tag!r}", place=_place(event.start_mark)) from None
         return self._plain(event.value) if event.tag != _TEXT and event.implicit[0] else event.value
 
     def _plain_scalar(self, text: str) -> Any:
         # What a plain text stands for depends on nothing else, and the same few thousand stand everywhere.
         tag = self._loader.resolve(yaml.ScalarNode, text, _PLAIN)
-        return text if tag == _TEXT or text == _MERGE else self._loader.construct_object(yaml.ScalarNode(tag, text))
+        if tag == _TEXT or text == _MERGE:
+            return text
+        try:
+            value = self._loader.construct_object(yaml.ScalarNode(tag, text))
+        except ValueError:
+            # More digits than Python makes a number of.
+            return text
+        return text if isinstance(value, int) and value.bit_length() > _BITS else value
 
 
 def _skip(take: Callable[[], Any]) -> None:

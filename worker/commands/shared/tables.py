@@ -1,13 +1,16 @@
 """How commands print for people: tables that fit a terminal, and whole sentences in a file or pipe."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from io import StringIO
 from typing import Final
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from worker.printing import shown
 
 WIDTH_WITHOUT_TERMINAL: Final = 250
 """A file has no width; a narrow guess would cut sentences."""
@@ -18,13 +21,38 @@ _NAMES: Final = 3
 def print_anywhere(console: Console, draw: Callable[[Console], None]) -> None:
     """Draw on a terminal as it is; anywhere else wide, without colours and without padding at line ends."""
     if console.is_terminal:
-        draw(console)
+        guarded(console)
+        try:
+            draw(console)
+        finally:
+            console.pop_render_hook()
         return
     plain = Console(file=StringIO(), highlight=False, width=WIDTH_WITHOUT_TERMINAL, no_color=True, markup=False)
     with plain.capture() as text:
         draw(plain)
     # Tables are padded to their width, which only a terminal has use for.
-    console.file.write("".join(f"{line.rstrip()}\n" for line in text.get().splitlines()))
+    console.file.write("".join(f"{line.rstrip()}\n" for line in shown(text.get()).split("\n")[:-1]))
+
+
+def guarded(console: Console) -> Console:
+    """Return the console, which from now on shows what steers a terminal as escapes; its own colours stay."""
+    console.push_render_hook(_Guard())
+    return console
+
+
+class _Guard(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Guarded(renderables)]
+
+
+class _Guarded:
+    def __init__(self, renderables: Iterable[ConsoleRenderable]) -> None:
+        self._renderables = renderables
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for renderable in self._renderables:
+            for segment in console.render(renderable, options):
+                yield segment if segment.control else Segment(shown(segment.text), segment.style)
 
 
 def table(*columns: str) -> Table:

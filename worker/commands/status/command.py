@@ -12,6 +12,7 @@ from rich.text import Text
 
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.live_cluster import LiveCluster, live_cluster
+from worker.commands.shared.tables import guarded
 from worker.commands.status.table import draw_status, print_status
 from worker.errors import CommandError
 
@@ -92,6 +93,6 @@ def _drawn(console: Console, view: ClusterView, trouble: str) -> RenderableType:
         color_system="standard",
     )
     with paper.capture() as drawn:
-        draw_status(paper, view)
+        draw_status(guarded(paper), view)
     shown = Text.from_ansi(drawn.get())
     return Group(Text(f"As it was: {trouble}", style="bold red"), shown) if trouble else shown
