@@ -54,6 +54,9 @@ _FIELDS: Final = {
 }
 """What is written here, as the API server names it: all else in the status is the provider's."""
 
+_INVALID: Final = "a type as invalid"
+"""What is short where Hetzner refuses a type as invalid: said of a second one, it is not about types."""
+
 Change = Callable[[Object, NodeClassStatus], NodeClassStatus]
 """Returns the status after a change, of the class as it is."""
 
@@ -214,6 +217,34 @@ async def note_shortage(
         return await note_miss(ports, spec, ttl)
     until = await _note_part(ports, spec, str(error), extent, first=ttl, is_of_account=False)
     return max(until, await note_miss(ports, spec, ttl)) if extent.may_be_all_types else until
+
+
+async def note_invalid_type(ports: Ports, spec: NodeRequestSpec, error: InvalidConfiguration) -> datetime | None:
+    """Record that a server type is refused as invalid, and return until when it is left out.
+
+    None if another type was refused so before: then it is not the type that is wrong.
+    """
+    now = ports.now()
+    refused = PartRefused(
+        _INVALID,
+        shortened(str(error)),
+        server_types=(spec.server_type,),
+        is_of_account=False,
+        first=LONGEST,
+    )
+
+    def refusal(_: Object, status: NodeClassStatus) -> NodeClassStatus:
+        return status.model_copy(update={"partial_pauses": with_part_refused(status.partial_pauses, refused, now=now)})
+
+    try:
+        status = await change_class_status(ports, spec.class_ref, refusal)
+    except GrowthError as failure:
+        log.warning("that %s is refused as invalid was not noted: %s", spec.server_type, failure)
+        return now + LONGEST
+    pause = next((each for each in status.partial_pauses if each.limit == _INVALID), None)
+    if pause is None:
+        return now + LONGEST
+    return pause.until if pause.server_types == (spec.server_type,) else None
 
 
 async def note_limit(ports: Ports, spec: NodeRequestSpec, error: QuotaExceeded) -> datetime:

@@ -15,6 +15,7 @@
         ├── QuotaExceeded           this account has reached its quota
         ├── RateLimited             not done, too many calls: later
         │   └── ClassNotLookedUp    not done, as a class has just changed: later
+        ├── CreateRefused           certain that nothing was created, and not why: a few tries
         ├── UnknownOutcome          transient: look before retrying
         ├── InvalidConfiguration    image, network, type: a person must act
         └── AuthenticationFailed    a person must act
@@ -195,10 +196,27 @@ class UnknownOutcome(ProviderError):
     retryable: ClassVar[bool] = True
 
 
+class CreateRefused(ProviderError):
+    """Certain that nothing was created; why, the cloud does not tell in words that are known."""
+
+    reason: ClassVar[str] = "CreateRefused"
+    retryable: ClassVar[bool] = True
+
+    def __init__(self, message: str, *, tries: int = 3) -> None:
+        """Keep how many calls are worth making before something else is bought."""
+        super().__init__(message)
+        self.tries = tries
+
+
 class InvalidConfiguration(ProviderError):
     """Image, network or type is wrong: a person must act."""
 
     reason: ClassVar[str] = "InvalidConfiguration"
+
+    def __init__(self, message: str, *, may_be_of_type: bool = False) -> None:
+        """Keep whether it may be about the server type alone."""
+        super().__init__(message)
+        self.may_be_of_type = may_be_of_type
 
 
 class AuthenticationFailed(ProviderError):

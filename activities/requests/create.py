@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from activities.objects.events import Recorder, tell
 from activities.objects.kinds import REQUESTS
-from activities.objects.node_classes import note_limit, note_shortage
+from activities.objects.node_classes import note_invalid_type, note_limit, note_miss, note_shortage
 from activities.objects.nodes import UNREGISTERED, get_node, own_labels, template_taints
 from activities.objects.record import Record, conditions_with, hold, read_record, write_status
 from activities.objects.related import read_pool
@@ -22,6 +22,7 @@ from activities.ports.cluster import Object
 from activities.ports.errors import (
     AuthenticationFailed,
     Conflict,
+    CreateRefused,
     GrowthError,
     InsufficientCapacity,
     InvalidConfiguration,
@@ -64,6 +65,7 @@ async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjec
 
     Raises:
         UnknownOutcome: the server may exist; the next call finds it.
+        CreateRefused: it does not exist; a few more calls are worth making.
         RateLimited: the call was not carried out and does not count; repeat it later.
         Conflict: the object kept changing.
     """
@@ -103,7 +105,19 @@ async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjec
     except QuotaExceeded as error:
         until = await note_limit(ports, record.model.spec, error)
         await end.refused(record, error, RequestPhase.UNMET, until)
-    except (InvalidConfiguration, AuthenticationFailed) as error:
+    except CreateRefused as error:
+        if record.model.status.refusals + 1 < error.tries:
+            await end.refused_once(record, error)
+            raise
+        until = await note_miss(ports, record.model.spec, timings.unavailable_ttl)
+        await end.refused(record, error, RequestPhase.UNMET, until)
+    except InvalidConfiguration as error:
+        until = await note_invalid_type(ports, record.model.spec, error) if error.may_be_of_type else None
+        if until is not None:
+            await end.refused(record, error, RequestPhase.UNMET, until)
+        else:
+            await end.refused(record, error, RequestPhase.FAILED, ports.now() + timings.failed_ttl)
+    except AuthenticationFailed as error:
         await end.refused(record, error, RequestPhase.FAILED, ports.now() + timings.failed_ttl)
     except RateLimited as error:
         await end.not_carried_out(record, error)
@@ -189,7 +203,7 @@ class CreateOutcomes:
         message = shortened(str(error))
 
         def changes(record: Request) -> Mapping[str, Any]:
-            if record.model.status.attempts > calls:
+            if record.model.status.attempts > calls + record.model.status.refusals:
                 wanted = "Capacity" if phase is RequestPhase.UNMET else "Configuration"
                 return {
                     "phase": RequestPhase.DEPROVISIONING,
@@ -222,6 +236,15 @@ class CreateOutcomes:
         """Write that a call may or may not have taken effect: the phase stays."""
         message = shortened(str(error))
         await self._settle(record, error.reason, message, lambda _: {"reason": error.reason, "message": message})
+
+    async def refused_once(self, record: Request, error: CreateRefused) -> None:
+        """Write that the call of `record`'s attempt certainly created nothing; it is repeated."""
+        message = shortened(str(error))
+
+        def changes(record: Request) -> Mapping[str, Any]:
+            return {"reason": error.reason, "message": message, "refusals": record.model.status.refusals + 1}
+
+        await self._settle(record, error.reason, message, changes)
 
     async def not_carried_out(self, record: Request, error: RateLimited) -> None:
         """Write that the call of `record`'s attempt had no effect, and take the attempt back.

@@ -74,7 +74,9 @@ class ResolvedNetwork(Payload):
     id: int
     """Id of the network."""
     zone: str
-    """Its network zone, such as eu-central."""
+    """Its network zone, such as eu-central; of several, the first."""
+    zones: Annotated[tuple[str, ...], Field(max_length=50)] = ()
+    """The network zones in which it has a subnet for servers. Without any, `zone` alone."""
     subnet_ip_range: str | None = Field(default=None, alias="subnetIPRange")
     """The subnet that addresses come from."""
 

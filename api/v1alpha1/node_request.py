@@ -86,6 +86,8 @@ class NodeRequestStatus(Payload):
     """Id of the Temporal workflow that carries it out."""
     attempts: int = 0
     """How many create calls there were so far."""
+    refusals: int = 0
+    """How many of them were refused for a reason that is not known; each certainly created nothing."""
     pool_generation: int | None = None
     """Generation of the pool that the create call was made with; a later one lifts the pause of a failure."""
     class_generation: int | None = None

@@ -45,6 +45,9 @@ REQUEST_OUTCOMES: Final[Mapping[RequestEffect, tuple[Outcome, ...]]] = {
         Outcome(STAYS, "RateLimited", _RATE_LIMITED),
         Outcome(RequestPhase.UNMET, "InsufficientCapacity", "The provider has none left of this offering."),
         Outcome(
+            RequestPhase.UNMET, "CreateRefused", "The provider refuses it each time, for a reason that is not known."
+        ),
+        Outcome(
             RequestPhase.UNMET,
             QUOTA_EXCEEDED,
             "The account may not have more servers: for a while nothing of the class is bought.",

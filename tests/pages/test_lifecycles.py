@@ -71,6 +71,7 @@ def test_the_arrows_of_a_request(page):
     assert found["Provisioning", "Ready"] == ["Ready", "PodsBound"]
     assert found["Pending", "Unmet"] == [
         "InsufficientCapacity",
+        "CreateRefused",
         "QuotaExceeded",
         "OfferingUnavailable",
         "BuyingPaused",

@@ -29,7 +29,8 @@ FAULTS = (
         "scripted, delete 404",
     ),
     *("scripted, stuck deletion", "scripted, a list without", "scripted, limit 403"),
-    *("scripted, limits of a part", "scripted, calls that wait", "scripted, project locked", "scripted, price change"),
+    *("scripted, limits of a part", "scripted, calls that wait", "scripted, project locked"),
+    *("scripted, refused for no known reason", "scripted, 422 for keys", "scripted, price change"),
     "scripted, type withdrawn",
 )
 """How the row of each known fault begins."""

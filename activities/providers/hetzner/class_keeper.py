@@ -64,6 +64,8 @@ class _Memory:
     generation: int | None = None
     """Of the spec that was looked up last."""
     tried_at: datetime | None = None
+    is_doubted: bool = False
+    """Something that was found is not there any more: it is looked up at once."""
     failures: int = 0
     """Looks in a row after which not all was well."""
 
@@ -114,6 +116,16 @@ class ClassKeeper:
                 log.error("HetznerNodeClass %s was not looked up", item["metadata"]["name"], exc_info=outcome)
         return max(0.0, rest)
 
+    async def look_again(self, name: str) -> None:
+        """Look a class up at once: something that was found for it is not there any more.
+
+        Raises:
+            GrowthError: it cannot be looked up now; the next pass does it.
+        """
+        item = await self._cluster.get(HETZNER_NODE_CLASSES, name)
+        self._memories.setdefault(item["metadata"]["uid"], _Memory()).is_doubted = True
+        await self._keep_one(item)
+
     async def _keep_one(self, item: Object) -> datetime:
         """Look the class up if its time has come, and return when it comes again."""
         now = self._now()
@@ -137,6 +149,7 @@ class ClassKeeper:
         # Counted as failed until it is known not to be: also an error on the way must lead to a pause.
         memory.access, memory.generation, memory.tried_at = identity, node_class.metadata.generation, now
         memory.failures += 1
+        memory.is_doubted = False
         if isinstance(access, GrowthError):
             status = without_token(node_class, access, now=now)
         else:
@@ -170,7 +183,7 @@ class ClassKeeper:
 def _due(node_class: HetznerNodeClass, memory: _Memory, access: object) -> datetime | None:
     """Return when the class is to be looked up; None is at once."""
     status, generation = node_class.status, node_class.metadata.generation
-    if memory.access is not None and memory.access != access:
+    if memory.is_doubted or (memory.access is not None and memory.access != access):
         return None
     ready = _condition(status, READY)
     is_looked_up = ready is not None and ready.observed_generation == generation

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar, Final
 
 from requests.adapters import BaseAdapter
@@ -29,7 +29,7 @@ from activities.ports.ports import Compute
 from activities.ports.provider import Server, ServerOrder, ServerState
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT, ServerFacts
-from activities.providers.hetzner.api.refusals import Locked
+from activities.providers.hetzner.api.refusals import Locked, NamesGone
 from activities.providers.hetzner.class_keeper import ClassKeeper
 from activities.providers.hetzner.classes import catalogue
 from activities.providers.hetzner.classes.user_data import user_data_of
@@ -45,6 +45,10 @@ from planner.objects.offering import Offering
 _REST_SECONDS: Final = 10.0
 """Between two calls of `tend` while nothing is under way."""
 
+_JUST_READ: Final = timedelta(seconds=30)
+"""A class that was looked up so lately names what the project has: then it is something else that is wrong."""
+_LOOKS_SECONDS: Final = 1.0
+"""Until the call is repeated, with what the look has found."""
 _ON_THE_WAY: Final = frozenset({"initializing", "starting"})
 """States that end soon; what is deleted is asked for by its removal."""
 
@@ -117,6 +121,8 @@ class HetznerProvider:
         creation = creation_of(parsed, order, offering, user_data)
         try:
             made = await self._creator.create(project, parsed, creation)
+        except NamesGone as error:
+            raise await self._looked_up_again(parsed, error) from error
         except AuthenticationFailed:
             # A token that was changed moments ago: nothing was made, and its pool need not stop for that.
             with as_provider_errors(call):
@@ -125,6 +131,17 @@ class HetznerProvider:
                 raise
             project, made = fresh, await self._creator.create(fresh, parsed, creation)
         return self._server(project, made)
+
+    async def _looked_up_again(self, node_class: HetznerNodeClass, error: NamesGone) -> GrowthError:
+        """Look the class up, unless that was done moments ago, and return what becomes of the call."""
+        read_at = node_class.status.read_at
+        if read_at is not None and self._now() - read_at < _JUST_READ:
+            return error
+        try:
+            await self._keeper.look_again(node_class.metadata.name)
+        except GrowthError as failure:
+            log.warning("HetznerNodeClass %s was not looked up again: %s", node_class.metadata.name, failure)
+        return ClassNotLookedUp(f"{error}; the class is looked up again", _LOOKS_SECONDS)
 
     async def get(self, name: str, class_name: str | None = None) -> Server:
         """Return the server of that name: `Provider.get`."""

@@ -166,10 +166,12 @@ class HetznerWeather(Weather):
             await asyncio.sleep(_USED_UP_SECONDS)
 
     def _invalidate(self) -> Undo:
+        self._side.is_all_stopped = True
         self._fake.remove_token(TOKEN)
         return lambda: self._fake.add_token(TOKEN)
 
     def _make_read_only(self) -> Undo:
+        self._side.is_all_stopped = True
         self._fake.add_token(TOKEN, "read_only")
         return lambda: self._fake.add_token(TOKEN)
 

@@ -92,7 +92,7 @@ def _order(state: State, project: FakeProject, call: Call) -> _Order:
         image=image,
         labels=check_labels(call.field("labels")),
         user_data=user_data,
-        ssh_keys=tuple(_id_of(project.ssh_keys, each, "SSH key") for each in call.field("ssh_keys") or ()),
+        ssh_keys=tuple(_key(project, each) for each in call.field("ssh_keys") or ()),
         networks=networks,
         firewalls=tuple(
             _id_of(project.firewalls, each.get("firewall"), "firewall") for each in call.field("firewalls") or ()
@@ -157,6 +157,13 @@ def _group(project: FakeProject, wanted: Any) -> PlacementGroup | None:
     if group is None:
         raise not_found(f"placement group {wanted!r}")
     return group
+
+
+def _key(project: FakeProject, wanted: Any) -> int:
+    key = find(project.ssh_keys.values(), wanted)
+    if key is None:
+        raise invalid("ssh_keys", f"SSH key {wanted!r} not found")
+    return key.id
 
 
 def _id_of(resources: Any, wanted: Any, kind: str) -> int:

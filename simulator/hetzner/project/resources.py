@@ -67,6 +67,8 @@ class Network:
     """Servers that it has addresses for, if its subnets do not tell."""
     tells_late: bool = False
     """That it is full, an action tells and not the call."""
+    vswitches: tuple[tuple[str, str], ...] = ()
+    """Ranges and zones of subnets of vSwitches, which servers of the cloud cannot join."""
 
     def zones(self) -> set[str]:
         """Return the network zones of its subnets."""
@@ -95,13 +97,14 @@ class Network:
             "ip_range": self.ip_range,
             "subnets": [
                 {
-                    "type": "cloud",
+                    "type": kind,
                     "ip_range": subnet,
                     "network_zone": zone,
                     "gateway": str(ipaddress.ip_network(self.ip_range)[1]),
                     "vswitch_id": None,
                 }
-                for subnet, zone in self.subnets
+                for kind, subnets in (("vswitch", self.vswitches), ("cloud", self.subnets))
+                for subnet, zone in subnets
             ],
             "routes": [],
             "servers": list(self.members),

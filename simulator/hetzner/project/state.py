@@ -231,11 +231,13 @@ class State:
         *,
         ip_range: str = "10.0.0.0/16",
         subnets: Sequence[tuple[str, str]] = (("10.0.1.0/24", "eu-central"),),
+        vswitches: Sequence[tuple[str, str]] = (),
         project: str = DEFAULT,
     ) -> int:
         """Add a network with subnets, each a range and its network zone, and return its id."""
         with self.lock:
             network = Network(self.next_id(), name, ip_range, tuple(subnets), self.timeline.now)
+            network.vswitches = tuple(vswitches)
             self.project(project).networks[network.id] = network
             return network.id
 

@@ -8,6 +8,7 @@ import pytest
 from activities.ports.cluster import CRDS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS, VOLUME_ATTACHMENTS
 from activities.ports.errors import (
     AuthenticationFailed,
+    CreateRefused,
     GrowthError,
     InsufficientCapacity,
     InvalidConfiguration,
@@ -138,6 +139,7 @@ REQUESTS = [
     (create(error=UnknownOutcome("?")), "create_server", STAYS, "UnknownOutcome"),
     (create(error=RateLimited("?", 1)), "create_server", STAYS, "RateLimited"),
     (create(error=InsufficientCapacity("?")), "create_server", "Unmet", "InsufficientCapacity"),
+    (create(error=CreateRefused("?", tries=1)), "create_server", "Unmet", "CreateRefused"),
     (create(error=QuotaExceeded("?")), "create_server", "Unmet", "QuotaExceeded"),
     (create(error=InvalidConfiguration("?")), "create_server", "Failed", "InvalidConfiguration"),
     (create(error=AuthenticationFailed("?")), "create_server", "Failed", "AuthenticationFailed"),

@@ -84,12 +84,18 @@ def test_user_data_of_exactly_32_kib_and_labels_of_kubernetes_are_taken():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("ssh_keys", ["nosuch"]), ("firewalls", [{"firewall": 7}]), ("networks", [7]), ("placement_group", 7)],
+    [("firewalls", [{"firewall": 7}]), ("networks", [7]), ("placement_group", 7)],
 )
 def test_what_does_not_exist_is_not_found(field, value):
     desk = Desk()
     assert code(desk.create(**{field: value})) == (404, "not_found")
     assert desk.cloud.servers_of() == []
+
+
+def test_a_key_that_does_not_exist_is_an_invalid_input():
+    reply = Desk().create(ssh_keys=["nosuch"])
+    assert code(reply) == (422, "invalid_input")
+    assert [field["name"] for field in reply.body["error"]["details"]["fields"]] == ["ssh_keys"]
 
 
 def test_a_type_is_refused_where_it_is_not_offered():

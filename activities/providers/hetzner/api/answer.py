@@ -29,6 +29,8 @@ class ApiResponse:
     """May hold what was sent, or the password of a new server."""
     code: str | int | None = None
     """The API's, or the HTTP status where there was no JSON."""
+    status: int | None = None
+    """Of HTTP, if there was an answer."""
     message: str = ""
     details: Any = None
     trouble: str = ""
@@ -79,7 +81,9 @@ def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, call:
     if answer.code is not None:
         code, message, details = redacted([answer.code, answer.message, answer.details], secrets)
         pause = answer.pause_seconds
-        raise classify(code, message, details=details, verb=verb, call=call, retry_after_seconds=pause)
+        raise classify(
+            code, message, details=details, verb=verb, call=call, retry_after_seconds=pause, status=answer.status
+        )
     trouble = answer.trouble
     if not trouble:
         try:

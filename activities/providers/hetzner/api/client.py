@@ -291,9 +291,11 @@ class _Requests:
     def __call__(self, method: str, path: str, *, params: Mapping[str, Any] | None, json: Any) -> ApiResponse:
         """Return the answer to a request. No exception leaves it: the text of one may hold a secret."""
         headers: dict[str, str] = {}
+        statuses: list[int] = []
 
         def listen(response: requests.Response, **_: Any) -> None:
             headers.update({name.lower(): value for name, value in response.headers.items()})
+            statuses.append(response.status_code)
 
         try:
             body = self._client.request(
@@ -301,7 +303,13 @@ class _Requests:
             )
         except APIException as failure:
             code = failure.code if isinstance(failure.code, int) else str(failure.code)
-            return ApiResponse(code=code, message=str(failure.message or ""), details=failure.details, headers=headers)
+            return ApiResponse(
+                code=code,
+                status=statuses[-1] if statuses else None,
+                message=str(failure.message or ""),
+                details=failure.details,
+                headers=headers,
+            )
         except requests.Timeout:
             return ApiResponse(trouble=f"{self._endpoint} did not answer within {self._timeout_seconds:g} s")
         except requests.RequestException as failure:

@@ -5,10 +5,12 @@ Source: Hetzner Cloud API docs, "Errors"; messages as users of other autoscalers
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final, Literal
 
 from activities.ports.errors import (
     AuthenticationFailed,
+    CreateRefused,
     GrowthError,
     InsufficientCapacity,
     InvalidConfiguration,
@@ -21,10 +23,12 @@ from activities.ports.errors import (
 from activities.providers.hetzner.api.refusals import (
     PERHAPS_THE_LOCATION,
     THE_LOCATION,
+    THE_TYPE,
     CannotSpread,
     GroupFull,
     Locked,
     NameInUse,
+    NamesGone,
     ProjectLocked,
     Protected,
     SubnetFull,
@@ -46,6 +50,13 @@ _LOCATION_PERHAPS: Final = re.compile(r"\b(for this location|different location)
 """Said of a location, and met for one line of types alone, too. Source: kube-hetzner#1613, drone/autoscaler#38."""
 _NO_ADDRESS: Final = "no subnet or ip available"
 """Source: kube-hetzner#32."""
+_OF_TYPE: Final = re.compile(r"\bserver[ _]type\b|\bdisk\b|\barchitecture\b")
+"""Said where an image does not fit the type."""
+_NAMED: Final = frozenset({"image", "ssh_keys", "firewalls", "networks"})
+"""Fields of a create call whose values the class names and the look-up has found."""
+_TRIES: Final = 3
+_TRIES_OF_LOCKED: Final = 6
+"""What is locked by something else is free within a minute."""
 _GROUP_LIMIT: Final = "placement_group_member_limit_reached"
 _GROUP: Final = "placement group"
 
@@ -114,6 +125,7 @@ def classify(
     verb: Verb,
     call: str,
     retry_after_seconds: float = FEW_TOKENS_SECONDS,
+    status: int | None = None,
 ) -> GrowthError:
     """Return the error that an answer tells of; its text is one sentence for people.
 
@@ -124,6 +136,7 @@ def classify(
         verb: what was being done.
         call: the call in words, such as "create server general-x7 (cx22 in fsn1)".
         retry_after_seconds: how long to wait after a call too many.
+        status: of HTTP, if it is known.
     """
     sentence = _sentence(code, message, details, call)
     lowered = message.lower()
@@ -150,11 +163,39 @@ def classify(
         case "not_found" if _GROUP in lowered.replace("_", " "):
             return GroupFull(f"{sentence}: it was deleted meanwhile")
         case "not_found":
-            return InvalidConfiguration(f"{sentence}: {_GONE}")
+            return NamesGone(f"{sentence}: {_GONE}")
+        case "invalid_input" if verb == "create":
+            return _invalid(sentence, lowered, _fields(details))
+        case "unsupported_error" if verb == "create":
+            return InvalidConfiguration(f"{sentence}: {_CLASS}", may_be_of_type=True)
         case _:
             # What is not known is taken for transient: who gives up too early may leave a server behind.
             kind, advice = _TABLE.get(str(code), (UnknownOutcome, ""))
-            return kind(f"{sentence}: {advice}" if advice else sentence)
+            advised = f"{sentence}: {advice}" if advice else sentence
+            if kind in {UnknownOutcome, Locked} and verb == "create" and _is_certain(code, status):
+                return CreateRefused(advised, tries=_TRIES_OF_LOCKED if kind is Locked else _TRIES)
+            return kind(advised)
+
+
+def _is_certain(code: str | int, status: int | None) -> bool:
+    """Return whether an answer proves that the call had no effect: it is Hetzner's own, and not a gateway's."""
+    return (
+        isinstance(code, str)
+        and status is not None
+        and HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+        and status not in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
+    )
+
+
+def _invalid(sentence: str, lowered: str, fields: frozenset[str]) -> GrowthError:
+    """Return what of a create call is invalid: its type, its location, something that the class names, or anything."""
+    if "server_type" in fields or _OF_TYPE.search(lowered):
+        return InsufficientCapacity(f"{sentence}: it is refused for this type", lasts=True, extent=THE_TYPE)
+    if fields == frozenset({"location"}):
+        return InsufficientCapacity(sentence, lasts=True, extent=THE_LOCATION)
+    if fields & _NAMED:
+        return NamesGone(f"{sentence}: {_CLASS}", may_be_of_type=fields == frozenset({"image"}))
+    return InvalidConfiguration(f"{sentence}: {_CLASS}", may_be_of_type=not fields)
 
 
 def of_action(code: str, message: str, *, call: str) -> GrowthError:
@@ -173,6 +214,13 @@ def _sentence(code: str | int, message: str, details: Any, call: str) -> str:
     named = f" of {names}" if (names := _names(details)) else ""
     shown = f"HTTP status {code}" if isinstance(code, int) else code
     return f'{call}: Hetzner says "{said}"{named} ({shown})' if said else f"{call}: Hetzner says {shown}{named}"
+
+
+def _fields(details: Any) -> frozenset[str]:
+    """Return the names of the fields that the details are about."""
+    fields = details.get("fields") if isinstance(details, Mapping) else None
+    entries = fields if isinstance(fields, list) else []
+    return frozenset(str(entry["name"]) for entry in entries if isinstance(entry, Mapping) and entry.get("name"))
 
 
 def _names(details: Any) -> str:

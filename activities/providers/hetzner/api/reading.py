@@ -36,6 +36,8 @@ _SMALLEST_PRICE: Final = Decimal("1E-9")
 _MOST: Final = Decimal(10) ** 9
 """Larger than any price: `api.quantity` has nine digits before the point, too. The API server would refuse the whole
 status of a class for one more."""
+_JOINED: Final = frozenset({"cloud", "server"})
+"""Types of subnets that servers can have addresses of."""
 _STATUSES: Final = ("running", "success", "error")
 
 
@@ -172,7 +174,12 @@ def image(body: Any) -> ImageFacts | None:
 
 def network(body: Any) -> NetworkFacts:
     """Return a private network."""
-    subnets = tuple((one.get("ip_range") or "", one["network_zone"]) for one in body.get("subnets") or ())
+    # Servers join subnets of the cloud, and not those of vSwitches; one without a type is of an older API.
+    subnets = tuple(
+        (subnet.get("ip_range") or "", subnet["network_zone"])
+        for subnet in body.get("subnets") or ()
+        if subnet.get("type", "cloud") in _JOINED
+    )
     return NetworkFacts(id=int(body["id"]), name=body["name"], subnets=subnets)
 
 

@@ -11,6 +11,7 @@ ProviderError
 │   ├── NameInUse               a server of that name exists: whose is it?
 │   └── Locked                  something else is being done to the server
 └── InvalidConfiguration
+    ├── NamesGone               something that the class names is not there any more
     └── Protected               a person forbade the deletion
 """
 
@@ -70,3 +71,9 @@ class Protected(InvalidConfiguration):
     """A person has set delete protection: it is not Growth's to take away."""
 
     reason: ClassVar[str] = "Protected"
+
+
+class NamesGone(InvalidConfiguration):
+    """An image, key, firewall or network of the class is not there any more: certain that nothing was created."""
+
+    reason: ClassVar[str] = "InvalidConfiguration"

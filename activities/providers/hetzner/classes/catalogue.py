@@ -25,6 +25,7 @@ from api.v1alpha1.hetzner_node_class_status import (
     CatalogueServerType,
     HetznerNodeClassStatus,
     ResolvedImage,
+    ResolvedNetwork,
 )
 from planner.objects.offering import Offering
 
@@ -179,12 +180,18 @@ def usable_locations(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus)
 
     A network that has not been looked up keeps nothing out: without it, the class is not Ready.
     """
-    zones = () if status.resolved is None else tuple(network.zone for network in status.resolved.networks)
+    networks = () if status.resolved is None else status.resolved.networks
     return frozenset(
         place.name
         for place in status.places
-        if (not spec.locations or place.name in spec.locations) and all(zone == place.network_zone for zone in zones)
+        if (not spec.locations or place.name in spec.locations)
+        and all(place.network_zone in network_zones(network) for network in networks)
     )
+
+
+def network_zones(network: ResolvedNetwork) -> tuple[str, ...]:
+    """Return the network zones whose servers can join the network; a class that was read earlier knows one."""
+    return network.zones or (network.zone,)
 
 
 def node_labels(server_type: str, location: str, architecture: Architecture) -> dict[str, str]:

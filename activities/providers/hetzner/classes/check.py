@@ -12,7 +12,14 @@ from typing import Final
 from activities.ports.cluster import Cluster
 from activities.ports.errors import AuthenticationFailed, GrowthError, InvalidConfiguration
 from activities.providers.hetzner.classes import user_data
-from activities.providers.hetzner.classes.catalogue import READY, UNREACHABLE, catalogue_of, offered, usable_locations
+from activities.providers.hetzner.classes.catalogue import (
+    READY,
+    UNREACHABLE,
+    catalogue_of,
+    network_zones,
+    offered,
+    usable_locations,
+)
 from activities.providers.hetzner.classes.names import FoundNames, ProjectReader, find_names
 from api.meta import Condition, set_condition
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass, HetznerNodeClassSpec
@@ -119,7 +126,11 @@ def _offer_faults(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, no
         return []
     locations = usable_locations(spec, status)
     if not locations:
-        zones = "" if status.resolved is None else _listed(network.zone for network in status.resolved.networks)
+        zones = (
+            ""
+            if status.resolved is None
+            else _listed(zone for network in status.resolved.networks for zone in network_zones(network))
+        )
         places = f"of spec.locations ({_listed(spec.locations)})" if spec.locations else "of Hetzner's"
         return [("NoOfferings", f"no location {places} is in the network zone of all spec.networks: {zones}")]
     images = () if status.resolved is None else status.resolved.images

@@ -185,8 +185,8 @@ def _network(field: str, wanted: HetznerNetwork, known: Iterable[NetworkFacts]) 
     if not zones:
         has = ", ".join(ip_range for ip_range, _ in network.subnets if ip_range)
         return f"{field}.subnetIPRange: network {wanted.name} has no subnet {wanted.subnet_ip_range}, only {has}"
-    # Where none is named and they are in several zones, servers are bought in the first one only: less, but not wrong.
-    return ResolvedNetwork(id=network.id, zone=zones[0], subnetIPRange=wanted.subnet_ip_range)
+    reached = tuple(dict.fromkeys(zones))
+    return ResolvedNetwork(id=network.id, zone=reached[0], zones=reached, subnetIPRange=wanted.subnet_ip_range)
 
 
 def _pick(names: Iterable[str], known: Sequence[NamedFacts]) -> tuple[tuple[int, ...], list[str]]:

@@ -145,7 +145,7 @@ async def test_what_the_project_does_not_have_is_told_with_field_and_value_and_n
     [
         ({"subnetIPRange": "10.0.9.0/24"}, {"ash"}),
         ({"subnetIPRange": "10.0.1.0/24"}, {"fsn1", "nbg1", "hel1"}),
-        ({}, {"fsn1", "nbg1", "hel1"}),
+        ({}, {"fsn1", "nbg1", "hel1", "ash"}),
     ],
     ids=["second subnet", "first subnet", "none named"],
 )

@@ -21,6 +21,7 @@ from activities.providers.hetzner.api.refusals import (
     GroupFull,
     Locked,
     NameInUse,
+    NamesGone,
     ProjectLocked,
     Protected,
     SubnetFull,
@@ -75,7 +76,7 @@ ROWS = [
     (
         "not_found",
         "image not found",
-        InvalidConfiguration,
+        NamesGone,
         False,
         "something that the class names is not in the project any more",
     ),
