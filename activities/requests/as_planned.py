@@ -73,11 +73,11 @@ async def compare_with_plan(ports: Ports, observed: RequestObjects) -> Deviation
     if status.planned_allocatable is not None:
         # By now the class may have learned better, from this very Node.
         offering = replace(offering, allocatable=amounts(status.planned_allocatable))
-    found = deviations(node, observed.pool, offering)
-    if found.taints:
+    differences = deviations(node, observed.pool, offering)
+    if differences.taints:
         usual = await _agreement(ports, request.spec)
-        found = deviations(node, observed.pool, offering, usual.taints)
-    return _finding(found)
+        differences = deviations(node, observed.pool, offering, usual.taints)
+    return _finding(differences)
 
 
 async def _agreement(ports: Ports, spec: NodeRequestSpec) -> Agreement:

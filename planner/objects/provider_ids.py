@@ -42,9 +42,9 @@ def is_same_machine(node: NodeMarks, server: ServerMarks) -> bool:
     return is_labelled or (not node.request_uid and node.is_unregistered)
 
 
-def has_other_scheme(one: str, other: str) -> bool:
+def has_other_scheme(first: str, second: str) -> bool:
     """Return whether two provider ids are both known, and of different schemes: then they cannot be compared."""
-    return bool(one and other) and _scheme(one) != _scheme(other)
+    return bool(first and second) and _scheme(first) != _scheme(second)
 
 
 def _scheme(provider_id: str) -> str:

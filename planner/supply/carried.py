@@ -94,10 +94,10 @@ class Carried:
         )
 
     def _static_on(self, kind: _Scope) -> Iterator[DaemonSet]:
-        there = [self._static.get(name, {}) for name in self._ready.get(kind, ())]
-        for source, pod in sorted(there[0].items()) if there else ():
-            alike = [pods[source] for pods in there if source in pods]
-            if len(alike) == len(there):
+        static_pods = [self._static.get(name, {}) for name in self._ready.get(kind, ())]
+        for source, pod in sorted(static_pods[0].items()) if static_pods else ():
+            alike = [pods[source] for pods in static_pods if source in pods]
+            if len(alike) == len(static_pods):
                 requests: ResourceVector = {}
                 for each in alike:
                     requests = _larger(requests, each.requests)
@@ -135,5 +135,5 @@ def _age(pod: Pod) -> tuple[float, list[tuple[str, int]], str]:
     return -pod.created_at.timestamp() if pod.created_at else 0.0, amounts, pod.key
 
 
-def _larger(one: ResourceVector, other: ResourceVector) -> dict[str, int]:
-    return {name: max(one.get(name, 0), other.get(name, 0)) for name in sorted({*one, *other})}
+def _larger(first: ResourceVector, second: ResourceVector) -> dict[str, int]:
+    return {name: max(first.get(name, 0), second.get(name, 0)) for name in sorted({*first, *second})}

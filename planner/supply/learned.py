@@ -52,9 +52,9 @@ def with_learned_labels(classes: Iterable[NodeClass], nodes: Iterable[Node]) -> 
     Nodes of the same server type say it alone, if there are any, as drivers may look at the type. A label about
     which they differ is not learned.
     """
-    there = tuple(nodes)
-    seen = _seen(there)
-    return tuple(_of_class(one, seen, _labels_not_set(one, there)) for one in classes)
+    every_node = tuple(nodes)
+    seen = _seen(every_node)
+    return tuple(_of_class(one, seen, _labels_not_set(one, every_node)) for one in classes)
 
 
 def _of_class(node_class: NodeClass, seen: _Seen, not_set: Container[str]) -> NodeClass:

@@ -50,8 +50,8 @@ class Machine:
     @property
     def provider_id(self) -> str | None:
         """As its provider names it, by its request; else as its Node names it, which may be by another scheme."""
-        told = None if self.request is None else self.request.status.provider_id
-        return told or (None if self.node is None else self.node.provider_id or None)
+        of_request = None if self.request is None else self.request.status.provider_id
+        return of_request or (None if self.node is None else self.node.provider_id or None)
 
     @property
     def is_leaving(self) -> bool:

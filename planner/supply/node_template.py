@@ -84,8 +84,8 @@ def labels_to_set(
         own: the labels that tell whose machine it is.
         present: the Node's labels.
     """
-    told = {} if offering is None else {k: v for k, v in offering.labels.items() if k not in present}
-    given = {**told, **({} if pool is None else pool.spec.template.labels), **own}
+    of_offering = {} if offering is None else {k: v for k, v in offering.labels.items() if k not in present}
+    given = {**of_offering, **({} if pool is None else pool.spec.template.labels), **own}
     every = with_old_names({**present, **given})
     return {key: value for key, value in every.items() if key in given or key not in present}
 

@@ -21,6 +21,7 @@ from planner.lifecycle.drain import Refusal
 from planner.lifecycle.garbage import Garbage, Guards
 from planner.lifecycle.seen import Blocker
 from planner.lifecycle.step import DecisionKind
+from planner.model.plan import TOO_MUCH
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, WAITS
 from planner.policies import next_round as rounds
 from planner.supply import unavailable
@@ -87,7 +88,15 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
     code = "\n".join(path.read_text() for path in (ROOT / "planner").rglob("*.py"))
     reasons = set(re.findall(r"Reason\(\s*\"([A-Z]\w+)\"", code))
     assert len(reasons) >= 10
-    assert set(rows(OPERATIONS, r"[A-Z][a-z]\w+")) == {*reasons, SPREAD, APART, NEAR, WAITS, request.BUYING_PAUSED}
+    assert set(rows(OPERATIONS, r"[A-Z][a-z]\w+")) == {
+        *reasons,
+        SPREAD,
+        APART,
+        NEAR,
+        WAITS,
+        TOO_MUCH,
+        request.BUYING_PAUSED,
+    }
 
 
 def test_everything_that_blocks_a_drain_is_told():

@@ -83,11 +83,11 @@ def draw(random: Random, drains: Random) -> Setup:
     )
 
 
-def _beside(random: Random, what: str) -> Random:
+def _beside(random: Random, purpose: str) -> Random:
     """Return a stream that takes nothing from `random`, so that the histories there are do not change with it."""
     copy = Random()  # noqa: S311 - a simulation wants repeatable choices, not secrets
     copy.setstate(random.getstate())
-    return Random(f"{what} of {copy.random()}")  # noqa: S311 - as above
+    return Random(f"{purpose} of {copy.random()}")  # noqa: S311 - as above
 
 
 def world_of(*, has_network: bool, **settings: Any) -> HetznerWorld:
