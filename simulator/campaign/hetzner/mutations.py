@@ -11,7 +11,7 @@ from activities.providers.hetzner.api import answer, error_table
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ActionFacts
 from activities.providers.hetzner.servers import actions as pending
-from activities.providers.hetzner.servers import creation, limits, unfinished
+from activities.providers.hetzner.servers import limits, unfinished
 from activities.providers.hetzner.servers import listing as servers
 from activities.providers.hetzner.servers.creation import Creator
 from activities.providers.hetzner.servers.listing import ServerList
@@ -123,20 +123,6 @@ def _removal_goes_by_the_nodes_id() -> list[Change]:
     return [(removals_look, "is_ours", is_ours), (removals_server, "is_ours", is_ours)]
 
 
-def _actions_say_nothing() -> list[Change]:
-    """Take a server whose action failed for a broken one, whatever Hetzner says of it."""
-    real = requests_look.see_server
-
-    async def see_server(*given: Any) -> Any:
-        return replace(await real(*given), failure=None)
-
-    return [
-        (requests_look, "see_server", see_server),
-        (creation, "read_failures", lambda *_: None),
-        (provider, "read_failures", lambda *_: None),
-    ]
-
-
 def _failures_are_not_counted() -> list[Change]:
     return [(requests_end, "MOST_FAILED", 10**6)]
 
@@ -156,7 +142,6 @@ HETZNER_MUTATIONS: Final = (
     _hetzner("calls are refused for what limits others", _refusals_stop_others, within=60),
     _hetzner("a Node is known by its server's id alone", _node_known_by_its_id_alone),
     _hetzner("a removal goes by the id that its Node names", _removal_goes_by_the_nodes_id, within=40),
-    _hetzner("what a failed action says is not read", _actions_say_nothing, within=80),
-    _hetzner("purchases that fail are repeated for ever", _failures_are_not_counted, within=80),
+    _hetzner("purchases that fail are repeated for ever", _failures_are_not_counted, first=214, within=1),
     _hetzner("Hetzner's messages are told with the token in them", _token_told, within=100),
 )
