@@ -162,6 +162,7 @@ async def test_a_machine_comes_for_its_pod_and_goes_without_it(machine):
     assert [e for e in effects if e != "delete_server"] == [
         "taint_node",
         "commit_removal",
+        "leave_balancers",
         "park_removal",
         "resume_removal",
         "delete_node",

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 def plant(plane: ControlPlane, name: str, cluster: str) -> None:
     """Leave a server an hour old whose request nobody knows; its Node was there once and is gone."""
+    uid = plane.kubectl("get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}").strip()
     an_hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     record = {
         "apiVersion": "v1",
@@ -33,6 +34,7 @@ def plant(plane: ControlPlane, name: str, cluster: str) -> None:
             "labels": {
                 "growth.dev/kwok-server": "true",
                 "growth.dev/cluster": cluster,
+                "growth.dev/cluster-uid": uid,
                 "growth.dev/pool": "default",
                 "growth.dev/server-type": "cx22",
                 "growth.dev/request": name,

@@ -17,7 +17,7 @@ from typing import Annotated, Final, NoReturn
 from cyclopts import Parameter
 
 from activities.kube.cache import Cache
-from simulator.world import CLUSTER_NAME, NAMESPACE, World
+from simulator.world import CLUSTER_NAME, CLUSTER_UID, NAMESPACE, World
 from worker.demo.comparison import compare
 from worker.demo.person import Person
 from worker.demo.scene import SEED, first_choice, objects, prices, snapshot_of, without, workloads
@@ -109,7 +109,14 @@ async def show(screen: Screen, *, seed: int, keep: bool = False) -> None:
             await world.apply(*objects(sold_out))
             cache = Cache(world.cluster, watched())
             # The forecast's: what it found to be missed most is what rounds buy.
-            ports = ports_on(world.cluster, cache, cluster_name=CLUSTER_NAME, namespace=NAMESPACE, packer=packer())
+            ports = ports_on(
+                world.cluster,
+                cache,
+                cluster_name=CLUSTER_NAME,
+                cluster_uid=CLUSTER_UID,
+                namespace=NAMESPACE,
+                packer=packer(),
+            )
             async with asyncio.TaskGroup() as group:
                 loops = [group.create_task(world.run()), group.create_task(Story(world, screen).tell())]
                 async with at_work(client, ports, cache, owns_server=True):
