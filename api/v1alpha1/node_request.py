@@ -125,8 +125,7 @@ class NodeRequestStatus(Payload):
     expires_at: Timestamp | None = None
     """When this object is deleted, which by then is only a record."""
     conditions: Conditions = ()
-    """Conditions of the request: Launched, Registered, Ready; NodeAsPlanned, which names all differences; and
-    NodeNamesServer, which is False while the Node's providerID is of another scheme than its server's."""
+    """Launched, Registered, Ready; NodeAsPlanned names differences; NodeNamesServer is False for another providerID."""
     events: tuple[LifecycleEvent, ...] = ()
     """The last 20 things that happened to it, the oldest first."""
 

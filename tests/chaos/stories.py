@@ -16,11 +16,13 @@ from activities.ports.cluster import (
     NODE_REQUESTS,
     NODES,
     PODS,
+    VOLUME_ATTACHMENTS,
     Object,
 )
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kinds import node_classes
 from api.keys import ANNOTATION_DO_NOT_REMOVE, GROUP, LABEL_ARCH, TAINT_RESERVED, TAINT_SCALE_DOWN
+from planner.lifecycle.leaving import VOLUMES_DETACH
 from planner.lifecycle.seen import Blocker
 from simulator.catalogue import node_class, node_pool
 from simulator.scheduling.workloads import Workload
@@ -197,6 +199,20 @@ async def is_drained(stage: Stage) -> None:
     await stage.until(lambda v: name not in v.servers and bound(1)(v), "the pod on another machine, the first gone")
 
 
+async def leaves_with_a_volume(stage: Stage) -> None:
+    """A volume is attached to a machine that nobody needs any more, and detaches when its server waits for it."""
+    name = await one_machine(stage)
+    spec = {"attacher": "csi.example", "nodeName": name, "source": {"persistentVolumeName": "data"}}
+    await stage.world.cluster.create(VOLUME_ATTACHMENTS, {"metadata": {"name": "data"}, "spec": spec})
+    stage.scale("web", 0)
+    await stage.until(
+        lambda v: name in v.removals and v.removals[name].get("status", {}).get("reason") == VOLUMES_DETACH,
+        "a server that waits for its volume",
+    )
+    await stage.world.cluster.delete(VOLUME_ATTACHMENTS, "data")
+    await stage.until(lambda v: not v.servers, "no machine left")
+
+
 async def waits_for_a_successor(stage: Stage) -> None:
     """A person closes a machine before its pod comes; the pod is replaced, and the machine opened again."""
     stage.world.workloads.add(Workload("web", 1, ASKED, spec={"nodeSelector": {LABEL_ARCH: "arm64"}}))
@@ -261,6 +277,7 @@ STORIES: Final = (
     Story("parks, is left", parks_for_ever, servers=1, faults=(STUBBORN,)),
     Story("is sold out", is_sold_out, servers=1, machines=(SOLD_OUT, SMALL)),
     Story("waits for a successor", waits_for_a_successor, servers=1, machines=(SLOW,)),
+    Story("leaves with a volume", leaves_with_a_volume, servers=0),
     Story("is drained", is_drained, servers=1, mode="drain"),
     Story("loses a Node", node_is_deleted_later, servers=1),
     Story("loses a server", server_vanishes_later, servers=1),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pydantic import SecretStr
 
 from activities.ports.cluster import SECRETS
+from activities.ports.identity import ClusterIdentity
 from activities.ports.ports import in_place
 from activities.ports.provider import ServerOrder
 from activities.providers.built_in import HETZNER_NODE_CLASSES
@@ -221,7 +222,7 @@ class KeeperScene(Scene):
     def another_worker(self):
         projects = Projects(
             self.cluster,
-            cluster_name=CLUSTER,
+            identity=ClusterIdentity(CLUSTER),
             endpoint=ENDPOINT,
             compute=in_place,
             transport=InProcess(self.cloud),

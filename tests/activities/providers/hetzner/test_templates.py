@@ -40,6 +40,7 @@ LABELS = {
     "node.kubernetes.io/instance-type": "cx23",
     "topology.kubernetes.io/region": "nbg1",
     "csi.hetzner.cloud/location": "nbg1",
+    "instance.hetzner.cloud/provided-by": "cloud",
 }
 JOIN = "/usr/local/sbin/join-cluster"
 KEPT = {"k3s.yaml": (400 + 200 + 100) * 2**20, "kubeadm.yaml": (300 + 200 + 100) * 2**20}
