@@ -40,6 +40,7 @@ from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
 from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
 from planner.supply.machines import Machine, machines_of, price_list
+from planner.supply.peers import peers_of
 from planner.supply.places import Place, places
 from planner.supply.pod_group import GroupKeys, PodGroup, pod_groups
 from planner.supply.seats import Seating, settle_seats
@@ -140,11 +141,12 @@ def _plan_of(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Pl
 
 def _prepare(snapshot: Snapshot) -> _Known:
     machines = machines_of(snapshot)
-    pool_kinds = kinds_of_pools(snapshot)
+    peers = peers_of(snapshot)
+    pool_kinds = kinds_of_pools(snapshot, peers)
     limits = limits_left(machines.values(), pool_kinds)
     keys = GroupKeys()
     seating = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now)
-    supply = places(snapshot, machines, seating)
+    supply = places(snapshot, machines, seating, peers)
     return _Known(
         snapshot=snapshot,
         machines=machines,

@@ -34,7 +34,7 @@ WITNESSES: Final = 2
 """A label on one Node may be that Node's own."""
 TAINT_LASTS_AFTER: Final = timedelta(minutes=10)
 """A taint that is younger may belong to the start of its Node."""
-_STARTS: Final = frozenset({TAINT_UNREGISTERED, TAINT_UNINITIALIZED})
+_START_TAINTS: Final = frozenset({TAINT_UNREGISTERED, TAINT_UNINITIALIZED})
 _OWN: Final = f"{GROUP}/"
 _OF_THE_MACHINE: Final = frozenset(
     {
@@ -78,9 +78,9 @@ class Agreements:
         self._nodes: dict[tuple[str, str], list[Node]] = {}
         self._known: dict[tuple[str, str], Agreement] = {}
         for node in nodes:
-            pool, server_type = node.labels.get(LABEL_POOL), node.labels.get(LABEL_SERVER_TYPE)
-            if pool and server_type and node.is_ready and not is_starting(node, now):
-                self._nodes.setdefault((pool, server_type.lower()), []).append(node)
+            kind = pool_and_type(node)
+            if kind is not None and node.is_ready and not is_starting(node, now):
+                self._nodes.setdefault(kind, []).append(node)
 
     def of(self, pool: str, server_type: str) -> Agreement:
         """Return what the Ready Nodes of this pool and type agree in; one that has hardly started does not count."""
@@ -93,7 +93,18 @@ class Agreements:
 def is_starting(node: Node, now: datetime) -> bool:
     """Return whether the Node is so new that others have not labelled it yet, nor started its static pods."""
     is_new = node.ready_since is not None and now < node.ready_since + READY_GRACE
-    return is_new or any(taint.key in _STARTS for taint in node.taints)
+    return is_new or has_start_taint(node)
+
+
+def has_start_taint(node: Node) -> bool:
+    """Return whether the Node is not registered by Growth or not initialised by its cloud yet: labels are missing."""
+    return any(taint.key in _START_TAINTS for taint in node.taints)
+
+
+def pool_and_type(node: Node) -> tuple[str, str] | None:
+    """Return pool and server type of a Node that tells both, the type in small letters."""
+    pool, server_type = node.labels.get(LABEL_POOL), node.labels.get(LABEL_SERVER_TYPE)
+    return (pool, server_type.lower()) if pool and server_type else None
 
 
 def _agreement(nodes: list[Node], now: datetime) -> Agreement:

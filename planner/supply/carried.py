@@ -17,10 +17,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from api.keys import LABEL_POOL, LABEL_SERVER_TYPE
 from planner.objects.kinds import DaemonSet, Node, Pod, Toleration
 from planner.objects.offering import ResourceVector
-from planner.supply.agreement import is_starting
+from planner.supply.agreement import is_starting, pool_and_type
 
 _STATIC: Final = "static:"
 _GENERATION: Final = "pod-template-generation"
@@ -46,7 +45,7 @@ class Carried:
         self._known: dict[_Scope, tuple[DaemonSet, ...]] = {}
         kinds: dict[str, _Scope] = {}
         for node in nodes:
-            kinds[node.name] = kind = _kind(node)
+            kinds[node.name] = kind = pool_and_type(node) or ()
             if kind and node.is_ready and not is_starting(node, now):
                 self._ready[kind].append(node.name)
         wanted = {each.uid for each in daemon_sets}
@@ -116,11 +115,6 @@ def source_of(pod: Pod) -> str:
     if pod.is_mirror:
         return f"{_STATIC}{pod.namespace}/{pod.name.removesuffix(f'-{pod.node_name}')}"
     return "" if pod.owner is None else pod.owner.uid
-
-
-def _kind(node: Node) -> _Scope:
-    pool, server_type = node.labels.get(LABEL_POOL), node.labels.get(LABEL_SERVER_TYPE)
-    return (pool, server_type.lower()) if pool and server_type else ()
 
 
 def _generation(pod: Pod) -> int:

@@ -22,18 +22,15 @@ from api.keys import (
     LABEL_REGION,
     LABEL_SERVER_TYPE,
     LABEL_ZONE,
-    TAINT_UNINITIALIZED,
-    TAINT_UNREGISTERED,
 )
 from api.quantity import format_amount, parse_amount
 from api.v1alpha1.node_class_status import LearnedAllocatable
 from planner.model.plan import NodeClass
 from planner.objects.kinds import Node
 from planner.objects.offering import Offering, ResourceVector
+from planner.supply.agreement import has_start_taint
 
 _WHERE: Final = (LABEL_REGION, LABEL_ZONE)
-_STARTS: Final = (TAINT_UNREGISTERED, TAINT_UNINITIALIZED)
-"""On a Node whose labels are not all there yet."""
 _Spot = tuple[str | None, ...]
 """Values of `_WHERE`."""
 _Seen = Mapping[_Spot, Mapping[str, Mapping[str, set[str]]]]
@@ -66,10 +63,12 @@ def _of_class(node_class: NodeClass, seen: _Seen, not_set: Container[str]) -> No
 def _labels_not_set(node_class: NodeClass, nodes: Iterable[Node]) -> set[str]:
     """Return the usual labels of the class that Ready Nodes at its places lack: nobody sets them in this cluster."""
     usual = {offering.labels.get(LABEL_REGION): offering.usual_labels for offering in node_class.offerings}
+    if not any(usual.values()):
+        return set()
     return {
         key
         for node in nodes
-        if any(usual.values()) and node.is_ready and not any(taint.key in _STARTS for taint in node.taints)
+        if node.is_ready and not has_start_taint(node)
         for key in usual.get(node.labels.get(LABEL_REGION), ())
         if key not in node.labels
     }

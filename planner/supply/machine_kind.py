@@ -19,7 +19,6 @@ from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, is_of_system, untolerated, wants_node
 from planner.scheduling.attachments import attachable
 from planner.supply.agreement import NO_AGREEMENT, Agreement
-from planner.supply.learned import with_learned_labels
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.peers import Peers, peers_of
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
@@ -82,11 +81,11 @@ class Shape:
     daemons: tuple[Pod, ...]
 
 
-def kinds_of_pools(snapshot: Snapshot) -> dict[str, PoolKinds]:
-    """Return the machine kinds of every pool by its name."""
-    classes = {node_class.ref: node_class for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)}
-    peers = peers_of(snapshot)
-    return {pool.metadata.name: _of_pool(pool, classes, peers, snapshot) for pool in snapshot.pools}
+def kinds_of_pools(snapshot: Snapshot, peers: Peers | None = None) -> dict[str, PoolKinds]:
+    """Return the machine kinds of every pool by its name; `peers` are the snapshot's, if read already."""
+    examples = peers_of(snapshot) if peers is None else peers
+    classes = {node_class.ref: node_class for node_class in examples.classes}
+    return {pool.metadata.name: _of_pool(pool, classes, examples, snapshot) for pool in snapshot.pools}
 
 
 def shape(

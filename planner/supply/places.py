@@ -23,11 +23,10 @@ from planner.scheduling.attachments import AttachLimits, Handle, amount_of, aske
 from planner.scheduling.conflicts import TakenPorts
 from planner.supply.agreement import Agreement
 from planner.supply.carried import missing
-from planner.supply.learned import with_learned_labels
 from planner.supply.machine_kind import daemons_on, shape, take
 from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
-from planner.supply.peers import Peers, peers_of
+from planner.supply.peers import Peers
 from planner.supply.pod_group import PodGroup
 from planner.supply.seats import Seating
 
@@ -80,15 +79,14 @@ class _Known:
     """Volumes of each driver that it attaches."""
 
 
-def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating) -> tuple[Place, ...]:
+def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating, peers: Peers) -> tuple[Place, ...]:
     """Return every machine that pods may be planned onto, those of the lowest rank first."""
     pools = {pool.metadata.name: pool for pool in snapshot.pools if pool.metadata.deletion_timestamp is None}
     offerings = {
         (str(node_class.ref), offering.server_type.lower(), offering.location): offering
-        for node_class in with_learned_labels(snapshot.classes, snapshot.nodes)
+        for node_class in peers.classes
         for offering in node_class.offerings
     }
-    peers = peers_of(snapshot)
     all_places: list[Place] = []
     for machine in machines.values():
         pool = pools.get(machine.pool)

@@ -137,8 +137,8 @@ def _seats_not_counted() -> list[Change]:
     """Plan as if no pod had a seat on a coming machine: each round buys for it again."""
     real = supply.places
 
-    def nothing(snapshot: Any, machines: Any, seating: Any) -> Any:
-        return tuple(p for p in real(snapshot, machines, seating) if p.rank is not supply.Rank.IN_FLIGHT)
+    def nothing(*known: Any) -> Any:
+        return tuple(p for p in real(*known) if p.rank is not supply.Rank.IN_FLIGHT)
 
     def unseated(*_args: Any) -> Any:
         return decisions.Seating({}, {}, {})
