@@ -180,11 +180,13 @@ class UnderWay:
         """
         description = await self._described(workflow_id)
         failing = [
-            find
-            for find in (() if description is None else description.pending_activities)
-            if find.last_failure.message
+            activity
+            for activity in (() if description is None else description.pending_activities)
+            if activity.last_failure.message
         ]
-        return "; ".join(short(f"{find.activity_type.name}: {find.last_failure.message}") for find in failing)
+        return "; ".join(
+            short(f"{activity.activity_type.name}: {activity.last_failure.message}") for activity in failing
+        )
 
     async def last_of(self, kind: str, name: str) -> WorkflowState:
         """Return the state of the last workflow of an object of that name, as far as Temporal remembers.
@@ -194,7 +196,7 @@ class UnderWay:
         """
         query = f"TaskQueue = '{task_queue(self.cluster)}' AND WorkflowType = '{kind}' AND {NODE.name} = '{name}'"
         executions = await self._listed(f"{query} AND ExecutionStatus IN ({_READABLE})")
-        last = max(executions, key=lambda find: find.start_time, default=None)
+        last = max(executions, key=lambda execution: execution.start_time, default=None)
         return WorkflowState.MISSING if last is None or last.status is None else WorkflowState[last.status.name]
 
     def failure(self, error: RPCError) -> CommandError:
@@ -220,7 +222,7 @@ class UnderWay:
     async def _listed(self, query: str) -> list[WorkflowExecution]:
         pages = self.client.list_workflows(query, rpc_timeout=CALL_LIMIT)
         try:
-            return [find async for find in pages]
+            return [execution async for execution in pages]
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 raise CommandError(await self._no_namespace()) from error
@@ -234,12 +236,12 @@ class UnderWay:
         except RPCError:
             # Not everyone may list them.
             return problem
-        names = sorted(find.namespace_info.name for find in listed.namespaces)
+        names = sorted(namespace.namespace_info.name for namespace in listed.namespaces)
         return f"{problem}; it has {', '.join(name for name in names if name != _SYSTEM)}"
 
     async def _check_cluster(self) -> None:
         """Tell of a cluster without a planner: a list of nothing would hide that another one is meant."""
-        planners = {find.id for find in await self._running(f"WorkflowType = '{PLANNER}'")}
+        planners = {execution.id for execution in await self._running(f"WorkflowType = '{PLANNER}'")}
         if planner_workflow_id(self.cluster) in planners:
             return
         clusters = sorted(planner.partition(":")[2] for planner in planners)
