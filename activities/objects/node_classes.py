@@ -232,15 +232,7 @@ async def note_invalid_type(ports: Ports, spec: NodeRequestSpec, error: InvalidC
         is_of_account=False,
         first=LONGEST,
     )
-
-    def refusal(_: Object, status: NodeClassStatus) -> NodeClassStatus:
-        return status.model_copy(update={"partial_pauses": with_part_refused(status.partial_pauses, refused, now=now)})
-
-    try:
-        status = await change_class_status(ports, spec.class_ref, refusal)
-    except GrowthError as failure:
-        log.warning("that %s is refused as invalid was not noted: %s", spec.server_type, failure)
-        return now + LONGEST
+    status = await _write_part(ports, spec, refused, now)
     pause = next((each for each in status.partial_pauses if each.limit == _INVALID), None)
     if pause is None:
         return now + LONGEST
@@ -298,14 +290,20 @@ async def _note_part(
         is_of_account=is_of_account,
         first=first,
     )
+    status = await _write_part(ports, spec, refused, now)
+    pause = part_in_force(status.partial_pauses, spec.server_type, spec.location, now)
+    return now + first if pause is None else pause.until
+
+
+async def _write_part(ports: Ports, spec: NodeRequestSpec, refused: PartRefused, now: datetime) -> NodeClassStatus:
+    """Write that a part of the class is refused, and return its status; an empty one where it cannot be written."""
 
     def refusal(_: Object, status: NodeClassStatus) -> NodeClassStatus:
         return status.model_copy(update={"partial_pauses": with_part_refused(status.partial_pauses, refused, now=now)})
 
     try:
-        status = await change_class_status(ports, spec.class_ref, refusal)
+        return await change_class_status(ports, spec.class_ref, refusal)
     except GrowthError as error:
-        log.warning("that %s is refused %s was not noted: %s", spec.class_ref, extent.limit, error)
-        return now + first
-    pause = part_in_force(status.partial_pauses, spec.server_type, spec.location, now)
-    return now + first if pause is None else pause.until
+        subject = f"{spec.class_ref} is refused {refused.limit}, for {spec.server_type}"
+        log.warning("that %s was not noted: %s", subject, error)
+        return NodeClassStatus()

@@ -81,14 +81,8 @@ def test_rights_that_are_missing_are_told_all_at_once(control_plane: ControlPlan
     worker = GrowthProcess(control_plane, tmp_path, cluster="rightless", address=None, kubeconfig=nobody)
     try:
         worker.launch()
-        # Whose servers it may touch is asked before anything else.
-        needed = 'cannot get resource "namespaces" in API group "" in the namespace "kube-system": grant it (RBAC)'
-        control_plane.wait_for(lambda: needed in worker.waits_for(), "the worker tells the first right that it lacks")
-        control_plane.kubectl("create", "clusterrole", "sees-uid", "--verb=get", "--resource=namespaces")
-        control_plane.kubectl("create", "clusterrolebinding", "sees-uid", "--clusterrole=sees-uid", "--user=nobody")
         control_plane.wait_for(lambda: lacking in worker.waits_for(), "the worker tells which rights it lacks")
     finally:
-        control_plane.kubectl("delete", "clusterrolebinding,clusterrole", "sees-uid", "--ignore-not-found")
         print(worker.waits_for(), worker.tail(), sep="\n")
         worker.kill()
 
