@@ -1,10 +1,11 @@
 """Why a cluster cannot be read, in one line: what many lists tell in one sentence each."""
 
+import asyncio
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from activities.ports.cluster import Resource
+from activities.ports.cluster import Cluster, Resource
 from activities.ports.errors import Forbidden, GrowthError, NotFound
 from api.definitions import DEFINITIONS
 from api.keys import GROUP
@@ -12,6 +13,23 @@ from api.keys import GROUP
 INSTALL: Final = "`growth crds | kubectl apply --server-side -f -`"
 _CALL: Final = re.compile("^(list|watch) [a-z]+: ")
 """What the message of a failed list begins with."""
+
+
+async def unlistable(cluster: Cluster, resources: Iterable[Resource]) -> dict[Resource, GrowthError]:
+    """Return the error of each resource that cannot be listed; an optional kind may be missing."""
+    asked = tuple(resources)
+    errors = await asyncio.gather(*(_list_error(cluster, resource) for resource in asked))
+    return {resource: error for resource, error in zip(asked, errors, strict=True) if error is not None}
+
+
+async def _list_error(cluster: Cluster, resource: Resource) -> GrowthError | None:
+    try:
+        await cluster.list(resource)
+    except NotFound as error:
+        return None if resource.is_optional else error
+    except GrowthError as error:
+        return error
+    return None
 
 
 def trouble(failures: Mapping[Resource, GrowthError]) -> str:

@@ -5,7 +5,7 @@ one Temporal namespace, and take each other's servers for orphans in one project
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any, Final
 
@@ -14,14 +14,15 @@ from temporalio.client import Client
 
 from activities.garbage.adopt import why_namesakes
 from activities.garbage.look import in_use, list_servers
-from activities.ports.cluster import Cluster
-from activities.ports.errors import GrowthError
+from activities.ports.cluster import Cluster, Resource
+from activities.ports.errors import Forbidden, GrowthError
 from activities.ports.identity import ClusterIdentity
 from activities.ports.ports import Ports
 from planner.model.round import planner_workflow_id
 from worker.errors import USAGE_ERROR, CommandError
 from worker.log_once import LogOnce
-from worker.ports import OLDEST_NAMESPACE, cluster_uid
+from worker.ports import OLDEST_NAMESPACE, cluster_uid, watched
+from worker.unreadable_cluster import trouble, unlistable
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -35,17 +36,25 @@ LIST_LIMIT: Final = timedelta(seconds=20)
 async def await_cluster_uid(cluster: Cluster, waiting_for: Callable[[str], None]) -> str:
     """Return the uid of the cluster's namespace kube-system; tries for ever.
 
+    Who may not read it often lacks more: so all rights that are missing are told at once.
+
     Args:
         cluster: a connection to it.
         waiting_for: is told of the missing answer, with the reason of the last try.
     """
     warnings, subject = LogOnce(log), f"Namespace {OLDEST_NAMESPACE}, whose uid is the cluster's"
+    unlisted: Collection[Resource] = watched()
     waiting_for(subject)
     while True:
         try:
             return await cluster_uid(cluster)
         except (GrowthError, TimeoutError) as error:
             reason = str(error) or "the API server did not answer in time"
+            if isinstance(error, Forbidden):
+                # What could be listed once is not listed again: there may be much of it.
+                failures = await unlistable(cluster, unlisted)
+                unlisted = failures
+                reason = "; ".join(filter(None, (reason, trouble(failures))))
             waiting_for(f"{subject}: {reason}")
             warnings.warn(f"waiting for {subject}: {reason}")
         await asyncio.sleep(ASK_AGAIN_SECONDS)

@@ -10,7 +10,7 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.kube.cache import Cache
-from activities.ports.cluster import NAMESPACES, NODE_REQUESTS
+from activities.ports.cluster import NAMESPACES, NODE_REQUESTS, PODS
 from activities.ports.errors import Forbidden, Unreachable
 from planner.lifecycle.kinds import REQUEST, ObjectId
 from planner.model.round import planner_workflow_id
@@ -170,8 +170,8 @@ async def test_the_uid_is_that_of_kube_system():
 
 async def test_a_worker_waits_for_the_uid_and_says_for_what(monkeypatch):
     monkeypatch.setattr("worker.runtime.cluster_uid.ASK_AGAIN_SECONDS", 0.01)
-    answers = [Unreachable("away"), TimeoutError(), FORBIDDEN]
-    told = []
+    answers = [Unreachable("away"), TimeoutError(), FORBIDDEN, FORBIDDEN]
+    told, listed = [], []
 
     class Slow:
         async def get(self, *_given):
@@ -179,7 +179,14 @@ async def test_a_worker_waits_for_the_uid_and_says_for_what(monkeypatch):
                 raise answers.pop(0)
             return {"metadata": {"uid": "ours"}}
 
+        async def list(self, resource):
+            listed.append(resource)
+            if resource == PODS:
+                raise Forbidden("no", user="nobody", verb="list", resource="pods", advice="grant it")
+
     assert await await_cluster_uid(Slow(), told.append) == "ours"
     what = "Namespace kube-system, whose uid is the cluster's"
     assert told[:3] == [what, f"{what}: away", f"{what}: the API server did not answer in time"]
     assert "apply the base again" in told[3]
+    assert "user nobody may not list pods" in told[3], "all rights that are missing are told at once"
+    assert listed == [*watched(), PODS], "what could be listed is not listed again"

@@ -21,7 +21,7 @@ from worker.commands.shared.read_once import ReadOnce
 from worker.errors import CommandError
 from worker.ports import OLDEST_NAMESPACE, cluster_uid, kube_cluster, ports_on, watched
 from worker.settings import load
-from worker.unreadable_cluster import trouble
+from worker.unreadable_cluster import trouble, unlistable
 
 _LIST_SECONDS: Final = 10.0
 """For each page of a list: a person waits for it."""
@@ -97,22 +97,9 @@ class LiveCluster:
         if isinstance(error, TimeoutError):
             return "the API server did not answer in time: is it up?"
         if isinstance(error, NotFound | Forbidden | DefinitionsGoing):
-            resources = watched()
-            failures = await asyncio.gather(*(self._failure(resource) for resource in resources))
-            problem = trouble(
-                {r: failure for r, failure in zip(resources, failures, strict=True) if failure is not None}
-            )
+            problem = trouble(await unlistable(self._ports.cluster, watched()))
             return problem or "Growth's definitions are being deleted, or have been since"
         return trouble({NODE_POOLS: error}) if isinstance(error, GrowthError) else str(error)
-
-    async def _failure(self, resource: Resource) -> GrowthError | None:
-        try:
-            await self._ports.cluster.list(resource)
-        except NotFound as error:
-            return None if resource.is_optional else error
-        except GrowthError as error:
-            return error
-        return None
 
 
 @asynccontextmanager
