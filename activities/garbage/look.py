@@ -43,7 +43,7 @@ from planner.lifecycle.garbage import (
     suspects,
 )
 from planner.lifecycle.json_predicates import is_ready
-from planner.objects.provider_ids import NodeMarks, ServerMarks, is_same_machine
+from planner.objects.provider_ids import NodeMarks, ServerMarks, is_same_machine, proves
 
 ASKED_AT_ONCE: Final = 20
 """Nodes of one sweep whose servers are asked for by name: a provider has few calls to give; the rest comes next."""
@@ -248,13 +248,18 @@ async def _answer(ports: Ports, providers: Providers, node: NodeFact) -> tuple[P
 
 def _is_proven(node: NodeFact, server: ServerFact) -> bool:
     """Return whether the server is this cluster's: by its own mark, or by those of a Node here."""
-    is_named = bool(node.request_uid) and node.request_uid == server.request_uid
-    return server.is_proven or is_named or node.provider_id == server.provider_id
+    return server.is_proven or proves(*_marks(node, server))
 
 
 def _is_its(node: NodeFact, server: ServerFact) -> bool:
-    marks = NodeMarks(node.request_uid, node.provider_id, node.unregistered)
-    return is_same_machine(marks, ServerMarks(server.request_uid, server.provider_id))
+    return is_same_machine(*_marks(node, server))
+
+
+def _marks(node: NodeFact, server: ServerFact) -> tuple[NodeMarks, ServerMarks]:
+    return (
+        NodeMarks(node.request_uid, node.provider_id, node.unregistered),
+        ServerMarks(server.request_uid, server.provider_id),
+    )
 
 
 def _fact(ports: Ports, kind: str, server: Server) -> ServerFact:

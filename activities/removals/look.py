@@ -24,7 +24,7 @@ from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import key_of
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
-from planner.objects.provider_ids import has_other_scheme
+from planner.objects.provider_ids import ServerMarks, has_other_scheme, proves
 from planner.policies.emptiness import FOUND_EMPTY
 
 _NAMED: Final = 5
@@ -190,10 +190,8 @@ def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server, node: Obj
     owner = ports.identity.owner(server.labels)
     if owner is not Ownership.UNMARKED:
         return owner is Ownership.OURS
-    if node is not None:
-        marks = marks_of(node)
-        if (marks.request_uid and marks.request_uid == made_for) or marks.provider_id == server.provider_id:
-            return True
+    if node is not None and proves(marks_of(node), ServerMarks(made_for or "", server.provider_id)):
+        return True
     # An orphan's removal has its marks from the server itself.
     is_witness = removal.spec.reason != Garbage.ORPHAN
     return is_witness and (known is not None or removal.spec.provider_id == server.provider_id)

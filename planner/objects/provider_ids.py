@@ -42,6 +42,15 @@ def is_same_machine(node: NodeMarks, server: ServerMarks) -> bool:
     return is_labelled or (not node.request_uid and node.is_unregistered)
 
 
+def proves(node: NodeMarks, server: ServerMarks) -> bool:
+    """Return whether the Node of this cluster shows that the server is this cluster's too: by request or provider id.
+
+    For a server that does not bear the cluster's uid: its name is no proof, as another cluster may have chosen it.
+    """
+    is_named = bool(node.request_uid) and node.request_uid == server.request_uid
+    return is_named or (bool(node.provider_id) and node.provider_id == server.provider_id)
+
+
 def has_other_scheme(first: str, second: str) -> bool:
     """Return whether two provider ids are both known, and of different schemes: then they cannot be compared."""
     return bool(first and second) and _scheme(first) != _scheme(second)

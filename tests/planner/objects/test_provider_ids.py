@@ -5,7 +5,7 @@ Source: Kubernetes API reference, NodeSpec.providerID; k3s' and Talos' own contr
 
 import pytest
 
-from planner.objects.provider_ids import NodeMarks, ServerMarks, has_other_scheme, is_same_machine
+from planner.objects.provider_ids import NodeMarks, ServerMarks, has_other_scheme, is_same_machine, proves
 from tests.tables import rows
 
 OURS = ServerMarks("u-1", "hcloud://42")
@@ -47,3 +47,16 @@ def test_only_ids_that_are_known_have_schemes():
     assert not has_other_scheme("hcloud://2", "hcloud://1")
     assert not has_other_scheme("", "hcloud://1")
     assert not has_other_scheme("k3s://a", "")
+
+
+@pytest.mark.parametrize(
+    ("node", "server", "proven"),
+    [
+        (NodeMarks("uid", ""), ServerMarks("uid", "hcloud://1"), True),
+        (NodeMarks("", "hcloud://1"), ServerMarks("uid", "hcloud://1"), True),
+        (NodeMarks("other", "k3s://a"), ServerMarks("uid", "hcloud://1"), False),
+        (NodeMarks(), ServerMarks(), False),
+    ],
+)
+def test_a_node_proves_whose_a_server_is(node, server, proven):
+    assert proves(node, server) is proven
