@@ -12,7 +12,7 @@ from tests.builders import as_sent, node_pool
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.commands import Commands
 from tests.e2e.harness import ControlPlane
-from tests.e2e.scene import scene
+from tests.e2e.scene import clear_workloads, scene
 from tests.e2e.workloads import single_pod
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
@@ -39,6 +39,14 @@ def plane(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
         growth.start()
         yield control_plane
         control_plane.kubectl("delete", "priorityclass", URGENT["metadata"]["name"])
+
+
+@pytest.fixture(autouse=True)
+def cleared(plane: ControlPlane) -> Iterator[None]:
+    """Leave no pod to the next test, also where this one fails midway."""
+    yield
+    clear_workloads(plane)
+    plane.wait_for(lambda: not ClusterView(plane).nodes(), "idle machines go", 60)
 
 
 def apply(plane: ControlPlane, *objects: dict[str, Any]) -> None:
@@ -86,7 +94,10 @@ def test_nothing_is_bought_for_a_pod_that_others_are_preempted_for(plane, tmp_pa
         plane.wait_for(
             lambda: found(plane, "preemption-high")["status"].get("nominatedNodeName") == node, "the pod is nominated"
         )
-        assert "deletionTimestamp" in found(plane, "preemption-low")["metadata"]
+        # The scheduler nominates first and deletes its victims in the background (SchedulerAsyncPreemption).
+        plane.wait_for(
+            lambda: "deletionTimestamp" in found(plane, "preemption-low")["metadata"], "the victim terminates"
+        )
 
         # A round has looked at all pods once a machine is bought for this one.
         apply(plane, single_pod("preemption-third", NEARLY_ALL))
@@ -105,8 +116,6 @@ def test_nothing_is_bought_for_a_pod_that_others_are_preempted_for(plane, tmp_pa
         plane.kubectl("patch", "pod", "preemption-low", "-n", "default", "-p", '{"metadata":{"finalizers":null}}')
     assert runs_on(plane, "preemption-high") == node
     assert seats(view, before) == [["preemption-low"], ["preemption-third"]]
-    plane.kubectl("delete", "pods", "preemption-high", "preemption-third", "-n", "default")
-    plane.wait_for(lambda: not view.nodes(), "idle machines go", 60)
 
 
 def test_an_empty_node_stays_while_it_is_kept_for_a_pod(plane):
