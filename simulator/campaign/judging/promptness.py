@@ -21,6 +21,8 @@ _READY_SECONDS: Final = 1.0
 _BUY_SECONDS: Final = 5.0
 """For the quickest answer to a pod. Measured: with messages 0.05 to 2.5 s, where prices are still read; without them
 up to a period of the planner."""
+_ROUND_SECONDS: Final = 1.0
+"""In which one round makes its requests."""
 
 Workers = frozenset[int]
 """Numbers of the incarnations that are alive."""
@@ -65,6 +67,8 @@ class Promptness:
         self._is_judged = is_judged
         self._nodes = _Answers("requests whose Node turned Ready", _READY_SECONDS)
         self._pods = _Answers("pods for which a machine was bought", _BUY_SECONDS)
+        self._began: float | None = None
+        """When the first machine was bought."""
 
     def note(self, resource: Resource, change: Change) -> None:
         """Take one write."""
@@ -76,10 +80,16 @@ class Promptness:
             waits = _is_unschedulable(item)
             self._pods.ask(item["metadata"]["uid"], *moment, before=_is_unschedulable(before), after=waits)
         elif resource == NODE_REQUESTS and before is None:
-            for seat in item["spec"].get("reservedFor") or ():
-                self._pods.answer(seat["uid"], *moment)
+            self._note_purchase(item, *moment)
         elif resource == NODE_REQUESTS and phase_of(item) == "Ready":
             self._nodes.answer(item["metadata"]["name"], *moment)
+
+    def _note_purchase(self, request: Object, now: float, workers: Workers) -> None:
+        """Take the answer to the pods that the machine is for, but for the first machines: their price may be late."""
+        self._began = now if self._began is None else self._began
+        if now - self._began > _ROUND_SECONDS:
+            for seat in request["spec"].get("reservedFor") or ():
+                self._pods.answer(seat["uid"], now, workers)
 
     def wrong(self) -> list[str]:
         """Return a sentence for each kind of change that was never answered promptly."""
