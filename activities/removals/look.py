@@ -172,7 +172,9 @@ def request_uid(removal: NodeRemovalRequest) -> str | None:
 def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server, node: Object | None) -> bool:
     """Return whether the server is the one to delete: names are reused, uids and provider ids are not.
 
-    A provider id of another scheme is one that a Node bore, and says nothing of the server. Of a server without the
+    The uid of the request says more than the provider id: a create call whose reply was lost may make a second server
+    for the same request after the first is gone, with another id. A provider id of another scheme is one that a Node
+    bore, and says nothing of the server. Of a server without the
     cluster's uid, as an earlier version made it, the name is no proof: another cluster may bear ours.
 
     Args:
@@ -183,9 +185,11 @@ def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server, node: Obj
     """
     known, made_for = request_uid(removal), server.labels.get(LABEL_REQUEST_UID)
     wanted = removal.spec.provider_id or server.provider_id
-    if known not in {None, made_for} or not (
-        wanted == server.provider_id or has_other_scheme(wanted, server.provider_id)
-    ):
+    if known is None:
+        is_same = wanted == server.provider_id or has_other_scheme(wanted, server.provider_id)
+    else:
+        is_same = known == made_for
+    if not is_same:
         return False
     owner = ports.identity.owner(server.labels)
     if owner is not Ownership.UNMARKED:

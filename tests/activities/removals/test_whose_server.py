@@ -56,6 +56,19 @@ async def test_a_server_with_our_uid_goes_by_hand_too(life):
 
 
 @rows(
+    ("labels", "is_ours"),
+    {
+        "its request's second server": (LABELLED, True),
+        "another request's server": ({"growth.dev/request-uid": "u-2"}, False),
+        "by hand, for the first": (None, False),
+    },
+)
+async def test_a_create_call_that_came_late_made_a_second_server_with_another_id(life, labels, is_ours):
+    seen = await removal_of(life, cluster_uid="ours", labels=labels, providerID="kwok://test/gone-before")
+    assert (seen is not ServerSeen.FOREIGN) is is_ours
+
+
+@rows(
     ("labels", "node", "spec", "is_ours"),
     {
         "made from a request or Node here": (LABELLED, None, {}, True),
