@@ -44,6 +44,7 @@ from planner.supply.peers import peers_of
 from planner.supply.places import Place, places
 from planner.supply.pod_group import GroupKeys, PodGroup, pod_groups
 from planner.supply.seats import Seating, settle_seats
+from planner.supply.taken_room import without_lost_seats
 
 POLICIES: Final[tuple[Policy, ...]] = (Emptiness(), UnneededRequests())
 """The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
@@ -147,6 +148,9 @@ def _prepare(snapshot: Snapshot) -> _Known:
     keys = GroupKeys()
     seating = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now)
     supply = places(snapshot, machines, seating, peers)
+    left = without_lost_seats(seating, supply, snapshot.namespaces)
+    if left is not seating:
+        seating, supply = left, places(snapshot, machines, left, peers)
     return _Known(
         snapshot=snapshot,
         machines=machines,
