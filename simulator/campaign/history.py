@@ -64,7 +64,8 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
 
     async def story(sim: Simulation) -> None:
         weather = kind.weather(sim, random)
-        history = Scenario(sim, drawn, weather, random, Random(f"volumes of {seed}"))  # noqa: S311 - as above
+        volumes, tenants = (Random(f"{whose} of {seed}") for whose in ("volumes", "tenants"))  # noqa: S311 - as above
+        history = Scenario(sim, drawn, weather, random, volumes=volumes, tenants=tenants)
         scenarios.append(history)
         sim.pod_ends = history.pod_ends
         sim.equip = weather.equip
@@ -95,6 +96,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         *history.rules.violations,
         *history.leaving.violations,
         *history.wholeness.violations,
+        *history.kept_seats.violations,
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),
         *history.promptness.wrong(),

@@ -348,6 +348,11 @@ def _unmarked_is_ours() -> list[Change]:
     return [(ClusterIdentity, "owner", owner)]
 
 
+def _taken_room_is_not_counted() -> list[Change]:
+    """Keep the seats of pods for which others, who have none, have left no room."""
+    return [(decisions, "without_lost_seats", lambda seating, _supply, _namespaces: seating)]
+
+
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
@@ -379,6 +384,7 @@ MUTATIONS: Final = (
     Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
     Mutation("a drain that is taken back leaves the machine off load balancers", _label_left_after_a_drain, within=60),
     Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=20, within=20),
+    Mutation("room that pods without a seat took is not counted", _taken_room_is_not_counted, first=16, within=10),
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
     Mutation("a pod without a place asks for no round", _nobody_hears_of_pods, within=40),

@@ -14,10 +14,12 @@ from simulator.campaign.actors.attachments import Attachments
 from simulator.campaign.actors.cloud_faults import Weather
 from simulator.campaign.actors.drains import Deed, Drains
 from simulator.campaign.actors.operators import Operators
+from simulator.campaign.actors.tenants import Tenants, draw_tenants
 from simulator.campaign.actors.users import People
 from simulator.campaign.actors.workers import Workers
 from simulator.campaign.judging.end_state import End
 from simulator.campaign.judging.invariants import Rules
+from simulator.campaign.judging.kept_seats import KeptSeats
 from simulator.campaign.judging.pod_departures import Leaving
 from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.recorder import Witness, labels_of
@@ -51,9 +53,19 @@ class Scenario:
         weather: faults of what is around.
         random: decides what happens when.
         volumes: decides on the volumes of machines, a stream of its own.
+        tenants: decides on tenants, as well.
     """
 
-    def __init__(self, sim: Simulation, scenario: Setup, weather: Weather, random: Random, volumes: Random) -> None:
+    def __init__(
+        self,
+        sim: Simulation,
+        scenario: Setup,
+        weather: Weather,
+        random: Random,
+        *,
+        volumes: Random,
+        tenants: Random,
+    ) -> None:
         self._sim = sim
         self._scenario = scenario
         self._random = random
@@ -104,12 +116,20 @@ class Scenario:
             tell=lambda what: sim.tell("rules", what),
             may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
         )
+        self.kept_seats = KeptSeats(
+            sim.world.cluster,
+            self.witness,
+            lambda: frozenset(incarnation.number for incarnation in sim.alive),
+            is_judged=not scenario.losses and not scenario.stalls,
+        )
+        self._tenants = Tenants(sim, draw_tenants(tenants, scenario), tenants)
         attachments = Attachments(sim, witness=self.witness, random=volumes)
         observers = (
             self.rules.note,
             self.leaving.note,
             self.wholeness.note,
             self.witness.note,
+            self.kept_seats.note,
             self._people.note,
             self._drains.note,
             attachments.note,
@@ -137,6 +157,7 @@ class Scenario:
         deeds = self._deeds()
         for workload in self._scenario.workloads:
             self._sim.world.workloads.add(workload)
+        self._tenants.begin()
         self._sim.world.wake()
         for _ in range(1 if self._random.random() >= _TWO_AT_FIRST else 2):
             self._workers.start()
@@ -209,7 +230,7 @@ class Scenario:
     async def _calm_down(self) -> None:
         self._sim.tell("story", "calms down")
         self._workers.calm()
-        self._people.is_calm = self._drains.is_calm = True
+        self._people.is_calm = self._drains.is_calm = self._tenants.is_calm = True
         await self._weather.calm()
         while not await self._operators.restore():  # noqa: ASYNC110 - a pool goes when a round lets it go, which tells nobody
             await asyncio.sleep(_LOOK_SECONDS)
@@ -231,6 +252,7 @@ class Scenario:
         right_since: float | None = None
         while True:
             await self._tidy()
+            self.kept_seats.look()
             problem = wrong()
             now = self._sim.seconds()
             if problem:

@@ -188,6 +188,16 @@ def pool_asked_for(pod: Object) -> str:
     return (pod["spec"].get("nodeSelector") or {}).get(LABEL_POOL, "default")
 
 
+def tolerates_everything(pod: Object) -> bool:
+    """Return whether no taint by which a machine takes no new pods keeps this one off."""
+    return any(
+        toleration.get("operator") == "Exists"
+        and not toleration.get("key")
+        and toleration.get("effect") in (None, "", "NoSchedule")
+        for toleration in pod["spec"].get("tolerations") or ()
+    )
+
+
 def is_ours(record: Object) -> bool:
     """Return whether a server carries this cluster's labels and no person has taken it over."""
     labels = labels_of(record)
