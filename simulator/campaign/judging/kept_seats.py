@@ -72,14 +72,14 @@ class KeptSeats:
             return False
         seats = {seat["uid"] for seat in request["spec"].get("reservedFor") or ()}
         pods = [pod for pod in self._cluster.peek(PODS) if occupies(pod)]
-        there = [pod for pod in pods if pod["spec"].get("nodeName") == name]
-        takers = [pod for pod in there if pod["metadata"]["uid"] not in seats and not _is_daemon(pod)]
+        residents = [pod for pod in pods if pod["spec"].get("nodeName") == name]
+        takers = [pod for pod in residents if pod["metadata"]["uid"] not in seats and not _is_daemon(pod)]
         waiting = [pod for pod in pods if pod["metadata"]["uid"] in seats and _waits(pod)]
         if not (takers and waiting):
             return False
         room = amounts(node["status"].get("allocatable"))
-        planned = [pod for pod in there if pod not in takers]
-        return not _fit([*there, *waiting], room) and _fit([*planned, *waiting], room)
+        planned = [pod for pod in residents if pod not in takers]
+        return not _fit([*residents, *waiting], room) and _fit([*planned, *waiting], room)
 
 
 def _is_kept(request: Object, node: Object) -> bool:
