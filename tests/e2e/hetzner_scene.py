@@ -295,7 +295,10 @@ def hetzner_scene(
 
 @contextmanager
 def kubelets(
-    plane: ControlPlane, cloud: FakeHetzner, delay: float | None, joins: Callable[[ServerRecord], bool]
+    plane: ControlPlane,
+    cloud: FakeHetzner,
+    delay: float | None,
+    joins: Callable[[ServerRecord], bool] = lambda _server: True,
 ) -> Iterator[Callable[[], None]]:
     """Let those of the cloud's servers that join this cluster register Nodes from a thread.
 
