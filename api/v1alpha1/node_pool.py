@@ -13,6 +13,7 @@ from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_labe
 from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
 from api.unsupported import OF_SCALE_DOWN, OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
+from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
 
 POOL_NAME: Final = dns_label(40)
 """Shorter than a label value, as the names of requests begin with it."""
@@ -260,6 +261,8 @@ class NodePoolStatus(Payload):
     """Currency of that price."""
     conditions: Conditions = ()
     """Conditions of the pool: Ready, AtMax and Blocked."""
+    refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
+    """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
 
 
 class NodePool(Model):

@@ -125,6 +125,21 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
+class Scheduled:
+    """What the scheduler said of a pod last, in its condition PodScheduled."""
+
+    is_told: bool = False
+    """Whether it said anything yet."""
+    since: datetime | None = None
+    """When the pod was bound, or since when it is not; a refusal that is repeated does not change it."""
+    message: str = ""
+    """Its words; they change where another try had another result."""
+
+
+NOT_YET_SCHEDULED: Final = Scheduled()
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     """A pod."""
 
@@ -169,6 +184,9 @@ class Pod:
     is_gated: bool = False
     is_unschedulable: bool = False
     """The scheduler said so (PodScheduled=False, reason Unschedulable)."""
+    scheduler: str = ""
+    """Name of its scheduler; empty is the default one."""
+    scheduled: Scheduled = NOT_YET_SCHEDULED
     created_at: datetime | None = None
     is_unreadable: bool = False
     """Only its place is known: it takes nobody can tell how much of its node."""

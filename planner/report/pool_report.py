@@ -8,6 +8,7 @@ from typing import Final
 
 from api.meta import Condition, set_condition
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
+from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Snapshot
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
@@ -27,6 +28,7 @@ def pool_reports(
     *,
     requests: Sequence[PlannedRequest],
     removals: Sequence[PlannedRemoval],
+    refused_placements: Mapping[str, tuple[RefusedPlacement, ...]],
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan."""
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
@@ -50,6 +52,7 @@ def pool_reports(
             price_per_hour=sum((price for price, _ in costs), Decimal(0)),
             currency=min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None),
             conditions=_conditions(kinds_of_pool, limits, snapshot.now),
+            refused_placements=refused_placements.get(name, ()),
         )
         reports.append(
             PoolReport(

@@ -297,6 +297,9 @@ class PlaceFit:
                 return False
         if place.only_pool is not None and place.only_pool not in self._groups[i].pools:
             return False
+        refusal = self._groups[i].refusal
+        if refusal is not None and refusal.loses(place.machine, is_coming=place.rank is Rank.IN_FLIGHT):
+            return False
         if i not in known:
             known[i] = suits(pod, place.labels, place.taints)
         if not known[i]:
