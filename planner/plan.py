@@ -39,12 +39,12 @@ from planner.report.unplaced import held_up, why_unplaced
 from planner.scheduling.label_index import LabelIndex
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
+from planner.supply.lost_places import LostPlacesByClass
 from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
 from planner.supply.machines import Machine, machines_of, price_list
 from planner.supply.peers import peers_of
 from planner.supply.places import Place, Rank, places
 from planner.supply.pod_group import GroupKeys, PodGroup, pod_groups
-from planner.supply.refusals import Refusals
 from planner.supply.seats import Seating, settle_seats
 from planner.supply.taken_room import without_lost_seats
 
@@ -180,8 +180,8 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
     snapshot, pool_kinds, limits = known.snapshot, known.pool_kinds, known.limits
     with stages("assemble"):
         unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
-        refusals = Refusals(known.refused_placements.by_pool, snapshot.now)
-        groups = pod_groups(unseated, known.keys, snapshot.pods, refusals)
+        lost_places = LostPlacesByClass(known.refused_placements.by_pool, snapshot.now)
+        groups = pod_groups(unseated, known.keys, snapshot.pods, lost_places)
         finds = _fingerprints(groups, known.pod_counts)
         left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
         admitted, refused = admit(groups, snapshot.pools, left_out, pool_kinds, limits)

@@ -220,8 +220,8 @@ def fits_kind(group: PodGroup, kind: MachineKind) -> bool:
 
 def is_refused(group: PodGroup, kind: MachineKind) -> bool:
     """Return whether the scheduler did not bind such pods on such a machine, so that none is bought for them."""
-    refusal = group.refusal
-    return refusal is not None and refusal.stops_buying(kind.pool.metadata.name, kind.offering.server_type)
+    lost_places = group.lost_places
+    return lost_places is not None and lost_places.stops_buying(kind.pool.metadata.name, kind.offering.server_type)
 
 
 def _unsplit_rows(given: PackingInput, answer: Split) -> tuple[GroupRow, ...]:

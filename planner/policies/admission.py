@@ -44,7 +44,7 @@ class Refused:
 
         Of pods that the scheduler refused where there was room it does not: others of that hash have found no miss.
         """
-        return self.group.refusal is None and self.reasons[0].code not in {
+        return self.group.lost_places is None and self.reasons[0].code not in {
             "NotJudged",
             "BackOff",
             "VolumeUnbound",

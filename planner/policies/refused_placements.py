@@ -18,10 +18,10 @@ from planner.model.plan import PlannedEvent, Snapshot
 from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Node, Pod
 from planner.policies.scheduling_attempts import Attempts
+from planner.supply.lost_places import PLACEMENT_REFUSED, PoolEntries, sentence
 from planner.supply.machines import Machine
 from planner.supply.places import Place, PlaceFit, Rank
 from planner.supply.pod_group import GroupKeys, PodGroup
-from planner.supply.refusals import PLACEMENT_REFUSED, PoolEntries, sentence
 
 FIRST_WAIT: Final = timedelta(minutes=10)
 LONGEST_WAIT: Final = timedelta(hours=6)
@@ -73,10 +73,10 @@ class RefusedPlacements:
     @property
     def by_pool(self) -> PoolEntries:
         """What each pool should remember, as much as its status has room for; pools without anything are left out."""
-        found: dict[str, list[RefusedPlacement]] = {}
+        entries_of: dict[str, list[RefusedPlacement]] = {}
         for (pool, *_), entry in sorted(self._entries.items(), key=lambda item: tuple(map(str, item[0]))):
-            found.setdefault(pool, []).append(entry)
-        return {pool: _bounded(entries) for pool, entries in found.items()}
+            entries_of.setdefault(pool, []).append(entry)
+        return {pool: _bounded(entries) for pool, entries in entries_of.items()}
 
     @property
     def wake_at(self) -> datetime | None:
@@ -161,14 +161,14 @@ class RefusedPlacements:
         # The scheduler has tried all Nodes, so that each that has room, and was there, is refused.
         held = [place for place in places if place.rank is Rank.NODE and fit.held(place, ())]
         nodes = [place.machine.node for place in (room.place, *held) if place.machine.node is not None]
-        there = [node for node in nodes if since is None or node.ready_since is None or node.ready_since <= since]
-        if not there:
+        old_enough = [node for node in nodes if since is None or node.ready_since is None or node.ready_since <= since]
+        if not old_enough:
             self._put(about, entry, room_seen_at=self.snapshot.now)
             return
-        names = list(dict.fromkeys(node.name for node in there))
+        names = list(dict.fromkeys(node.name for node in old_enough))
         self._conclude(about, room.pod, names)
         pool, namespace, pod_class, _ = about
-        for node in there:
+        for node in old_enough:
             machine = self.machines[node.name]
             # A machine that came while the pod waited tells as much of its type as one that was kept for it.
             if machine.pool == pool and machine.server_type and _came_for(node, room.pod):
@@ -288,12 +288,12 @@ def _wait(failures: int) -> timedelta:
 
 def _bounded(entries: Sequence[RefusedPlacement]) -> tuple[RefusedPlacement, ...]:
     """Return as many as a status has room for: the namespace with the most entries gives up those that end first."""
-    kept = list(entries)
-    while len(kept) > MOST_PLACEMENTS:
-        numbers = Counter(entry.namespace for entry in kept)
+    left = list(entries)
+    while len(left) > MOST_PLACEMENTS:
+        numbers = Counter(entry.namespace for entry in left)
         largest = max(numbers, key=lambda name: (numbers[name], name))
-        kept.remove(min((e for e in kept if e.namespace == largest), key=_ends))
-    return tuple(kept)
+        left.remove(min((e for e in left if e.namespace == largest), key=_ends))
+    return tuple(left)
 
 
 def _ends(entry: RefusedPlacement) -> float:

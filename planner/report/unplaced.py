@@ -99,7 +99,7 @@ def held_up(
 
 
 def _refused(group: PodGroup) -> tuple[Reason, ...]:
-    return () if group.refusal is None else tuple(group.refusal.reasons(group.pools))[:_TOLD]
+    return () if group.lost_places is None else tuple(group.lost_places.reasons(group.pools))[:_TOLD]
 
 
 def _no_types(kinds_of_pool: PoolKinds) -> Reason:

@@ -297,8 +297,8 @@ class PlaceFit:
                 return False
         if place.only_pool is not None and place.only_pool not in self._groups[i].pools:
             return False
-        refusal = self._groups[i].refusal
-        if refusal is not None and refusal.loses(place.machine, is_coming=place.rank is Rank.IN_FLIGHT):
+        lost_places = self._groups[i].lost_places
+        if lost_places is not None and lost_places.loses(place.machine, is_coming=place.rank is Rank.IN_FLIGHT):
             return False
         if i not in known:
             known[i] = suits(pod, place.labels, place.taints)

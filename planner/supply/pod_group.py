@@ -17,7 +17,7 @@ from planner.model.plan import Reason
 from planner.objects.kinds import Pod, PodTerm, Requirement
 from planner.objects.predicates import holds, is_about_its_node
 from planner.scheduling.attachments import shared_volumes
-from planner.supply.refusals import Refusal, Refusals
+from planner.supply.lost_places import LostPlaces, LostPlacesByClass
 
 _HASH_CHARACTERS = 16
 """64 bits: no two of the few thousand classes of a cluster meet by accident."""
@@ -33,7 +33,7 @@ class PodGroup:
     """In the order in which they are given places."""
     pools: tuple[str, ...] = ()
     """Pools that may buy for it; empty until they are chosen."""
-    refusal: Refusal | None = None
+    lost_places: LostPlaces | None = None
     """Where the scheduler did not bind such pods although a plan had room for them."""
 
     @property
@@ -78,13 +78,13 @@ class GroupKeys:
 
 
 def pod_groups(
-    pods: Iterable[Pod], keys: GroupKeys, selecting: Collection[Pod], refusals: Refusals | None = None
+    pods: Iterable[Pod], keys: GroupKeys, selecting: Collection[Pod], lost_places: LostPlacesByClass | None = None
 ) -> tuple[PodGroup, ...]:
     """Return the groups of `pods`, those with the highest priority and the oldest pods first.
 
     `selecting` are all pods whose affinity, anti-affinity or spreading may select one of them: pods that
     such a selector tells apart are in different groups, and so are those that share different volumes
-    with any of them. `refusals` tell pods apart, too.
+    with any of them. `lost_places` tell pods apart, too.
     """
     selected = _SelectedLabels(selecting)
     shared = shared_volumes(selecting)
@@ -92,9 +92,9 @@ def pod_groups(
     for pod in sorted(pods, key=_age):
         volumes = tuple(volume for volume in pod.attachments if volume in shared)
         key = keys.of(pod)
-        refusal = None if refusals is None else refusals.of(pod.namespace, key)
-        members.setdefault((key, selected.at(pod), pod.blocked_by, volumes, refusal), []).append(pod)
-    groups = [PodGroup(key, tuple(pods), refusal=refusal) for (key, *_, refusal), pods in members.items()]
+        lost = None if lost_places is None else lost_places.of(pod.namespace, key)
+        members.setdefault((key, selected.at(pod), pod.blocked_by, volumes, lost), []).append(pod)
+    groups = [PodGroup(key, tuple(pods), lost_places=lost) for (key, *_, lost), pods in members.items()]
     return tuple(sorted(groups, key=lambda group: -group.example.priority))
 
 

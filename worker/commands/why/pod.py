@@ -13,7 +13,7 @@ from planner.supply.pod_group import GroupKeys, choose_pools
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import state
 from worker.commands.shared.tables import count, money
-from worker.commands.shared.verdicts import refusal_of, verdicts
+from worker.commands.shared.verdicts import lost_places_of, verdicts
 
 _EVENTS: Final = 3
 _BACK_OFF: Final = "BackOff"
@@ -134,10 +134,10 @@ def _unplaced(entry: Unplaced) -> Iterator[str]:
 
 def _refusals(pod: Pod, view: ClusterView) -> Iterator[str]:
     """Yield what is remembered of its class; a pod without a place has it among its reasons."""
-    told = {reason.message for entry in view.plan.unplaced if entry.uid == pod.uid for reason in entry.reasons}
+    reasons = {reason.message for entry in view.plan.unplaced if entry.uid == pod.uid for reason in entry.reasons}
     resolved = next((p for p in resolve((pod,), view.snapshot.volumes, ())), pod)
-    for reason in refusal_of(resolved, view.snapshot).reasons(choose_pools(pod, view.snapshot.pools).pools):
-        if reason.message not in told:
+    for reason in lost_places_of(resolved, view.snapshot).reasons(choose_pools(pod, view.snapshot.pools).pools):
+        if reason.message not in reasons:
             yield f"Planner and scheduler see it differently: {reason.message}."
     for pool in view.snapshot.pools:
         for entry in pool.status.refused_placements:

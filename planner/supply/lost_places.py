@@ -1,4 +1,4 @@
-"""Refusals: machines and Nodes that are no place for a class of pods, as the scheduler did not bind them there.
+"""Lost places: machines and Nodes that are none for a class of pods, as the scheduler did not bind them there.
 
 A plan does not know all that a scheduler looks at: its plug-ins, quotas, admission. What it saw differently is
 remembered in the status of pools, for the class of pods alone; here is what of that holds in a round.
@@ -26,7 +26,7 @@ PodClass = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class LostPlaces:
     """What is no place for a class of pods now."""
 
     types: frozenset[tuple[str, str]] = frozenset()
@@ -61,26 +61,26 @@ class Refusal:
                 yield Reason(PLACEMENT_REFUSED, sentence(pool, entry), entry.server_type)
 
 
-class Refusals:
-    """The refusals that hold at a time, by class of pods."""
+class LostPlacesByClass:
+    """What is lost to whom at a time."""
 
     def __init__(self, remembered: PoolEntries, now: datetime) -> None:
-        found: dict[PodClass, list[tuple[str, RefusedPlacement]]] = {}
+        by_class: dict[PodClass, list[tuple[str, RefusedPlacement]]] = {}
         for pool, entries in sorted(remembered.items()):
             for entry in entries:
                 if entry.until is not None and now < entry.until:
-                    found.setdefault((entry.namespace, entry.pod_class), []).append((pool, entry))
-        self._known = {pod_class: _joined(entries) for pod_class, entries in found.items()}
+                    by_class.setdefault((entry.namespace, entry.pod_class), []).append((pool, entry))
+        self._known = {pod_class: _joined(entries) for pod_class, entries in by_class.items()}
 
-    def of(self, namespace: str, pod_class: str) -> Refusal | None:
+    def of(self, namespace: str, pod_class: str) -> LostPlaces | None:
         """Return what is no place for pods of this class in this namespace; None where nothing is known."""
         return self._known.get((namespace, pod_class)) if self._known else None
 
 
-def _joined(entries: Sequence[tuple[str, RefusedPlacement]]) -> Refusal:
+def _joined(entries: Sequence[tuple[str, RefusedPlacement]]) -> LostPlaces:
     of_types = [(pool, entry.server_type.lower()) for pool, entry in entries if entry.server_type is not None]
     of_nodes = [entry for _, entry in entries if entry.server_type is None]
-    return Refusal(
+    return LostPlaces(
         types=frozenset(of_types),
         nodes=frozenset(name for entry in of_nodes for name in entry.nodes),
         nodes_before=max((e.nodes_before for e in of_nodes if e.nodes_before is not None), default=None),
@@ -90,7 +90,8 @@ def _joined(entries: Sequence[tuple[str, RefusedPlacement]]) -> Refusal:
 
 def remembered_of(pools: Iterable[NodePool]) -> PoolEntries:
     """Return what the pools remember, as far as any does."""
-    return {pool.metadata.name: found for pool in pools if (found := pool.status.refused_placements)}
+    of_pools = ((pool.metadata.name, pool.status.refused_placements) for pool in pools)
+    return {name: entries for name, entries in of_pools if entries}
 
 
 def sentence(pool: str, entry: RefusedPlacement) -> str:
