@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from activities.ports.cluster import (
     CSI_NODES,
+    LIMIT_RANGES,
     NAMESPACES,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -23,7 +24,7 @@ from activities.ports.cluster import (
     Resource,
     WatchEvent,
 )
-from activities.ports.errors import Expired, GrowthError, NotFound, Unreachable
+from activities.ports.errors import Expired, Forbidden, GrowthError, NotFound, Unreachable
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ _FIELDS: Final[Mapping[Resource, frozenset[str]]] = {
     PERSISTENT_VOLUMES: _IDENTITY | {"spec", "status"},
     STORAGE_CLASSES: _IDENTITY | {"provisioner", "volumeBindingMode", "allowedTopologies"},
     CSI_NODES: _IDENTITY | {"spec"},
+    LIMIT_RANGES: _IDENTITY | {"spec"},
 }
 """Fields kept of a kind; of a kind that is not here, all."""
 _BULKY: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -59,7 +61,7 @@ class _Store:
         """Of the newest change that is known; empty before the first list, and while the resource is undefined."""
         self.must_list = True
         self.is_absent = False
-        """Whether it is optional and not defined: then it has no objects, and that is known."""
+        """Whether it is optional and not defined, or dispensable and may not be read: then it counts as empty."""
         self.failures = 0
         self.failure: GrowthError | None = None
         """Of the last attempt that failed."""
@@ -153,6 +155,9 @@ class Cache:
                 self._clear(store)
                 await self._note_absence(store)
             except GrowthError as failure:
+                if isinstance(failure, Forbidden) and store.resource.is_dispensable:
+                    await self._do_without(store, failure)
+                    continue
                 # Until the first list, who waits for it tells of all resources in one line; later on, an outage is told
                 # of when it begins.
                 is_news = bool(store.version) and not store.failures
@@ -204,9 +209,19 @@ class Cache:
         for event, before in _differences(known, {}):
             self._tell(store.resource, event, before)
 
+    async def _do_without(self, store: _Store, refusal: Forbidden) -> None:
+        """Go on without objects that need not be read, and ask again later: somebody may grant the right."""
+        if not store.is_absent:
+            log.warning("%s are not read, and nothing is planned by them: %s", store.resource.plural, refusal)
+        store.failure = refusal
+        self._clear(store)
+        await self._note_absence(store)
+        await self._pause(store, refusal)
+
     async def _note_absence(self, store: _Store) -> None:
-        """Note that an optional resource without a definition has no objects, so that nobody waits for its list."""
-        if store.resource.is_optional and not store.is_absent:
+        """Note that a resource that may be absent has no objects, so that nobody waits for its list."""
+        may_be_absent = store.resource.is_optional or store.resource.is_dispensable
+        if may_be_absent and not store.is_absent:
             store.is_absent = True
             async with self._listed:
                 self._listed.notify_all()

@@ -251,3 +251,5 @@ class DaemonSet:
     template: Pod
     generation: int = 0
     """Of its template, 0 where it does not tell: its pods have the same as a label."""
+    refusal: str = ""
+    """Why the API server takes none of its pods as the template is; empty if it takes them."""

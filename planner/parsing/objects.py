@@ -14,6 +14,7 @@ from planner.objects.counted_pods import heeded
 from planner.objects.kinds import DaemonSet, Node, Pod, Taint
 from planner.objects.storage import Claim, CsiNode, StorageClass, Volume, Volumes
 from planner.parsing.json_part import FieldError, Part
+from planner.parsing.limit_ranges import LimitRange, limit_range_from
 from planner.parsing.pod_budget import OverBudget
 from planner.parsing.pods import over_budget_pod, pod_from
 from planner.parsing.volumes import claim_from, csi_node_from, storage_class_from, volume_from, with_drivers
@@ -123,6 +124,15 @@ def parse_csi_node(csi_node: Json) -> CsiNode:
         UnreadableObject: a field cannot be read.
     """
     return _named("CSINode", csi_node, csi_node_from)
+
+
+def parse_limit_range(limit_range: Json) -> LimitRange:
+    """Return the LimitRange.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("LimitRange", limit_range, limit_range_from)
 
 
 def parse_objects(

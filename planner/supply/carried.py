@@ -3,8 +3,9 @@
 A DaemonSet's template is not what its pods ask for: a LimitRange, a vertical autoscaler or a webhook changes that when
 they are admitted. So the newest pod of the DaemonSet counts, on Nodes of the pool and type, else of the pool, else of
 any: it was admitted by the rules that will admit the next one, while older ones may keep for months what they were
-given. In a rollout that is a pod of the new generation. As long as there is none, the larger of old pod and new
-template counts, so that there is room for both.
+given. Before the first pod, it is the template with what the LimitRanges of its namespace fill in. In a rollout it is a
+pod of the new generation. As long as there is none, the larger of old pod and new template counts, so that there is
+room for both.
 
 Static pods are files of the machine's image or user data: those that all Ready Nodes of the pool and type have will be
 on the next one too.
@@ -61,7 +62,7 @@ class Carried:
         """Return the DaemonSets with the amounts that their pods will get there, and the static pods like ones."""
         kind = pool, server_type.lower()
         if kind not in self._known:
-            known = (self._as_it_runs(each, kind) for each in self._daemon_sets)
+            known = (self._as_it_runs(each, kind) for each in self._daemon_sets if self._has_pods(each))
             self._known[kind] = (*known, *self._static_on(kind))
         return self._known[kind]
 
@@ -77,6 +78,10 @@ class Carried:
             known = newest.get(scope)
             if known is None or _age(pod) < _age(known):
                 newest[scope] = pod
+
+    def _has_pods(self, daemon_set: DaemonSet) -> bool:
+        """Return whether it has pods or may have: a webhook may make one that is taken of a template that is not."""
+        return not daemon_set.refusal or daemon_set.uid in self._newest
 
     def _as_it_runs(self, daemon_set: DaemonSet, kind: _Scope) -> DaemonSet:
         newest = self._newest.get(daemon_set.uid, {})
