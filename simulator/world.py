@@ -13,6 +13,7 @@ from activities.objects.kind_activities import KindActivities
 from activities.ports.cluster import (
     CONFIG_MAPS,
     DAEMON_SETS,
+    LIMIT_RANGES,
     NODE_POOLS,
     NODES,
     PODS,
@@ -75,19 +76,21 @@ class World:
         self.cluster.install_definitions(definition(resource) for resource in (NODE_POOLS, *node_classes(), *required))
         self.provider = KwokProvider(self.cluster, NAMESPACE, now)
         self.workloads = Workloads(self.cluster)
-        self._daemons = Daemons(self.cluster)
+        self.daemons = Daemons(self.cluster)
         self._kubelet = Kubelet(self.cluster, now=now)
         self._scheduler = Scheduler(self.cluster, now=now, seed=seed, longest_binding=longest_binding)
         self._changed = asyncio.Event()
         self._boot_ends_at: datetime | None = None
 
     async def apply(self, *objects: Object) -> None:
-        """Create pools, classes, DaemonSets and Secrets.
+        """Create pools, classes, DaemonSets, LimitRanges and Secrets.
 
         Raises:
             KeyError: an object of another kind.
         """
-        resources: dict[str, Resource] = {r.kind: r for r in (NODE_POOLS, *node_classes(), DAEMON_SETS, SECRETS)}
+        resources: dict[str, Resource] = {
+            r.kind: r for r in (NODE_POOLS, *node_classes(), DAEMON_SETS, LIMIT_RANGES, SECRETS)
+        }
         for item in objects:
             await self.cluster.create(resources[item["kind"]], item, namespace=item["metadata"].get("namespace"))
 
@@ -131,7 +134,7 @@ class World:
         changes = [
             await self._boot(),
             await self.workloads.step(),
-            await self._daemons.step(),
+            await self.daemons.step(),
             await self._kubelet.step(),
             await self._scheduler.step(),
         ]

@@ -201,12 +201,14 @@ class Observer:
         own_parts = ((self._pools, pools), (self._requests, requests), (self._removals, removals))
         parsed, problems = await self._parse((*zip(self._surroundings, surroundings, strict=True), *own_parts))
         pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, limit_ranges, *owned = parsed
+        if limit_ranges:
+            daemon_sets = with_limit_ranges(daemon_sets, lists[SURROUNDINGS.index(DAEMON_SETS)], limit_ranges)
         classes, class_problems = self._classes(lists[around + 1 :], owned[0])
         snapshot = Snapshot(
             now=self._ports.now(),
             pods=heeded(pods, nodes),
             nodes=with_drivers(nodes, csi_nodes),
-            daemon_sets=with_limit_ranges(daemon_sets, lists[SURROUNDINGS.index(DAEMON_SETS)], limit_ranges),
+            daemon_sets=daemon_sets,
             namespaces=dict(namespaces),
             volumes=Volumes(claims, volumes, storage_classes),
             pools=owned[0],

@@ -97,6 +97,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         *history.leaving.violations,
         *history.wholeness.violations,
         *history.kept_seats.violations,
+        *history.agents.violations,
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),
         *history.promptness.wrong(),

@@ -17,6 +17,7 @@ from simulator.campaign.actors.operators import Operators
 from simulator.campaign.actors.tenants import Tenants, draw_tenants
 from simulator.campaign.actors.users import People
 from simulator.campaign.actors.workers import Workers
+from simulator.campaign.judging.agents import Agents
 from simulator.campaign.judging.end_state import End
 from simulator.campaign.judging.invariants import Rules
 from simulator.campaign.judging.kept_seats import KeptSeats
@@ -122,7 +123,9 @@ class Scenario:
             lambda: frozenset(incarnation.number for incarnation in sim.alive),
             is_judged=not scenario.losses and not scenario.stalls,
         )
-        self._tenants = Tenants(sim, draw_tenants(tenants, scenario), tenants)
+        tenancy = draw_tenants(tenants, scenario)
+        self._tenants = Tenants(sim, tenancy, tenants)
+        self.agents = Agents(self.witness, are_told=not tenancy.admitted)
         attachments = Attachments(sim, witness=self.witness, random=volumes)
         observers = (
             self.rules.note,
@@ -130,6 +133,7 @@ class Scenario:
             self.wholeness.note,
             self.witness.note,
             self.kept_seats.note,
+            self.agents.note,
             self._people.note,
             self._drains.note,
             attachments.note,
@@ -157,7 +161,7 @@ class Scenario:
         deeds = self._deeds()
         for workload in self._scenario.workloads:
             self._sim.world.workloads.add(workload)
-        self._tenants.begin()
+        await self._tenants.begin()
         self._sim.world.wake()
         for _ in range(1 if self._random.random() >= _TWO_AT_FIRST else 2):
             self._workers.start()
@@ -253,6 +257,7 @@ class Scenario:
         while True:
             await self._tidy()
             self.kept_seats.look()
+            self.agents.look()
             problem = wrong()
             now = self._sim.seconds()
             if problem:

@@ -4,16 +4,22 @@ What they have and do is drawn from a stream of its own, so that histories witho
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
-from typing import Final
+from typing import Any, Final
 
+from activities.ports.cluster import Object
 from simulator.campaign.setup import Setup
 from simulator.scheduling.workloads import Workload
 from simulator.simulation import Simulation
 
 _TOLERANT: Final = 0.4
 """Share of histories without drains."""
+_AGENTS: Final = 0.5
+"""Share of the other histories."""
+AGENT: Final = "agent"
+"""Name of the DaemonSet."""
+_AGENT_NAMESPACE: Final = "kube-system"
 _MOST_REPLICAS: Final = 4
 _REST_SECONDS: Final = (1.0, 25.0)
 
@@ -24,6 +30,10 @@ class Tenancy:
 
     workloads: tuple[Workload, ...] = ()
     """Users know nothing of them."""
+    objects: tuple[Object, ...] = ()
+    """Of the cluster from the beginning on."""
+    admitted: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Requests that a webhook gives the pods of a DaemonSet, by its name."""
 
 
 def draw_tenants(random: Random, setup: Setup) -> Tenancy:
@@ -33,7 +43,36 @@ def draw_tenants(random: Random, setup: Setup) -> Tenancy:
     if random.random() < _TOLERANT and not setup.has_drains:
         requests = {"cpu": random.choice(["300m", "700m", "1200m"]), "memory": "512Mi"}
         workloads.append(Workload("agents", 0, requests, spec={"tolerations": [{"operator": "Exists"}]}))
+    elif random.random() < _AGENTS:
+        return _with_agent(random)
     return Tenancy(tuple(workloads))
+
+
+def _with_agent(random: Random) -> Tenancy:
+    """Return a DaemonSet whose pods ask for what its template says, or for what admission makes of it."""
+    amount = {"cpu": random.choice(["250m", "450m"])}
+    source = random.choice(["template", "LimitRange", "webhook"])
+    container: dict[str, Any] = {"name": "main", "image": "example.org/agent"}
+    spec = {
+        "priority": 2_000_001_000,
+        "containers": [container | ({"resources": {"requests": amount}} if source == "template" else {})],
+    }
+    agent: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": AGENT, "namespace": _AGENT_NAMESPACE},
+        "spec": {"selector": {}, "template": {"metadata": {"labels": {"app": AGENT}}, "spec": spec}},
+    }
+    usual: Object = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "usual", "namespace": _AGENT_NAMESPACE},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": amount, "default": amount}]},
+    }
+    return Tenancy(
+        objects=(agent, usual) if source == "LimitRange" else (agent,),
+        admitted={AGENT: amount} if source == "webhook" else {},
+    )
 
 
 class Tenants:
@@ -52,8 +91,10 @@ class Tenants:
         self.is_calm = False
         """Whether they want nothing else any more."""
 
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """Let them act beside the history, until all is calm."""
+        self._sim.world.daemons.admitted = dict(self._tenancy.admitted)
+        await self._sim.world.apply(*self._tenancy.objects)
         for workload in self._tenancy.workloads:
             self._sim.world.workloads.add(workload)
         if self._tenancy.workloads:

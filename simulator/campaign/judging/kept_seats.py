@@ -6,7 +6,7 @@ from typing import Final
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Object, Resource
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
-from simulator.campaign.judging.recorder import Witness, phase_of
+from simulator.campaign.judging.recorder import Witness, is_daemon, phase_of
 from simulator.scheduling.conditions import condition_status
 from simulator.scheduling.pod_request import amounts, occupied, occupies
 
@@ -73,7 +73,7 @@ class KeptSeats:
         seats = {seat["uid"] for seat in request["spec"].get("reservedFor") or ()}
         pods = [pod for pod in self._cluster.peek(PODS) if occupies(pod)]
         residents = [pod for pod in pods if pod["spec"].get("nodeName") == name]
-        takers = [pod for pod in residents if pod["metadata"]["uid"] not in seats and not _is_daemon(pod)]
+        takers = [pod for pod in residents if pod["metadata"]["uid"] not in seats and not is_daemon(pod)]
         waiting = [pod for pod in pods if pod["metadata"]["uid"] in seats and _waits(pod)]
         if not (takers and waiting):
             return False
@@ -100,7 +100,3 @@ def _fit(pods: Iterable[Object], room: dict[str, int]) -> bool:
 
 def _waits(pod: Object) -> bool:
     return not pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]
-
-
-def _is_daemon(pod: Object) -> bool:
-    return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences") or ())

@@ -124,11 +124,10 @@ class Witness:
         pod = change.now
         node, uid = pod["spec"].get("nodeName"), pod["metadata"]["uid"]
         if change.before is None:
-            self.counts["pods created"] += 1
+            self.counts["agents created" if is_daemon(pod) else "pods created"] += 1
             metadata = pod["metadata"]
             self.pool_of_pod[f"{metadata['namespace']}/{metadata['name']}"] = pool_asked_for(pod)
-        owners = pod["metadata"].get("ownerReferences") or ()
-        if node and not any(owner["kind"] == "DaemonSet" for owner in owners):
+        if node and not is_daemon(pod):
             if change.kind == "DELETED" or not occupies(pod):
                 self._pods[node].discard(uid)
             else:
@@ -186,6 +185,11 @@ def labels_of(item: Object) -> dict[str, str]:
 def pool_asked_for(pod: Object) -> str:
     """Return the pool of a pod of the workloads: the one that it selects, else the first."""
     return (pod["spec"].get("nodeSelector") or {}).get(LABEL_POOL, "default")
+
+
+def is_daemon(pod: Object) -> bool:
+    """Return whether the pod is of a DaemonSet."""
+    return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences") or ())
 
 
 def tolerates_everything(pod: Object) -> bool:
