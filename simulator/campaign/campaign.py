@@ -11,8 +11,9 @@ from typing import Final
 from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
 from simulator.campaign.mutations import MUTATIONS, Mutation, planted
+from simulator.campaign.tenant_mutations import TENANT_MUTATIONS
 
-ALL_MUTATIONS: Final = (*MUTATIONS, *HETZNER_MUTATIONS)
+ALL_MUTATIONS: Final = (*MUTATIONS, *TENANT_MUTATIONS, *HETZNER_MUTATIONS)
 _AT_ONCE: Final = 4
 """Seeds that a process is handed at once."""
 

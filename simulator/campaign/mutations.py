@@ -18,14 +18,13 @@ from activities.removals import server as removals_server
 from activities.requests import create as requests_create
 from activities.requests import end as requests_end
 from activities.requests import node as requests_node
-from activities.round import fence, observe
+from activities.round import fence
 from api.keys import LABEL_CLUSTER
 from planner import plan as decisions
 from planner.lifecycle import leaving, removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
 from planner.supply import machines, seats, unavailable
 from planner.supply import places as supply
-from planner.supply.carried import Carried
 
 Change = tuple[Any, str, Any]
 """A module or class, the name of what is replaced in it, and what takes its place."""
@@ -349,20 +348,6 @@ def _unmarked_is_ours() -> list[Change]:
     return [(ClusterIdentity, "owner", owner)]
 
 
-def _taken_room_is_not_counted() -> list[Change]:
-    """Keep the seats of pods for which others, who have none, have left no room."""
-    return [(decisions, "without_lost_seats", lambda seating, _supply, _namespaces: seating)]
-
-
-def _limit_ranges_not_read() -> list[Change]:
-    """Take the pods of a DaemonSet for what its template says, whatever admission adds."""
-    return [(observe, "with_limit_ranges", lambda daemon_sets, _items, _ranges: daemon_sets)]
-
-
-def _running_agents_not_looked_at() -> list[Change]:
-    return [(Carried, "_as_it_runs", lambda _self, daemon_set, _kind: daemon_set)]
-
-
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
@@ -394,9 +379,6 @@ MUTATIONS: Final = (
     Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
     Mutation("a drain that is taken back leaves the machine off load balancers", _label_left_after_a_drain, within=60),
     Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=20, within=20),
-    Mutation("room that pods without a seat took is not counted", _taken_room_is_not_counted, first=16, within=10),
-    Mutation("what LimitRanges give DaemonSet pods is not counted", _limit_ranges_not_read),
-    Mutation("what DaemonSet pods run with is not counted", _running_agents_not_looked_at, first=10),
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
     Mutation("a pod without a place asks for no round", _nobody_hears_of_pods, within=40),
