@@ -378,7 +378,7 @@ MUTATIONS: Final = (
     Mutation("a server goes with its volumes attached", _volumes_not_awaited),
     Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
     Mutation("a drain that is taken back leaves the machine off load balancers", _label_left_after_a_drain, within=60),
-    Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=20, within=20),
+    Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=96, within=12),
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
     Mutation("a pod without a place asks for no round", _nobody_hears_of_pods, within=40),

@@ -53,6 +53,13 @@ class Objects:
             self._passed_over[_shown(kind, item)] += 1
             return
         name = _name(kind, item)
+        if "\n" in name:
+            # Where it is told, what follows would look like a line of ours.
+            problem = f"{where}: {kind} {name!r}: metadata.name: no name holds a line end"
+            if kind not in _KUBERNETES:
+                raise CommandError(problem, USAGE_ERROR)
+            self._nameless.append(f"left out: {problem}")
+            return
         if not name and kind in _KUBERNETES:
             self._nameless.append(f"left out: {where}: {kind} without a name: metadata.name: a name is needed")
             return
