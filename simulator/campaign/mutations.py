@@ -370,7 +370,7 @@ MUTATIONS: Final = (
     Mutation("the cool-off is ignored", _cool_off_ignored),
     Mutation("a delete call's yes is believed", _delete_believed),
     Mutation("no answer is taken for a refusal", _unknown_taken_for_refusal),
-    Mutation("misses are not counted", _misses_never_grow, first=240, within=20),
+    Mutation("misses are not counted", _misses_never_grow, first=370, within=10),
     Mutation("a drain passes budgets by", _budgets_passed_by),
     Mutation("a drain ignores pods that must stay", _blockers_ignored),
     Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),

@@ -87,7 +87,7 @@ def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, call:
             call=call,
             retry_after_seconds=answer.pause_seconds,
             status=answer.status,
-            told=lambda content: redacted(content, secrets),
+            redact=lambda content: redacted(content, secrets),
         )
     trouble = answer.trouble
     if not trouble:

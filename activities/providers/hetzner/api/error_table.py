@@ -131,7 +131,7 @@ def classify(
     call: str,
     retry_after_seconds: float = FEW_TOKENS_SECONDS,
     status: int | None = None,
-    told: Callable[[Any], Any] = _as_it_is,
+    redact: Callable[[Any], Any] = _as_it_is,
 ) -> GrowthError:
     """Return the error that an answer tells of; its text is one sentence for people.
 
@@ -143,11 +143,11 @@ def classify(
         call: the call in words, such as "create server general-x7 (cx22 in fsn1)".
         retry_after_seconds: how long to wait after a call too many.
         status: of HTTP, if it is known.
-        told: makes of text or JSON what may be told of it. What an answer means is read as it came: a secret that holds
+        redact: makes of text or JSON what may be told of it. What an answer means is read as it came: a secret that holds
             the word `readonly` must not hide that a token is read-only.
     """
-    shown = code if isinstance(code, int) or code in RATE_LIMITED | _TABLE.keys() | _OF_OWN_MEANING else told(code)
-    sentence = _sentence(shown, told(message), told(details), call)
+    shown = code if isinstance(code, int) or code in RATE_LIMITED | _TABLE.keys() | _OF_OWN_MEANING else redact(code)
+    sentence = _sentence(shown, redact(message), redact(details), call)
     lowered = message.lower()
     match code:
         case _ if code in RATE_LIMITED:
@@ -157,7 +157,7 @@ def classify(
         case "resource_unavailable" if _LOCATION_PERHAPS.search(lowered):
             return InsufficientCapacity(sentence, extent=PERHAPS_THE_LOCATION)
         case "resource_limit_exceeded":
-            words = f"{told(message)} {_names(told(details))}".lower().replace("_", " ").replace("-", " ")
+            words = f"{redact(message)} {_names(redact(details))}".lower().replace("_", " ").replace("-", " ")
             return QuotaExceeded(f"{sentence}: {_QUOTA}", limits=words)
         case "invalid_server_type":
             return InsufficientCapacity(f"{sentence}: it is no longer sold", lasts=True)
