@@ -143,8 +143,8 @@ def classify(
         call: the call in words, such as "create server general-x7 (cx22 in fsn1)".
         retry_after_seconds: how long to wait after a call too many.
         status: of HTTP, if it is known.
-        redact: makes of text or JSON what may be told of it. What an answer means is read as it came: a secret that holds
-            the word `readonly` must not hide that a token is read-only.
+        redact: makes of text or JSON what may be told of it. What an answer means is read as it came: a secret that
+            holds the word `readonly` must not hide that a token is read-only.
     """
     shown = code if isinstance(code, int) or code in RATE_LIMITED | _TABLE.keys() | _OF_OWN_MEANING else redact(code)
     sentence = _sentence(shown, redact(message), redact(details), call)
