@@ -30,6 +30,7 @@ from planner.policies.minimum import missing_by_type, missing_in_pool, still_mis
 from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
 from planner.policies.refused_placements import RefusedPlacements, RoomSeen
+from planner.policies.repair import DeadNodes
 from planner.policies.unneeded_requests import UnneededRequests
 from planner.report.events import events
 from planner.report.machine_choice import MachineChoices
@@ -48,7 +49,7 @@ from planner.supply.pod_group import GroupKeys, PodGroup, pod_groups
 from planner.supply.seats import Seating, settle_seats
 from planner.supply.taken_room import without_lost_seats
 
-POLICIES: Final[tuple[Policy, ...]] = (Emptiness(), UnneededRequests())
+POLICIES: Final[tuple[Policy, ...]] = (DeadNodes(), Emptiness(), UnneededRequests())
 """The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
 
 
@@ -115,6 +116,7 @@ def _plan_of(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Pl
         requests=decided.requests,
         removals=leaving.removals,
         refused_placements=known.refused_placements.by_pool,
+        dead_nodes=leaving.dead_nodes,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from activities.kube.cache import Cache, followed_since
 from activities.kube.client import KubeCluster
 from activities.objects.kinds import STORED_KINDS
-from activities.ports.cluster import NAMESPACES, NODE_POOLS, Cluster, Resource
+from activities.ports.cluster import NAMESPACES, NODE_POOLS, NODES, Cluster, Resource
 from activities.ports.errors import Rejected
 from activities.ports.ports import Ports, Reader
 from activities.ports.provider_kind import Surroundings
@@ -101,6 +102,7 @@ def ports_on(
         namespace=namespace,
         accounts={kind.kind: kind.account for kind in provider_kinds()},
         cluster_uid=cluster_uid,
+        watched_since=followed_since(reader, NODES, now) if isinstance(reader, Cache) else lambda: None,
         own_pods=own_pods,
         packer=packer,
     )

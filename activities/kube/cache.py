@@ -8,6 +8,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from activities.ports.cluster import (
@@ -65,6 +66,8 @@ class _Store:
         self.failures = 0
         self.failure: GrowthError | None = None
         """Of the last attempt that failed."""
+        self.followed_from: float | None = None
+        """Since when, by the loop's clock, it is followed without a failure."""
 
     @property
     def is_known(self) -> bool:
@@ -130,6 +133,11 @@ class Cache:
             if not store.is_known and store.failure is not None
         }
 
+    def followed_seconds(self, resource: Resource) -> float:
+        """Return for how long the resource has been followed without a failure; 0 while it is not."""
+        began = self._stores[resource].followed_from
+        return 0.0 if began is None else asyncio.get_running_loop().time() - began
+
     def subscribe(self, subscriber: Subscriber) -> None:
         """Call `subscriber` after each change from now on.
 
@@ -163,7 +171,7 @@ class Cache:
                 is_news = bool(store.version) and not store.failures
                 level = logging.WARNING if is_news else logging.DEBUG
                 log.log(level, "the cache cannot follow %s and tries again: %s", store.resource.plural, failure)
-                store.failure = failure
+                store.failure, store.followed_from = failure, None
                 await self._pause(store, failure)
                 continue
             await self._pause(store)
@@ -174,6 +182,7 @@ class Cache:
         known = store.items
         store.items, store.version, store.must_list = items, listed.resource_version, False
         store.is_absent = False
+        self._note_answer(store)
         for event, before in _differences(known, items):
             self._tell(store.resource, event, before)
         async with self._listed:
@@ -185,6 +194,7 @@ class Cache:
         began = asyncio.get_running_loop().time()
         async for event in self._cluster.watch(store.resource, resource_version=store.version):
             has_any, store.failures = True, 0
+            self._note_answer(store)
             self._take(store, event)
         if asyncio.get_running_loop().time() - began > _FIRST_PAUSE_SECONDS:
             store.failures = 0
@@ -201,6 +211,11 @@ class Cache:
         else:
             store.items[_key(item)] = item
         self._tell(store.resource, event, before)
+
+    @staticmethod
+    def _note_answer(store: _Store) -> None:
+        if store.followed_from is None:
+            store.followed_from = asyncio.get_running_loop().time()
 
     def _clear(self, store: _Store) -> None:
         """Forget all objects: without its definition, the resource has none."""
@@ -242,6 +257,11 @@ class Cache:
         seconds = longest * random.uniform(0.5, 1)  # noqa: S311 - it spreads load, it guards nothing
         asked_seconds = failure.retry_after_seconds if isinstance(failure, Unreachable) else None
         await self._sleep(max(seconds, asked_seconds or 0))
+
+
+def followed_since(cache: Cache, resource: Resource, now: Callable[[], datetime]) -> Callable[[], datetime]:
+    """Return what returns since when the resource is followed without a failure; the present while it is not."""
+    return lambda: now() - timedelta(seconds=cache.followed_seconds(resource))
 
 
 def _differences(known: dict[Key, Object], listed: dict[Key, Object]) -> list[tuple[WatchEvent, Object | None]]:

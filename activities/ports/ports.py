@@ -58,6 +58,8 @@ class Ports:
     """By kind of node class: returns what is the same for classes of one account. Without one, each has its own."""
     cluster_uid: str = ""
     """Of the namespace kube-system: tells this cluster from others of its name. Empty: the name alone does."""
+    watched_since: Callable[[], datetime | None] = lambda: None
+    """Returns since when Nodes are seen without a break; None does not tell, as where each look is live."""
     own_pods: frozenset[str] = frozenset()
     """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
     elapsed: Callable[[], float] = time.monotonic

@@ -11,12 +11,13 @@ from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict
 from activities.ports.ports import Ports
 from activities.removals.look import RemovalObjects
-from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
+from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_SPARED_AT, TAINT_SCALE_DOWN
 from api.meta import format_timestamp, set_condition
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
-from planner.lifecycle.removal import NOT_EMPTY
+from planner.lifecycle.removal import NOT_DEAD, NOT_EMPTY
 from planner.lifecycle.step import Act
+from planner.objects.dead_nodes import FOUND_DEAD
 
 _CANCEL_REASON_CHARACTERS = 512
 
@@ -92,16 +93,25 @@ async def cancel(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
 async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
     """Take what a cancelled removal has put on its Node off again, and begin the Node's idle time anew.
 
-    With the old idle time, the next cool-off of a Node that is still empty would begin at once.
+    With the old idle time, the next cool-off of a Node that is still empty would begin at once; so would that of a dead
+    one which a person has spared.
 
     Raises:
         Conflict: the Node has changed since it was read.
     """
     if observed.node is not None:
         taints = [taint for taint in taints_of(observed.node) if taint["key"] != TAINT_SCALE_DOWN]
-        idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())}
+        now, removal = format_timestamp(ports.now()), observed.record.model
+        annotations = {ANNOTATION_IDLE_SINCE: now}
+        cancel_record = removal.status.cancel
+        if removal.spec.reason == FOUND_DEAD and cancel_record is not None and cancel_record.by != NOT_DEAD:
+            annotations[ANNOTATION_SPARED_AT] = now
         await change_node(
-            ports.cluster, observed.node, taints=taints, labels=without_exclusion(observed.node), annotations=idle
+            ports.cluster,
+            observed.node,
+            taints=taints,
+            labels=without_exclusion(observed.node),
+            annotations=annotations,
         )
 
 
@@ -113,8 +123,8 @@ async def commit(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
     """
     now = ports.now()
     record = await hold(ports.cluster, observed.record)
-    # Of an immediate removal nobody has looked for pods.
-    is_empty = None if record.model.spec.immediate else True
+    # Of an immediate removal nobody has looked for pods; those on a dead Node are there as long as its server.
+    is_empty = None if record.model.spec.immediate or observed.seen.gone_pods else True
     conditions = conditions_with(record, "Empty", status=is_empty, reason=act.reason, message=act.message, now=now)
     if record.model.status.phase is RemovalPhase.DRAINING:
         generation = record.model.metadata.generation

@@ -13,6 +13,7 @@ from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.identity import Ownership
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
+from activities.removals.dead_node import DeadNodeLook, look_for_death
 from activities.removals.drain_blockers import occupant
 from activities.removals.volumes import volumes_on
 from api.keys import ANNOTATION_DECISION, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
@@ -21,12 +22,15 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalReq
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain
 from planner.lifecycle.garbage import Garbage
-from planner.lifecycle.json_predicates import key_of
+from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
+from planner.objects.dead_nodes import FOUND_DEAD
 from planner.objects.provider_ids import ServerMarks, has_other_scheme, proves
 from planner.policies.emptiness import FOUND_EMPTY
 
+OWN_REASONS: Final = frozenset({FOUND_EMPTY, FOUND_DEAD})
+"""Of removals that rounds order: nodes that go by them are not drained."""
 _NAMED: Final = 5
 """Occupants that are named; the rest only counts."""
 
@@ -39,7 +43,7 @@ class RemovalObjects:
     seen: RemovalObservation
     node: Object | None = None
     pods: tuple[Object, ...] = ()
-    """Those on the Node that count."""
+    """Those on the Node that count, without those that are gone with it."""
 
 
 async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects | None:
@@ -70,6 +74,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     server = ServerLook(ServerSeen.UNKNOWN)
     pods: tuple[Object, ...] = ()
     occupants: list[str] = []
+    dead, gone_pods = DeadNodeLook(), 0
     if not status.phase.is_reversible:
         server = await see_server(
             ports, spec.class_ref, spec.server_name, lambda server: is_ours(ports, record.model, server, node)
@@ -79,6 +84,13 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
         # In this order: one that is bound in between is seen at least once.
         awaited = await awaited_on(ports.cluster, node_name)
         pods = tuple(await pods_on(ports.cluster, node_name))
+        if spec.reason == FOUND_DEAD or (_repairs(pool) and not is_ready(node)):
+            dead = await look_for_death(ports, pool, node)
+        if dead.is_dead(now := ports.now()):
+            # None is on its way to a Node that has not been Ready for so long, whatever the scheduler kept it for.
+            awaited, on_it = [], pods
+            pods = tuple(pod for pod in on_it if not should_have_ended(pod, now))
+            gone_pods = len(on_it) - len(pods)
         occupants = list(dict.fromkeys((*map(key_of, pods), *awaited)))
     volumes = VolumesSeen()
     if node is not None and _may_wait_for_volumes(ports, status, server.seen):
@@ -97,6 +109,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "occupant_count": len(occupants),
             "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
             "drain": drain,
+            "alive": shortened(dead.why_alive) if spec.reason == FOUND_DEAD else "",
+            "judged_at": dead.judged_at if spec.reason == FOUND_DEAD else None,
+            "gone_pods": gone_pods,
             "volumes": volumes,
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
@@ -122,11 +137,16 @@ def _is_under_way(removal: Object) -> bool:
 def may_drain(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:
     """Return whether pods on the node are asked to leave: as the pool says, or in a drain that outlives its pool.
 
-    A node that a round found empty is not drained: the pods that have come since need it.
+    A node that a round found empty is not drained: the pods that have come since need it. Nor is a dead one: nobody is
+    there to let them go.
     """
-    if removal.spec.reason == FOUND_EMPTY:
+    if removal.spec.reason in OWN_REASONS:
         return False
     return removal.status.phase is RemovalPhase.DRAINING if pool is None else pool.spec.scale_down.mode == "drain"
+
+
+def _repairs(pool: NodePool | None) -> bool:
+    return pool is not None and pool.spec.scale_down.repair is not None
 
 
 async def _find_node(ports: Ports, removal: NodeRemovalRequest) -> Object | None:

@@ -216,6 +216,7 @@ class Observer:
             requests=owned[1],
             removals=owned[2],
             protected_nodes=self._protected(lists[0]),
+            watched_since=self._ports.watched_since(),
             memory=memory,
             problems=(*problems, *class_problems),
         )

@@ -170,6 +170,13 @@ class Removal(Model):
     """How long a parked removal waits before it tries again by itself; then twice as long, at most a day."""
 
 
+class Repair(Model):
+    """When a machine with a dead Node goes, as at most 20 % of a pool do, or one, and none while most are not Ready."""
+
+    after: PositiveDuration = timedelta(minutes=20)
+    """How long a Node must have been not Ready, with none but pods that should have ended, until its machine goes."""
+
+
 class ScaleDown(Model):
     """How machines go."""
 
@@ -185,6 +192,8 @@ class ScaleDown(Model):
     """How long a drain lasts until it deletes pods whatever keeps them: budget, wish or data. Without it, never."""
     removal: Removal = Removal()
     """How a deletion that does not succeed is repeated."""
+    repair: Repair | None = None
+    """When machines with dead Nodes go, with the pods that cannot end there. Without it, they are only reported."""
 
 
 _NO_MAX: Final = rule(
@@ -260,7 +269,7 @@ class NodePoolStatus(Payload):
     currency: str | None = None
     """Currency of that price."""
     conditions: Conditions = ()
-    """Conditions of the pool: Ready, AtMax and Blocked."""
+    """Conditions of the pool: Ready, AtMax and Blocked; DeadNodes once there were any."""
     refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
 

@@ -75,7 +75,7 @@ class CancelRecord(Payload):
     at: Timestamp
     """When it was cancelled."""
     by: str = Field(max_length=64)
-    """Who: Person, Planner, Delete, NotEmpty, NotOurs, a user's name, or what wrote the annotation."""
+    """Who: Person, Planner, Delete, NotEmpty, NotOurs, NotDead, a user's name, or what wrote the annotation."""
     reason: str = Field(default="", max_length=512)
     """Why it was cancelled; names the pods that came back for the machine."""
 

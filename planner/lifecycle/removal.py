@@ -15,6 +15,7 @@ from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalObservation, ServerSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shared, shortened
+from planner.objects.dead_nodes import FOUND_DEAD
 
 TAINT_SETTLES_AFTER: Final = timedelta(seconds=5)
 """A scheduler that has not seen the taint yet may still bind a pod within its cache delay."""
@@ -29,6 +30,7 @@ LONGEST_PARKED: Final = timedelta(days=1)
 
 NOT_EMPTY: Final = "NotEmpty"
 NOT_OURS: Final = "NotOurs"
+NOT_DEAD: Final = "NotDead"
 """What ends a removal by itself, as a person's cancel does; recorded in their place."""
 REMOVED: Final = "Removed"
 """Reason of the end of a removal whose server no longer exists."""
@@ -92,6 +94,8 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
         return _cancel(NOT_OURS, f"Node {node.name} is not the machine that this removal names: nothing is removed")
     if node.keep:
         return _cancel("Person", "The node was annotated do-not-remove")
+    if seen.alive:
+        return _cancel(NOT_DEAD, f"{seen.alive}: the machine stays")
     return None
 
 
@@ -104,7 +108,7 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
             message="Cool-off: no new pods; the node goes unless pods or people want it back",
             until=status.scale_down_at or now + seen.timings.soft_grace,
         )
-    verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER)
+    verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER, seen.judged_at or now)
     if now < verify_at:
         then = "is drained and goes" if seen.may_drain else "goes if it is empty"
         return Wait(
@@ -114,7 +118,7 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
             look_every=shared(LOOK_AT_COOL_OFF_EVERY, seen.others),
         )
     if not seen.occupant_count:
-        return _commit("Empty", "The node is empty after its cool-off: delete it")
+        return _emptied(seen, "Empty", "The node is empty after its cool-off: delete it")
     if not seen.may_drain:
         return _not_empty(seen)
     return Act(
@@ -144,7 +148,14 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
             message="No pod is on the node; at the deadline none can come any more, and the node goes",
             until=settled_at,
         )
-    return _commit("Drained", "The node is empty after its pods have left: delete it")
+    return _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
+
+
+def _emptied(seen: RemovalObservation, reason: str, message: str) -> Act:
+    if not seen.gone_pods:
+        return _commit(reason, message)
+    pods = "1 pod" if seen.gone_pods == 1 else f"{seen.gone_pods} pods"
+    return _commit(FOUND_DEAD, f"The node is dead and {pods} cannot end: delete its server, and they count as gone")
 
 
 def _not_empty(seen: RemovalObservation) -> Act:
@@ -274,7 +285,7 @@ def _cancel(by: str, reason: str) -> Act:
 
 
 def _reason_of(by: str) -> str:
-    return by if by in {NOT_EMPTY, NOT_OURS} else "Cancelled"
+    return by if by in {NOT_EMPTY, NOT_OURS, NOT_DEAD} else "Cancelled"
 
 
 def _resume(by: str, message: str) -> Act:

@@ -202,6 +202,12 @@ class RemovalObservation(LifecycleObservation):
     """Pods that are on the node after the cool-off are asked to leave. Else the node stays for them."""
     drain: DrainSeen = DrainSeen()
     """Those pods, once the node is drained."""
+    alive: str = ""
+    """Why a machine that goes as a dead one is none, as a sentence; empty for all others."""
+    judged_at: Timestamp | None = None
+    """From when on a machine that goes as a dead one counts as dead."""
+    gone_pods: int = 0
+    """Pods on a dead Node that should have ended: they count as gone with its server, and are no occupants."""
     volumes: VolumesSeen = VolumesSeen()
     """What is attached to it, from the point of no return until the first delete call."""
     others: int = 0

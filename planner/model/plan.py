@@ -93,6 +93,8 @@ class Snapshot:
     removals: tuple[NodeRemovalRequest, ...] = ()
     protected_nodes: frozenset[str] = frozenset()
     """Nodes that carry the worker or its Temporal: never removed."""
+    watched_since: datetime | None = None
+    """Since when Nodes are seen without a break; None does not tell."""
     memory: PlannerMemory = PlannerMemory()
     problems: tuple[Problem, ...] = ()
 

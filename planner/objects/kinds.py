@@ -181,6 +181,8 @@ class Pod:
     is_daemon: bool = False
     is_mirror: bool = False
     is_terminating: bool = False
+    ends_at: datetime | None = None
+    """While it terminates: when its time to end is over."""
     is_gated: bool = False
     is_unschedulable: bool = False
     """The scheduler said so (PodScheduled=False, reason Unschedulable)."""
@@ -228,6 +230,8 @@ class Node:
     created_at: datetime | None = None
     ready_since: datetime | None = None
     """When it turned Ready, where it is and tells."""
+    unready_since: datetime | None = None
+    """When its condition Ready last changed, where it is not Ready and tells."""
     drivers: frozenset[str] = frozenset()
     """CSI drivers that have registered on it."""
     attach_limits: Mapping[str, int] = field(default_factory=dict)

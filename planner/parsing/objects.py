@@ -223,7 +223,8 @@ def _pod(root: Part) -> Pod:
 def _node(root: Part) -> Node:
     metadata, spec, status = root.part("metadata"), root.part("spec"), root.part("status")
     amounts = status.amounts("allocatable") or status.amounts("capacity")
-    ready = [c for c in status.parts("conditions") if c.text("type") == "Ready" and c.text("status") == "True"]
+    readiness = [c for c in status.parts("conditions") if c.text("type") == "Ready"]
+    ready = [c for c in readiness if c.text("status") == "True"]
     return Node(
         name=metadata.text("name"),
         uid=metadata.text("uid") or metadata.text("name"),
@@ -239,6 +240,7 @@ def _node(root: Part) -> Node:
         provider_id=spec.text("providerID"),
         created_at=metadata.moment("creationTimestamp"),
         ready_since=ready[0].moment("lastTransitionTime") if ready else None,
+        unready_since=readiness[0].moment("lastTransitionTime") if readiness and not ready else None,
     )
 
 

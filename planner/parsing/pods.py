@@ -92,6 +92,7 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         is_daemon=owner is not None and owner.kind == "DaemonSet",
         is_mirror=_MIRROR in metadata.text_map("annotations"),
         is_terminating=metadata.has("deletionTimestamp"),
+        ends_at=metadata.moment("deletionTimestamp"),
         is_gated=any(True for _ in spec.parts("schedulingGates")),
         is_unschedulable=_is_unschedulable(status),
         scheduler="" if (scheduler := spec.text("schedulerName")) == _DEFAULT_SCHEDULER else scheduler,

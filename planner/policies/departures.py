@@ -6,7 +6,7 @@ from datetime import datetime
 
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
-from planner.model.plan import PlannedRemoval, Snapshot
+from planner.model.plan import PlannedRemoval, Reason, Snapshot
 from planner.policies.checks import Budget, refusals, safety_checks
 from planner.policies.port import Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.supply.machines import Machine, PriceList
@@ -23,6 +23,8 @@ class Departures:
     """New value of the annotation by node, only where it changes; None removes it."""
     wake_at: datetime | None = None
     """When the next proposal holds."""
+    dead_nodes: Mapping[str, Reason] = field(default_factory=dict)
+    """What to report of dead Nodes, by pool."""
 
 
 def departures(
@@ -48,17 +50,28 @@ def departures(
     budget = Budget(machines.values())
     granted: list[tuple[Candidate, Proposal]] = []
     idle_since: dict[str, datetime | None] = {}
+    dead_nodes: dict[str, Reason] = {}
     wakes: list[datetime] = []
     for policy in policies:
-        advice = policy.propose(PolicyView(snapshot.now, tuple(left.values()), refused, prices))
+        view = PolicyView(
+            snapshot.now,
+            tuple(left.values()),
+            refused,
+            prices,
+            pools=snapshot.pools,
+            machines=tuple(machines.values()),
+            watched_since=snapshot.watched_since,
+        )
+        advice = policy.propose(view)
         idle_since |= advice.idle_since
+        dead_nodes |= advice.dead_nodes
         for proposal in advice.proposals:
             candidate = left.get(proposal.machine)
             if candidate is None or candidate.action is not proposal.action or proposal.machine in refused:
                 continue
             if proposal.at > snapshot.now:
                 wakes.append(proposal.at)
-            elif budget.refuses(candidate) is None:
+            elif proposal.below_minimum or budget.refuses(candidate) is None:
                 budget.spend(candidate)
                 granted.append((left.pop(proposal.machine), proposal))
     return Departures(
@@ -66,6 +79,7 @@ def departures(
         cancelled=tuple(sorted(p.machine for _, p in granted if p.action is MachineAction.CANCEL)),
         idle_since=idle_since,
         wake_at=min(wakes, default=None),
+        dead_nodes=dead_nodes,
     )
 
 

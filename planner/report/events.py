@@ -4,8 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from api.meta import Condition
 from planner.model.plan import PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
 from planner.objects.kinds import Pod
+from planner.policies.repair import MOST_UNREADY
+from planner.report.pool_report import DEAD_NODES
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
@@ -64,21 +67,29 @@ def _sums(snapshot: Snapshot, left: Mapping[str, int]) -> Iterable[PlannedEvent]
 
 def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[PlannedEvent]:
     uids = {pool.metadata.name: pool.metadata.uid for pool in snapshot.pools}
+    has_told_most = False
     for report in reports:
         for condition in report.status.conditions:
-            wrong = (condition.type == "Ready" and condition.message) or (
-                condition.type == "Blocked" and condition.status == "True"
+            is_about_most = condition.reason == MOST_UNREADY
+            # That most Nodes of the cluster are not Ready is told once, whatever pools have dead ones.
+            if not _is_wrong(condition) or (is_about_most and has_told_most):
+                continue
+            has_told_most = has_told_most or is_about_most
+            yield PlannedEvent(
+                "NodePool",
+                report.name,
+                None,
+                uids[report.name],
+                condition.reason,
+                condition.message,
+                warning=True,
             )
-            if wrong and condition.reason != "PoolDeleting":
-                yield PlannedEvent(
-                    "NodePool",
-                    report.name,
-                    None,
-                    uids[report.name],
-                    condition.reason,
-                    condition.message,
-                    warning=True,
-                )
+
+
+def _is_wrong(condition: Condition) -> bool:
+    if condition.type == "Ready":
+        return bool(condition.message) and condition.reason != "PoolDeleting"
+    return condition.type in {"Blocked", DEAD_NODES} and condition.status == "True"
 
 
 def _about_problem(problem: Problem) -> PlannedEvent:

@@ -142,7 +142,7 @@ def test_the_reasons_of_a_cancel_are_those_under_which_it_is_carried_out():
         {one.reason for one in lines_of(REMOVAL) if (one.phase, one.effect) == ("Pending", effect)}
         for effect in ("cancel_removal", "untaint_node")
     )
-    assert recorded == carried == {"Cancelled", "NotEmpty", "NotOurs"}
+    assert recorded == carried == {"Cancelled", "NotDead", "NotEmpty", "NotOurs"}
 
 
 def test_waits_tell_until_when_and_what_comes_then():

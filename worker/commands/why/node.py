@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from api.keys import LABEL_POOL
 from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.objects.dead_nodes import judged_at
 from planner.objects.kinds import Node
 from planner.policies.checks import kept_by_minimum, refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
 from planner.policies.port import Candidate, MachineAction
+from planner.policies.repair import have_ended_in_vain, read_spared_at
 from planner.supply.machines import Machine
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, state
@@ -100,13 +102,26 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
     elif pool.spec.scale_down.mode == "none":
         yield f"pool {machine.pool} says scaleDown.mode: none"
     if own_pods(machine):
-        yield "pods are on it"
+        yield _pods_on(machine, view)
     if awaited_pods(machine):
         yield "the scheduler keeps it for pods"
     if pool is not None:
         wanted = {placed.node or placed.request or "" for placed in view.plan.placed}
         checks = safety_checks(wanted, view.snapshot.protected_nodes)
         yield from refusals(Candidate(machine, pool, MachineAction.REMOVE), checks)
+
+
+def _pods_on(machine: Machine, view: ClusterView) -> str:
+    node, pool, now = machine.node, view.pool(machine.pool), view.snapshot.now
+    if node is None or node.unready_since is None or pool is None or not have_ended_in_vain(machine.residents, now):
+        return "pods are on it"
+    repair = pool.spec.scale_down.repair
+    if repair is None:
+        return "the pods on it cannot end while it is not Ready, and its pool has no scaleDown.repair"
+    at = judged_at(node.unready_since, repair.after, spared_at=read_spared_at(node.annotations))
+    if now < at:
+        return f"the pods on it cannot end; it counts as dead at {until(at, now)} if it stays so"
+    return "it is dead, and goes as the condition DeadNodes of its pool tells"
 
 
 def _idle(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
