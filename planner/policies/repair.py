@@ -61,12 +61,12 @@ class DeadNodes:
             if pool.metadata.deletion_timestamp is not None:
                 continue
             dead = sorted(
-                (one for machine in by_pool[name] if (one := _dead(machine, pool, view)) is not None),
-                key=lambda one: (one.since, one.machine.name),
+                (dead_node for machine in by_pool[name] if (dead_node := _dead(machine, pool, view)) is not None),
+                key=lambda dead_node: (dead_node.since, dead_node.machine.name),
             )
             chosen, rest = _chosen(dead, by_pool[name], view.now, is_open=not most)
             proposals += map(_proposal, chosen)
-            now_dead = [one for one in (*chosen, *rest) if one.at <= view.now]
+            now_dead = [dead_node for dead_node in (*chosen, *rest) if dead_node.at <= view.now]
             if now_dead:
                 reports[name] = _report(now_dead, pool, most)
         return Advice(tuple(proposals), dead_nodes=reports)
@@ -106,7 +106,7 @@ def _dead(machine: Machine, pool: NodePool, view: PolicyView) -> _Dead | None:
         is_going = machine.removal is not None and machine.removal.spec.reason == FOUND_DEAD
         return _Dead(machine, node.unready_since, min(at, view.now), is_going=True) if is_going else None
     residents = counted(machine.residents)
-    # Without pods it goes as an empty one does, if nothing is said of dead ones.
+    # Without pods it goes as an empty machine does, if nothing is said of dead ones.
     if not have_ended_in_vain(residents, view.now) or (repair is None and not residents):
         return None
     why_kept = view.refusals.get(machine.name, "")
@@ -122,31 +122,33 @@ def _chosen(
 ) -> tuple[list[_Dead], list[_Dead]]:
     """Return those to propose, now or later, and the others."""
     size = sum(machine.node is not None for machine in of_pool)
-    left = max(1, size * PERCENT_AT_ONCE // 100) - sum(one.is_going for one in dead)
+    left = max(1, size * PERCENT_AT_ONCE // 100) - sum(dead_node.is_going for dead_node in dead)
     chosen: list[_Dead] = []
     rest: list[_Dead] = []
-    for one in dead:
-        if one.is_going or one.why_kept or not is_open or (one.at <= now and left <= 0):
-            rest.append(one)
+    for dead_node in dead:
+        if dead_node.is_going or dead_node.why_kept or not is_open or (dead_node.at <= now and left <= 0):
+            rest.append(dead_node)
             continue
-        chosen.append(one)
-        left -= one.at <= now
+        chosen.append(dead_node)
+        left -= dead_node.at <= now
     return chosen, rest
 
 
-def _proposal(one: _Dead) -> Proposal:
+def _proposal(dead_node: _Dead) -> Proposal:
     return Proposal(
-        machine=one.machine.name,
+        machine=dead_node.machine.name,
         action=MachineAction.REMOVE,
         reason=FOUND_DEAD,
-        why=f"Not Ready since {format_timestamp(one.since.replace(microsecond=0))}, and no pod on it can end",
-        at=one.at,
+        why=f"Not Ready since {format_timestamp(dead_node.since.replace(microsecond=0))}, and no pod on it can end",
+        at=dead_node.at,
         below_minimum=True,
     )
 
 
 def _report(dead: Sequence[_Dead], pool: NodePool, most: str) -> Reason:
-    names = [f"{one.machine.name} (since {_moment(one.since)}{_stays(one)})" for one in dead[:_NAMED]]
+    names = [
+        f"{dead_node.machine.name} (since {_moment(dead_node.since)}{_stays(dead_node)})" for dead_node in dead[:_NAMED]
+    ]
     more = len(dead) - _NAMED
     listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
     subject = (
@@ -159,7 +161,7 @@ def _report(dead: Sequence[_Dead], pool: NodePool, most: str) -> Reason:
     elif most:
         code = MOST_UNREADY
         message = f"No dead machine is removed while most Nodes of the cluster are not Ready, {most}. {message}"
-    elif all(one.why_kept for one in dead):
+    elif all(dead_node.why_kept for dead_node in dead):
         code = KEPT
     else:
         code = REPAIRS
@@ -167,8 +169,8 @@ def _report(dead: Sequence[_Dead], pool: NodePool, most: str) -> Reason:
     return Reason(code, shortened(message))
 
 
-def _stays(one: _Dead) -> str:
-    return f"; stays: {one.why_kept}" if one.why_kept else ""
+def _stays(dead_node: _Dead) -> str:
+    return f"; stays: {dead_node.why_kept}" if dead_node.why_kept else ""
 
 
 def _moment(at: datetime) -> str:

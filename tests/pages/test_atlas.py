@@ -158,8 +158,8 @@ def test_waits_tell_until_when_and_what_comes_then():
     assert set(node.deadlines) == {"`joinDeadline`", "1m after `registeredAt`"}
     assert set(node.then) == {"JoinTimeout", "PodsBound", "NotReady"}
     cool_off = line(REMOVAL, "Pending", "CoolOff")
-    assert set(cool_off.deadlines) == {"`scaleDownAt`", "5s after `taintedAt`"}
-    assert set(cool_off.then) == {"Empty", "NotEmpty", "Draining"}
+    assert set(cool_off.deadlines) == {"`scaleDownAt`", "5s after `taintedAt`", "`judgedAt`"}
+    assert set(cool_off.then) == {"Dead", "Empty", "NotEmpty", "Draining"}
     deletion = line(REMOVAL, "Deprovisioning", "ServerDeletion")
     assert deletion.deadlines == ("`retry` after `removeAttemptedAt`",)
     assert set(deletion.then) == {"DeleteServer", "RemovalFailed"}
