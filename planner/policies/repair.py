@@ -93,6 +93,8 @@ def read_spared_at(annotations: Mapping[str, str]) -> datetime | None:
 
 def _dead(machine: Machine, pool: NodePool, view: PolicyView) -> _Dead | None:
     node = machine.node
+    if machine.is_leaving and not _is_repaired(machine):
+        return None
     if node is None or node.is_ready or node.unready_since is None or node.labels.get(LABEL_REQUEST) != node.name:
         return None
     repair = pool.spec.scale_down.repair
@@ -103,8 +105,7 @@ def _dead(machine: Machine, pool: NodePool, view: PolicyView) -> _Dead | None:
         spared_at=read_spared_at(node.annotations),
     )
     if machine.is_leaving:
-        is_going = machine.removal is not None and machine.removal.spec.reason == FOUND_DEAD
-        return _Dead(machine, node.unready_since, min(at, view.now), is_going=True) if is_going else None
+        return _Dead(machine, node.unready_since, min(at, view.now), is_going=True)
     residents = counted(machine.residents)
     # Without pods it goes as an empty machine does, if nothing is said of dead ones.
     if not have_ended_in_vain(residents, view.now) or (repair is None and not residents):
@@ -117,12 +118,17 @@ def _dead(machine: Machine, pool: NodePool, view: PolicyView) -> _Dead | None:
     return _Dead(machine, node.unready_since, at, why_kept)
 
 
+def _is_repaired(machine: Machine) -> bool:
+    """Return whether it goes as a dead one, whatever has become of its Node."""
+    return machine.is_leaving and machine.removal is not None and machine.removal.spec.reason == FOUND_DEAD
+
+
 def _chosen(
     dead: Sequence[_Dead], of_pool: Sequence[Machine], now: datetime, *, is_open: bool
 ) -> tuple[list[_Dead], list[_Dead]]:
     """Return those to propose, now or later, and the others."""
     size = sum(machine.node is not None for machine in of_pool)
-    left = max(1, size * PERCENT_AT_ONCE // 100) - sum(dead_node.is_going for dead_node in dead)
+    left = max(1, size * PERCENT_AT_ONCE // 100) - sum(map(_is_repaired, of_pool))
     chosen: list[_Dead] = []
     rest: list[_Dead] = []
     for dead_node in dead:

@@ -212,6 +212,14 @@ def test_those_that_go_already_count_also_while_they_are_parked():
     assert leaving(of) == [("n-2", "Dead")], "one whose removal was cancelled stays until that has ended"
 
 
+@pytest.mark.parametrize("nodes", [[], [node("gone")]], ids=["its Node is gone", "its Node is Ready again"])
+def test_one_that_goes_counts_whatever_has_become_of_its_node(nodes):
+    of = given(dead("n"), *nodes, pods=[stuck("a", "n")], ready=4)
+    assert leaving(of) == [("n", "Dead")]
+    of.removals = [node_removal_request("gone", spec={"reason": "Dead"}, phase="Deprovisioning")]
+    assert leaving(of) == []
+
+
 def test_other_removals_take_nothing_from_what_may_go():
     of = given(dead("n"), node("old"), pods=[stuck("a", "n")], ready=1)
     of.removals = [node_removal_request("old")]
