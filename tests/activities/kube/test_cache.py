@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from activities.kube.cache import Cache, followed_since
 from activities.ports.cluster import CONFIG_MAPS, CRDS, LIMIT_RANGES, NODES, PODS, ObjectList, WatchEvent
 from activities.ports.errors import Expired, Forbidden, NotFound, Rejected, Unreachable
-from activities.kube.cache import Cache, followed_since
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.conformance.world import DEFINITION, WIDGETS
 
