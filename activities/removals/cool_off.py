@@ -15,9 +15,8 @@ from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_SPARED_AT, TAINT_SCALE_DO
 from api.meta import format_timestamp, set_condition
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
-from planner.lifecycle.removal import NOT_DEAD, NOT_EMPTY
+from planner.lifecycle.removal import FOUND_DEAD, NOT_DEAD, NOT_EMPTY
 from planner.lifecycle.step import Act
-from planner.objects.dead_nodes import FOUND_DEAD
 
 _CANCEL_REASON_CHARACTERS = 512
 

@@ -23,9 +23,9 @@ from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain
 from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
+from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
-from planner.objects.dead_nodes import FOUND_DEAD
 from planner.objects.provider_ids import ServerMarks, has_other_scheme, proves
 from planner.policies.emptiness import FOUND_EMPTY
 

@@ -15,7 +15,6 @@ from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalObservation, ServerSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shared, shortened
-from planner.objects.dead_nodes import FOUND_DEAD
 
 TAINT_SETTLES_AFTER: Final = timedelta(seconds=5)
 """A scheduler that has not seen the taint yet may still bind a pod within its cache delay."""
@@ -32,6 +31,8 @@ NOT_EMPTY: Final = "NotEmpty"
 NOT_OURS: Final = "NotOurs"
 NOT_DEAD: Final = "NotDead"
 """What ends a removal by itself, as a person's cancel does; recorded in their place."""
+FOUND_DEAD: Final = "Dead"
+"""Why a machine goes whose Node a round found dead. None of its pods is asked to leave: nobody would hear it."""
 REMOVED: Final = "Removed"
 """Reason of the end of a removal whose server no longer exists."""
 BY_TIMER: Final = "Timer"

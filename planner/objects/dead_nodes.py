@@ -7,8 +7,6 @@ Source: Kubernetes docs, "Nodes: Node status" and "Node Shutdowns: Non-graceful 
 from datetime import datetime, timedelta
 from typing import Final
 
-FOUND_DEAD: Final = "Dead"
-"""Why a machine goes whose Node a round found dead. None of its pods is asked to leave: nobody would hear it."""
 SHORTEST_WATCH: Final = timedelta(minutes=2)
 """How long Nodes must have been seen without a break: after an outage of the API server, each needs time to report."""
 

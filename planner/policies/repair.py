@@ -14,16 +14,17 @@ from typing import Final
 from api.keys import ANNOTATION_SPARED_AT, LABEL_REQUEST
 from api.meta import format_timestamp
 from api.v1alpha1.node_pool import NodePool, Repair
+from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.step import shortened
 from planner.model.plan import Reason
-from planner.objects.dead_nodes import FOUND_DEAD, are_most, judged_at
+from planner.objects.dead_nodes import are_most, judged_at
 from planner.objects.kinds import Pod
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
+from planner.report.pool_report import MOST_UNREADY
 from planner.supply.machines import Machine
 
 PERCENT_AT_ONCE: Final = 20
 """Of the machines of a pool with a Node, rounded down, and at least one. Source: Karpenter, node repair."""
-MOST_UNREADY: Final = "MostNodesNotReady"
 NOT_REPAIRED: Final = "NotRepaired"
 REPAIRS: Final = "Repairs"
 KEPT: Final = "Kept"

@@ -7,8 +7,7 @@ from typing import Final
 from api.meta import Condition
 from planner.model.plan import PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
 from planner.objects.kinds import Pod
-from planner.policies.repair import MOST_UNREADY
-from planner.report.pool_report import DEAD_NODES
+from planner.report.pool_report import DEAD_NODES, MOST_UNREADY
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""

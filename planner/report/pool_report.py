@@ -17,6 +17,8 @@ from planner.supply.places import Place, Rank
 
 ROUNDS_FAILING: Final = "RoundsFailing"
 """Condition that a worker writes while rounds fail; a report is of one that has not failed."""
+MOST_UNREADY: Final = "MostNodesNotReady"
+"""Reason of dead Nodes while it is the cluster that fails."""
 DEAD_NODES: Final = "DeadNodes"
 """Condition that Nodes of the pool are dead; its reason says whether their machines go."""
 
