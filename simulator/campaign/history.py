@@ -10,6 +10,7 @@ from typing import Final
 
 from simulator.campaign import setup as scenario
 from simulator.campaign.actors.cloud_faults import KwokWeather, Weather
+from simulator.campaign.actors.deaths import AFTER, SHARE
 from simulator.campaign.hetzner import setup as hetzner_scenario
 from simulator.campaign.hetzner.cloud_faults import HetznerWeather
 from simulator.campaign.scenario import Scenario, Unsettled
@@ -59,13 +60,14 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     kind = _KINDS[provider]
     random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
     drawn = kind.draw(random, Random(f"drains of {seed}"))  # noqa: S311 - as above
+    deaths = _deaths(seed, drawn) if provider == "kwok" else None
     scenarios: list[Scenario] = []
     wrong: list[str] = []
 
     async def story(sim: Simulation) -> None:
         weather = kind.weather(sim, random)
         volumes, tenants = (Random(f"{whose} of {seed}") for whose in ("volumes", "tenants"))  # noqa: S311 - as above
-        history = Scenario(sim, drawn, weather, random, volumes=volumes, tenants=tenants)
+        history = Scenario(sim, drawn, weather, random, volumes=volumes, tenants=tenants, deaths=deaths)
         scenarios.append(history)
         sim.pod_ends = history.pod_ends
         sim.equip = weather.equip
@@ -95,6 +97,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     wrong += [
         *history.rules.violations,
         *history.leaving.violations,
+        *history.repairs.violations,
         *history.wholeness.violations,
         *history.kept_seats.violations,
         *history.agents.violations,
@@ -104,6 +107,16 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     ]
     wrong += _excess(counts, kind, sim.seconds())
     return HistoryResult(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))
+
+
+def _deaths(seed: int, drawn: Setup) -> Random | None:
+    """Return what decides whose kubelet dies, None if none does; pools then say when such machines go."""
+    deaths = Random(f"deaths of {seed}")  # noqa: S311 - a simulation wants repeatable choices, not secrets
+    if deaths.random() >= SHARE:
+        return None
+    for pool in drawn.pools.values():
+        pool["spec"]["scaleDown"]["repair"] = {"after": deaths.choice(AFTER)}
+    return deaths
 
 
 def _counts(history: Scenario) -> Counter[str]:

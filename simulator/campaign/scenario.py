@@ -12,6 +12,7 @@ from api.keys import LABEL_ABANDONED
 from simulator.apiserver.history import Change
 from simulator.campaign.actors.attachments import Attachments
 from simulator.campaign.actors.cloud_faults import Weather
+from simulator.campaign.actors.deaths import Deaths
 from simulator.campaign.actors.drains import Deed, Drains
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.actors.tenants import Tenants, draw_tenants
@@ -24,6 +25,7 @@ from simulator.campaign.judging.kept_seats import KeptSeats
 from simulator.campaign.judging.pod_departures import Leaving
 from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.recorder import Witness, labels_of
+from simulator.campaign.judging.repairs import Repairs
 from simulator.campaign.judging.wholeness import Wholeness
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
@@ -55,6 +57,7 @@ class Scenario:
         random: decides what happens when.
         volumes: decides on the volumes of machines, a stream of its own.
         tenants: decides on tenants, as well.
+        deaths: decides whose kubelet dies; without it, none does.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Scenario:
         *,
         volumes: Random,
         tenants: Random,
+        deaths: Random | None = None,
     ) -> None:
         self._sim = sim
         self._scenario = scenario
@@ -73,12 +77,22 @@ class Scenario:
         self.cloud = weather.cloud
         self.cloud.is_reliable = not scenario.losses and not scenario.stalls
         self.witness = Witness(sim.seconds)
+        self.repairs = Repairs(
+            sim.world.cluster,
+            self.witness,
+            tell=lambda what: sim.tell("rules", what),
+            now=sim.now,
+            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
+            is_prompt=not scenario.losses and not scenario.stalls,
+        )
+        self._deaths = None if deaths is None else Deaths(sim, witness=self.witness, random=deaths)
         self.rules = Rules(
             self.witness,
             self.cloud,
             tell=lambda what: sim.tell("rules", what),
             now=sim.now,
             may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
+            may_go_with=self.repairs.may_go_with,
         )
         self._operators = Operators(sim, witness=self.witness, scenario=scenario, random=random)
         self._people = People(
@@ -129,6 +143,7 @@ class Scenario:
         attachments = Attachments(sim, witness=self.witness, random=volumes)
         observers = (
             self.rules.note,
+            self.repairs.note,
             self.leaving.note,
             self.wholeness.note,
             self.witness.note,
@@ -165,6 +180,8 @@ class Scenario:
         self._sim.world.wake()
         for _ in range(1 if self._random.random() >= _TWO_AT_FIRST else 2):
             self._workers.start()
+        if self._deaths is not None:
+            self._sim.spawn(self._deaths.run())
         if self._random.random() < _TROUBLE_AT_FIRST:
             self._weather.trouble(is_first=True)
             await self._lose_patience()
@@ -181,6 +198,8 @@ class Scenario:
             await self._until(
                 self._drained, "nothing blocks, and every drain has ended", within=self._scenario.served_within_seconds
             )
+        if self._deaths is not None:
+            await self._deaths.revive()
         self._sim.world.workloads.scale_all(0)
         self._sim.world.wake()
         await self._until(self._settled, "all has settled without load", within=self._scenario.settled_within_seconds)
@@ -236,13 +255,15 @@ class Scenario:
         self._workers.calm()
         self._people.is_calm = self._drains.is_calm = self._tenants.is_calm = True
         await self._weather.calm()
+        if self._deaths is not None:
+            await self._deaths.calm()
         while not await self._operators.restore():  # noqa: ASYNC110 - a pool goes when a round lets it go, which tells nobody
             await asyncio.sleep(_LOOK_SECONDS)
         for incarnation in self._sim.alive:
             self._sim.tell("story", f"incarnation {incarnation.number} is alive")
 
     def _at_rest(self) -> list[str]:
-        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=False)]
+        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=False), *self.repairs.left()]
 
     def _drained(self) -> list[str]:
         return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=True)]

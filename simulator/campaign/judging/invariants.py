@@ -28,6 +28,7 @@ class Rules:
         tell: takes each violation.
         now: the true time.
         may_leap: whether the clock of a worker has jumped.
+        may_go_with: whether pods, by uid, may count as gone with the server of this name.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class Rules:
         tell: Callable[[str], None],
         now: Callable[[], datetime],
         may_leap: Callable[[], bool],
+        may_go_with: Callable[[str, set[str]], bool] = lambda _name, _pods: False,
     ) -> None:
         self._now = now
+        self._may_go_with = may_go_with
         self._may_leap = may_leap
         self._witness = witness
         self._cloud = cloud
@@ -122,7 +125,7 @@ class Rules:
         if not self._witness.condemned[name] & {uid, ""}:
             self._wrong(f"server {name} was deleted before the point of no return was on record")
         pods = self._witness.pods_on(name) - self._unheld
-        if pods and name not in self._witness.given_up:
+        if pods and name not in self._witness.given_up and not self._may_go_with(name, pods):
             self._wrong(f"server {name} was deleted with {len(pods)} pods on it")
 
     def _bought(self, request: Object) -> None:
