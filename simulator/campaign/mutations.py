@@ -393,6 +393,6 @@ MUTATIONS: Final = (
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
     Mutation("a pod without a place asks for no round", _nobody_hears_of_pods, within=40),
-    Mutation("all dead machines go at once", _all_dead_at_once, first=30, within=20),
+    Mutation("all dead machines go at once", _all_dead_at_once, first=50, within=20),
     Mutation("machines go as dead while most Nodes are not Ready", _outages_not_seen, within=20),
 )
