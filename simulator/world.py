@@ -33,7 +33,7 @@ from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
 from simulator.scheduling.kubelet import Kubelet
-from simulator.scheduling.scheduler import Scheduler
+from simulator.scheduling.scheduler import PlugIn, Scheduler, no_plug_in
 from simulator.scheduling.workloads import Daemons, Workloads
 
 NAMESPACE: Final = "growth-system"
@@ -128,6 +128,11 @@ class World:
     def wake(self) -> None:
         """Let the controllers look now: something outside the cluster changed, such as a workload's replicas."""
         self._changed.set()
+
+    def plug_into_scheduler(self, plug_in: PlugIn | None = no_plug_in) -> None:
+        """Let the scheduler refuse more than its own filters do; without an argument no more; None stops it."""
+        self._scheduler.plug_in = plug_in
+        self.wake()
 
     async def step(self) -> bool:
         """Let each controller look once and return whether one of them changed anything."""
