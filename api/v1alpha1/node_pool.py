@@ -112,6 +112,17 @@ class NodeTemplate(Model):
     """Taints of each Node, one for each key and effect. Without it, none."""
 
 
+class StartupTaint(Model):
+    """A taint that others set on new Nodes and take back once these can take pods."""
+
+    key: TaintKey
+    """Key of the taint."""
+    value: OptionalLabelValue | None = None
+    """Value of the taint. Without it, any."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """Effect of the taint. Without it, any."""
+
+
 _BASE_ABOVE_MAX: Final = rule(
     # Guarded, as the API server also checks the default `{}`, before its parts are filled in.
     "!has(self.base) || !has(self.max) || duration(self.base) <= duration(self.max)",
@@ -148,7 +159,9 @@ class ScaleUp(Model):
     provisioning_timeout: PositiveDuration = timedelta(minutes=10)
     """How long a server may take from the create call until it runs; one that takes longer is deleted."""
     join_timeout: PositiveDuration = timedelta(minutes=15)
-    """How long a running server may take until its Node is Ready; one that takes longer is deleted."""
+    """How long a running server may take until its Node can take its pods; one that is not Ready then is deleted."""
+    startup_taints: Annotated[tuple[StartupTaint, ...], Field(max_length=32)] = ()
+    """Taints of a Node's start, beside well-known ones: until they are gone or joinTimeout is over, it is coming."""
     unavailable_ttl: PositiveDuration = Field(default=timedelta(seconds=120), alias="unavailableTTL")
     """How long plans leave out an offering that had no capacity; twice as long after each further miss."""
     failed_ttl: PositiveDuration = Field(default=timedelta(minutes=30), alias="failedTTL")

@@ -34,6 +34,8 @@ class NodeSeen(Payload):
 
     name: str
     ready: bool
+    missing: str = ""
+    """What it lacks for its planned pods beside its readiness; empty when nothing. Seen until the request is Ready."""
     unregistered: bool = False
     """It still carries the startup taint."""
     reserved: bool = False
@@ -79,7 +81,7 @@ class RequestObservation(LifecycleObservation):
     """A NodeRequest and what belongs to it."""
 
     status: NodeRequestStatus = NodeRequestStatus()
-    """Without its events."""
+    """Without its events, and with deadlines that are later where nobody could see: `arrival.grace`."""
     server: ServerSeen = ServerSeen.UNKNOWN
     server_progresses: bool = False
     """While it is created: the provider says that it works on it."""
@@ -94,6 +96,8 @@ class RequestObservation(LifecycleObservation):
     """Of those, pods that are not bound: waiting, or gone and not yet replaced or dropped by a round."""
     untolerated: int = 0
     """Of those, waiting pods that do not tolerate the reservation yet."""
+    tried: bool | None = None
+    """The scheduler has tried one of its pods since the Node lets them in; None where that cannot be seen."""
     bound: int = 0
     """Pods bound to the Node, DaemonSet and mirror pods left out."""
     unsettled: int = 0

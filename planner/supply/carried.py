@@ -18,6 +18,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from api.v1alpha1.node_pool import NodePool
 from planner.objects.kinds import DaemonSet, Node, Pod, Toleration
 from planner.objects.offering import ResourceVector
 from planner.supply.agreement import is_starting, pool_and_type
@@ -36,8 +37,14 @@ class Carried:
     """The pods that machines to come carry, by pool and type; each answer is made when it is first asked for."""
 
     def __init__(
-        self, daemon_sets: Sequence[DaemonSet], nodes: Iterable[Node], pods: Iterable[Pod], now: datetime
+        self,
+        daemon_sets: Sequence[DaemonSet],
+        nodes: Iterable[Node],
+        pods: Iterable[Pod],
+        now: datetime,
+        pools: Iterable[NodePool] = (),
     ) -> None:
+        of_name = {pool.metadata.name: pool for pool in pools}
         self._daemon_sets = daemon_sets
         self._newest: dict[str, dict[_Scope, Pod]] = defaultdict(dict)
         self._generations: dict[str, int] = {}
@@ -47,7 +54,7 @@ class Carried:
         kinds: dict[str, _Scope] = {}
         for node in nodes:
             kinds[node.name] = kind = pool_and_type(node) or ()
-            if kind and node.is_ready and not is_starting(node, now):
+            if kind and node.is_ready and not is_starting(node, now, of_name.get(kind[0])):
                 self._ready[kind].append(node.name)
         wanted = {each.uid for each in daemon_sets}
         for pod in pods:

@@ -46,11 +46,12 @@ _SECONDS: Final = {
     "planner.lifecycle.request": {
         "BELIEVE_ABSENCE_AFTER": 4,
         "RELEASE_AFTER_READY": 6,
-        "RELEASE_UNREADY_AFTER": 6,
         "LOOK_EVERY": 0.5,
         "LONGEST_LOOK": 2,
         "LOOK_AT_RECORD_EVERY": 2,
     },
+    "planner.lifecycle.arrival.reservation": {"RELEASE_AFTER_READY": 6, "LOOK_EVERY": 0.5},
+    "planner.lifecycle.arrival.grace": {"SEEN_FOR": 12, "RELEASE_AFTER_READY": 6},
     "planner.lifecycle.removal": {
         "TAINT_SETTLES_AFTER": 1,
         "LOOK_EVERY": 0.5,
