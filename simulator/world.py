@@ -95,7 +95,13 @@ class World:
             await self.cluster.create(resources[item["kind"]], item, namespace=item["metadata"].get("namespace"))
 
     def ports(
-        self, cluster: Cluster, reader: Reader, *, now: Callable[[], datetime] | None = None, call: Compute = in_place
+        self,
+        cluster: Cluster,
+        reader: Reader,
+        *,
+        now: Callable[[], datetime] | None = None,
+        call: Compute = in_place,
+        watched_for: Callable[[], timedelta | None] = lambda: None,
     ) -> Ports:
         """Return the ports of this world, for activities.
 
@@ -104,6 +110,7 @@ class World:
             reader: its cache.
             now: its clock; without it, the true time.
             call: makes its calls to a provider that is no part of the cluster.
+            watched_for: for how long the client and the API server have been there together.
         """
         return Ports(
             cluster=cluster,
@@ -115,6 +122,7 @@ class World:
             namespace=NAMESPACE,
             elapsed=lambda: asyncio.get_running_loop().time(),
             compute=in_place,
+            watched_for=watched_for,
         )
 
     async def servers(self) -> list[Server]:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from activities.ports.cluster import Cluster, Object, ObjectList, Resource
@@ -60,6 +60,8 @@ class Ports:
     """Of the namespace kube-system: tells this cluster from others of its name. Empty: the name alone does."""
     watched_since: Callable[[], datetime | None] = lambda: None
     """Returns since when Nodes are seen without a break; None does not tell, as where each look is live."""
+    watched_for: Callable[[], timedelta | None] = lambda: None
+    """For how long this worker has been there and the API server has answered it, without a break; None: not known."""
     own_pods: frozenset[str] = frozenset()
     """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
     elapsed: Callable[[], float] = time.monotonic

@@ -74,7 +74,9 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects |
         return RequestObjects(record, seen.model_copy(update={"crds_going": True}))
     pool = await find_pool(ports, request.spec.pool)
     timings = request_timings(pool)
-    status = with_grace(seen.status, timings, ports.watched_since())
+    watched_for = ports.watched_for()
+    watched_since = None if watched_for is None else ports.now() - watched_for
+    status = with_grace(seen.status, timings, watched_since)
     seen = seen.model_copy(update={"timings": timings, "status": status})
     phase = request.status.phase
     if phase is RequestPhase.PENDING:

@@ -18,6 +18,7 @@ from activities.removals import look as removals_look
 from activities.removals import server as removals_server
 from activities.requests import create as requests_create
 from activities.requests import end as requests_end
+from activities.requests import failed_purchase
 from activities.requests import node as requests_node
 from activities.round import fence
 from api.keys import LABEL_CLUSTER
@@ -152,7 +153,7 @@ def _shortage_not_remembered() -> list[Change]:
     async def at_once(ports: Any, *_args: Any) -> Any:
         return ports.now()
 
-    return [(requests_create, "note_shortage", at_once), (requests_end, "note_miss", _nothing)]
+    return [(requests_create, "note_shortage", at_once), (failed_purchase, "note_miss", _nothing)]
 
 
 def _taint_not_lifted_on_cancel() -> list[Change]:
@@ -178,7 +179,7 @@ def _finalizer_dropped_on_sight() -> list[Change]:
 
     def next_step(seen: Any, now: Any) -> Any:
         if seen.exists and seen.deleting:
-            return request._finish(request.DELETED, "Deleted")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            return request.finish(request.DELETED, "Deleted")
         return real(seen, now)
 
     return [(request, "next_step", next_step)]

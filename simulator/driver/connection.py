@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NoReturn, TypeVar
 
 from activities.ports.cluster import PODS, Cluster, Object, ObjectList, PatchOp, Resource, WatchEvent
 from activities.ports.errors import GrowthError, Unreachable
+from activities.ports.presence import Presence
 
 _FASTEST_SECONDS: Final = 0.0005
 _SLOWEST_SECONDS: Final = 0.01
@@ -73,6 +74,8 @@ class WorkerConnection:
         self._is_cut = False
         self._writes = 0
         self._on_the_way: set[asyncio.Task[None]] = set()
+        self.presence: Final = Presence(lambda: asyncio.get_running_loop().time())
+        """Of this client and the API server."""
 
     @property
     def is_cut(self) -> bool:
@@ -160,6 +163,15 @@ class WorkerConnection:
         return write
 
     async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
+        try:
+            answer = await self._try(call)
+        except Unreachable:
+            self.presence.note(is_answered=False)
+            raise
+        self.presence.note(is_answered=True)
+        return answer
+
+    async def _try(self, call: Callable[[], Awaitable[T]]) -> T:
         luck = self._random.random() * 3
         await self._way()
         if luck < self._health.losses:

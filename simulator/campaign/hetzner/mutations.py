@@ -17,7 +17,7 @@ from activities.providers.hetzner.servers.creation import Creator
 from activities.providers.hetzner.servers.listing import ServerList
 from activities.removals import look as removals_look
 from activities.removals import server as removals_server
-from activities.requests import end as requests_end
+from activities.requests import failed_purchase
 from activities.requests import look as requests_look
 from simulator.campaign.mutations import Change, Mutation
 
@@ -124,7 +124,7 @@ def _removal_goes_by_the_nodes_id() -> list[Change]:
 
 
 def _failures_are_not_counted() -> list[Change]:
-    return [(requests_end, "MOST_FAILED", 10**6)]
+    return [(failed_purchase, "MOST_FAILED", 10**6)]
 
 
 _hetzner: Final = partial(Mutation, provider="hetzner")

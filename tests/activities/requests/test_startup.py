@@ -3,6 +3,7 @@
 Source: issue 16, B4: five pods whose Node took 150 s were bought for 15 times.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -204,3 +205,18 @@ async def test_the_time_of_the_reservation_begins_with_the_first_try(life):
     life.pass_time(60)
     seen = await life.do("release_node")
     assert seen.status.reason == "ReleaseTimeout"
+
+
+async def test_a_deadline_that_nobody_could_see_come_is_judged_later(life):
+    """Nothing is written: who was there all the time judges by what the object says."""
+    await life.add_machine({**LATE, "joinDeadline": START - timedelta(seconds=9)}, RESERVED, pods=1)
+    await life.do("tolerate_pods")
+    life.ports = replace(life.ports, watched_for=lambda: timedelta(seconds=50))
+    life.restart()
+    step = next_step(await life.look_request(), START)
+    assert isinstance(step, Wait)
+    assert step.until == START + timedelta(seconds=70)
+    assert (await life.request())["status"]["joinDeadline"] == "2026-11-01T11:59:51Z"
+    life.ports = replace(life.ports, watched_for=lambda: timedelta(seconds=120))
+    life.restart()
+    assert (await life.do("give_up")).status.reason == "JoinTimeout"
