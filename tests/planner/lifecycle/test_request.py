@@ -25,10 +25,6 @@ def node(*, ready=False, **flags):
     return NodeSeen(name="a", ready=ready, **flags)
 
 
-def starting(**flags):
-    return node(ready=True, missing="start-up taint x/y:NoSchedule is on it", **{"reserved": True} | flags)
-
-
 def seen(phase, status=None, **fields):
     return RequestObservation(status=NodeRequestStatus(phase=phase, **(status or {})), timings=TIMINGS, **fields)
 
@@ -207,57 +203,6 @@ ROWS = {
         "NodeReady",
         ahead(500),
     ),
-    # Provisioning: a Node that starts slowly
-    "Ready, something missing": (registered(node=starting()), Wait, "Startup", ahead(30)),
-    "Ready, something missing, server not seen running": (
-        provisioning({"registered_at": ago(1)}, node=starting()),
-        "mark_running",
-        "Running",
-        ahead(240),
-    ),
-    "Ready, something missing, no pod planned": (
-        registered(node=starting(), seats=0, awaited=0),
-        Wait,
-        "Startup",
-        ahead(30),
-    ),
-    "Ready, something missing, planned pods are there": (
-        registered(node=starting(), awaited=0, bound=1),
-        "mark_ready",
-        "Ready",
-        ahead(60),
-    ),
-    "Ready, something missing in the end": (
-        registered({"join_deadline": NOW}, node=starting()),
-        "release_node",
-        "StartupTimeout",
-        None,
-    ),
-    "Ready, something missing in the end, pods of others bound": (
-        registered({"join_deadline": NOW}, node=starting(), bound=2),
-        "release_node",
-        "StartupTimeout",
-        None,
-    ),
-    "Ready, opened although something is missing": (
-        registered({"join_deadline": ago(1), "released_at": ago(1)}, node=starting(reserved=False)),
-        "mark_ready",
-        "Ready",
-        ahead(60),
-    ),
-    "deleted, Ready, something missing": (registered(deleting=True, node=starting()), "give_up", "Cancelled", None),
-    "deleted, Ready, something missing, pod bound": (
-        registered(deleting=True, node=starting(), bound=1),
-        "mark_ready",
-        "Ready",
-        ahead(60),
-    ),
-    "deleted, Ready, pod bound": (
-        registered(deleting=True, node=node(ready=True, reserved=True), bound=1),
-        "mark_ready",
-        "Ready",
-        ahead(60),
-    ),
     "not Ready, open for all": (
         registered({"registered_at": ago(90), "released_at": ago(30)}, node=node(), untolerated=1),
         Wait,
@@ -295,33 +240,6 @@ ROWS = {
     ),
     # Ready: the reservation
     "kept for its pods": (ready(), Wait, "PodsBind", ahead(30)),
-    "kept for its pods, as they are tried": (ready(tried=True), "mark_tried", "Tried", ahead(60)),
-    "kept for its pods, tried before": (ready({"tried_at": ago(30)}, tried=True), Wait, "PodsBind", ahead(30)),
-    "not tried yet": (ready(tried=False), Wait, "SchedulerTries", ahead(30)),
-    "not tried for a minute": (
-        ready({"release_by": NOW, "join_deadline": ahead(300)}, tried=False),
-        Wait,
-        "SchedulerTries",
-        ahead(300),
-    ),
-    "not tried, pods planned later": (
-        ready({"release_by": NOW, "join_deadline": ahead(300)}, tried=False, untolerated=1),
-        "tolerate_pods",
-        "Reserved",
-        None,
-    ),
-    "never tried": (
-        ready({"release_by": ago(9), "join_deadline": NOW}, tried=False),
-        "release_node",
-        "NotTried",
-        None,
-    ),
-    "tried once, and no more known": (
-        ready({"release_by": NOW, "join_deadline": ahead(300), "tried_at": ago(60)}, tried=False),
-        "release_node",
-        "ReleaseTimeout",
-        None,
-    ),
     "all pods bound": (ready(awaited=0), "release_node", "PodsBound", None),
     "all pods bound, others wait": (ready(awaited=0, unsettled=2), "mark_settled", "Settled", None),
     "settled, others wait": (
@@ -475,7 +393,7 @@ def test_next_step(given, step, reason, until):
 
 def test_every_effect_but_the_look_has_a_row():
     told = {row[1] for row in ROWS.values() if isinstance(row[1], str)}
-    assert told == set(RequestEffect) - {RequestEffect.LOOK}
+    assert told == set(RequestEffect) - {RequestEffect.LOOK, RequestEffect.MARK_TRIED}
 
 
 def test_every_phase_has_a_row():
