@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from api.keys import ANNOTATION_DECISION, TAINT_UNINITIALIZED
+from api.keys import ANNOTATION_DECISION, GROUP, TAINT_UNINITIALIZED
 from planner.lifecycle.json_predicates import (
     conditions,
     generation,
@@ -23,7 +23,6 @@ from planner.lifecycle.json_predicates import (
 )
 from planner.lifecycle.kinds import REMOVAL, REQUEST
 from planner.lifecycle.known_objects import KnownObjects, Object, ObjectChange, Subject, is_binding
-from planner.objects.predicates import OWN_TAINTS
 
 QUICK_SECONDS: Final = 0.2
 """A burst of changes is over when nothing more comes for this long."""
@@ -169,9 +168,10 @@ def _lets_in(node: Object) -> tuple[frozenset[str], frozenset[str]]:
     """Return what a request waits for on its Ready Node: the keys of taints, and the resources of which it has any."""
     if not is_ready(node):
         return frozenset(), frozenset()
-    taints = frozenset(taint.get("key", "") for taint in node.get("spec", {}).get("taints") or ())
+    keys = (taint.get("key", "") for taint in node.get("spec", {}).get("taints") or ())
+    taints = frozenset(key for key in keys if not key.startswith(f"{GROUP}/"))
     amounts = node.get("status", {}).get("allocatable") or {}
-    return taints - OWN_TAINTS, frozenset(name for name, amount in amounts.items() if amount not in _NOTHING)
+    return taints, frozenset(name for name, amount in amounts.items() if amount not in _NOTHING)
 
 
 def _wish(item: Object) -> tuple[bool, bool, int, dict[str, str]]:
