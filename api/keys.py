@@ -56,6 +56,9 @@ ANNOTATION_DECISION: Final = "growth.dev/decision"
 ANNOTATION_DECISION_REASON: Final = "growth.dev/decision-reason"
 """Why, beside the decision."""
 
+ANNOTATION_DELETE_LOCAL_DATA: Final = "growth.dev/delete-local-data"
+"""On a NodeRemovalRequest, by a person: `true` lets the data go that is on the machine alone."""
+
 TAINT_UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
 """On a Node that a cloud-controller-manager has not looked at yet. Source: Kubernetes "Well-Known Taints"."""
 LABEL_EXCLUDED: Final = "node.kubernetes.io/exclude-from-external-load-balancers"

@@ -20,6 +20,7 @@ from api.meta import Condition
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.drain import HARD_GRACE, NAMED, Refusal, hard_deadline, in_turn
 from planner.lifecycle.json_predicates import key_of
+from planner.lifecycle.leaving import HAS_LOCAL_DATA
 from planner.lifecycle.step import Act, shortened
 
 _AT_ONCE: Final = 8
@@ -57,7 +58,7 @@ async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects
 
 
 async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Write the blockers of the drain and tell one event for each kind of blocker.
+    """Write the blockers of the drain, or the data that keeps the machine, and tell one event for each kind.
 
     Raises:
         Conflict: the removal has changed since it was read.
@@ -65,6 +66,11 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
     now = ports.now()
     conditions = _not_drained(observed.record, act.reason, act.message, ports)
     record = await write_step(ports.cluster, observed.record, act, now=now, conditions=conditions)
+    if act.reason == HAS_LOCAL_DATA:
+        await tell(recorder, record, act.reason, act.message, warning=True)
+        if observed.node is not None:
+            await tell_on(recorder, NODES, observed.node, act.reason, act.message, warning=True)
+        return
     deadline = hard_deadline(observed.seen)
     then = "" if deadline is None else f". At {deadline:%H:%M:%S} UTC they are deleted all the same"
     blocked = [one for pod in observed.pods if (one := occupant(pod, now)).blocker is not None]

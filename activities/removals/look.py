@@ -15,17 +15,19 @@ from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.removals.dead_node import DeadNodeLook, look_for_death
 from activities.removals.drain_blockers import occupant
-from activities.removals.volumes import volumes_on
-from api.keys import ANNOTATION_DECISION, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
+from activities.removals.volumes import local_data_on, volumes_on
+from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_LOCAL_DATA, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain
 from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
+from planner.lifecycle.leaving import see_local_data
 from planner.lifecycle.removal import FOUND_DEAD
-from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
+from planner.lifecycle.seen import DrainSeen, LocalDataSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
+from planner.objects.local_volume import VolumeHost, named
 from planner.objects.provider_ids import ServerMarks, has_other_scheme, proves
 from planner.policies.emptiness import FOUND_EMPTY
 
@@ -95,6 +97,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     volumes = VolumesSeen()
     if node is not None and _may_wait_for_volumes(ports, status, server.seen):
         volumes = await volumes_on(ports, node["metadata"]["name"], status)
+    local_data = LocalDataSeen()
+    if status.phase.is_reversible:
+        local_data = await _local_data(ports, record.model, node, pool, is_occupied=bool(occupants))
     drain = DrainSeen()
     if status.phase is RemovalPhase.DRAINING:
         now = ports.now()
@@ -113,10 +118,36 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "judged_at": dead.judged_at if spec.reason == FOUND_DEAD else None,
             "gone_pods": gone_pods,
             "volumes": volumes,
+            "local_data": local_data,
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
     return RemovalObjects(record, seen, node, pods)
+
+
+async def _local_data(
+    ports: Ports, removal: NodeRemovalRequest, node: Object | None, pool: NodePool | None, *, is_occupied: bool
+) -> LocalDataSeen:
+    """Return the data that would go with the machine; none where a person lets it go, or it is gone already.
+
+    Without a Node the machine's name tells of it: somebody who deletes a Node does not ask for its data.
+    """
+    spec, status, annotations = removal.spec, removal.status, removal.metadata.annotations
+    if annotations.get(ANNOTATION_DELETE_LOCAL_DATA) == "true" or spec.reason == Garbage.SERVER_GONE:
+        return LocalDataSeen()
+    labels = {} if node is None else node["metadata"].get("labels") or {}
+    name = spec.node_name or spec.server_name if node is None else node["metadata"]["name"]
+    shared = () if pool is None else tuple(pool.spec.template.labels)
+    waits = status.tainted_at is not None and status.scale_down_at is not None and ports.now() < status.scale_down_at
+    volumes = await local_data_on(
+        ports,
+        VolumeHost(name, labels, shared),
+        # A cool-off that goes on, or pods that leave, are looked at again before anything is lost.
+        is_certain=not (is_occupied if status.phase is RemovalPhase.DRAINING else waits),
+    )
+    return see_local_data(
+        named(volumes), status, ends_removal=spec.reason in (FOUND_EMPTY, FOUND_DEAD) and not spec.immediate
+    )
 
 
 def _may_wait_for_volumes(ports: Ports, status: NodeRemovalRequestStatus, server: ServerSeen) -> bool:

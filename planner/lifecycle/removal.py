@@ -10,7 +10,7 @@ from typing import Final
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import RETRIED, annotated, answer
 from planner.lifecycle.drain import pods_leave
-from planner.lifecycle.leaving import leave_balancers, leaves_whole
+from planner.lifecycle.leaving import HAS_LOCAL_DATA, data_stays, leave_balancers, leaves_whole
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalObservation, ServerSeen
@@ -78,7 +78,7 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
     status = seen.status
     node = seen.node
     if seen.immediate:
-        return _commit("HandOver", "The removal is immediate: delete the server")
+        return data_stays(seen) or _commit("HandOver", "The removal is immediate: delete the server")
     # A recorded cancel is final: `commit_removal` writes only on a version of the object without one.
     if status.cancel is not None:
         reason = _reason_of(status.cancel.by)
@@ -90,14 +90,14 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
     if seen.deleting:
         return _cancel("Delete", "The removal was deleted")
     if node is None:
-        return _commit("NodeGone", "The Node no longer exists: delete its server")
+        return data_stays(seen) or _commit("NodeGone", "The Node no longer exists: delete its server")
     if node.foreign:
         return _cancel(NOT_OURS, f"Node {node.name} is not the machine that this removal names: nothing is removed")
     if node.keep:
         return _cancel("Person", "The node was annotated do-not-remove")
     if seen.alive:
         return _cancel(NOT_DEAD, f"{seen.alive}: the machine stays")
-    return None
+    return data_stays(seen)
 
 
 def _pending(seen: RemovalObservation, now: datetime) -> Step:
@@ -286,7 +286,7 @@ def _cancel(by: str, reason: str) -> Act:
 
 
 def _reason_of(by: str) -> str:
-    return by if by in {NOT_EMPTY, NOT_OURS, NOT_DEAD} else "Cancelled"
+    return by if by in {NOT_EMPTY, NOT_OURS, NOT_DEAD, HAS_LOCAL_DATA} else "Cancelled"
 
 
 def _resume(by: str, message: str) -> Act:

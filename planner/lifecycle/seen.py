@@ -183,6 +183,19 @@ class VolumesSeen(Payload):
     """Why they cannot be seen; empty when they can."""
 
 
+class LocalDataSeen(Payload):
+    """Data that is on the machine alone and would go with its server."""
+
+    count: int = 0
+    """How many names there are."""
+    names: tuple[str, ...] = Field(default=(), max_length=4)
+    """The first volumes in words, then how many more."""
+    ends_removal: bool = False
+    """A round made the removal, and makes another once the data is gone."""
+    is_told: bool = False
+    """The removal says so already."""
+
+
 class RemovalObservation(LifecycleObservation):
     """A NodeRemovalRequest and what belongs to it."""
 
@@ -214,6 +227,8 @@ class RemovalObservation(LifecycleObservation):
     """Pods on a dead Node that should have ended: they count as gone with its server, and are no occupants."""
     volumes: VolumesSeen = VolumesSeen()
     """What is attached to it, from the point of no return until the first delete call."""
+    local_data: LocalDataSeen = LocalDataSeen()
+    """Data that keeps the machine before its point of no return, unless a person lets it go."""
     others: int = 0
     """Other removals that are under way."""
     timings: RemovalTimings = RemovalTimings()

@@ -6,8 +6,10 @@ from datetime import datetime
 
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
-from planner.model.plan import PlannedRemoval, Reason, Snapshot
-from planner.policies.checks import Budget, refusals, safety_checks
+from planner.model.plan import KeptMachine, PlannedRemoval, Reason, Snapshot
+from planner.objects.local_volume import local_volumes
+from planner.policies.checks import Budget, HoldsData, refusals, safety_checks
+from planner.policies.emptiness import is_empty
 from planner.policies.port import Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.supply.machines import Machine, PriceList
 
@@ -25,6 +27,8 @@ class Departures:
     """When the next proposal holds."""
     dead_nodes: Mapping[str, Reason] = field(default_factory=dict)
     """What to report of dead Nodes, by pool."""
+    kept_machines: tuple[KeptMachine, ...] = ()
+    """Machines that nothing else keeps than data that is on them."""
 
 
 def departures(
@@ -44,7 +48,8 @@ def departures(
         prices: of the classes today.
     """
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
-    checks = safety_checks(wanted, snapshot.protected_nodes)
+    holds_data = HoldsData(local_volumes(snapshot.volumes, snapshot.nodes))
+    checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes)
     refused = {name: why for name, one in left.items() if (why := next(refusals(one, checks), None)) is not None}
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())
@@ -80,7 +85,18 @@ def departures(
         idle_since=idle_since,
         wake_at=min(wakes, default=None),
         dead_nodes=dead_nodes,
+        kept_machines=tuple(_kept(left.values(), refused, holds_data)),
     )
+
+
+def _kept(candidates: Iterable[Candidate], refused: Mapping[str, str], holds_data: HoldsData) -> Iterator[KeptMachine]:
+    for candidate in candidates:
+        why, node = refused.get(candidate.machine.name), candidate.machine.node
+        if why is None or node is None or not is_empty(candidate.machine.residents):
+            continue
+        # Data is asked for last: a machine that is refused for it is refused for nothing else.
+        if why == holds_data.refuses(candidate):
+            yield KeptMachine(node.name, node.uid, why)
 
 
 def candidates(pools: Sequence[NodePool], machines: Iterable[Machine]) -> Iterator[Candidate]:

@@ -1,17 +1,19 @@
 """Events of a round: pods without a place, pools that cannot buy, objects that cannot be read."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from api.meta import Condition
-from planner.model.plan import PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
+from planner.model.plan import KeptMachine, PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
 from planner.objects.kinds import Pod
 from planner.report.pool_report import DEAD_NODES, MOST_UNREADY
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
 _BACK_OFF: Final = "BackOff"
+HAS_LOCAL_DATA: Final = "HasLocalData"
+"""Reason of the event on a Node that nothing but its data keeps."""
 
 
 def events(
@@ -20,8 +22,12 @@ def events(
     pools_of: Mapping[str, str],
     at_ceiling: Collection[str],
     reports: Iterable[PoolReport],
+    *,
+    kept_machines: Sequence[KeptMachine] = (),
 ) -> tuple[PlannedEvent, ...]:
     """Return at most `EVENTS_PER_ROUND` events for pods, then the sums on pools, then pools and broken objects.
+
+    At most as many tell of empty machines that stay for their data.
 
     `pools_of` names a pool by pod uid, where it has one. Pods of `at_ceiling`, by uid, get an event that
     their longest wait begins; others in back-off have had their event before.
@@ -48,6 +54,7 @@ def events(
         *pod_events,
         *_sums(snapshot, left),
         *_about_pools(snapshot, reports),
+        *(_about_kept(machine) for machine in kept_machines[:EVENTS_PER_ROUND]),
         *(_about_problem(problem) for problem in snapshot.problems if not problem.uid or problem.uid not in reported),
     )
 
@@ -89,6 +96,10 @@ def _is_wrong(condition: Condition) -> bool:
     if condition.type == "Ready":
         return bool(condition.message) and condition.reason != "PoolDeleting"
     return condition.type in {"Blocked", DEAD_NODES} and condition.status == "True"
+
+
+def _about_kept(machine: KeptMachine) -> PlannedEvent:
+    return PlannedEvent("Node", machine.node, None, machine.uid, HAS_LOCAL_DATA, f"It is not removed: {machine.why}")
 
 
 def _about_problem(problem: Problem) -> PlannedEvent:

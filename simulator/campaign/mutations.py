@@ -28,6 +28,7 @@ from planner.lifecycle.seen import RemovalObservation
 from planner.policies import repair
 from planner.supply import machines, seats, unavailable
 from planner.supply import places as supply
+from simulator.campaign import planted_data
 
 Change = tuple[Any, str, Any]
 """A module or class, the name of what is replaced in it, and what takes its place."""
@@ -130,10 +131,6 @@ def _limits_without_those_in_flight() -> list[Change]:
 
 def _reservation_never_released() -> list[Change]:
     return [(requests_node, "lift_taint", _as_it_is)]
-
-
-def _release_ends_no_reservation() -> list[Change]:
-    return [(requests_node, "_end_reservation", _nothing)]
 
 
 def _seats_not_counted() -> list[Change]:
@@ -373,7 +370,7 @@ MUTATIONS: Final = (
     Mutation("bounds leave out machines in flight", _limits_without_those_in_flight, within=40),
     Mutation("bounds leave out machines under removal", _planner_buys_without_bounds, within=60),
     Mutation("the reservation's taint is never lifted", _reservation_never_released),
-    Mutation("the end of a reservation is not written", _release_ends_no_reservation),
+    Mutation("the end of a reservation is not written", lambda: [(requests_node, "_end_reservation", _nothing)]),
     Mutation("reservations and machines in flight are ignored", _seats_not_counted),
     Mutation("shortages are not remembered", _shortage_not_remembered, within=60),
     Mutation("a cancel leaves the taint", _taint_not_lifted_on_cancel),
@@ -388,6 +385,8 @@ MUTATIONS: Final = (
     Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty),
     Mutation("a server goes with its volumes attached", _volumes_not_awaited),
+    Mutation("removals look for no local volumes", planted_data.not_looked_at, first=38, within=12),
+    Mutation("data goes with machines that a person removes", planted_data.kept_in_rounds_alone),
     Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
     Mutation("a drain that is taken back leaves the machine off load balancers", _label_left_after_a_drain, within=60),
     Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=96, within=12),

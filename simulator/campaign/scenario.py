@@ -14,6 +14,7 @@ from simulator.campaign.actors.attachments import Attachments
 from simulator.campaign.actors.cloud_faults import Weather
 from simulator.campaign.actors.deaths import Deaths
 from simulator.campaign.actors.drains import Deed, Drains
+from simulator.campaign.actors.local_volumes import LocalVolumeClaimants
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.actors.plug_ins import PlugIns
 from simulator.campaign.actors.tenants import Tenants, draw_tenants
@@ -142,6 +143,7 @@ class Scenario:
         self._tenants = Tenants(sim, tenancy, tenants)
         self.agents = Agents(self.witness, are_told=not tenancy.admitted)
         attachments = Attachments(sim, witness=self.witness, random=volumes)
+        self._local_volumes = LocalVolumeClaimants(sim, witness=self.witness, random=Random(volumes.random()))  # noqa: S311 - as all here
         observers = (
             self.rules.note,
             self.repairs.note,
@@ -153,6 +155,7 @@ class Scenario:
             self._people.note,
             self._drains.note,
             attachments.note,
+            self._local_volumes.note,
         )
         sim.world.cluster.observe(self.promptness.note)
         for observer in observers:
@@ -258,6 +261,7 @@ class Scenario:
         self._sim.tell("story", "calms down")
         self._workers.calm()
         self._people.is_calm = self._drains.is_calm = self._tenants.is_calm = True
+        self._local_volumes.is_calm = True
         await self._weather.calm()
         if self._deaths is not None:
             await self._deaths.calm()

@@ -6,6 +6,7 @@ from api.keys import LABEL_POOL
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.objects.dead_nodes import judged_at
 from planner.objects.kinds import Node
+from planner.objects.local_volume import local_volumes
 from planner.policies.checks import kept_by_minimum, refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
 from planner.policies.port import Candidate, MachineAction
@@ -107,7 +108,9 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
         yield "the scheduler keeps it for pods"
     if pool is not None:
         wanted = {placed.node or placed.request or "" for placed in view.plan.placed}
-        checks = safety_checks(wanted, view.snapshot.protected_nodes)
+        snapshot = view.snapshot
+        local = local_volumes(snapshot.volumes, snapshot.nodes)
+        checks = safety_checks(wanted, snapshot.protected_nodes, local)
         yield from refusals(Candidate(machine, pool, MachineAction.REMOVE), checks)
 
 
