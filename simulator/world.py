@@ -33,7 +33,7 @@ from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
 from simulator.scheduling.kubelet import Kubelet
-from simulator.scheduling.scheduler import PlugIn, Scheduler, no_plug_in
+from simulator.scheduling.scheduler import Scheduler
 from simulator.scheduling.workloads import Daemons, Workloads
 
 NAMESPACE: Final = "growth-system"
@@ -80,6 +80,12 @@ class World:
         self._kubelet = Kubelet(self.cluster, now=now)
         self._scheduler = Scheduler(self.cluster, now=now, seed=seed, longest_binding=longest_binding)
         self._changed = asyncio.Event()
+        self.stopped_since: datetime | None = None
+        """Since when the scheduler stands still; None while it works."""
+        self.is_api_away = False
+        """Whether the API server answers nobody, neither workers nor controllers."""
+        self.api_back_at: datetime | None = None
+        """When it came back from its last outage."""
         self._boot_ends_at: datetime | None = None
 
     async def apply(self, *objects: Object) -> None:
@@ -137,19 +143,28 @@ class World:
         """Let the controllers look now: something outside the cluster changed, such as a workload's replicas."""
         self._changed.set()
 
-    def plug_into_scheduler(self, plug_in: PlugIn | None = no_plug_in) -> None:
-        """Let the scheduler refuse more than its own filters do; without an argument no more; None stops it."""
-        self._scheduler.plug_in = plug_in
+    def stop_scheduler(self, *, is_stopped: bool) -> None:
+        """Let the scheduler stand still, or go on."""
+        self.stopped_since = self._now() if is_stopped else None
+        self.wake()
+
+    def stop_api_server(self, *, is_stopped: bool) -> None:
+        """Let the API server answer nobody, or come back."""
+        if self.is_api_away and not is_stopped:
+            self.api_back_at = self._now()
+        self.is_api_away = is_stopped
         self.wake()
 
     async def step(self) -> bool:
         """Let each controller look once and return whether one of them changed anything."""
+        if self.is_api_away:
+            return False
         changes = [
             await self._boot(),
             await self.workloads.step(),
             await self.daemons.step(),
             await self._kubelet.step(),
-            await self._scheduler.step(),
+            self.stopped_since is None and await self._scheduler.step(),
         ]
         return any(changes)
 

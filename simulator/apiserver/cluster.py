@@ -15,6 +15,7 @@ from activities.ports.cluster import CRDS, PODS, Object, ObjectList, PatchOp, Re
 from activities.ports.errors import AlreadyExists, Conflict, Rejected
 from simulator.apiserver.copying import checked_json, copy_json
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
+from simulator.apiserver.field_writes import note_write
 from simulator.apiserver.kinds import first_status, has_generation
 from simulator.apiserver.patching import drop_empty_metadata, patched_subresource, scale_of
 from simulator.apiserver.selectors import field_selector, label_selector
@@ -94,6 +95,7 @@ class MemoryCluster:
         stored = self._store.find(resource, key)
         result = patched_subresource(resource, stored, operations, subresource)
         if result != stored:
+            note_write(resource, stored, result, subresource, self._store.moment())
             if _may_go(result):
                 result = self._store.remove(resource, key, result)
             else:
@@ -203,6 +205,7 @@ class MemoryCluster:
         if resource == CRDS:
             metadata.setdefault("finalizers", []).append(DEFINITION_FINALIZER)
         drop_empty_metadata(item)
+        note_write(resource, None, item, None, self._store.moment())
         return copy_json(self._store.put(resource, key, item))
 
     def _place(self, resource: Resource, item: Object, namespace: str | None) -> Key:

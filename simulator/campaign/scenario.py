@@ -16,11 +16,12 @@ from simulator.campaign.actors.deaths import Deaths
 from simulator.campaign.actors.drains import Deed, Drains
 from simulator.campaign.actors.local_volumes import LocalVolumeClaimants
 from simulator.campaign.actors.operators import Operators
-from simulator.campaign.actors.plug_ins import PlugIns
+from simulator.campaign.actors.slow_starts import Standstills
 from simulator.campaign.actors.tenants import Tenants, draw_tenants
 from simulator.campaign.actors.users import People
 from simulator.campaign.actors.workers import Workers
 from simulator.campaign.judging.agents import Agents
+from simulator.campaign.judging.bought_again import BoughtAgain
 from simulator.campaign.judging.end_state import End
 from simulator.campaign.judging.invariants import Rules
 from simulator.campaign.judging.kept_seats import KeptSeats
@@ -60,6 +61,7 @@ class Scenario:
         volumes: decides on the volumes of machines, a stream of its own.
         tenants: decides on tenants, as well.
         deaths: decides whose kubelet dies; without it, none does.
+        standstills: decides when the scheduler or the API server stands still, as well.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Scenario:
         *,
         volumes: Random,
         tenants: Random,
+        standstills: Random,
         deaths: Random | None = None,
     ) -> None:
         self._sim = sim
@@ -118,7 +121,8 @@ class Scenario:
         self.promptness = Promptness(
             sim.seconds,
             lambda: frozenset(incarnation.number for incarnation in sim.alive),
-            is_judged=not scenario.losses and not scenario.stalls,
+            # A Node that is Ready may lack a device, and a scheduler that stands still answers nothing.
+            is_judged=not scenario.losses and not scenario.stalls and not scenario.has_slow_starts,
         )
         self._drains = Drains(
             sim,
@@ -142,6 +146,15 @@ class Scenario:
         tenancy = draw_tenants(tenants, scenario)
         self._tenants = Tenants(sim, tenancy, tenants)
         self.agents = Agents(self.witness, are_told=not tenancy.admitted)
+        self.bought_again = BoughtAgain(
+            sim.world.cluster,
+            self.witness,
+            now=sim.now,
+            stopped=lambda: sim.world.stopped_since,
+            back=lambda: sim.world.api_back_at,
+            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
+        )
+        self._standstills = Standstills(sim, witness=self.witness, random=standstills)
         attachments = Attachments(sim, witness=self.witness, random=volumes)
         self._local_volumes = LocalVolumeClaimants(sim, witness=self.witness, random=Random(volumes.random()))  # noqa: S311 - as all here
         observers = (
@@ -152,6 +165,7 @@ class Scenario:
             self.witness.note,
             self.kept_seats.note,
             self.agents.note,
+            self.bought_again.note,
             self._people.note,
             self._drains.note,
             attachments.note,
@@ -165,8 +179,6 @@ class Scenario:
             for note in (self.witness.note, self.leaving.note):
                 note(NODE_POOLS, Change(0, "ADDED", pool, None))
         self._end = End(sim, self.witness, self.cloud)
-        self.plug_ins = PlugIns(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
-        sim.world.cluster.observe(self.plug_ins.note)
 
     def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
         """Judge a worker that lets a pod end, and perhaps kill it before it has written that."""
@@ -183,6 +195,8 @@ class Scenario:
         for workload in self._scenario.workloads:
             self._sim.world.workloads.add(workload)
         await self._tenants.begin()
+        if self._scenario.has_slow_starts:
+            self._sim.spawn(self._standstills.run())
         self._sim.world.wake()
         for _ in range(1 if self._random.random() >= _TWO_AT_FIRST else 2):
             self._workers.start()
@@ -197,7 +211,6 @@ class Scenario:
             self.witness.counts[f"deed: {deed}"] += 1
             await deeds[deed][1]()
         await self._calm_down()
-        await self.plug_ins.trouble()
         await self._until(self._at_rest, "every pod that can be is served", within=self._scenario.served_within_seconds)
         await self._drains.take_back()
         if blocked := self._end.drains(self.leaving, with_blocked=True):
@@ -260,6 +273,7 @@ class Scenario:
     async def _calm_down(self) -> None:
         self._sim.tell("story", "calms down")
         self._workers.calm()
+        self._standstills.calm()
         self._people.is_calm = self._drains.is_calm = self._tenants.is_calm = True
         self._local_volumes.is_calm = True
         await self._weather.calm()

@@ -55,6 +55,7 @@ class WorkerConnection:
         health: how it fares.
         died: called when the client is cut by its own `health`.
         pod_ends: called in the very moment in which an eviction or deletion of a pod takes effect, or is refused.
+        is_away: whether the API server answers nobody.
     """
 
     def __init__(
@@ -65,11 +66,13 @@ class WorkerConnection:
         health: Health | None = None,
         died: Callable[[], None] = lambda: None,
         pod_ends: PodEnds = lambda _verb, _namespace, _name: None,
+        is_away: Callable[[], bool] = lambda: False,
     ) -> None:
         self._cluster = cluster
         self._health = health or Health()
         self._died = died
         self._pod_ends = pod_ends
+        self._is_away = is_away
         self._random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
         self._is_cut = False
         self._writes = 0
@@ -96,6 +99,8 @@ class WorkerConnection:
         """Yield changes after `resource_version`: `Cluster.watch`."""
         async for event in self._cluster.watch(resource, resource_version=resource_version, labels=labels):
             await self._way()
+            if self._is_away():
+                raise Unreachable("simulated: the API server is away")
             if self._health.stalls and self._random.random() < self._health.stalls:
                 await asyncio.sleep(self._random.uniform(0, self._health.longest_stall_seconds))
             yield event
@@ -174,6 +179,9 @@ class WorkerConnection:
     async def _try(self, call: Callable[[], Awaitable[T]]) -> T:
         luck = self._random.random() * 3
         await self._way()
+        if self._is_away():
+            await asyncio.sleep(_TIMEOUT_SECONDS)
+            raise Unreachable("simulated: the API server is away")
         if luck < self._health.losses:
             raise Unreachable("simulated: the call was lost")
         if luck < 2 * self._health.losses:

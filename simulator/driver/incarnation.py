@@ -84,7 +84,12 @@ class Incarnation:
         self.has_died = asyncio.Event()
         """Set when its `health` has killed it: who started it has to clear it away."""
         self.connection = WorkerConnection(
-            world.cluster, seed=name, health=health, died=self.has_died.set, pod_ends=pod_ends
+            world.cluster,
+            seed=name,
+            health=health,
+            died=self.has_died.set,
+            pod_ends=pod_ends,
+            is_away=lambda: world.is_api_away,
         )
         lifecycles = [row.stored.resource for row in world.lifecycles]
         cache = Cache(self.connection, (*SURROUNDINGS, NODE_POOLS, world.node_classes, *lifecycles), sleep=_pause)

@@ -37,7 +37,7 @@ def reserved(seen: RequestObservation, now: datetime) -> Step:
     deadline = seen.status.release_by or now
     if not is_tried:
         # A scheduler that was stopped has refused nobody: its time begins with its first try.
-        deadline = max(deadline, seen.status.join_deadline or now)
+        deadline = max(deadline, _tried_by(seen, now))
     if now >= deadline:
         # The one place in which a reservation ends without its pods.
         text = f"{seen.awaited} planned pods have not come"
@@ -53,6 +53,12 @@ def reserved(seen: RequestObservation, now: datetime) -> Step:
         until=deadline,
         look_every=shared(LOOK_EVERY, seen.others),
     )
+
+
+def _tried_by(seen: RequestObservation, now: datetime) -> datetime:
+    """Return until when the scheduler may be awaited: a Node that was Ready at once has no deadline to join by."""
+    ready_at = seen.status.ready_at
+    return seen.status.join_deadline or (now if ready_at is None else ready_at + seen.timings.join_timeout)
 
 
 def _settled(seen: RequestObservation, now: datetime) -> Step:

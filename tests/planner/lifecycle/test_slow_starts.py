@@ -66,12 +66,18 @@ ROWS = {
     # Ready: the first try
     "kept for its pods, as they are tried": (ready(tried=True), "mark_tried", "Tried", ahead(60)),
     "kept for its pods, tried before": (ready({"tried_at": ago(30)}, tried=True), Wait, "PodsBind", ahead(30)),
-    "not tried yet": (ready(tried=False), Wait, "SchedulerTries", ahead(30)),
+    "not tried yet": (ready({"join_deadline": ahead(9)}, tried=False), Wait, "SchedulerTries", ahead(30)),
     "not tried for a minute": (
         ready({"release_by": NOW, "join_deadline": ahead(300)}, tried=False),
         Wait,
         "SchedulerTries",
         ahead(300),
+    ),
+    "not tried for a minute, Ready at once": (
+        ready({"release_by": NOW}, tried=False),
+        Wait,
+        "SchedulerTries",
+        ahead(210),
     ),
     "not tried, pods planned later": (
         ready({"release_by": NOW, "join_deadline": ahead(300)}, tried=False, untolerated=1),
