@@ -61,10 +61,10 @@ def changes(node: Object, startup: Mapping[str, Any], wanted: Mapping[str, Any])
         operations += set_field(node, ("spec", "taints"), remaining or None)
     status: list[PatchOp] = []
     for amounts in ("capacity", "allocatable"):
-        there = node.get("status", {}).get(amounts) or {}
-        missing = {name: text for name, text in wanted[amounts].items() if name not in there}
+        stated = node.get("status", {}).get(amounts) or {}
+        missing = {name: text for name, text in wanted[amounts].items() if name not in stated}
         if missing:
-            status += set_field(node, ("status", amounts), {**there, **missing})
+            status += set_field(node, ("status", amounts), {**stated, **missing})
     return operations, status
 
 

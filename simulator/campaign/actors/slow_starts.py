@@ -88,13 +88,13 @@ class Standstills:
             else:
                 await self._stand_still("API server", self._sim.world.stop_api_server, self._random.uniform(35, 70))
 
-    async def _stand_still(self, what: str, stop: Any, seconds: float) -> None:
-        self._sim.tell(what, f"stands still for {seconds:.0f} s")
-        self._witness.counts[f"{what} stands still"] += 1
+    async def _stand_still(self, name: str, stop: Any, seconds: float) -> None:
+        self._sim.tell(name, f"stands still for {seconds:.0f} s")
+        self._witness.counts[f"{name} stands still"] += 1
         stop(is_stopped=True)
         await asyncio.sleep(seconds)
         stop(is_stopped=False)
-        self._sim.tell(what, "goes on")
+        self._sim.tell(name, "goes on")
 
     def calm(self) -> None:
         """Let both work from now on."""
