@@ -33,7 +33,7 @@ from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
 from simulator.scheduling.kubelet import Kubelet
-from simulator.scheduling.scheduler import Scheduler
+from simulator.scheduling.scheduler import PlugIn, Scheduler, no_plug_in
 from simulator.scheduling.workloads import Daemons, Workloads
 
 NAMESPACE: Final = "growth-system"
@@ -153,6 +153,11 @@ class World:
         if self.is_api_away and not is_stopped:
             self.api_back_at = self._now()
         self.is_api_away = is_stopped
+        self.wake()
+
+    def plug_into_scheduler(self, plug_in: PlugIn | None = no_plug_in) -> None:
+        """Let the scheduler refuse more than its own filters do; without an argument no more; None stops it."""
+        self._scheduler.plug_in = plug_in
         self.wake()
 
     async def step(self) -> bool:

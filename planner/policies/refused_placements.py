@@ -32,6 +32,8 @@ ROOM_SEEN_FOR: Final = timedelta(minutes=2)
 """A scheduler that may bind a pod does so within its back-off of 10 s."""
 WITHOUT_A_SIGN: Final = timedelta(minutes=10)
 """Where nothing tells that the scheduler is at work; it tries each pod again within 5 min."""
+_NOT_TRIED: Final = "NotTried"
+"""Reason of a reservation that ended although no scheduler had tried its pods."""
 _AT_ONCE: Final = 10
 """Classes about which a round concludes something: more would take its time."""
 _EntryKey = tuple[str, str, str, str | None]
@@ -266,6 +268,7 @@ def _has_ended_late(request: NodeRequest) -> bool:
         status.phase is RequestPhase.READY
         and bool(request.spec.reserved_for)
         and request.metadata.deletion_timestamp is None
+        and status.reason != _NOT_TRIED
         and status.released_at is not None
         and status.release_by is not None
         and status.released_at >= status.release_by

@@ -14,6 +14,7 @@ from simulator.campaign.actors.deaths import AFTER, SHARE
 from simulator.campaign.actors.slow_starts import with_slow_starts
 from simulator.campaign.hetzner import setup as hetzner_scenario
 from simulator.campaign.hetzner.cloud_faults import HetznerWeather
+from simulator.campaign.judging.recorder import ON_TRIAL
 from simulator.campaign.scenario import Scenario, Unsettled
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation, simulate
@@ -109,6 +110,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),
         *history.promptness.wrong(),
+        *history.plug_ins.violations,
     ]
     wrong += _excess(counts, kind, sim.seconds())
     return HistoryResult(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))
@@ -135,7 +137,7 @@ def _counts(history: Scenario) -> Counter[str]:
 def _excess(counts: Counter[str], kind: _Kind, seconds: float) -> list[str]:
     wrong: list[str] = []
     bought, pods = counts["servers bought"], counts["pods created"]
-    if bought > _PURCHASES + _PURCHASES_PER_POD * pods:
+    if bought - counts[ON_TRIAL] > _PURCHASES + _PURCHASES_PER_POD * pods:
         wrong.append(f"{bought} servers were bought for {pods} pods")
     calls = sum(number for what, number in counts.items() if what.startswith("call: "))
     if calls > kind.calls + kind.calls_per_server * bought + kind.calls_per_second * seconds:

@@ -35,6 +35,13 @@ _SECONDS: Final = {
     "activities.round.plan_round": {"_ENOUGH_TO_WRITE": 1.5},
     "activities.round.workflow_starts": {"_START_TAKES": 1},
     "planner.supply.machines": {"READY_GRACE": 2},
+    "planner.policies.refused_placements": {
+        "FIRST_WAIT": 20,
+        "LONGEST_WAIT": 720,
+        "REMEMBERED_FOR": 120,
+        "ROOM_SEEN_FOR": 10,
+        "WITHOUT_A_SIGN": 50,
+    },
     "planner.supply.places": {"PLACED_AFTER_CANCEL": 4, "_LIFT_DELAY": 1},
     "planner.lifecycle.request": {
         "BELIEVE_ABSENCE_AFTER": 4,

@@ -22,6 +22,8 @@ from simulator.world import is_own
 
 SERVERS: Final = Resource("", "", "Server", "servers", namespaced=False)
 """Stands for records of servers that are no objects of the cluster, in the form of those that are."""
+ON_TRIAL: Final = "plug-in: machines on trial"
+"""What is counted of machines that were bought for pods that a plug-in refuses."""
 BY_HAND: Final = "ByHand"
 """Reason of the removals that people order here."""
 Bounds = tuple[int, dict[str, int]]

@@ -97,6 +97,7 @@ def test_long_after_the_last_wait_the_doubling_begins_anew():
         {"requests": [ended(seats=[seat(waiting())], releasedAt=before(seconds=30))]},  # its pods had not all the time
         {"requests": [ended(seats=[seat(waiting())], readyAt=None)]},
         {"requests": [ended(seats=[])]},
+        {"requests": [ended(seats=[seat(waiting())], reason="NotTried")]},
         {"nodes": []},
         {"nodes": [made_late("m", ready=False)]},
         {"nodes": [made_late("m", spec={"unschedulable": True})]},
