@@ -121,8 +121,9 @@ def test_a_node_with_room_that_refuses_a_pod_is_lost_and_a_machine_is_bought():
 def test_a_worker_that_is_killed_again_and_again_learns_the_same():
     async def story(sim):
         purchases = await begin(sim, refuse())
-        for _ in range(60):
-            await asyncio.sleep(9)
+        # After each start, a wait has 2 min at least before it is judged.
+        for _ in range(4):
+            await asyncio.sleep(140)
             await sim.crash()
             sim.start()
         assert purchases.types == ["small", "big"]
