@@ -222,13 +222,13 @@ class KubeCluster:
         call = f"delete {resource.plural} {name}"
         (await self._send("DELETE", _path(resource, namespace, name), call=call, body=options)).object()
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod if its budgets allow that: `Cluster.evict`."""
         eviction = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": name, "namespace": namespace},
-            "deleteOptions": {"preconditions": {"uid": uid}},
+            "deleteOptions": {"preconditions": {"uid": uid}, **({"dryRun": ["All"]} if dry_run else {})},
         }
         path = _path(PODS, namespace, name, "eviction")
         (await self._send("POST", path, call=f"evict pod {namespace}/{name}", body=eviction)).object()

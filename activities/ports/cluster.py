@@ -168,8 +168,10 @@ class Cluster(Protocol):
         """
         ...
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod by the eviction API, which deletes it with its own grace if its budgets allow that.
+
+        A `dry_run` only asks whether they do.
 
         Raises:
             NotFound: it does not exist.

@@ -10,6 +10,7 @@ from activities.objects.record import conditions_with, hold, still_as_read, writ
 from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict
 from activities.ports.ports import Ports
+from activities.removals.evictions import ask_to_leave
 from activities.removals.look import RemovalObjects
 from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_SPARED_AT, TAINT_SCALE_DOWN
 from api.meta import format_timestamp, set_condition
@@ -117,9 +118,15 @@ async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
 async def commit(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Pass the point of no return, on the version that showed no cancel and before which the pods were listed.
 
+    Pods that belong to the node are asked to leave first: they have until its server goes.
+
     Raises:
         Conflict: the removal has changed since it was read, perhaps by a cancel: look again.
     """
+    # Before the write: a refusal leaves the machine as it is, and the next look tells of it.
+    refused = await ask_to_leave(ports.cluster, observed.per_node_pods)
+    if refused:
+        raise Conflict(f"a pod that belongs to the node may not be evicted: {refused[0].why}")
     now = ports.now()
     record = await hold(ports.cluster, observed.record)
     # Of an immediate removal nobody has looked for pods; those on a dead Node are there as long as its server.

@@ -6,7 +6,7 @@ from typing import Final
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
 from activities.objects.nodes import exclusion, get_node, is_of, marks_of, request_of, see_node
-from activities.objects.pods import awaited_on, pods_on
+from activities.objects.pods import awaited_on, pods_and_per_node_pods
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_pool, removal_timings, see_server
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
@@ -15,12 +15,13 @@ from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.removals.dead_node import DeadNodeLook, look_for_death
 from activities.removals.drain_blockers import occupant
+from activities.removals.evictions import first_refusal
 from activities.removals.volumes import local_data_on, volumes_on
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_LOCAL_DATA, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.decision import decision_on
-from planner.lifecycle.drain import see_drain
+from planner.lifecycle.drain import see_drain, see_per_node_pods
 from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
 from planner.lifecycle.leaving import see_local_data
@@ -46,6 +47,8 @@ class RemovalObjects:
     node: Object | None = None
     pods: tuple[Object, ...] = ()
     """Those on the Node that count, without those that are gone with it."""
+    per_node_pods: tuple[Object, ...] = ()
+    """Those that belong to it and are asked to leave."""
 
 
 async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects | None:
@@ -75,6 +78,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     node = await _find_node(ports, record.model)
     server = ServerLook(ServerSeen.UNKNOWN)
     pods: tuple[Object, ...] = ()
+    per_node_pods: tuple[Object, ...] = ()
     occupants: list[str] = []
     dead, gone_pods = DeadNodeLook(), 0
     if not status.phase.is_reversible:
@@ -85,7 +89,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
         node_name = node["metadata"]["name"]
         # In this order: one that is bound in between is seen at least once.
         awaited = await awaited_on(ports.cluster, node_name)
-        pods = tuple(await pods_on(ports.cluster, node_name))
+        pods, per_node_pods = map(tuple, await pods_and_per_node_pods(ports.cluster, node_name))
         if spec.reason == FOUND_DEAD or (_repairs(pool) and not is_ready(node)):
             dead = await look_for_death(ports, pool, node)
         if dead.is_dead(now := ports.now()):
@@ -100,6 +104,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     local_data = LocalDataSeen()
     if status.phase.is_reversible:
         local_data = await _local_data(ports, record.model, node, pool, is_occupied=bool(occupants))
+    refusal = ""
+    if status.phase.is_reversible and per_node_pods and not occupants and not _is_cooling_off(ports, status):
+        refusal = await first_refusal(ports.cluster, per_node_pods)
     drain = DrainSeen()
     if status.phase is RemovalPhase.DRAINING:
         now = ports.now()
@@ -119,10 +126,11 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "gone_pods": gone_pods,
             "volumes": volumes,
             "local_data": local_data,
+            "per_node_pods": see_per_node_pods(refusal, status),
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
-    return RemovalObjects(record, seen, node, pods)
+    return RemovalObjects(record, seen, node, pods, per_node_pods)
 
 
 async def _local_data(
@@ -138,16 +146,21 @@ async def _local_data(
     labels = {} if node is None else node["metadata"].get("labels") or {}
     name = spec.node_name or spec.server_name if node is None else node["metadata"]["name"]
     shared = () if pool is None else tuple(pool.spec.template.labels)
-    waits = status.tainted_at is not None and status.scale_down_at is not None and ports.now() < status.scale_down_at
+    is_pending = status.phase is RemovalPhase.PENDING
     volumes = await local_data_on(
         ports,
         VolumeHost(name, labels, shared),
         # A cool-off that goes on, or pods that leave, are looked at again before anything is lost.
-        is_certain=not (is_occupied if status.phase is RemovalPhase.DRAINING else waits),
+        is_certain=not (_is_cooling_off(ports, status) if is_pending else is_occupied),
     )
     return see_local_data(
         named(volumes), status, ends_removal=spec.reason in (FOUND_EMPTY, FOUND_DEAD) and not spec.immediate
     )
+
+
+def _is_cooling_off(ports: Ports, status: NodeRemovalRequestStatus) -> bool:
+    until = status.scale_down_at if status.phase is RemovalPhase.PENDING else None
+    return status.tainted_at is not None and until is not None and ports.now() < until
 
 
 def _may_wait_for_volumes(ports: Ports, status: NodeRemovalRequestStatus, server: ServerSeen) -> bool:

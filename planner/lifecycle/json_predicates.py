@@ -99,14 +99,11 @@ def is_unschedulable(pod: Object) -> bool:
     return waits and not node_of(pod) and not is_terminating(pod)
 
 
-def is_occupant(pod: Object) -> bool:
-    """Return whether the pod keeps a node from being empty: a terminating pod does.
-
-    DaemonSet pods, mirror pods and finished ones do not. Source: docs/design.md#removal.
-    """
+def belongs_to_node(pod: Object) -> bool:
+    """Return whether the pod is a DaemonSet's, a mirror pod or finished: it goes with its node, unasked."""
     owners = pod["metadata"].get("ownerReferences") or ()
     is_daemon = any(owner.get("controller") and owner["kind"] == "DaemonSet" for owner in owners)
-    return not (is_daemon or _MIRROR in annotations(pod) or is_finished(pod))
+    return is_daemon or _MIRROR in annotations(pod) or is_finished(pod)
 
 
 def is_claim_bound(claim: Object) -> bool:

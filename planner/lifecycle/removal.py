@@ -9,7 +9,7 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import RETRIED, annotated, answer
-from planner.lifecycle.drain import pods_leave
+from planner.lifecycle.drain import per_node_pods_stay, pods_leave
 from planner.lifecycle.leaving import HAS_LOCAL_DATA, data_stays, leave_balancers, leaves_whole
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
@@ -103,6 +103,10 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
 def _pending(seen: RemovalObservation, now: datetime) -> Step:
     status = seen.status
     if status.scale_down_at is None or status.tainted_at is None or not _is_tainted(seen):
+        stays = per_node_pods_stay(seen)
+        if stays is not None:
+            # No taint keeps pods off meanwhile.
+            return _not_empty(seen) if seen.occupant_count and not seen.may_drain else stays
         return Act(
             effect=RemovalEffect.TAINT_NODE,
             reason="CoolOff",
@@ -152,7 +156,10 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
     return _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
 
 
-def _emptied(seen: RemovalObservation, reason: str, message: str) -> Act:
+def _emptied(seen: RemovalObservation, reason: str, message: str) -> Step:
+    stays = per_node_pods_stay(seen)
+    if stays is not None:
+        return stays
     if not seen.gone_pods:
         return _commit(reason, message)
     pods = "1 pod" if seen.gone_pods == 1 else f"{seen.gone_pods} pods"

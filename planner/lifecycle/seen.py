@@ -147,7 +147,7 @@ class Blocker(StrEnum):
     """What keeps a pod where it is: reason of the removal meanwhile. The first one of them is told."""
 
     ANNOTATION = "BlockedByAnnotation"
-    """A person annotated it do-not-remove."""
+    """A person annotated it do-not-remove, or it says that it is not safe to evict."""
     BARE_POD = "BlockedByBarePod"
     """No controller would start it again elsewhere."""
     LOCAL_STORAGE = "BlockedByLocalStorage"
@@ -196,6 +196,15 @@ class LocalDataSeen(Payload):
     """The removal says so already."""
 
 
+class PerNodePodsSeen(Payload):
+    """Pods that belong to the node and may be evicted."""
+
+    refusal: str = ""
+    """Why one of them may not be now; empty if they may, or were not asked about."""
+    is_told: bool = False
+    """The removal says so already."""
+
+
 class RemovalObservation(LifecycleObservation):
     """A NodeRemovalRequest and what belongs to it."""
 
@@ -229,6 +238,8 @@ class RemovalObservation(LifecycleObservation):
     """What is attached to it, from the point of no return until the first delete call."""
     local_data: LocalDataSeen = LocalDataSeen()
     """Data that keeps the machine before its point of no return, unless a person lets it go."""
+    per_node_pods: PerNodePodsSeen = PerNodePodsSeen()
+    """Of a node without other pods, asked about before its cool-off and before its point of no return."""
     others: int = 0
     """Other removals that are under way."""
     timings: RemovalTimings = RemovalTimings()

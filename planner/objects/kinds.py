@@ -180,6 +180,10 @@ class Pod:
     priority: int = 0
     is_daemon: bool = False
     is_mirror: bool = False
+    is_per_node: bool = False
+    """It is part of its node, without being a DaemonSet's: see `planner.objects.eviction`."""
+    misread: str = ""
+    """What its annotations about eviction say that means nothing."""
     is_terminating: bool = False
     ends_at: datetime | None = None
     """While it terminates: when its time to end is over."""
@@ -206,6 +210,11 @@ class Pod:
     def lands_on(self) -> str:
         """Name of the node that it is on or on its way to; empty if there is none."""
         return self.node_name or self.nominated_node
+
+    @property
+    def is_of_node(self) -> bool:
+        """Whether it belongs to the node that it is on, and goes with it: no machine stays for it."""
+        return self.is_daemon or self.is_mirror or self.is_per_node
 
     @property
     def is_finished(self) -> bool:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from api.keys import LABEL_REQUEST, LABEL_REQUEST_UID
+from planner.objects.eviction import is_per_node, misread
 from planner.objects.kinds import (
     NOT_YET_SCHEDULED,
     HostPort,
@@ -61,6 +62,7 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
     name = metadata.text("name")
     owner = _owner(metadata)
     labels = metadata.text_map("labels")
+    annotations = metadata.text_map("annotations")
     affinity = spec.part("affinity")
     return Pod(
         namespace=namespace,
@@ -90,7 +92,9 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         claims=claims(spec, name),
         priority=spec.number("priority"),
         is_daemon=owner is not None and owner.kind == "DaemonSet",
-        is_mirror=_MIRROR in metadata.text_map("annotations"),
+        is_mirror=_MIRROR in annotations,
+        is_per_node=is_per_node(metadata.value, spec.value),
+        misread=misread(annotations),
         is_terminating=metadata.has("deletionTimestamp"),
         ends_at=metadata.moment("deletionTimestamp"),
         is_gated=any(True for _ in spec.parts("schedulingGates")),

@@ -52,8 +52,8 @@ class Emptiness:
 
 
 def is_empty(residents: Iterable[Pod]) -> bool:
-    """Return whether only DaemonSet and mirror pods are left; a terminating pod still counts."""
-    return all(pod.is_daemon or pod.is_mirror for pod in residents)
+    """Return whether only pods are left that belong to the node; a terminating pod still counts."""
+    return all(pod.is_of_node for pod in residents)
 
 
 def read_idle_since(node: Node) -> datetime | None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from api.meta import Condition
@@ -54,6 +55,10 @@ def events(
         *pod_events,
         *_sums(snapshot, left),
         *_about_pools(snapshot, reports),
+        *islice(
+            (_about_pod(pod, "UnknownAnnotation", pod.misread) for pod in snapshot.pods if pod.misread),
+            EVENTS_PER_ROUND,
+        ),
         *(_about_kept(machine) for machine in kept_machines[:EVENTS_PER_ROUND]),
         *(_about_problem(problem) for problem in snapshot.problems if not problem.uid or problem.uid not in reported),
     )

@@ -119,7 +119,7 @@ class MemoryCluster:
                 raise Conflict(f"{resource.plural} {name!r}: {field} is {metadata[field]}, not {wanted}")
         self._store.delete(resource, key)
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod if its budgets allow that: `Cluster.evict`."""
         key = (namespace, name)
         pod = self._store.find(PODS, key)
@@ -131,7 +131,8 @@ class MemoryCluster:
             [budget for (place, _), budget in budgets.items() if place == namespace],
             [other for (place, _), other in pods.items() if place == namespace],
         )
-        self._store.delete(PODS, key)
+        if not dry_run:
+            self._store.delete(PODS, key)
 
     def install_definitions(self, definitions: Iterable[Object]) -> None:
         """Create CustomResourceDefinitions, as `kubectl apply` of deploy/crds does; existing ones stay as they are."""

@@ -147,14 +147,15 @@ class WorkerConnection:
 
         await self._call(self._write(delete))
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod: `Cluster.evict`."""
 
         async def evict() -> None:
-            self._pod_ends("evict", namespace, name)
-            await self._cluster.evict(name, namespace=namespace, uid=uid)
+            if not dry_run:
+                self._pod_ends("evict", namespace, name)
+            await self._cluster.evict(name, namespace=namespace, uid=uid, dry_run=dry_run)
 
-        await self._call(self._write(evict))
+        await self._call(evict if dry_run else self._write(evict))
 
     def _write(self, call: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
         async def write() -> T:

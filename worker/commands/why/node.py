@@ -13,7 +13,7 @@ from planner.policies.port import Candidate, MachineAction
 from planner.policies.repair import have_ended_in_vain, read_spared_at
 from planner.supply.machines import Machine
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
-from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, state
+from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, per_node_pods, state
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
@@ -26,10 +26,13 @@ def why_node(node: Node, view: ClusterView, events: Sequence[ToldEvent] = ()) ->
     lines = [_whose(machine, node, view), *why_bought(events), f"State: {state(machine, view.snapshot.now)}."]
     pods = [pod.key for pod in own_pods(machine)]
     awaited = [pod.key for pod in awaited_pods(machine)]
-    daemons = len(machine.residents) - len(pods) - len(awaited)
+    per_node = [pod.key for pod in per_node_pods(machine)]
+    daemons = len(machine.residents) - len(pods) - len(awaited) - len(per_node)
     on_it = f"{count(len(pods), 'pod')} on it: {names(pods)}" if pods else "No pod on it"
     beside = f", beside {count(daemons, 'DaemonSet or mirror pod')}" if daemons else ""
     lines.append(f"{on_it}{beside}.")
+    if per_node:
+        lines.append(f"{count(len(per_node), 'pod')} on it belong to it, and may be evicted: {names(per_node)}.")
     if awaited:
         lines.append(f"The scheduler keeps it for {count(len(awaited), 'pod')}: {names(awaited)}.")
     planned = [placed.pod for placed in view.plan.placed if node.name in (placed.node, placed.request)]
