@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
+from activities.ports.attachments import Attachments
 from activities.ports.cluster import Cluster, Object, ObjectList, Resource
 from activities.ports.identity import ClusterIdentity
 from activities.ports.provider import Provider
@@ -64,6 +65,8 @@ class Ports:
     """For how long this worker has been there and the API server has answered it, without a break; None: not known."""
     own_pods: frozenset[str] = frozenset()
     """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
+    attachments: Attachments = field(default_factory=Attachments)
+    """The volumes attached to nodes, as the removals of this worker share them."""
     elapsed: Callable[[], float] = time.monotonic
     """Seconds since some moment, by a clock that nobody sets. It may stand still while the machine sleeps."""
     compute: Compute = asyncio.to_thread

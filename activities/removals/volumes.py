@@ -13,7 +13,6 @@ from activities.ports.cluster import (
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     PODS,
-    VOLUME_ATTACHMENTS,
     Object,
     find_object,
 )
@@ -21,7 +20,7 @@ from activities.ports.errors import Forbidden, NotFound, Unreachable
 from activities.ports.ports import Ports
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from planner.lifecycle.json_predicates import is_finished
-from planner.lifecycle.leaving import see_volumes
+from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN, see_volumes
 from planner.lifecycle.seen import VolumesSeen
 from planner.lifecycle.step import shortened
 from planner.objects.local_volume import LocalVolume, LocalVolumes, VolumeHost
@@ -37,11 +36,13 @@ async def volumes_on(ports: Ports, node: str, status: NodeRemovalRequestStatus) 
     Raises:
         Unreachable: the API server does not answer.
     """
+    now = ports.now()
+    committed_at = now if status.detach_until is None else status.detach_until - VOLUMES_DETACH_WITHIN
     try:
-        attachments = (await ports.cluster.list(VOLUME_ATTACHMENTS)).items
+        attachments = await ports.attachments.on(ports.cluster, node, since=committed_at, now=now)
     except (Forbidden, NotFound) as error:
         return VolumesSeen(problem=_unseen(error))
-    attached = sorted(_name(one) for one in attachments if one["spec"].get("nodeName") == node)
+    attached = sorted(map(_name, attachments))
     if not attached:
         return VolumesSeen()
     pods = (await ports.cluster.list(PODS, fields=f"spec.nodeName={node}")).items
