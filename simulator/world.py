@@ -86,6 +86,8 @@ class World:
         """Whether the API server answers nobody, neither workers nor controllers."""
         self.api_back_at: datetime | None = None
         """When it came back from its last outage."""
+        self._pod_writes_from = now()
+        """Until then, writes to pods are refused."""
         self._boot_ends_at: datetime | None = None
 
     async def apply(self, *objects: Object) -> None:
@@ -160,10 +162,23 @@ class World:
         self._scheduler.plug_in = plug_in
         self.wake()
 
+    @property
+    def refuses_pod_writes(self) -> bool:
+        """Whether writes to pods are refused now, as by a webhook that does not answer."""
+        return self._now() < self._pod_writes_from
+
+    def refuse_pod_writes(self, seconds: float) -> None:
+        """Let nobody but kubelets write to pods for so long: none is made, bound, changed or deleted."""
+        self._pod_writes_from = self._now() + timedelta(seconds=seconds)
+        self._scheduler.fail_bindings()
+        self.wake()
+
     async def step(self) -> bool:
         """Let each controller look once and return whether one of them changed anything."""
         if self.is_api_away:
             return False
+        if self.refuses_pod_writes:
+            return any([await self._boot(), await self._kubelet.step()])
         changes = [
             await self._boot(),
             await self.workloads.step(),
@@ -210,7 +225,8 @@ class World:
 
     def _rests_for(self) -> float | None:
         """Return the seconds until the next boot or binding ends, which no change to an object tells."""
-        ends = [at for at in (self._boot_ends_at, self._scheduler.next_binding_at()) if at is not None]
+        next_binding_at = self._pod_writes_from if self.refuses_pod_writes else self._scheduler.next_binding_at()
+        ends = [at for at in (self._boot_ends_at, next_binding_at) if at is not None]
         return max(0.0, (min(ends) - self._now()).total_seconds()) if ends else None
 
 

@@ -32,7 +32,8 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         Conflict: removal or Node have changed since they were read.
     """
     record = await hold(ports.cluster, observed.record)
-    status = record.model.status
+    # What was looked at, without times that are to come: it was read from this record.
+    status = observed.seen.status
     tainted = observed.node is None or has_taint(observed.node, TAINT_SCALE_DOWN)
     if status.scale_down_at is None or (status.tainted_at is not None and not tainted):
         record = await write_step(
@@ -51,6 +52,10 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         taint = scale_down(int(ports.now().timestamp()))
         await change_node(ports.cluster, observed.node, taints=[*taints_of(observed.node), taint])
     now = ports.now()
+    ends_at = record.model.status.scale_down_at
+    if ends_at is not None:
+        # A clock that was set back since the first write must not prolong it.
+        ends_at = min(ends_at, now + observed.seen.timings.soft_grace)
     await write_status(
         ports.cluster,
         record,
@@ -58,9 +63,9 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         event="Tainted",
         because=act.message,
         tainted_at=now,
+        scale_down_at=ends_at,
         conditions=conditions_with(record, "Tainted", status=True, reason=act.reason, message=act.message, now=now),
     )
-    ends_at = record.model.status.scale_down_at
     message = act.message if ends_at is None or ends_at <= now else f"{act.message} by {ends_at:%H:%M:%S} UTC"
     await tell(recorder, record, act.reason, message)
     if observed.node is not None:

@@ -20,6 +20,7 @@ from activities.removals.volumes import local_data_on, volumes_on
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_LOCAL_DATA, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
+from planner.lifecycle.clocks.future_times import removal_as_of
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain, see_per_node_pods
 from planner.lifecycle.garbage import Garbage
@@ -63,7 +64,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     record = await read_record(ports.cluster, REMOVALS, name, uid)
     if record is None:
         return None
-    spec, status = record.model.spec, record.model.status
+    spec, status = record.model.spec, removal_as_of(record.model.status, ports.now())
     seen = RemovalObservation(
         deleting=record.is_deleting,
         pool=spec.pool,

@@ -20,6 +20,7 @@ from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.arrival.grace import with_grace
+from planner.lifecycle.clocks.future_times import request_as_of
 from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.seen import RequestObservation, ServerSeen
 from planner.lifecycle.step import shortened
@@ -66,7 +67,7 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects |
     seen = RequestObservation(
         deleting=record.is_deleting,
         pool=request.spec.pool,
-        status=request.status.model_copy(update=_WITHOUT_BULK),
+        status=request_as_of(request.status, ports.now()).model_copy(update=_WITHOUT_BULK),
         seats=len(request.spec.reserved_for),
         awaited=len(request.spec.reserved_for),
     )

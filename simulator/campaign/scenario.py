@@ -40,6 +40,11 @@ _IMPATIENT: Final = 0.5
 _TWO_AT_FIRST: Final = 0.3
 """Share of histories that begin with two workers."""
 _TROUBLE_AT_FIRST: Final = 0.5
+_AHEAD: Final = 0.3
+"""Share of histories at whose end a clock is far ahead for a while."""
+_WRITES_REFUSED: Final = 0.3
+"""Share of histories in which writes to pods are refused for a while."""
+_REFUSED_SECONDS: Final = 25.0
 _REST_SECONDS: Final = 20.0
 """What is true shall stay true: two rounds."""
 
@@ -78,6 +83,8 @@ class Scenario:
         deaths: Random | None = None,
     ) -> None:
         self._sim = sim
+        self._clocks = Random(f"clocks of {sim.seed}")  # noqa: S311 - a simulation wants repeatable choices
+        self._writes = Random(f"refused writes of {sim.seed}")  # noqa: S311 - as above
         self._scenario = scenario
         self._random = random
         self.cloud = weather.cloud
@@ -208,6 +215,8 @@ class Scenario:
         if self._random.random() < _TROUBLE_AT_FIRST:
             self._weather.trouble(is_first=True)
             await self._lose_patience()
+        if self._writes.random() < _WRITES_REFUSED:
+            self._sim.spawn(self._refuse_pod_writes())
         for _ in range(self._random.randint(4, 10)):
             await asyncio.sleep(self._random.choice([self._random.uniform(0, 4), self._random.uniform(0, 25)]))
             deed = self._random.choices(list(deeds), weights=[weight for weight, _ in deeds.values()])[0]
@@ -224,9 +233,21 @@ class Scenario:
             )
         if self._deaths is not None:
             await self._deaths.revive()
+        if self._clocks.random() < _AHEAD:
+            # When nothing is bought any more: absence is believed after a minute by a worker's clock.
+            self.witness.counts["clocks an hour ahead"] += 1
+            self.wholeness.has_clocks = False
+            self._sim.spawn(self._workers.run_ahead(self._clocks))
         self._sim.world.workloads.scale_all(0)
         self._sim.world.wake()
         await self._until(self._settled, "all has settled without load", within=self._scenario.settled_within_seconds)
+
+    async def _refuse_pod_writes(self) -> None:
+        await asyncio.sleep(self._writes.uniform(0, 60))
+        self.witness.counts["pod writes refused for a while"] += 1
+        self._sim.tell("api server", f"refuses writes to pods for {_REFUSED_SECONDS:.0f} s")
+        self._sim.world.refuse_pod_writes(_REFUSED_SECONDS)
+        self.agents.excuse(_REFUSED_SECONDS)
 
     def _deeds(self) -> dict[str, tuple[int, Deed]]:
         people, operators, weather, workers = self._people, self._operators, self._weather, self._workers

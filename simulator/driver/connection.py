@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Final, Literal, NoReturn, TypeVar
 
 from activities.ports.cluster import PODS, Cluster, Object, ObjectList, PatchOp, Resource, WatchEvent
-from activities.ports.errors import GrowthError, Unreachable
+from activities.ports.errors import GrowthError, Rejected, Unreachable
 from activities.ports.presence import Presence
 
 _FASTEST_SECONDS: Final = 0.0005
@@ -56,6 +56,7 @@ class WorkerConnection:
         died: called when the client is cut by its own `health`.
         pod_ends: called in the very moment in which an eviction or deletion of a pod takes effect, or is refused.
         is_away: whether the API server answers nobody.
+        refuses_pod_writes: whether the API server refuses writes to pods now.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class WorkerConnection:
         died: Callable[[], None] = lambda: None,
         pod_ends: PodEnds = lambda _verb, _namespace, _name: None,
         is_away: Callable[[], bool] = lambda: False,
+        refuses_pod_writes: Callable[[], bool] = lambda: False,
     ) -> None:
         self._cluster = cluster
+        self._refuses_pod_writes = refuses_pod_writes
         self._health = health or Health()
         self._died = died
         self._pod_ends = pod_ends
@@ -111,7 +114,9 @@ class WorkerConnection:
 
     async def create(self, resource: Resource, body: Object, *, namespace: str | None = None) -> Object:
         """Create the object: `Cluster.create`."""
-        return await self._call(self._write(lambda: self._cluster.create(resource, body, namespace=namespace)))
+        return await self._call(
+            self._write(resource, lambda: self._cluster.create(resource, body, namespace=namespace))
+        )
 
     async def patch(
         self,
@@ -125,7 +130,8 @@ class WorkerConnection:
         """Apply a JSON patch: `Cluster.patch`."""
         return await self._call(
             self._write(
-                lambda: self._cluster.patch(resource, name, operations, namespace=namespace, subresource=subresource)
+                resource,
+                lambda: self._cluster.patch(resource, name, operations, namespace=namespace, subresource=subresource),
             )
         )
 
@@ -145,7 +151,7 @@ class WorkerConnection:
                 self._pod_ends("delete", namespace or "", name)
             await self._cluster.delete(resource, name, namespace=namespace, uid=uid, resource_version=resource_version)
 
-        await self._call(self._write(delete))
+        await self._call(self._write(resource, delete))
 
     async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod: `Cluster.evict`."""
@@ -155,10 +161,12 @@ class WorkerConnection:
                 self._pod_ends("evict", namespace, name)
             await self._cluster.evict(name, namespace=namespace, uid=uid, dry_run=dry_run)
 
-        await self._call(evict if dry_run else self._write(evict))
+        await self._call(evict if dry_run else self._write(PODS, evict))
 
-    def _write(self, call: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
+    def _write(self, resource: Resource, call: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
         async def write() -> T:
+            if resource == PODS and self._refuses_pod_writes():
+                raise Rejected("simulated: a webhook for pods does not answer")
             answer = await call()
             self._writes += 1
             if self._writes == self._health.dies_after and not self._is_cut:

@@ -90,6 +90,7 @@ class Incarnation:
             died=self.has_died.set,
             pod_ends=pod_ends,
             is_away=lambda: world.is_api_away,
+            refuses_pod_writes=lambda: world.refuses_pod_writes,
         )
         lifecycles = [row.stored.resource for row in world.lifecycles]
         cache = Cache(self.connection, (*SURROUNDINGS, NODE_POOLS, world.node_classes, *lifecycles), sleep=_pause)

@@ -69,6 +69,10 @@ class Scheduler:
         """Return when the next binding takes effect; None when none is on its way."""
         return min((assumed.due for assumed in self._assumed.values()), default=None)
 
+    def fail_bindings(self) -> None:
+        """Let the bindings that are on their way be refused: their pods are tried again."""
+        self._assumed.clear()
+
     async def step(self) -> bool:
         """Try every pending pod once and return whether one of them was bound."""
         if self.plug_in is None:

@@ -22,7 +22,8 @@ AWAY_SECONDS: Final = 60.0
 OTHERS: Final = 2
 """Machines of the cluster beside."""
 SCALE_DOWN: Final = {"idleAfter": "5s", "softGrace": "5s"}
-SCALE_UP: Final = {"recordTTL": "10s"}
+SCALE_UP: Final = {"recordTTL": "10s", "provisioningTimeout": "40s", "joinTimeout": "40s"}
+"""Shorter than the outage."""
 KILLS: Final = 4
 BETWEEN_KILLS_SECONDS: Final = 5.0
 BOOTS_SECONDS: Final = 20.0

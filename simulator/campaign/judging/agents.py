@@ -44,6 +44,11 @@ class Agents:
         elif resource == PODS and is_daemon(change.now):
             self._note_agent(change)
 
+    def excuse(self, seconds: float) -> None:
+        """Let agents that wait be bound later by so much: nobody may write to pods meanwhile."""
+        for agent in self._waiting.values():
+            agent.since += seconds
+
     def look(self) -> None:
         """Look at every agent that waits, as time alone makes a violation."""
         now = self._witness.seconds()
