@@ -163,6 +163,11 @@ class World:
         self.wake()
 
     @property
+    def binds_pods(self) -> bool:
+        """Whether a scheduler is at work, and may bind pods."""
+        return self.stopped_since is None and not self.is_api_away and not self.refuses_pod_writes
+
+    @property
     def refuses_pod_writes(self) -> bool:
         """Whether writes to pods are refused now, as by a webhook that does not answer."""
         return self._now() < self._pod_writes_from

@@ -10,7 +10,7 @@ from activities.ports.cluster import NODE_POOLS, NODES
 from activities.ports.errors import NotFound
 from api.keys import LABEL_ABANDONED
 from simulator.apiserver.history import Change
-from simulator.campaign.actors.attachments import Attachments
+from simulator.campaign.actors.attachments import AttachDetachController
 from simulator.campaign.actors.cloud_faults import Weather
 from simulator.campaign.actors.deaths import Deaths
 from simulator.campaign.actors.drains import Deed, Drains
@@ -153,7 +153,7 @@ class Scenario:
         )
         tenancy = draw_tenants(tenants, scenario)
         self._tenants = Tenants(sim, tenancy, tenants)
-        self.agents = Agents(self.witness, are_told=not tenancy.admitted)
+        self.agents = Agents(self.witness, are_told=not tenancy.admitted, are_hindered=lambda: not sim.world.binds_pods)
         self.bought_again = BoughtAgain(
             sim.world.cluster,
             self.witness,
@@ -163,7 +163,7 @@ class Scenario:
             may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
         )
         self._standstills = Standstills(sim, witness=self.witness, random=standstills)
-        attachments = Attachments(sim, witness=self.witness, random=volumes)
+        attachments = AttachDetachController(sim, witness=self.witness, random=volumes)
         self._local_volumes = LocalVolumeClaimants(sim, witness=self.witness, random=Random(volumes.random()))  # noqa: S311 - as all here
         observers = (
             self.rules.note,
@@ -247,7 +247,6 @@ class Scenario:
         self.witness.counts["pod writes refused for a while"] += 1
         self._sim.tell("api server", f"refuses writes to pods for {_REFUSED_SECONDS:.0f} s")
         self._sim.world.refuse_pod_writes(_REFUSED_SECONDS)
-        self.agents.excuse(_REFUSED_SECONDS)
 
     def _deeds(self) -> dict[str, tuple[int, Deed]]:
         people, operators, weather, workers = self._people, self._operators, self._weather, self._workers

@@ -1,5 +1,6 @@
 """That each machine which is bought has room for the pods of DaemonSets that it will carry."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,10 +28,12 @@ class Agents:
     Args:
         witness: what happened.
         are_told: whether their template and LimitRanges tell what they will ask for; else the first of them does.
+        are_hindered: whether nobody binds pods now, as the scheduler or the API server stands still.
     """
 
-    def __init__(self, witness: Witness, *, are_told: bool) -> None:
+    def __init__(self, witness: Witness, *, are_told: bool, are_hindered: Callable[[], bool]) -> None:
         self._witness = witness
+        self._are_hindered = are_hindered
         self._known_since = 0.0 if are_told else float("inf")
         self._bought: dict[str, float] = {}
         self._waiting: dict[str, _Waiting] = {}
@@ -44,14 +47,12 @@ class Agents:
         elif resource == PODS and is_daemon(change.now):
             self._note_agent(change)
 
-    def excuse(self, seconds: float) -> None:
-        """Let agents that wait be bound later by so much: nobody may write to pods meanwhile."""
-        for agent in self._waiting.values():
-            agent.since += seconds
-
     def look(self) -> None:
         """Look at every agent that waits, as time alone makes a violation."""
         now = self._witness.seconds()
+        if self._are_hindered():
+            for agent in self._waiting.values():
+                agent.since = now
         for uid, agent in list(self._waiting.items()):
             is_judged = self._bought.get(agent.node, 0.0) >= self._known_since and agent.node in self._bought
             if is_judged and agent.node in self._witness.nodes and now - agent.since > _BOUND_SECONDS:

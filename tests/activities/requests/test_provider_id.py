@@ -129,9 +129,8 @@ async def test_a_removal_of_such_a_node_deletes_the_server_and_the_node(life, st
 
 @pytest.mark.parametrize("stored", ["kwok://test/another", "kwok://another"])
 async def test_an_id_of_the_same_scheme_still_tells_another_server(life, stored):
-    await life.add_removal(
-        {"phase": "Deprovisioning"}, labels={"growth.dev/request-uid": "u-1"}, nodeName=NAME, providerID=stored
-    )
+    """Where no request's uid says more."""
+    await life.add_removal({"phase": "Deprovisioning"}, nodeName=NAME, providerID=stored)
     life.add_server(ServerState.RUNNING, **{"growth.dev/request-uid": "u-1"})
     seen = await life.removals.look_removal(EffectInput(name=NAME, uid=life.uid))
     assert seen.server is ServerSeen.FOREIGN
