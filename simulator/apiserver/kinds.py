@@ -23,7 +23,6 @@ _WITHOUT_STATUS: Final = frozenset(
         "csinodes",
         "events",
         "leases",
-        "limitranges",
         "priorityclasses",
         "secrets",
         "serviceaccounts",

@@ -44,7 +44,6 @@ NODES = (
     NodeSeen(name="a", ready=False, unregistered=True),
     NodeSeen(name="a", ready=False),
     NodeSeen(name="a", ready=True, reserved=True),
-    NodeSeen(name="a", ready=True, reserved=True, missing="a device"),
 )
 
 
