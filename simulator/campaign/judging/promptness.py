@@ -37,6 +37,8 @@ class _Answers:
     asked: dict[str, tuple[float, Workers]] = field(default_factory=dict)
     """When and of whom, by name or uid of the object that changed."""
     seconds: list[float] = field(default_factory=list)
+    first: int = 0
+    """How many of those, from the beginning on, are no proof if they were slow."""
 
     def ask(self, key: str, now: float, workers: Workers, *, before: bool, after: bool) -> None:
         """Take a change: what holds now and did not before asks for an answer."""
@@ -85,18 +87,19 @@ class Promptness:
             self._nodes.answer(item["metadata"]["name"], *moment)
 
     def _note_purchase(self, request: Object, now: float, workers: Workers) -> None:
-        """Take the answer to the pods that the machine is for, but for the first machines: their price may be late."""
+        """Take the answer to the pods that the machine is for; late first ones are no proof: no price was known."""
         self._began = now if self._began is None else self._began
-        if now - self._began > _ROUND_SECONDS:
-            for seat in request["spec"].get("reservedFor") or ():
-                self._pods.answer(seat["uid"], now, workers)
+        for seat in request["spec"].get("reservedFor") or ():
+            self._pods.answer(seat["uid"], now, workers)
+        if now - self._began <= _ROUND_SECONDS:
+            self._pods.first = len(self._pods.seconds)
 
     def wrong(self) -> list[str]:
         """Return a sentence for each kind of change that was never answered promptly."""
         return [
             f"the quickest of {len(each.seconds)} {each.title} waited {min(each.seconds):.1f} s, as if nobody was told"
             for each in (self._nodes, self._pods)
-            if self._is_judged and len(each.seconds) >= _ENOUGH and min(each.seconds) > each.prompt_seconds
+            if self._is_judged and len(each.seconds) - each.first >= _ENOUGH and min(each.seconds) > each.prompt_seconds
         ]
 
 
