@@ -174,8 +174,8 @@ def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server, node: Obj
 
     The uid of the request says more than the provider id: a create call whose reply was lost may make a second server
     for the same request after the first is gone, with another id. A provider id of another scheme is one that a Node
-    bore, and says nothing of the server. Of a server without the
-    cluster's uid, as an earlier version made it, the name is no proof: another cluster may bear ours.
+    bore, and says nothing of the server. Of a server without the cluster's uid, as an earlier version made it, the name
+    is no proof: another cluster may bear ours.
 
     Args:
         ports: the outside world.
@@ -184,8 +184,8 @@ def is_ours(ports: Ports, removal: NodeRemovalRequest, server: Server, node: Obj
         node: the Node of that name, if it is there.
     """
     known, made_for = request_uid(removal), server.labels.get(LABEL_REQUEST_UID)
-    wanted = removal.spec.provider_id or server.provider_id
     if known is None:
+        wanted = removal.spec.provider_id or server.provider_id
         is_same = wanted == server.provider_id or has_other_scheme(wanted, server.provider_id)
     else:
         is_same = known == made_for
