@@ -200,7 +200,7 @@ REMOVAL: Final = DrawnLifecycle(
         "message.by": (),
         "decision.by": (),
         "decision.word": tuple(DecisionKind),
-        "status.cancel.by": (removal.NOT_EMPTY, removal.NOT_OURS),
+        "status.cancel.by": (removal.NOT_EMPTY, removal.NOT_OURS, removal.NOT_DEAD, removal.HAS_LOCAL_DATA),
         "status.reason": (removal.DELETE_FAILED, removal.RETRIED, *Refusal),
     },
 )

@@ -1,7 +1,7 @@
 """One round: everything that is known in, everything to do out. Pure; `snapshot.now` is the time."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -29,6 +29,8 @@ from planner.policies.emptiness import Emptiness
 from planner.policies.minimum import missing_by_type, missing_in_pool, still_missing
 from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
+from planner.policies.refused_placements import RefusedPlacements, RoomSeen
+from planner.policies.repair import DeadNodes
 from planner.policies.unneeded_requests import UnneededRequests
 from planner.report.events import events
 from planner.report.machine_choice import MachineChoices
@@ -38,14 +40,16 @@ from planner.report.unplaced import held_up, why_unplaced
 from planner.scheduling.label_index import LabelIndex
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
+from planner.supply.lost_places import LostPlacesByClass
 from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
 from planner.supply.machines import Machine, machines_of, price_list
 from planner.supply.peers import peers_of
-from planner.supply.places import Place, places
+from planner.supply.places import Place, Rank, places
 from planner.supply.pod_group import GroupKeys, PodGroup, pod_groups
 from planner.supply.seats import Seating, settle_seats
+from planner.supply.taken_room import without_lost_seats
 
-POLICIES: Final[tuple[Policy, ...]] = (Emptiness(), UnneededRequests())
+POLICIES: Final[tuple[Policy, ...]] = (DeadNodes(), Emptiness(), UnneededRequests())
 """The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
 
 
@@ -63,6 +67,7 @@ class _Known:
     fingerprint: str
     demand: tuple[Pod, ...]
     keys: GroupKeys
+    refused_placements: RefusedPlacements
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,8 @@ def _plan_of(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Pl
         known.limits,
         requests=decided.requests,
         removals=leaving.removals,
+        refused_placements=known.refused_placements.by_pool,
+        dead_nodes=leaving.dead_nodes,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
@@ -126,12 +133,23 @@ def _plan_of(known: _Known, decided: _Decided, policies: Sequence[Policy]) -> Pl
         removals=leaving.removals,
         removal_cancels=tuple(assignment.cancels),
         cancelled=leaving.cancelled,
+        kept_machines=leaving.kept_machines,
         idle_since=leaving.idle_since,
         pools=reports,
-        events=events(snapshot, decided.unplaced, decided.pools_of, decided.ceiling, reports),
+        events=(
+            *known.refused_placements.events,
+            *events(
+                snapshot,
+                decided.unplaced,
+                decided.pools_of,
+                decided.ceiling,
+                reports,
+                kept_machines=leaving.kept_machines,
+            ),
+        ),
         problems=snapshot.problems,
         memory=decided.after.memory,
-        wake_at=_earliest(wake_at(snapshot, decided.after.memory), leaving.wake_at),
+        wake_at=_earliest(wake_at(snapshot, decided.after.memory), leaving.wake_at, known.refused_placements.wake_at),
         cost_per_hour=decided.cost.total,
         lower_bound_per_hour=decided.cost.lower_bound,
         optimal=decided.cost.is_optimal,
@@ -147,6 +165,12 @@ def _prepare(snapshot: Snapshot) -> _Known:
     keys = GroupKeys()
     seating = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now)
     supply = places(snapshot, machines, seating, peers)
+    left = without_lost_seats(seating, supply, snapshot.namespaces)
+    if left is not seating:
+        seating, supply = left, places(snapshot, machines, left, peers)
+    refused_placements = RefusedPlacements(snapshot, machines, keys)
+    # Before anything is planned: else the machine that was refused would be bought once more.
+    refused_placements.learn_of_reservations()
     return _Known(
         snapshot=snapshot,
         machines=machines,
@@ -158,6 +182,7 @@ def _prepare(snapshot: Snapshot) -> _Known:
         fingerprint=supply_hash(supply, pool_kinds, limits),
         demand=tuple(pod for pod in snapshot.pods if is_demand(pod)),
         keys=keys,
+        refused_placements=refused_placements,
     )
 
 
@@ -165,7 +190,8 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
     snapshot, pool_kinds, limits = known.snapshot, known.pool_kinds, known.limits
     with stages("assemble"):
         unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
-        groups = pod_groups(unseated, known.keys, snapshot.pods)
+        lost_places = LostPlacesByClass(known.refused_placements.by_pool, snapshot.now)
+        groups = pod_groups(unseated, known.keys, snapshot.pods, lost_places)
         finds = _fingerprints(groups, known.pod_counts)
         left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
         admitted, refused = admit(groups, snapshot.pools, left_out, pool_kinds, limits)
@@ -188,6 +214,7 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
     with stages("decide"):
         assembly, packing = arrangement.assembly, arrangement.packing
         assignment = assign(assembly, packing)
+        known.refused_placements.learn_of_room(_rooms(assembly, assignment, known.supply), known.supply)
         for kind in _paid(assembly, packing):
             limits.take(kind)
         ahead = still_missing(unused_minimum(assembly, packing, minimum), _paid(assembly, packing))
@@ -217,6 +244,16 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
             after=after,
             ceiling=frozenset(pod.uid for r in refused if r.group.key in after.at_ceiling for pod in r.pods),
         )
+
+
+def _rooms(assembly: Assembly, assignment: Assignment, supply: Sequence[Place]) -> Iterator[RoomSeen]:
+    """Yield the pods that the plan has room for on Nodes that are there and open, the oldest of a group first."""
+    open_nodes = {place.machine.name: place for place in supply if place.rank is Rank.NODE}
+    names = {placed.pod: placed.node for placed in assignment.placed if placed.node in open_nodes}
+    for group in assembly.given.groups if names else ():
+        for pod in group.pods:
+            if (name := names.get(pod.key)) is not None:
+                yield RoomSeen(group, pod, open_nodes[name])
 
 
 def _fingerprints(groups: Sequence[PodGroup], pod_counts: PodCounts) -> dict[str, str]:

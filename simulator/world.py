@@ -13,6 +13,7 @@ from activities.objects.kind_activities import KindActivities
 from activities.ports.cluster import (
     CONFIG_MAPS,
     DAEMON_SETS,
+    LIMIT_RANGES,
     NODE_POOLS,
     NODES,
     PODS,
@@ -32,7 +33,7 @@ from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
 from simulator.scheduling.kubelet import Kubelet
-from simulator.scheduling.scheduler import Scheduler
+from simulator.scheduling.scheduler import PlugIn, Scheduler, no_plug_in
 from simulator.scheduling.workloads import Daemons, Workloads
 
 NAMESPACE: Final = "growth-system"
@@ -75,24 +76,40 @@ class World:
         self.cluster.install_definitions(definition(resource) for resource in (NODE_POOLS, *node_classes(), *required))
         self.provider = KwokProvider(self.cluster, NAMESPACE, now)
         self.workloads = Workloads(self.cluster)
-        self._daemons = Daemons(self.cluster)
+        self.daemons = Daemons(self.cluster)
         self._kubelet = Kubelet(self.cluster, now=now)
         self._scheduler = Scheduler(self.cluster, now=now, seed=seed, longest_binding=longest_binding)
         self._changed = asyncio.Event()
+        self.stopped_since: datetime | None = None
+        """Since when the scheduler stands still; None while it works."""
+        self.is_api_away = False
+        """Whether the API server answers nobody, neither workers nor controllers."""
+        self.api_back_at: datetime | None = None
+        """When it came back from its last outage."""
+        self._pod_writes_from = now()
+        """Until then, writes to pods are refused."""
         self._boot_ends_at: datetime | None = None
 
     async def apply(self, *objects: Object) -> None:
-        """Create pools, classes, DaemonSets and Secrets.
+        """Create pools, classes, DaemonSets, LimitRanges and Secrets.
 
         Raises:
             KeyError: an object of another kind.
         """
-        resources: dict[str, Resource] = {r.kind: r for r in (NODE_POOLS, *node_classes(), DAEMON_SETS, SECRETS)}
+        resources: dict[str, Resource] = {
+            r.kind: r for r in (NODE_POOLS, *node_classes(), DAEMON_SETS, LIMIT_RANGES, SECRETS)
+        }
         for item in objects:
             await self.cluster.create(resources[item["kind"]], item, namespace=item["metadata"].get("namespace"))
 
     def ports(
-        self, cluster: Cluster, reader: Reader, *, now: Callable[[], datetime] | None = None, call: Compute = in_place
+        self,
+        cluster: Cluster,
+        reader: Reader,
+        *,
+        now: Callable[[], datetime] | None = None,
+        call: Compute = in_place,
+        watched_for: Callable[[], timedelta | None] = lambda: None,
     ) -> Ports:
         """Return the ports of this world, for activities.
 
@@ -101,6 +118,7 @@ class World:
             reader: its cache.
             now: its clock; without it, the true time.
             call: makes its calls to a provider that is no part of the cluster.
+            watched_for: for how long the client and the API server have been there together.
         """
         return Ports(
             cluster=cluster,
@@ -112,6 +130,7 @@ class World:
             namespace=NAMESPACE,
             elapsed=lambda: asyncio.get_running_loop().time(),
             compute=in_place,
+            watched_for=watched_for,
         )
 
     async def servers(self) -> list[Server]:
@@ -126,14 +145,51 @@ class World:
         """Let the controllers look now: something outside the cluster changed, such as a workload's replicas."""
         self._changed.set()
 
+    def stop_scheduler(self, *, is_stopped: bool) -> None:
+        """Let the scheduler stand still, or go on."""
+        self.stopped_since = self._now() if is_stopped else None
+        self.wake()
+
+    def stop_api_server(self, *, is_stopped: bool) -> None:
+        """Let the API server answer nobody, or come back."""
+        if self.is_api_away and not is_stopped:
+            self.api_back_at = self._now()
+        self.is_api_away = is_stopped
+        self.wake()
+
+    def plug_into_scheduler(self, plug_in: PlugIn | None = no_plug_in) -> None:
+        """Let the scheduler refuse more than its own filters do; without an argument no more; None stops it."""
+        self._scheduler.plug_in = plug_in
+        self.wake()
+
+    @property
+    def binds_pods(self) -> bool:
+        """Whether a scheduler is at work, and may bind pods."""
+        return self.stopped_since is None and not self.is_api_away and not self.refuses_pod_writes
+
+    @property
+    def refuses_pod_writes(self) -> bool:
+        """Whether writes to pods are refused now, as by a webhook that does not answer."""
+        return self._now() < self._pod_writes_from
+
+    def refuse_pod_writes(self, seconds: float) -> None:
+        """Let nobody but kubelets write to pods for so long: none is made, bound, changed or deleted."""
+        self._pod_writes_from = self._now() + timedelta(seconds=seconds)
+        self._scheduler.fail_bindings()
+        self.wake()
+
     async def step(self) -> bool:
         """Let each controller look once and return whether one of them changed anything."""
+        if self.is_api_away:
+            return False
+        if self.refuses_pod_writes:
+            return any([await self._boot(), await self._kubelet.step()])
         changes = [
             await self._boot(),
             await self.workloads.step(),
-            await self._daemons.step(),
+            await self.daemons.step(),
             await self._kubelet.step(),
-            await self._scheduler.step(),
+            self.stopped_since is None and await self._scheduler.step(),
         ]
         return any(changes)
 
@@ -174,7 +230,8 @@ class World:
 
     def _rests_for(self) -> float | None:
         """Return the seconds until the next boot or binding ends, which no change to an object tells."""
-        ends = [at for at in (self._boot_ends_at, self._scheduler.next_binding_at()) if at is not None]
+        next_binding_at = self._pod_writes_from if self.refuses_pod_writes else self._scheduler.next_binding_at()
+        ends = [at for at in (self._boot_ends_at, next_binding_at) if at is not None]
         return max(0.0, (min(ends) - self._now()).total_seconds()) if ends else None
 
 

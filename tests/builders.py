@@ -259,6 +259,12 @@ def daemon_set(name: str, cpu: str = "100m", memory: str = "128Mi", **spec: Any)
     return _controller("DaemonSet", name, "kube-system", template, {})
 
 
+def limit_range(name: str, *items: Json, namespace: str = "kube-system") -> Json:
+    """Return the LimitRange of a namespace; each item has a type, which is Container if it does not say."""
+    rules = [{"type": "Container"} | item for item in items]
+    return _object("LimitRange", name, {"limits": rules}, version="v1", namespace=namespace)
+
+
 def deployment(
     name: str, replicas: int, cpu: str, memory: str, *, spread: bool = False, namespace: str = "default", **spec: Any
 ) -> Json:

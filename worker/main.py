@@ -149,6 +149,7 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
                 own_pods=settings.own_pods,
                 endpoints=settings.endpoints,
                 packer=solver,
+                watched_for=cluster.presence.lasts,
             )
         )
         async with at_work(

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from activities.kube.cache import Cache, followed_since
 from activities.kube.client import KubeCluster
 from activities.objects.kinds import STORED_KINDS
-from activities.ports.cluster import NAMESPACES, NODE_POOLS, Cluster, Resource
+from activities.ports.cluster import NAMESPACES, NODE_POOLS, NODES, Cluster, Resource
 from activities.ports.errors import Rejected
 from activities.ports.ports import Ports, Reader
 from activities.ports.provider_kind import Surroundings
@@ -71,6 +72,7 @@ def ports_on(
     endpoints: Mapping[str, str] | None = None,
     now: Callable[[], datetime] = utc_now,
     packer: Packer = pack,
+    watched_for: Callable[[], timedelta | None] = lambda: None,
 ) -> Ports:
     """Return the ports on a cluster, with every provider there is.
 
@@ -84,6 +86,7 @@ def ports_on(
         endpoints: where the APIs of clouds are, by kind of node class; without one, where the provider knows it to be.
         now: the time, UTC.
         packer: puts pods on machines.
+        watched_for: for how long worker and API server have been there together.
     """
     known = endpoints or {}
     providers = connected(
@@ -101,6 +104,8 @@ def ports_on(
         namespace=namespace,
         accounts={kind.kind: kind.account for kind in provider_kinds()},
         cluster_uid=cluster_uid,
+        watched_since=followed_since(reader, NODES, now) if isinstance(reader, Cache) else lambda: None,
         own_pods=own_pods,
         packer=packer,
+        watched_for=watched_for,
     )

@@ -16,3 +16,8 @@ _STEERING: Final = re.compile(
 def shown(text: str) -> str:
     """Return the text with everything that steers a terminal as an escape of Python's; lines and tabs stay."""
     return _STEERING.sub(lambda match: match.group().encode("unicode_escape", "surrogatepass").decode(), text)
+
+
+def shown_line(text: str) -> str:
+    """Return the text as one line: a name with a line end in it must not look like a line of its own."""
+    return shown(text).replace("\n", "\\n").replace("\t", "\\t")

@@ -16,7 +16,7 @@ _CALL: Final = re.compile("^(list|watch) [a-z]+: ")
 
 
 async def unlistable(cluster: Cluster, resources: Iterable[Resource]) -> dict[Resource, GrowthError]:
-    """Return the error of each resource that cannot be listed; an optional kind may be missing."""
+    """Return the error of each resource that cannot be listed, but for optional kinds and dispensable rights."""
     asked = tuple(resources)
     errors = await asyncio.gather(*(_list_error(cluster, resource) for resource in asked))
     return {resource: error for resource, error in zip(asked, errors, strict=True) if error is not None}
@@ -27,6 +27,8 @@ async def _list_error(cluster: Cluster, resource: Resource) -> GrowthError | Non
         await cluster.list(resource)
     except NotFound as error:
         return None if resource.is_optional else error
+    except Forbidden as error:
+        return None if resource.is_dispensable else error
     except GrowthError as error:
         return error
     return None

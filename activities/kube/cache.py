@@ -8,10 +8,12 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from activities.ports.cluster import (
     CSI_NODES,
+    LIMIT_RANGES,
     NAMESPACES,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -23,7 +25,7 @@ from activities.ports.cluster import (
     Resource,
     WatchEvent,
 )
-from activities.ports.errors import Expired, GrowthError, NotFound, Unreachable
+from activities.ports.errors import Expired, Forbidden, GrowthError, NotFound, Unreachable
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +46,7 @@ _FIELDS: Final[Mapping[Resource, frozenset[str]]] = {
     PERSISTENT_VOLUMES: _IDENTITY | {"spec", "status"},
     STORAGE_CLASSES: _IDENTITY | {"provisioner", "volumeBindingMode", "allowedTopologies"},
     CSI_NODES: _IDENTITY | {"spec"},
+    LIMIT_RANGES: _IDENTITY | {"spec"},
 }
 """Fields kept of a kind; of a kind that is not here, all."""
 _BULKY: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -59,10 +62,12 @@ class _Store:
         """Of the newest change that is known; empty before the first list, and while the resource is undefined."""
         self.must_list = True
         self.is_absent = False
-        """Whether it is optional and not defined: then it has no objects, and that is known."""
+        """Whether it is optional and not defined, or dispensable and may not be read: then it counts as empty."""
         self.failures = 0
         self.failure: GrowthError | None = None
         """Of the last attempt that failed."""
+        self.followed_from: float | None = None
+        """Since when, by the loop's clock, it is followed without a failure."""
 
     @property
     def is_known(self) -> bool:
@@ -128,6 +133,11 @@ class Cache:
             if not store.is_known and store.failure is not None
         }
 
+    def followed_seconds(self, resource: Resource) -> float:
+        """Return for how long the resource has been followed without a failure; 0 while it is not."""
+        began = self._stores[resource].followed_from
+        return 0.0 if began is None else asyncio.get_running_loop().time() - began
+
     def subscribe(self, subscriber: Subscriber) -> None:
         """Call `subscriber` after each change from now on.
 
@@ -153,12 +163,15 @@ class Cache:
                 self._clear(store)
                 await self._note_absence(store)
             except GrowthError as failure:
+                if isinstance(failure, Forbidden) and store.resource.is_dispensable:
+                    await self._do_without(store, failure)
+                    continue
                 # Until the first list, who waits for it tells of all resources in one line; later on, an outage is told
                 # of when it begins.
                 is_news = bool(store.version) and not store.failures
                 level = logging.WARNING if is_news else logging.DEBUG
                 log.log(level, "the cache cannot follow %s and tries again: %s", store.resource.plural, failure)
-                store.failure = failure
+                store.failure, store.followed_from = failure, None
                 await self._pause(store, failure)
                 continue
             await self._pause(store)
@@ -169,6 +182,7 @@ class Cache:
         known = store.items
         store.items, store.version, store.must_list = items, listed.resource_version, False
         store.is_absent = False
+        self._note_answer(store)
         for event, before in _differences(known, items):
             self._tell(store.resource, event, before)
         async with self._listed:
@@ -180,6 +194,7 @@ class Cache:
         began = asyncio.get_running_loop().time()
         async for event in self._cluster.watch(store.resource, resource_version=store.version):
             has_any, store.failures = True, 0
+            self._note_answer(store)
             self._take(store, event)
         if asyncio.get_running_loop().time() - began > _FIRST_PAUSE_SECONDS:
             store.failures = 0
@@ -197,6 +212,11 @@ class Cache:
             store.items[_key(item)] = item
         self._tell(store.resource, event, before)
 
+    @staticmethod
+    def _note_answer(store: _Store) -> None:
+        if store.followed_from is None:
+            store.followed_from = asyncio.get_running_loop().time()
+
     def _clear(self, store: _Store) -> None:
         """Forget all objects: without its definition, the resource has none."""
         known = store.items
@@ -204,9 +224,19 @@ class Cache:
         for event, before in _differences(known, {}):
             self._tell(store.resource, event, before)
 
+    async def _do_without(self, store: _Store, refusal: Forbidden) -> None:
+        """Go on without objects that need not be read, and ask again later: somebody may grant the right."""
+        if not store.is_absent:
+            log.warning("%s are not read, and nothing is planned by them: %s", store.resource.plural, refusal)
+        store.failure = refusal
+        self._clear(store)
+        await self._note_absence(store)
+        await self._pause(store, refusal)
+
     async def _note_absence(self, store: _Store) -> None:
-        """Note that an optional resource without a definition has no objects, so that nobody waits for its list."""
-        if store.resource.is_optional and not store.is_absent:
+        """Note that a resource that may be absent has no objects, so that nobody waits for its list."""
+        may_be_absent = store.resource.is_optional or store.resource.is_dispensable
+        if may_be_absent and not store.is_absent:
             store.is_absent = True
             async with self._listed:
                 self._listed.notify_all()
@@ -227,6 +257,11 @@ class Cache:
         seconds = longest * random.uniform(0.5, 1)  # noqa: S311 - it spreads load, it guards nothing
         asked_seconds = failure.retry_after_seconds if isinstance(failure, Unreachable) else None
         await self._sleep(max(seconds, asked_seconds or 0))
+
+
+def followed_since(cache: Cache, resource: Resource, now: Callable[[], datetime]) -> Callable[[], datetime]:
+    """Return what returns since when the resource is followed without a failure; the present while it is not."""
+    return lambda: now() - timedelta(seconds=cache.followed_seconds(resource))
 
 
 def _differences(known: dict[Key, Object], listed: dict[Key, Object]) -> list[tuple[WatchEvent, Object | None]]:

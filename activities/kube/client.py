@@ -7,6 +7,7 @@ and refuse fields that a newer server sends.
 import asyncio
 import json
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,7 @@ from activities.kube.api_errors import error_of, is_failed_patch, unreachable
 from activities.kube.kubeconfig import DEFAULT_PATH, Access, any_exists, client_complaints, read_kubeconfig
 from activities.ports.cluster import PODS, Object, ObjectList, PatchOp, Resource, WatchEvent
 from activities.ports.errors import Conflict, Expired, GrowthError, Rejected, Unreachable
+from activities.ports.presence import Presence
 
 _PAGE_SIZE: Final = 500
 """As client-go: large enough for few round trips, small enough that decoding one page does not hold up the loop."""
@@ -41,6 +43,7 @@ _OK: Final = 200
 _REDIRECT: Final = 300
 _UNAUTHORIZED: Final = 401
 _UNPROCESSABLE: Final = 422
+_INTERNAL: Final = 500
 
 _T = TypeVar("_T")
 
@@ -70,6 +73,8 @@ class KubeCluster:
         watch_seconds: float = 60.0,
     ) -> None:
         self._client = client
+        self.presence: Final = Presence(time.monotonic)
+        """Of this client and the API server."""
         self.access: Final = access
         """Where the connection goes."""
         self._reload = reload
@@ -217,13 +222,13 @@ class KubeCluster:
         call = f"delete {resource.plural} {name}"
         (await self._send("DELETE", _path(resource, namespace, name), call=call, body=options)).object()
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod if its budgets allow that: `Cluster.evict`."""
         eviction = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": name, "namespace": namespace},
-            "deleteOptions": {"preconditions": {"uid": uid}},
+            "deleteOptions": {"preconditions": {"uid": uid}, **({"dryRun": ["All"]} if dry_run else {})},
         }
         path = _path(PODS, namespace, name, "eviction")
         (await self._send("POST", path, call=f"evict pod {namespace}/{name}", body=eviction)).object()
@@ -307,6 +312,8 @@ class KubeCluster:
             return (await self._reached(sent, call)).response
 
         response = await send()
+        # One that cannot serve, as without its store, is as good as away.
+        self.presence.note(is_answered=response.status < _INTERNAL)
         if response.status == _UNAUTHORIZED and self._reload:
             response.release()
             await self._reload()
@@ -321,6 +328,7 @@ class KubeCluster:
         try:
             return await answer
         except (aiohttp.ClientError, OSError) as failure:
+            self.presence.note(is_answered=False)
             raise unreachable(failure, call=call, server=self._client.configuration.host) from failure
 
 

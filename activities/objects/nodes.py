@@ -17,7 +17,6 @@ from api.keys import (
     LABEL_REQUEST_UID,
     TAINT_RESERVED,
     TAINT_SCALE_DOWN,
-    TAINT_UNINITIALIZED,
     TAINT_UNREGISTERED,
 )
 from api.v1alpha1.node_pool import NodePool
@@ -79,13 +78,13 @@ def template_taints(pool: NodePool) -> list[dict[str, str]]:
     ]
 
 
-def see_node(node: Object, request: str) -> NodeSeen:
-    """Return the Node of the machine named `request` as the step functions take it."""
+def see_node(node: Object, request: str, missing: str = "") -> NodeSeen:
+    """Return the Node of the machine named `request` as the step functions take it, and what it still lacks."""
     metadata = node["metadata"]
     return NodeSeen(
         name=metadata["name"],
-        # Its controller's own taint keeps all pods off until it has looked at the machine.
-        ready=is_ready(node) and not has_taint(node, TAINT_UNINITIALIZED),
+        ready=is_ready(node),
+        missing=missing,
         unregistered=has_taint(node, TAINT_UNREGISTERED),
         reserved=has_taint(node, TAINT_RESERVED, request),
         scale_down=has_taint(node, TAINT_SCALE_DOWN),

@@ -14,7 +14,8 @@ from activities.ports.errors import Conflict, NotFound, Rejected, Unreachable
 from activities.ports.ports import Reader
 from api.keys import TAINT_RESERVED
 from api.v1alpha1.node_request import Seat
-from planner.lifecycle.json_predicates import is_occupant, is_served, is_waiting, key_of
+from planner.lifecycle.json_predicates import belongs_to_node, is_served, is_terminating, is_waiting, key_of
+from planner.objects.eviction import is_per_node
 
 _AT_ONCE: Final = 8
 """Concurrent calls for the pods of one machine."""
@@ -25,8 +26,15 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 
 async def pods_on(cluster: Cluster, node: str) -> list[Object]:
     """Return the pods on the node that count, listed live by nodeName."""
-    pods = await cluster.list(PODS, fields=f"spec.nodeName={node}")
-    return [pod for pod in pods.items if is_occupant(pod)]
+    return (await pods_and_per_node_pods(cluster, node))[0]
+
+
+async def pods_and_per_node_pods(cluster: Cluster, node: str) -> tuple[list[Object], list[Object]]:
+    """Return the pods on the node that count, and those that belong to it and are asked to leave before it goes."""
+    pods = (await cluster.list(PODS, fields=f"spec.nodeName={node}")).items
+    leaving = (pod for pod in pods if not (is_occupant(pod) or belongs_to_node(pod)))
+    per_node = [pod for pod in leaving if not is_terminating(pod)]
+    return [pod for pod in pods if is_occupant(pod)], per_node
 
 
 async def occupants_of(cluster: Cluster, node: str) -> list[str]:
@@ -41,6 +49,14 @@ async def awaited_on(cluster: Cluster, node: str) -> list[str]:
     """
     pods = await cluster.list(PODS, fields=f"status.nominatedNodeName={node}")
     return [key_of(pod) for pod in pods.items if is_occupant(pod) and is_waiting(pod)]
+
+
+def is_occupant(pod: Object) -> bool:
+    """Return whether the pod keeps a node from being empty: a terminating pod does.
+
+    Finished pods and those that belong to the node do not. Source: docs/design.md#removal.
+    """
+    return not belongs_to_node(pod) and not is_per_node(pod["metadata"], pod.get("spec") or {})
 
 
 def tolerates(pod: Object, request: str) -> bool:

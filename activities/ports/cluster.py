@@ -30,6 +30,8 @@ class Resource:
     namespaced: bool
     is_optional: bool = field(default=False, compare=False)
     """Whether Growth works without its definition: then that is absent because nobody uses the kind."""
+    is_dispensable: bool = field(default=False, compare=False)
+    """Whether Growth works without the right to read it: then it counts as having no objects."""
 
     @property
     def api_version(self) -> str:
@@ -49,6 +51,7 @@ PERSISTENT_VOLUMES: Final = Resource("", "v1", "PersistentVolume", "persistentvo
 PERSISTENT_VOLUME_CLAIMS: Final = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True)
 CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
 DAEMON_SETS: Final = Resource("apps", "v1", "DaemonSet", "daemonsets", namespaced=True)
+LIMIT_RANGES: Final = Resource("", "v1", "LimitRange", "limitranges", namespaced=True, is_dispensable=True)
 STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 CSI_NODES: Final = Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False)
 VOLUME_ATTACHMENTS: Final = Resource("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False)
@@ -165,8 +168,10 @@ class Cluster(Protocol):
         """
         ...
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod by the eviction API, which deletes it with its own grace if its budgets allow that.
+
+        A `dry_run` only asks whether they do.
 
         Raises:
             NotFound: it does not exist.

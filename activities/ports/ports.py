@@ -4,9 +4,10 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
+from activities.ports.attachments import Attachments
 from activities.ports.cluster import Cluster, Object, ObjectList, Resource
 from activities.ports.identity import ClusterIdentity
 from activities.ports.provider import Provider
@@ -58,8 +59,14 @@ class Ports:
     """By kind of node class: returns what is the same for classes of one account. Without one, each has its own."""
     cluster_uid: str = ""
     """Of the namespace kube-system: tells this cluster from others of its name. Empty: the name alone does."""
+    watched_since: Callable[[], datetime | None] = lambda: None
+    """Returns since when Nodes are seen without a break; None does not tell, as where each look is live."""
+    watched_for: Callable[[], timedelta | None] = lambda: None
+    """For how long this worker has been there and the API server has answered it, without a break; None: not known."""
     own_pods: frozenset[str] = frozenset()
     """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
+    attachments: Attachments = field(default_factory=Attachments)
+    """The volumes attached to nodes, as the removals of this worker share them."""
     elapsed: Callable[[], float] = time.monotonic
     """Seconds since some moment, by a clock that nobody sets. It may stand still while the machine sleeps."""
     compute: Compute = asyncio.to_thread

@@ -10,12 +10,13 @@ from activities.objects.record import conditions_with, hold, still_as_read, writ
 from activities.ports.cluster import NODES
 from activities.ports.errors import Conflict
 from activities.ports.ports import Ports
+from activities.removals.evictions import ask_to_leave
 from activities.removals.look import RemovalObjects
-from api.keys import ANNOTATION_IDLE_SINCE, TAINT_SCALE_DOWN
+from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_SPARED_AT, TAINT_SCALE_DOWN
 from api.meta import format_timestamp, set_condition
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
-from planner.lifecycle.removal import NOT_EMPTY
+from planner.lifecycle.removal import FOUND_DEAD, NOT_DEAD, NOT_EMPTY
 from planner.lifecycle.step import Act
 
 _CANCEL_REASON_CHARACTERS = 512
@@ -31,7 +32,8 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         Conflict: removal or Node have changed since they were read.
     """
     record = await hold(ports.cluster, observed.record)
-    status = record.model.status
+    # What was looked at, without times that are to come: it was read from this record.
+    status = observed.seen.status
     tainted = observed.node is None or has_taint(observed.node, TAINT_SCALE_DOWN)
     if status.scale_down_at is None or (status.tainted_at is not None and not tainted):
         record = await write_step(
@@ -50,6 +52,10 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         taint = scale_down(int(ports.now().timestamp()))
         await change_node(ports.cluster, observed.node, taints=[*taints_of(observed.node), taint])
     now = ports.now()
+    ends_at = record.model.status.scale_down_at
+    if ends_at is not None:
+        # A clock that was set back since the first write must not prolong it.
+        ends_at = min(ends_at, now + observed.seen.timings.soft_grace)
     await write_status(
         ports.cluster,
         record,
@@ -57,9 +63,9 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         event="Tainted",
         because=act.message,
         tainted_at=now,
+        scale_down_at=ends_at,
         conditions=conditions_with(record, "Tainted", status=True, reason=act.reason, message=act.message, now=now),
     )
-    ends_at = record.model.status.scale_down_at
     message = act.message if ends_at is None or ends_at <= now else f"{act.message} by {ends_at:%H:%M:%S} UTC"
     await tell(recorder, record, act.reason, message)
     if observed.node is not None:
@@ -92,29 +98,44 @@ async def cancel(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
 async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
     """Take what a cancelled removal has put on its Node off again, and begin the Node's idle time anew.
 
-    With the old idle time, the next cool-off of a Node that is still empty would begin at once.
+    With the old idle time, the next cool-off of a Node that is still empty would begin at once; so would that of a dead
+    one which a person has spared.
 
     Raises:
         Conflict: the Node has changed since it was read.
     """
     if observed.node is not None:
         taints = [taint for taint in taints_of(observed.node) if taint["key"] != TAINT_SCALE_DOWN]
-        idle = {ANNOTATION_IDLE_SINCE: format_timestamp(ports.now())}
+        now, removal = format_timestamp(ports.now()), observed.record.model
+        annotations = {ANNOTATION_IDLE_SINCE: now}
+        cancel_record = removal.status.cancel
+        if removal.spec.reason == FOUND_DEAD and cancel_record is not None and cancel_record.by != NOT_DEAD:
+            annotations[ANNOTATION_SPARED_AT] = now
         await change_node(
-            ports.cluster, observed.node, taints=taints, labels=without_exclusion(observed.node), annotations=idle
+            ports.cluster,
+            observed.node,
+            taints=taints,
+            labels=without_exclusion(observed.node),
+            annotations=annotations,
         )
 
 
 async def commit(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
     """Pass the point of no return, on the version that showed no cancel and before which the pods were listed.
 
+    Pods that belong to the node are asked to leave first: they have until its server goes.
+
     Raises:
         Conflict: the removal has changed since it was read, perhaps by a cancel: look again.
     """
+    # Before the write: a refusal leaves the machine as it is, and the next look tells of it.
+    refused = await ask_to_leave(ports.cluster, observed.per_node_pods)
+    if refused:
+        raise Conflict(f"a pod that belongs to the node may not be evicted: {refused[0].why}")
     now = ports.now()
     record = await hold(ports.cluster, observed.record)
-    # Of an immediate removal nobody has looked for pods.
-    is_empty = None if record.model.spec.immediate else True
+    # Of an immediate removal nobody has looked for pods; those on a dead Node are there as long as its server.
+    is_empty = None if record.model.spec.immediate or observed.seen.gone_pods else True
     conditions = conditions_with(record, "Empty", status=is_empty, reason=act.reason, message=act.message, now=now)
     if record.model.status.phase is RemovalPhase.DRAINING:
         generation = record.model.metadata.generation

@@ -3,36 +3,22 @@
 The number of rounds is written on the object before a round asks, so that a kill never shortens a pause.
 """
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
 
 from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.record import Record, conditions_with, write_status, write_step
-from activities.ports.cluster import NODES, PODS, Cluster, Object
-from activities.ports.errors import BudgetExhausted, Conflict, Forbidden, NotFound, Rejected
+from activities.ports.cluster import NODES, Object
 from activities.ports.ports import Ports
 from activities.removals.drain_blockers import occupant
+from activities.removals.evictions import EvictionRefused, ask_to_leave
 from activities.removals.look import RemovalObjects
 from api.meta import Condition
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.drain import HARD_GRACE, NAMED, Refusal, hard_deadline, in_turn
 from planner.lifecycle.json_predicates import key_of
+from planner.lifecycle.leaving import HAS_LOCAL_DATA
 from planner.lifecycle.step import Act, shortened
-
-_AT_ONCE: Final = 8
-"""Concurrent calls for the pods of one node."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvictionRefused:
-    """A pod whose eviction or deletion the API server refused."""
-
-    reason: Refusal
-    why: str
-    """The answer of the API server, which begins with the pod's name."""
 
 
 async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
@@ -57,7 +43,7 @@ async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects
 
 
 async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Write the blockers of the drain and tell one event for each kind of blocker.
+    """Write the blockers of the drain, or the data that keeps the machine, and tell one event for each kind.
 
     Raises:
         Conflict: the removal has changed since it was read.
@@ -65,6 +51,11 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
     now = ports.now()
     conditions = _not_drained(observed.record, act.reason, act.message, ports)
     record = await write_step(ports.cluster, observed.record, act, now=now, conditions=conditions)
+    if act.reason in (HAS_LOCAL_DATA, Refusal.BUDGET):
+        await tell(recorder, record, act.reason, act.message, warning=True)
+        if observed.node is not None:
+            await tell_on(recorder, NODES, observed.node, act.reason, act.message, warning=True)
+        return
     deadline = hard_deadline(observed.seen)
     then = "" if deadline is None else f". At {deadline:%H:%M:%S} UTC they are deleted all the same"
     blocked = [one for pod in observed.pods if (one := occupant(pod, now)).blocker is not None]
@@ -162,44 +153,3 @@ def _names(act: Act, pods: Sequence[Object]) -> str:
 
 def _not_drained(record: Record[NodeRemovalRequest], reason: str, message: str, ports: Ports) -> Sequence[Condition]:
     return conditions_with(record, "Drained", status=False, reason=reason, message=message, now=ports.now())
-
-
-async def ask_to_leave(cluster: Cluster, pods: Sequence[Object], *, whatever_keeps_them: bool) -> list[EvictionRefused]:
-    """Evict the pods, or delete them, both with their own grace, and return those that are refused.
-
-    A pod that is gone, or whose name another one bears, counts as left.
-
-    Raises:
-        Unreachable: the API server gave no answer about a pod; the others were asked.
-        Forbidden: these credentials may not do it.
-    """
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def ask_one(pod: Object) -> EvictionRefused | None:
-        async with gate:
-            return await _ask(cluster, pod, whatever_keeps_it=whatever_keeps_them)
-
-    answers = await asyncio.gather(*(ask_one(pod) for pod in pods), return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
-    return [answer for answer in answers if isinstance(answer, EvictionRefused)]
-
-
-async def _ask(cluster: Cluster, pod: Object, *, whatever_keeps_it: bool) -> EvictionRefused | None:
-    metadata = pod["metadata"]
-    name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
-    try:
-        if whatever_keeps_it:
-            await cluster.delete(PODS, name, namespace=namespace, uid=uid)
-        else:
-            await cluster.evict(name, namespace=namespace, uid=uid)
-    except (NotFound, Conflict):
-        return None
-    except BudgetExhausted as error:
-        return EvictionRefused(Refusal.BUDGET, str(error))
-    except Forbidden:
-        raise
-    except Rejected as error:
-        return EvictionRefused(Refusal.SERVER, str(error))
-    return None

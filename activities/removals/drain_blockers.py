@@ -11,6 +11,7 @@ from api.keys import ANNOTATION_DO_NOT_REMOVE
 from planner.lifecycle.drain import STUCK_AFTER, SYSTEM_CRITICAL_FROM, Occupant
 from planner.lifecycle.json_predicates import is_terminating, key_of
 from planner.lifecycle.seen import Blocker
+from planner.objects.eviction import spared_volumes, wish
 
 _CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-critical"})
 _QUOTED_CHARACTERS: Final = 60
@@ -21,7 +22,8 @@ def occupant(pod: Object, now: datetime) -> Occupant:
     """Return a pod on a drained node, with its blocker, as the step function takes it.
 
     Source: Cluster Autoscaler, simulator/drainability, rules Replicated and LocalStorage: a controller of any kind
-    will do; hostPath volumes and emptyDir volumes that are not in memory are local storage.
+    will do; hostPath volumes and emptyDir volumes that are not in memory are local storage. A pod that says that it may
+    be evicted is, whatever it has; it says which of its volumes nobody misses, or a sidecar known for them has them.
     """
     blocker, why = _blocker(pod, now)
     return Occupant(
@@ -44,9 +46,16 @@ def _blocker(pod: Object, now: datetime) -> tuple[Blocker | None, str]:
     annotation = str((metadata.get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE) or "")
     if annotation:
         return Blocker.ANNOTATION, f"is annotated {ANNOTATION_DO_NOT_REMOVE}: {_short(annotation)}"
+    said = wish(metadata.get("annotations") or {})
+    if said is not None and not said[1]:
+        return Blocker.ANNOTATION, f"is annotated {said[0]}: {_short(str(metadata['annotations'][said[0]]))}"
+    if said is not None:
+        return None, ""
     if not any(owner.get("controller") for owner in metadata.get("ownerReferences") or ()):
         return Blocker.BARE_POD, "has no controller that would start it again"
-    local = [storage for volume in pod["spec"].get("volumes") or () if (storage := _local(volume))]
+    spared = spared_volumes(metadata.get("annotations") or {}, pod["spec"])
+    volumes = [volume for volume in pod["spec"].get("volumes") or () if volume["name"] not in spared]
+    local = [storage for volume in volumes if (storage := _local(volume))]
     if local:
         return Blocker.LOCAL_STORAGE, f"has local storage: {_short(', '.join(local))}"
     return None, ""

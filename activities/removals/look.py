@@ -6,27 +6,35 @@ from typing import Final
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
 from activities.objects.nodes import exclusion, get_node, is_of, marks_of, request_of, see_node
-from activities.objects.pods import awaited_on, pods_on
+from activities.objects.pods import awaited_on, pods_and_per_node_pods
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_pool, removal_timings, see_server
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
 from activities.ports.identity import Ownership
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
+from activities.removals.dead_node import DeadNodeLook, look_for_death
 from activities.removals.drain_blockers import occupant
-from activities.removals.volumes import volumes_on
-from api.keys import ANNOTATION_DECISION, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
+from activities.removals.evictions import first_refusal
+from activities.removals.volumes import local_data_on, volumes_on
+from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_LOCAL_DATA, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
+from planner.lifecycle.clocks.future_times import removal_as_of
 from planner.lifecycle.decision import decision_on
-from planner.lifecycle.drain import see_drain
+from planner.lifecycle.drain import see_drain, see_per_node_pods
 from planner.lifecycle.garbage import Garbage
-from planner.lifecycle.json_predicates import key_of
-from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
+from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
+from planner.lifecycle.leaving import see_local_data
+from planner.lifecycle.removal import FOUND_DEAD
+from planner.lifecycle.seen import DrainSeen, LocalDataSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
+from planner.objects.local_volume import VolumeHost, named
 from planner.objects.provider_ids import ServerMarks, has_other_scheme, proves
 from planner.policies.emptiness import FOUND_EMPTY
 
+OWN_REASONS: Final = frozenset({FOUND_EMPTY, FOUND_DEAD})
+"""Of removals that rounds order: nodes that go by them are not drained."""
 _NAMED: Final = 5
 """Occupants that are named; the rest only counts."""
 
@@ -39,7 +47,9 @@ class RemovalObjects:
     seen: RemovalObservation
     node: Object | None = None
     pods: tuple[Object, ...] = ()
-    """Those on the Node that count."""
+    """Those on the Node that count, without those that are gone with it."""
+    per_node_pods: tuple[Object, ...] = ()
+    """Those that belong to it and are asked to leave."""
 
 
 async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects | None:
@@ -54,7 +64,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     record = await read_record(ports.cluster, REMOVALS, name, uid)
     if record is None:
         return None
-    spec, status = record.model.spec, record.model.status
+    spec, status = record.model.spec, removal_as_of(record.model.status, ports.now())
     seen = RemovalObservation(
         deleting=record.is_deleting,
         pool=spec.pool,
@@ -69,7 +79,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     node = await _find_node(ports, record.model)
     server = ServerLook(ServerSeen.UNKNOWN)
     pods: tuple[Object, ...] = ()
+    per_node_pods: tuple[Object, ...] = ()
     occupants: list[str] = []
+    dead, gone_pods = DeadNodeLook(), 0
     if not status.phase.is_reversible:
         server = await see_server(
             ports, spec.class_ref, spec.server_name, lambda server: is_ours(ports, record.model, server, node)
@@ -78,11 +90,24 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
         node_name = node["metadata"]["name"]
         # In this order: one that is bound in between is seen at least once.
         awaited = await awaited_on(ports.cluster, node_name)
-        pods = tuple(await pods_on(ports.cluster, node_name))
+        pods, per_node_pods = map(tuple, await pods_and_per_node_pods(ports.cluster, node_name))
+        if spec.reason == FOUND_DEAD or (_repairs(pool) and not is_ready(node)):
+            dead = await look_for_death(ports, pool, node)
+        if dead.is_dead(now := ports.now()):
+            # None is on its way to a Node that has not been Ready for so long, whatever the scheduler kept it for.
+            awaited, on_it = [], pods
+            pods = tuple(pod for pod in on_it if not should_have_ended(pod, now))
+            gone_pods = len(on_it) - len(pods)
         occupants = list(dict.fromkeys((*map(key_of, pods), *awaited)))
     volumes = VolumesSeen()
     if node is not None and _may_wait_for_volumes(ports, status, server.seen):
         volumes = await volumes_on(ports, node["metadata"]["name"], status)
+    local_data = LocalDataSeen()
+    if status.phase.is_reversible:
+        local_data = await _local_data(ports, record.model, node, pool, is_occupied=bool(occupants))
+    refusal = ""
+    if status.phase.is_reversible and per_node_pods and not occupants and not _is_cooling_off(ports, status):
+        refusal = await first_refusal(ports.cluster, per_node_pods)
     drain = DrainSeen()
     if status.phase is RemovalPhase.DRAINING:
         now = ports.now()
@@ -97,11 +122,46 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "occupant_count": len(occupants),
             "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
             "drain": drain,
+            "alive": shortened(dead.why_alive) if spec.reason == FOUND_DEAD else "",
+            "judged_at": dead.judged_at if spec.reason == FOUND_DEAD else None,
+            "gone_pods": gone_pods,
             "volumes": volumes,
+            "local_data": local_data,
+            "per_node_pods": see_per_node_pods(refusal, status),
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
-    return RemovalObjects(record, seen, node, pods)
+    return RemovalObjects(record, seen, node, pods, per_node_pods)
+
+
+async def _local_data(
+    ports: Ports, removal: NodeRemovalRequest, node: Object | None, pool: NodePool | None, *, is_occupied: bool
+) -> LocalDataSeen:
+    """Return the data that would go with the machine; none where a person lets it go, or it is gone already.
+
+    Without a Node the machine's name tells of it: somebody who deletes a Node does not ask for its data.
+    """
+    spec, status, annotations = removal.spec, removal.status, removal.metadata.annotations
+    if annotations.get(ANNOTATION_DELETE_LOCAL_DATA) == "true" or spec.reason == Garbage.SERVER_GONE:
+        return LocalDataSeen()
+    labels = {} if node is None else node["metadata"].get("labels") or {}
+    name = spec.node_name or spec.server_name if node is None else node["metadata"]["name"]
+    shared = () if pool is None else tuple(pool.spec.template.labels)
+    is_pending = status.phase is RemovalPhase.PENDING
+    volumes = await local_data_on(
+        ports,
+        VolumeHost(name, labels, shared),
+        # A cool-off that goes on, or pods that leave, are looked at again before anything is lost.
+        is_certain=not (_is_cooling_off(ports, status) if is_pending else is_occupied),
+    )
+    return see_local_data(
+        named(volumes), status, ends_removal=spec.reason in (FOUND_EMPTY, FOUND_DEAD) and not spec.immediate
+    )
+
+
+def _is_cooling_off(ports: Ports, status: NodeRemovalRequestStatus) -> bool:
+    until = status.scale_down_at if status.phase is RemovalPhase.PENDING else None
+    return status.tainted_at is not None and until is not None and ports.now() < until
 
 
 def _may_wait_for_volumes(ports: Ports, status: NodeRemovalRequestStatus, server: ServerSeen) -> bool:
@@ -122,11 +182,16 @@ def _is_under_way(removal: Object) -> bool:
 def may_drain(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:
     """Return whether pods on the node are asked to leave: as the pool says, or in a drain that outlives its pool.
 
-    A node that a round found empty is not drained: the pods that have come since need it.
+    A node that a round found empty is not drained: the pods that have come since need it. Nor is a dead one: nobody is
+    there to let them go.
     """
-    if removal.spec.reason == FOUND_EMPTY:
+    if removal.spec.reason in OWN_REASONS:
         return False
     return removal.status.phase is RemovalPhase.DRAINING if pool is None else pool.spec.scale_down.mode == "drain"
+
+
+def _repairs(pool: NodePool | None) -> bool:
+    return pool is not None and pool.spec.scale_down.repair is not None
 
 
 async def _find_node(ports: Ports, removal: NodeRemovalRequest) -> Object | None:

@@ -53,7 +53,8 @@ async def tell_volumes(ports: Ports, recorder: Recorder, observed: RemovalObject
     Raises:
         Conflict: the removal has changed since it was read.
     """
-    record = await write_step(ports.cluster, observed.record, act, now=ports.now())
+    until = observed.seen.status.detach_until
+    record = await write_step(ports.cluster, observed.record, act, now=ports.now(), detach_until=until)
     await tell(recorder, record, act.reason, act.message)
 
 

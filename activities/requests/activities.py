@@ -46,6 +46,7 @@ REQUEST_ACTIVITIES: Final[KindActivities[RequestObjects]] = KindActivities(
         RequestEffect.REGISTER_NODE: lambda of: node.register_node(of.ports, of.recorder, of.observed, of.act),
         RequestEffect.TOLERATE_PODS: lambda of: node.tolerate_pods(of.ports, of.recorder, of.observed),
         RequestEffect.MARK_READY: lambda of: node.mark_ready(of.ports, of.recorder, of.observed, of.act),
+        RequestEffect.MARK_TRIED: lambda of: node.mark_tried(of.ports, of.observed, of.act),
         RequestEffect.MARK_SETTLED: lambda of: node.mark_settled(of.ports, of.observed, of.act),
         RequestEffect.RELEASE_NODE: lambda of: node.release_node(of.ports, of.recorder, of.observed, of.act),
         RequestEffect.GIVE_UP: lambda of: end.give_up(of.ports, of.recorder, of.observed, of.act),

@@ -17,6 +17,7 @@ from activities.ports.ports import Ports
 from activities.requests.look import RequestObjects
 from api.keys import LABEL_POOL
 from api.meta import Condition, set_condition
+from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequestSpec
 from planner.objects.kinds import Node
 from planner.objects.offering import Offering
@@ -75,12 +76,12 @@ async def compare_with_plan(ports: Ports, observed: RequestObjects) -> Deviation
         offering = replace(offering, allocatable=amounts(status.planned_allocatable))
     differences = deviations(node, observed.pool, offering)
     if differences.taints:
-        usual = await _agreement(ports, request.spec)
+        usual = await _agreement(ports, request.spec, observed.pool)
         differences = deviations(node, observed.pool, offering, usual.taints)
     return _finding(differences)
 
 
-async def _agreement(ports: Ports, spec: NodeRequestSpec) -> Agreement:
+async def _agreement(ports: Ports, spec: NodeRequestSpec, pool: NodePool) -> Agreement:
     """Return what the other Nodes of the pool and type have, as rounds count on it."""
     mark = LABEL_POOL, spec.pool
     peers: list[Node] = []
@@ -89,7 +90,7 @@ async def _agreement(ports: Ports, spec: NodeRequestSpec) -> Agreement:
             # One that cannot be read takes no pods: it is no witness.
             with suppress(UnreadableObject):
                 peers.append(parse_node(item))
-    return Agreements(peers, ports.now()).of(spec.pool, spec.server_type)
+    return Agreements(peers, ports.now(), [pool]).of(spec.pool, spec.server_type)
 
 
 def planned_fields(ports: Ports, node_class: Object, spec: NodeRequestSpec) -> dict[str, Any]:

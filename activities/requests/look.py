@@ -15,9 +15,12 @@ from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.requests.provider_id import why_another
+from activities.requests.startup import has_been_tried, missing_on
 from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
+from planner.lifecycle.arrival.grace import with_grace
+from planner.lifecycle.clocks.future_times import request_as_of
 from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.seen import RequestObservation, ServerSeen
 from planner.lifecycle.step import shortened
@@ -64,14 +67,18 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects |
     seen = RequestObservation(
         deleting=record.is_deleting,
         pool=request.spec.pool,
-        status=request.status.model_copy(update=_WITHOUT_BULK),
+        status=request_as_of(request.status, ports.now()).model_copy(update=_WITHOUT_BULK),
         seats=len(request.spec.reserved_for),
         awaited=len(request.spec.reserved_for),
     )
     if record.is_deleting and await are_going(ports):
         return RequestObjects(record, seen.model_copy(update={"crds_going": True}))
     pool = await find_pool(ports, request.spec.pool)
-    seen = seen.model_copy(update={"timings": request_timings(pool)})
+    timings = request_timings(pool)
+    watched_for = ports.watched_for()
+    watched_since = None if watched_for is None else ports.now() - watched_for
+    status = with_grace(seen.status, timings, watched_since)
+    seen = seen.model_copy(update={"timings": timings, "status": status})
     phase = request.status.phase
     if phase is RequestPhase.PENDING:
         return await _before_the_server(ports, RequestObjects(record, seen, pool))
@@ -113,11 +120,16 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
     if node is not None and not is_of(node, request_uid=uid, provider_id=status.provider_id):
         node, namesake = None, why_another(node, request_uid=uid, provider_id=status.provider_id)
     seated = Seated(observed.seen.awaited, ())
+    missing = ""
+    is_tried: bool | None = None
     bound = 0
     if node is not None and status.released_at is None and status.phase in _WITH_SERVER:
         seated = await see_seats(ports.cluster, ports.reader, request.spec.reserved_for, name)
     if node is not None and status.phase is RequestPhase.PROVISIONING:
         bound = len(await occupants_of(ports.cluster, name))
+        missing = missing_on(node, observed.pool, status)
+    if node is not None and seated.awaited and status.phase is RequestPhase.READY and status.tried_at is None:
+        is_tried = await has_been_tried(ports.cluster, request.spec.reserved_for, seated.awaited, node)
     unsettled = others = 0
     if status.phase is RequestPhase.PROVISIONING or (status.phase is RequestPhase.READY and status.released_at is None):
         others = await count_others(ports, NODE_REQUESTS, uid, _is_under_way)
@@ -128,10 +140,11 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
             "server": server.seen,
             "server_progresses": server.is_progressing,
             "server_problem": shortened(server.problem),
-            "node": None if node is None else see_node(node, name),
+            "node": None if node is None else see_node(node, name, missing),
             "namesake": shortened(namesake),
             "awaited": seated.awaited,
             "untolerated": len(seated.untolerated),
+            "tried": is_tried,
             "bound": bound,
             "unsettled": unsettled,
             "others": others,

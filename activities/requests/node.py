@@ -28,13 +28,16 @@ from activities.requests.as_planned import (
     is_as_planned,
     tell_deviations,
 )
+from activities.requests.failed_purchase import note_failed_purchase
 from activities.requests.look import RequestObjects
 from activities.requests.provider_id import with_provider_id
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
 from api.quantity import format_price
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_request import NodeRequestSpec, NodeRequestStatus, RequestPhase
+from planner.lifecycle.arrival.reservation import NOT_TRIED, RELEASE_TIMEOUT
 from planner.lifecycle.json_predicates import is_ready
+from planner.lifecycle.request import STARTUP_TIMEOUT
 from planner.lifecycle.step import Act, shortened
 from planner.objects.offering import Offering
 from planner.parsing.json_part import FieldError, Part
@@ -161,11 +164,18 @@ async def mark_ready(ports: Ports, recorder: Recorder, observed: RequestObjects,
         expires_at=now + observed.seen.timings.record_ttl if released else None,
         conditions=add_finding(ports, observed, with_provider_id(record, observed.node, ready, now), finding),
     )
-    if record.model.status.create_attempt_at is not None:
+    has_started = observed.seen.node is not None and not observed.seen.node.missing
+    if record.model.status.create_attempt_at is not None and has_started:
         # Only now: a server that was had and never became a machine speaks against the offering.
         await note_success(ports, record.model.spec, record.model.status.create_attempt_at)
     await tell(recorder, record, act.reason, act.message)
     await tell_deviations(recorder, observed, finding)
+
+
+async def mark_tried(ports: Ports, observed: RequestObjects, act: Act) -> None:
+    """Write that the scheduler has tried the planned pods, and until when they have the Node for themselves."""
+    now = ports.now()
+    await write_step(ports.cluster, observed.record, act, now=now, tried_at=now, release_by=act.until)
 
 
 async def mark_settled(ports: Ports, observed: RequestObjects, act: Act) -> None:
@@ -190,8 +200,11 @@ async def release_node(ports: Ports, recorder: Recorder, observed: RequestObject
     if record.model.status.released_at is None:
         # Before the taint is lifted: killed in between, a look sees the taint of an ended reservation and lifts it.
         await _end_reservation(ports, observed, act.reason, act.message)
-        late = act.reason in {"ReleaseTimeout", "NotReady"}
+        late = act.reason in {RELEASE_TIMEOUT, NOT_TRIED, STARTUP_TIMEOUT}
         await tell(recorder, record, act.reason, act.message, warning=late)
+        if act.reason == STARTUP_TIMEOUT and observed.seen.awaited:
+            # Without a memory of it, the same offering would be bought for these pods after each time-out.
+            await note_failed_purchase(ports, observed, act)
     await lift_reservation(ports, observed)
 
 

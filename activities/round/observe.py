@@ -17,6 +17,7 @@ from activities.objects.node_classes import class_status
 from activities.ports.cluster import (
     CSI_NODES,
     DAEMON_SETS,
+    LIMIT_RANGES,
     NAMESPACES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
@@ -29,7 +30,7 @@ from activities.ports.cluster import (
     Object,
     Resource,
 )
-from activities.ports.errors import InvalidConfiguration, NotFound, Unreachable, Unreadable
+from activities.ports.errors import Forbidden, InvalidConfiguration, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
 from activities.round.workflow_starts import ObjectsByKind
@@ -41,10 +42,12 @@ from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import NodeClass, PlannerMemory, Problem, Snapshot
 from planner.objects.counted_pods import heeded
 from planner.objects.storage import Volumes
+from planner.parsing.admitted import with_limit_ranges
 from planner.parsing.objects import (
     parse_claim,
     parse_csi_node,
     parse_daemon_set,
+    parse_limit_range,
     parse_namespace,
     parse_node,
     parse_pod,
@@ -65,6 +68,7 @@ SURROUNDINGS: Final = (
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
     CSI_NODES,
+    LIMIT_RANGES,
 )
 """Kubernetes' own kinds that a round decides on: it reads all of them."""
 
@@ -165,6 +169,7 @@ class Observer:
             ParsedCache(PERSISTENT_VOLUMES, parse_volume),
             ParsedCache(STORAGE_CLASSES, parse_storage_class),
             ParsedCache(CSI_NODES, parse_csi_node),
+            ParsedCache(LIMIT_RANGES, parse_limit_range),
         )
         self._pools = ParsedCache(NODE_POOLS, partial(read, NodePool))
         self._requests = ParsedCache(NODE_REQUESTS, partial(read, NodeRequest))
@@ -195,7 +200,9 @@ class Observer:
 
         own_parts = ((self._pools, pools), (self._requests, requests), (self._removals, removals))
         parsed, problems = await self._parse((*zip(self._surroundings, surroundings, strict=True), *own_parts))
-        pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, *owned = parsed
+        pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, limit_ranges, *owned = parsed
+        if limit_ranges:
+            daemon_sets = with_limit_ranges(daemon_sets, lists[SURROUNDINGS.index(DAEMON_SETS)], limit_ranges)
         classes, class_problems = self._classes(lists[around + 1 :], owned[0])
         snapshot = Snapshot(
             now=self._ports.now(),
@@ -209,6 +216,7 @@ class Observer:
             requests=owned[1],
             removals=owned[2],
             protected_nodes=self._protected(lists[0]),
+            watched_since=self._ports.watched_since(),
             memory=memory,
             problems=(*problems, *class_problems),
         )
@@ -248,6 +256,10 @@ class Observer:
             live = await self._ports.cluster.list(resource)
         except NotFound:
             return ([], "") if resource.is_optional else (None, wanted)
+        except Forbidden:
+            if not resource.is_dispensable:
+                raise
+            return [], wanted
         # A live list has the version of the whole cluster, which a cache reaches only with the next
         # change of this kind; what the items say, every cache that has them has reached.
         seen = [item["metadata"]["resourceVersion"] for item in live.items]

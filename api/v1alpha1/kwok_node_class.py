@@ -9,7 +9,7 @@ from api.duration import Duration
 from api.keys import API_VERSION
 from api.meta import ObjectMeta
 from api.model import Model
-from api.names import Labels, LabelValue
+from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey
 from api.quantity import Price, Quantity, parse_quantity
 from api.rules import Check, Text, distinct, rule, rules
 from api.v1alpha1.attach_limits import AttachLimits
@@ -37,6 +37,30 @@ class KwokLocation(Model):
     """Most servers of the type here; one more is a capacity error that no plan foresees. Without it, any number."""
     boot_time: Duration = timedelta(seconds=1)
     """How long from the create call until the server runs and its Node appears."""
+
+
+class KwokStartupTaint(Model):
+    """A taint that the Node of a machine has at first."""
+
+    key: TaintKey
+    """Key of the taint."""
+    value: OptionalLabelValue = ""
+    """Value of the taint. Without it, the value is empty."""
+    effect: Literal["NoSchedule", "NoExecute"] = "NoSchedule"
+    """What happens to pods that do not tolerate it."""
+
+
+class KwokStartup(Model):
+    """How slowly the Node of a machine starts, each time from its joining on."""
+
+    ready_after: Duration = timedelta()
+    """How long it is not Ready."""
+    taints: Annotated[tuple[KwokStartupTaint, ...], Field(max_length=8), distinct("key", "effect")] = ()
+    """Taints that it has at first. Without it, none."""
+    taints_for: Duration = timedelta()
+    """How long it has them."""
+    devices_after: Duration = timedelta()
+    """How long it does not state what device plug-ins report: resources with a slash in their name."""
 
 
 _ABOVE_CAPACITY: Final = rule(
@@ -67,6 +91,8 @@ class KwokServerType(Model):
     """Price of a machine per hour, in the currency of the class."""
     locations: Annotated[tuple[KwokLocation, ...], Field(min_length=1, max_length=32), distinct("name")]
     """The locations where it can be had, at least one."""
+    startup: KwokStartup = KwokStartup()
+    """How slowly its Node starts. Without it, at once."""
 
     @field_validator("name")
     @classmethod

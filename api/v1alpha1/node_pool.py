@@ -13,6 +13,7 @@ from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_labe
 from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
 from api.unsupported import OF_SCALE_DOWN, OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
+from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
 
 POOL_NAME: Final = dns_label(40)
 """Shorter than a label value, as the names of requests begin with it."""
@@ -111,6 +112,17 @@ class NodeTemplate(Model):
     """Taints of each Node, one for each key and effect. Without it, none."""
 
 
+class StartupTaint(Model):
+    """A taint that others set on new Nodes and take back once these can take pods."""
+
+    key: TaintKey
+    """Key of the taint."""
+    value: OptionalLabelValue | None = None
+    """Value of the taint. Without it, any."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """Effect of the taint. Without it, any."""
+
+
 _BASE_ABOVE_MAX: Final = rule(
     # Guarded, as the API server also checks the default `{}`, before its parts are filled in.
     "!has(self.base) || !has(self.max) || duration(self.base) <= duration(self.max)",
@@ -147,7 +159,9 @@ class ScaleUp(Model):
     provisioning_timeout: PositiveDuration = timedelta(minutes=10)
     """How long a server may take from the create call until it runs; one that takes longer is deleted."""
     join_timeout: PositiveDuration = timedelta(minutes=15)
-    """How long a running server may take until its Node is Ready; one that takes longer is deleted."""
+    """How long a running server may take until its Node can take its pods; one that is not Ready then is deleted."""
+    startup_taints: Annotated[tuple[StartupTaint, ...], Field(max_length=32)] = ()
+    """Taints of a Node's start, beside well-known ones: until they are gone or joinTimeout is over, it is coming."""
     unavailable_ttl: PositiveDuration = Field(default=timedelta(seconds=120), alias="unavailableTTL")
     """How long plans leave out an offering that had no capacity; twice as long after each further miss."""
     failed_ttl: PositiveDuration = Field(default=timedelta(minutes=30), alias="failedTTL")
@@ -169,6 +183,13 @@ class Removal(Model):
     """How long a parked removal waits before it tries again by itself; then twice as long, at most a day."""
 
 
+class Repair(Model):
+    """When a machine with a dead Node goes, as at most 20 % of a pool do, or one, and none while most are not Ready."""
+
+    after: PositiveDuration = timedelta(minutes=20)
+    """How long a Node must have been not Ready, with none but pods that should have ended, until its machine goes."""
+
+
 class ScaleDown(Model):
     """How machines go."""
 
@@ -184,6 +205,8 @@ class ScaleDown(Model):
     """How long a drain lasts until it deletes pods whatever keeps them: budget, wish or data. Without it, never."""
     removal: Removal = Removal()
     """How a deletion that does not succeed is repeated."""
+    repair: Repair | None = None
+    """When machines with dead Nodes go, with the pods that cannot end there. Without it, they are only reported."""
 
 
 _NO_MAX: Final = rule(
@@ -259,7 +282,9 @@ class NodePoolStatus(Payload):
     currency: str | None = None
     """Currency of that price."""
     conditions: Conditions = ()
-    """Conditions of the pool: Ready, AtMax and Blocked."""
+    """Conditions of the pool: Ready, AtMax and Blocked; DeadNodes once there were any."""
+    refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
+    """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
 
 
 class NodePool(Model):

@@ -75,7 +75,7 @@ class CancelRecord(Payload):
     at: Timestamp
     """When it was cancelled."""
     by: str = Field(max_length=64)
-    """Who: Person, Planner, Delete, NotEmpty, NotOurs, a user's name, or what wrote the annotation."""
+    """Who: Person, Planner, Delete, NotEmpty, NotOurs, NotDead, HasLocalData, a user, or what wrote the annotation."""
     reason: str = Field(default="", max_length=512)
     """Why it was cancelled; names the pods that came back for the machine."""
 
@@ -125,7 +125,7 @@ class NodeRemovalRequest(Model):
     """One machine that shall go. It exists exactly as long as its workflow runs.
 
     In Pending and Draining, the annotation `growth.dev/decision=cancel` keeps the machine; in CouldNotRemove: retry,
-    skip, abandon.
+    skip, abandon. Data that is on the machine alone keeps it until `growth.dev/delete-local-data=true` lets it go.
     """
 
     model_config = rules(_NAMED_AFTER_SERVER)

@@ -111,11 +111,13 @@ class NodeRequestStatus(Payload):
     running_at: Timestamp | None = None
     """When the server was first seen running."""
     join_deadline: Timestamp | None = None
-    """When the Node must be Ready at the latest."""
+    """When the Node must be able to take its pods at the latest."""
     registered_at: Timestamp | None = None
     """When the Node was labelled and its reservation set."""
     ready_at: Timestamp | None = None
-    """When the Node was first seen Ready."""
+    """When the Node was first seen Ready, without start-up taints, and with all resources that its plan counted on."""
+    tried_at: Timestamp | None = None
+    """When the scheduler was first seen to have tried its pods since; the time of the reservation begins then."""
     settled_at: Timestamp | None = None
     """When all its pods were bound or gone; it stays reserved while other machines of its pool wait for theirs."""
     release_by: Timestamp | None = None

@@ -12,7 +12,7 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from planner.lifecycle.removal_effect import RemovalEffect
-from planner.lifecycle.seen import Blocker, DrainSeen, RemovalObservation
+from planner.lifecycle.seen import Blocker, DrainSeen, PerNodePodsSeen, RemovalObservation
 from planner.lifecycle.step import Act, Step, Wait, shortened
 
 SYSTEM_CRITICAL_FROM: Final = 2_000_000_000
@@ -135,6 +135,25 @@ def pods_leave(seen: RemovalObservation, now: datetime) -> Step:
         reason=EVICTING,
         message=f"Evict {drain.in_turn} pods; system-critical ones go last",
     )
+
+
+def per_node_pods_stay(seen: RemovalObservation) -> Step | None:
+    """Return the step that keeps a node for a pod that belongs to it and may not be evicted now, None if none is there.
+
+    A pod of a storage system has a budget as long as there is data on the node that it serves.
+    """
+    pods = seen.per_node_pods
+    if not pods.refusal:
+        return None
+    if not pods.is_told:
+        return Act(effect=RemovalEffect.TELL_BLOCKERS, reason=Refusal.BUDGET, message=pods.refusal)
+    return Wait(reason=Refusal.BUDGET, message=pods.refusal, until=None, look_every=LOOK_AT_BLOCKED_EVERY)
+
+
+def see_per_node_pods(refusal: str, status: NodeRemovalRequestStatus) -> PerNodePodsSeen:
+    """Return the refusal, and whether the removal says so already."""
+    message = shortened(refusal)
+    return PerNodePodsSeen(refusal=message, is_told=(status.reason, status.message) == (Refusal.BUDGET, message))
 
 
 def _blocked(drain: DrainSeen, blocker: Blocker, deadline: datetime | None) -> Step:

@@ -5,6 +5,7 @@ simulator has its own, as it judges the code that uses these.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE
@@ -18,6 +19,12 @@ _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 def is_terminating(item: Object) -> bool:
     """Return whether the object is being deleted."""
     return "deletionTimestamp" in item["metadata"]
+
+
+def should_have_ended(pod: Object, now: datetime) -> bool:
+    """Return whether the pod was asked to end and its time for that is over: the grace is in the timestamp already."""
+    ends_at = pod["metadata"].get("deletionTimestamp")
+    return ends_at is not None and datetime.fromisoformat(ends_at) <= now
 
 
 def generation(item: Object) -> int:
@@ -38,6 +45,14 @@ def conditions(item: Object) -> Sequence[Mapping[str, Any]]:
 def is_ready(item: Object) -> bool:
     """Return whether the condition Ready is True."""
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(item))
+
+
+def unready_since(item: Object) -> datetime | None:
+    """Return when the condition Ready last changed, None where the Node is Ready or does not tell."""
+    ready = next((each for each in conditions(item) if each.get("type") == "Ready"), None)
+    if ready is None or ready.get("status") == "True" or not ready.get("lastTransitionTime"):
+        return None
+    return datetime.fromisoformat(ready["lastTransitionTime"])
 
 
 def keep_reason(item: Object) -> str:
@@ -84,14 +99,11 @@ def is_unschedulable(pod: Object) -> bool:
     return waits and not node_of(pod) and not is_terminating(pod)
 
 
-def is_occupant(pod: Object) -> bool:
-    """Return whether the pod keeps a node from being empty: a terminating pod does.
-
-    DaemonSet pods, mirror pods and finished ones do not. Source: docs/design.md#removal.
-    """
+def belongs_to_node(pod: Object) -> bool:
+    """Return whether the pod is a DaemonSet's, a mirror pod or finished: it goes with its node, unasked."""
     owners = pod["metadata"].get("ownerReferences") or ()
     is_daemon = any(owner.get("controller") and owner["kind"] == "DaemonSet" for owner in owners)
-    return not (is_daemon or _MIRROR in annotations(pod) or is_finished(pod))
+    return is_daemon or _MIRROR in annotations(pod) or is_finished(pod)
 
 
 def is_claim_bound(claim: Object) -> bool:

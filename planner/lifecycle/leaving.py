@@ -1,17 +1,19 @@
-"""How a machine leaves whole: load balancers let it go, and its volumes detach, before its server is deleted.
+"""How a machine leaves whole: no data goes with it, load balancers let it go, and its volumes detach.
 
-Pure: part of the step function of a removal (`planner.lifecycle.removal`). Each wait is bounded: a balancer that nobody
-runs and a volume that never detaches keep no server.
+Pure: part of the step function of a removal (`planner.lifecycle.removal`). A balancer that nobody runs and a volume
+that never detaches keep no server, as these waits are bounded. Data that is on the machine alone keeps it until nobody
+has a claim to it, or a person lets it go.
 """
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from api.keys import ANNOTATION_DELETE_LOCAL_DATA
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
-from planner.lifecycle.drain import NAMED
+from planner.lifecycle.drain import LOOK_AT_BLOCKED_EVERY, NAMED
 from planner.lifecycle.removal_effect import RemovalEffect
-from planner.lifecycle.seen import RemovalObservation, VolumesSeen
+from planner.lifecycle.seen import LocalDataSeen, RemovalObservation, VolumesSeen
 from planner.lifecycle.step import Act, Step, Wait, shared, shortened
 
 BALANCERS_LET_GO_AFTER: Final = timedelta(seconds=10)
@@ -25,6 +27,8 @@ LOOK_AT_VOLUMES_EVERY: Final = timedelta(seconds=5)
 """Their end comes without a message."""
 VOLUMES_DETACH: Final = "VolumesDetach"
 """Reason of a removal while it waits for volumes."""
+HAS_LOCAL_DATA: Final = "HasLocalData"
+"""Reason of a removal that data keeps from going on, or has ended."""
 
 
 def leave_balancers(seen: RemovalObservation, now: datetime) -> Act | None:
@@ -61,6 +65,34 @@ def leaves_whole(seen: RemovalObservation, now: datetime) -> Step | None:
         reason="LoadBalancersLetGo",
         message="Load balancers were told to leave the node out; at the deadline its server is deleted",
         until=let_go_at,
+    )
+
+
+def data_stays(seen: RemovalObservation) -> Step | None:
+    """Return the step that keeps the machine with the data on it, None if none is there or a person lets it go."""
+    data = seen.local_data
+    if not data.count:
+        return None
+    if data.ends_removal:
+        message = shortened(f"Data is on it that would go with it: {', '.join(data.names)}")
+        return Act(effect=RemovalEffect.CANCEL, reason=HAS_LOCAL_DATA, message=message, by=HAS_LOCAL_DATA)
+    message = _held(data)
+    if not data.is_told:
+        return Act(effect=RemovalEffect.TELL_BLOCKERS, reason=HAS_LOCAL_DATA, message=message)
+    return Wait(reason=HAS_LOCAL_DATA, message=message, until=None, look_every=LOOK_AT_BLOCKED_EVERY)
+
+
+def see_local_data(names: Sequence[str], status: NodeRemovalRequestStatus, *, ends_removal: bool) -> LocalDataSeen:
+    """Return the data on the machine, and whether the removal says so already."""
+    data = LocalDataSeen(count=len(names), names=tuple(names), ends_removal=ends_removal)
+    return data.model_copy(update={"is_told": (status.reason, status.message) == (HAS_LOCAL_DATA, _held(data))})
+
+
+def _held(data: LocalDataSeen) -> str:
+    # What to do stands first: the names are cut where they are too long.
+    return shortened(
+        "Data is on the machine alone. Delete its claims, or annotate this removal "
+        f"{ANNOTATION_DELETE_LOCAL_DATA}=true to lose the data: {', '.join(data.names)}"
     )
 
 

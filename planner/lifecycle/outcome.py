@@ -77,6 +77,7 @@ REQUEST_OUTCOMES: Final[Mapping[RequestEffect, tuple[Outcome, ...]]] = {
         Outcome(STAYS, "PodsRefused", "The planned pods may not be let onto the kept node, so it opens for all."),
     ),
     RequestEffect.MARK_READY: (Outcome(RequestPhase.READY),),
+    RequestEffect.MARK_TRIED: _STAYS,
     RequestEffect.MARK_SETTLED: _STAYS,
     RequestEffect.RELEASE_NODE: _STAYS,
     RequestEffect.GIVE_UP: (Outcome(RequestPhase.DEPROVISIONING),),

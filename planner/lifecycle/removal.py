@@ -9,8 +9,8 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.decision import RETRIED, annotated, answer
-from planner.lifecycle.drain import pods_leave
-from planner.lifecycle.leaving import leave_balancers, leaves_whole
+from planner.lifecycle.drain import per_node_pods_stay, pods_leave
+from planner.lifecycle.leaving import HAS_LOCAL_DATA, data_stays, leave_balancers, leaves_whole
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalObservation, ServerSeen
@@ -29,7 +29,10 @@ LONGEST_PARKED: Final = timedelta(days=1)
 
 NOT_EMPTY: Final = "NotEmpty"
 NOT_OURS: Final = "NotOurs"
+NOT_DEAD: Final = "NotDead"
 """What ends a removal by itself, as a person's cancel does; recorded in their place."""
+FOUND_DEAD: Final = "Dead"
+"""Why a machine goes whose Node a round found dead. None of its pods is asked to leave: nobody would hear it."""
 REMOVED: Final = "Removed"
 """Reason of the end of a removal whose server no longer exists."""
 BY_TIMER: Final = "Timer"
@@ -75,7 +78,7 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
     status = seen.status
     node = seen.node
     if seen.immediate:
-        return _commit("HandOver", "The removal is immediate: delete the server")
+        return data_stays(seen) or _commit("HandOver", "The removal is immediate: delete the server")
     # A recorded cancel is final: `commit_removal` writes only on a version of the object without one.
     if status.cancel is not None:
         reason = _reason_of(status.cancel.by)
@@ -87,24 +90,30 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
     if seen.deleting:
         return _cancel("Delete", "The removal was deleted")
     if node is None:
-        return _commit("NodeGone", "The Node no longer exists: delete its server")
+        return data_stays(seen) or _commit("NodeGone", "The Node no longer exists: delete its server")
     if node.foreign:
         return _cancel(NOT_OURS, f"Node {node.name} is not the machine that this removal names: nothing is removed")
     if node.keep:
         return _cancel("Person", "The node was annotated do-not-remove")
-    return None
+    if seen.alive:
+        return _cancel(NOT_DEAD, f"{seen.alive}: the machine stays")
+    return data_stays(seen)
 
 
 def _pending(seen: RemovalObservation, now: datetime) -> Step:
     status = seen.status
     if status.scale_down_at is None or status.tainted_at is None or not _is_tainted(seen):
+        stays = per_node_pods_stay(seen)
+        if stays is not None:
+            # No taint keeps pods off meanwhile.
+            return _not_empty(seen) if seen.occupant_count and not seen.may_drain else stays
         return Act(
             effect=RemovalEffect.TAINT_NODE,
             reason="CoolOff",
             message="Cool-off: no new pods; the node goes unless pods or people want it back",
             until=status.scale_down_at or now + seen.timings.soft_grace,
         )
-    verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER)
+    verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER, seen.judged_at or now)
     if now < verify_at:
         then = "is drained and goes" if seen.may_drain else "goes if it is empty"
         return Wait(
@@ -114,7 +123,7 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
             look_every=shared(LOOK_AT_COOL_OFF_EVERY, seen.others),
         )
     if not seen.occupant_count:
-        return _commit("Empty", "The node is empty after its cool-off: delete it")
+        return _emptied(seen, "Empty", "The node is empty after its cool-off: delete it")
     if not seen.may_drain:
         return _not_empty(seen)
     return Act(
@@ -144,7 +153,17 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
             message="No pod is on the node; at the deadline none can come any more, and the node goes",
             until=settled_at,
         )
-    return _commit("Drained", "The node is empty after its pods have left: delete it")
+    return _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
+
+
+def _emptied(seen: RemovalObservation, reason: str, message: str) -> Step:
+    stays = per_node_pods_stay(seen)
+    if stays is not None:
+        return stays
+    if not seen.gone_pods:
+        return _commit(reason, message)
+    pods = "1 pod" if seen.gone_pods == 1 else f"{seen.gone_pods} pods"
+    return _commit(FOUND_DEAD, f"The node is dead and {pods} cannot end: delete its server, and they count as gone")
 
 
 def _not_empty(seen: RemovalObservation) -> Act:
@@ -274,7 +293,7 @@ def _cancel(by: str, reason: str) -> Act:
 
 
 def _reason_of(by: str) -> str:
-    return by if by in {NOT_EMPTY, NOT_OURS} else "Cancelled"
+    return by if by in {NOT_EMPTY, NOT_OURS, NOT_DEAD, HAS_LOCAL_DATA} else "Cancelled"
 
 
 def _resume(by: str, message: str) -> Act:

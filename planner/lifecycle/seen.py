@@ -34,6 +34,8 @@ class NodeSeen(Payload):
 
     name: str
     ready: bool
+    missing: str = ""
+    """What it lacks for its planned pods beside its readiness; empty when nothing. Seen until the request is Ready."""
     unregistered: bool = False
     """It still carries the startup taint."""
     reserved: bool = False
@@ -79,7 +81,7 @@ class RequestObservation(LifecycleObservation):
     """A NodeRequest and what belongs to it."""
 
     status: NodeRequestStatus = NodeRequestStatus()
-    """Without its events."""
+    """Without its events, and with deadlines that are later where nobody could see: `arrival.grace`."""
     server: ServerSeen = ServerSeen.UNKNOWN
     server_progresses: bool = False
     """While it is created: the provider says that it works on it."""
@@ -94,6 +96,8 @@ class RequestObservation(LifecycleObservation):
     """Of those, pods that are not bound: waiting, or gone and not yet replaced or dropped by a round."""
     untolerated: int = 0
     """Of those, waiting pods that do not tolerate the reservation yet."""
+    tried: bool | None = None
+    """The scheduler has tried one of its pods since the Node lets them in; None where that cannot be seen."""
     bound: int = 0
     """Pods bound to the Node, DaemonSet and mirror pods left out."""
     unsettled: int = 0
@@ -143,7 +147,7 @@ class Blocker(StrEnum):
     """What keeps a pod where it is: reason of the removal meanwhile. The first one of them is told."""
 
     ANNOTATION = "BlockedByAnnotation"
-    """A person annotated it do-not-remove."""
+    """A person annotated it do-not-remove, or it says that it is not safe to evict."""
     BARE_POD = "BlockedByBarePod"
     """No controller would start it again elsewhere."""
     LOCAL_STORAGE = "BlockedByLocalStorage"
@@ -179,6 +183,28 @@ class VolumesSeen(Payload):
     """Why they cannot be seen; empty when they can."""
 
 
+class LocalDataSeen(Payload):
+    """Data that is on the machine alone and would go with its server."""
+
+    count: int = 0
+    """How many names there are."""
+    names: tuple[str, ...] = Field(default=(), max_length=4)
+    """The first volumes in words, then how many more."""
+    ends_removal: bool = False
+    """A round made the removal, and makes another once the data is gone."""
+    is_told: bool = False
+    """The removal says so already."""
+
+
+class PerNodePodsSeen(Payload):
+    """Pods that belong to the node and may be evicted."""
+
+    refusal: str = ""
+    """Why one of them may not be now; empty if they may, or were not asked about."""
+    is_told: bool = False
+    """The removal says so already."""
+
+
 class RemovalObservation(LifecycleObservation):
     """A NodeRemovalRequest and what belongs to it."""
 
@@ -202,8 +228,18 @@ class RemovalObservation(LifecycleObservation):
     """Pods that are on the node after the cool-off are asked to leave. Else the node stays for them."""
     drain: DrainSeen = DrainSeen()
     """Those pods, once the node is drained."""
+    alive: str = ""
+    """Why a machine that goes as a dead one is none, as a sentence; empty for all others."""
+    judged_at: Timestamp | None = None
+    """From when on a machine that goes as a dead one counts as dead."""
+    gone_pods: int = 0
+    """Pods on a dead Node that should have ended: they count as gone with its server, and are no occupants."""
     volumes: VolumesSeen = VolumesSeen()
     """What is attached to it, from the point of no return until the first delete call."""
+    local_data: LocalDataSeen = LocalDataSeen()
+    """Data that keeps the machine before its point of no return, unless a person lets it go."""
+    per_node_pods: PerNodePodsSeen = PerNodePodsSeen()
+    """Of a node without other pods, asked about before its cool-off and before its point of no return."""
     others: int = 0
     """Other removals that are under way."""
     timings: RemovalTimings = RemovalTimings()

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from api.keys import ANNOTATION_DECISION, TAINT_UNINITIALIZED
+from api.keys import ANNOTATION_DECISION, GROUP, TAINT_UNINITIALIZED
 from planner.lifecycle.json_predicates import (
     conditions,
     generation,
     is_claim_bound,
     is_finished,
+    is_ready,
     is_terminating,
     is_unschedulable,
     keep_reason,
@@ -30,6 +31,7 @@ CALM_SECONDS: Final = 1.0
 ORPHAN_SECONDS: Final = 2.0
 """A request or removal that has no workflow after this was not made by a round that just starts one."""
 
+_NOTHING: Final = frozenset({"0", "", 0, None})
 _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 _NOT_OFFERED: Final = frozenset({"unavailable", "pause", "partialPauses", "readAt", "conditions"})
 """Parts of a class's status that no offering is made of. Those on misses are written by whoever plans on then."""
@@ -113,7 +115,7 @@ def _of_node(change: ObjectChange, known: KnownObjects) -> Iterator[Message]:
     reason = "node gone" if after is None else "node changed"
     if after is None or is_changed:
         yield Nudge(reason)
-    if after is None or before is None or is_changed:
+    if after is None or before is None or is_changed or _lets_in(before) != _lets_in(after):
         yield from (Wake(subject, reason) for subject in known.of_node(change.name))
 
 
@@ -156,10 +158,20 @@ def _ends(before: Object, after: Object | None) -> bool:
 def _role(node: Object) -> tuple[bool, bool, bool, str]:
     """Return the properties of a Node that others depend on: usable, cordoned, terminating, reason to keep it."""
     spec = node.get("spec", {})
-    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(node))
+    ready = is_ready(node)
     # A cloud-controller-manager takes this taint off some time after the Node is Ready.
     waits = any(taint.get("key") == TAINT_UNINITIALIZED for taint in spec.get("taints") or ())
     return ready and not waits, bool(spec.get("unschedulable")), is_terminating(node), keep_reason(node)
+
+
+def _lets_in(node: Object) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what a request waits for on its Ready Node: the keys of taints, and the resources of which it has any."""
+    if not is_ready(node):
+        return frozenset(), frozenset()
+    keys = (taint.get("key", "") for taint in node.get("spec", {}).get("taints") or ())
+    taints = frozenset(key for key in keys if not key.startswith(f"{GROUP}/"))
+    amounts = node.get("status", {}).get("allocatable") or {}
+    return taints, frozenset(name for name, amount in amounts.items() if amount not in _NOTHING)
 
 
 def _wish(item: Object) -> tuple[bool, bool, int, dict[str, str]]:

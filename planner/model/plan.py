@@ -93,6 +93,8 @@ class Snapshot:
     removals: tuple[NodeRemovalRequest, ...] = ()
     protected_nodes: frozenset[str] = frozenset()
     """Nodes that carry the worker or its Temporal: never removed."""
+    watched_since: datetime | None = None
+    """Since when Nodes are seen without a break; None does not tell."""
     memory: PlannerMemory = PlannerMemory()
     problems: tuple[Problem, ...] = ()
 
@@ -201,6 +203,17 @@ class PlannedRemoval:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptMachine:
+    """A machine without pods that stays for the data that is on it."""
+
+    node: str
+    uid: str
+    """Of its Node."""
+    why: str
+    """The rest of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
 class RemovalCancel:
     """A cool-off that returning demand ends."""
 
@@ -250,6 +263,8 @@ class Plan:
     removal_cancels: tuple[RemovalCancel, ...] = ()
     cancelled: tuple[str, ...] = ()
     """Requests without a server and without demand: delete them."""
+    kept_machines: tuple[KeptMachine, ...] = ()
+    """Machines without pods that stay for the data that is on them."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the node annotation by node name, only where it changes; None removes it."""
     pools: tuple[PoolReport, ...] = ()

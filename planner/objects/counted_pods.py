@@ -16,7 +16,7 @@ def may_be_placed(pod: Pod) -> bool:
     """Return whether the scheduler may bind this pod now or soon: it waits, for itself and not for one node.
 
     DaemonSet and mirror pods belong to their node, as does one that a node is kept for; gated pods wait for someone
-    else.
+    else. Others that belong to a node are bound to it.
     """
     return (
         not pod.lands_on

@@ -125,6 +125,21 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
+class Scheduled:
+    """What the scheduler said of a pod last, in its condition PodScheduled."""
+
+    is_told: bool = False
+    """Whether it said anything yet."""
+    since: datetime | None = None
+    """When the pod was bound, or since when it is not; a refusal that is repeated does not change it."""
+    message: str = ""
+    """Its words; they change where another try had another result."""
+
+
+NOT_YET_SCHEDULED: Final = Scheduled()
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     """A pod."""
 
@@ -165,10 +180,19 @@ class Pod:
     priority: int = 0
     is_daemon: bool = False
     is_mirror: bool = False
+    is_per_node: bool = False
+    """It is part of its node, without being a DaemonSet's: see `planner.objects.eviction`."""
+    misread: str = ""
+    """What its annotations about eviction say that means nothing."""
     is_terminating: bool = False
+    ends_at: datetime | None = None
+    """While it terminates: when its time to end is over."""
     is_gated: bool = False
     is_unschedulable: bool = False
     """The scheduler said so (PodScheduled=False, reason Unschedulable)."""
+    scheduler: str = ""
+    """Name of its scheduler; empty is the default one."""
+    scheduled: Scheduled = NOT_YET_SCHEDULED
     created_at: datetime | None = None
     is_unreadable: bool = False
     """Only its place is known: it takes nobody can tell how much of its node."""
@@ -186,6 +210,11 @@ class Pod:
     def lands_on(self) -> str:
         """Name of the node that it is on or on its way to; empty if there is none."""
         return self.node_name or self.nominated_node
+
+    @property
+    def is_of_node(self) -> bool:
+        """Whether it belongs to the node that it is on, and goes with it: no machine stays for it."""
+        return self.is_daemon or self.is_mirror or self.is_per_node
 
     @property
     def is_finished(self) -> bool:
@@ -210,6 +239,8 @@ class Node:
     created_at: datetime | None = None
     ready_since: datetime | None = None
     """When it turned Ready, where it is and tells."""
+    unready_since: datetime | None = None
+    """When its condition Ready last changed, where it is not Ready and tells."""
     drivers: frozenset[str] = frozenset()
     """CSI drivers that have registered on it."""
     attach_limits: Mapping[str, int] = field(default_factory=dict)
@@ -233,3 +264,5 @@ class DaemonSet:
     template: Pod
     generation: int = 0
     """Of its template, 0 where it does not tell: its pods have the same as a label."""
+    refusal: str = ""
+    """Why the API server takes none of its pods as the template is; empty if it takes them."""

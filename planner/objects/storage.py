@@ -53,9 +53,15 @@ class Volume:
     labels: Mapping[str, str] = field(default_factory=dict)
     node_affinity: tuple[tuple[Requirement, ...], ...] = ()
     """Terms of which one must hold; empty means no condition."""
+    located: tuple[tuple[Requirement, ...], ...] = ()
+    """The same terms with what they ask of a node's name, which the scheduler passes over: where the data is."""
     claim: str = ""
     """namespace/name of the claim that it is kept for."""
     claim_uid: str = ""
+    phase: str = ""
+    """Empty where it is not told."""
+    is_retained: bool = False
+    """Its data is kept when its claim is gone."""
     is_available: bool = False
     is_terminating: bool = False
     driver: str = ""

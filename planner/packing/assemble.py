@@ -211,10 +211,17 @@ def fits_kind(group: PodGroup, kind: MachineKind) -> bool:
     pod = group.example
     return (
         kind.pool.metadata.name in group.pools
+        and not is_refused(group, kind)
         and all(amount_of(kind.usable, name) >= amount for name, amount in asked(pod).items())
         and suits(pod, kind.labels, kind.taints)
         and not ports_meet(pod, kind.daemons)
     )
+
+
+def is_refused(group: PodGroup, kind: MachineKind) -> bool:
+    """Return whether the scheduler did not bind such pods on such a machine, so that none is bought for them."""
+    lost_places = group.lost_places
+    return lost_places is not None and lost_places.stops_buying(kind.pool.metadata.name, kind.offering.server_type)
 
 
 def _unsplit_rows(given: PackingInput, answer: Split) -> tuple[GroupRow, ...]:

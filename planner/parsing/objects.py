@@ -14,6 +14,7 @@ from planner.objects.counted_pods import heeded
 from planner.objects.kinds import DaemonSet, Node, Pod, Taint
 from planner.objects.storage import Claim, CsiNode, StorageClass, Volume, Volumes
 from planner.parsing.json_part import FieldError, Part
+from planner.parsing.limit_ranges import LimitRange, limit_range_from
 from planner.parsing.pod_budget import OverBudget
 from planner.parsing.pods import over_budget_pod, pod_from
 from planner.parsing.volumes import claim_from, csi_node_from, storage_class_from, volume_from, with_drivers
@@ -125,6 +126,15 @@ def parse_csi_node(csi_node: Json) -> CsiNode:
     return _named("CSINode", csi_node, csi_node_from)
 
 
+def parse_limit_range(limit_range: Json) -> LimitRange:
+    """Return the LimitRange.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("LimitRange", limit_range, limit_range_from)
+
+
 def parse_objects(
     *,
     pods: Iterable[Json] = (),
@@ -213,7 +223,8 @@ def _pod(root: Part) -> Pod:
 def _node(root: Part) -> Node:
     metadata, spec, status = root.part("metadata"), root.part("spec"), root.part("status")
     amounts = status.amounts("allocatable") or status.amounts("capacity")
-    ready = [c for c in status.parts("conditions") if c.text("type") == "Ready" and c.text("status") == "True"]
+    readiness = [c for c in status.parts("conditions") if c.text("type") == "Ready"]
+    ready = [c for c in readiness if c.text("status") == "True"]
     return Node(
         name=metadata.text("name"),
         uid=metadata.text("uid") or metadata.text("name"),
@@ -229,6 +240,7 @@ def _node(root: Part) -> Node:
         provider_id=spec.text("providerID"),
         created_at=metadata.moment("creationTimestamp"),
         ready_since=ready[0].moment("lastTransitionTime") if ready else None,
+        unready_since=readiness[0].moment("lastTransitionTime") if readiness and not ready else None,
     )
 
 

@@ -9,7 +9,18 @@ from functools import lru_cache
 from typing import Final
 
 from api.keys import LABEL_REQUEST, LABEL_REQUEST_UID
-from planner.objects.kinds import HostPort, Owner, Pod, Preferences, PreferredNodes, Requirement, Toleration
+from planner.objects.eviction import is_per_node, misread
+from planner.objects.kinds import (
+    NOT_YET_SCHEDULED,
+    HostPort,
+    Owner,
+    Pod,
+    Preferences,
+    PreferredNodes,
+    Requirement,
+    Scheduled,
+    Toleration,
+)
 from planner.parsing.effective_request import effective_request
 from planner.parsing.json_part import Part
 from planner.parsing.neighbours import HARD, PREFERRED, REQUIRED, pod_terms, preferred_terms, spreads, weight
@@ -17,6 +28,9 @@ from planner.parsing.pod_budget import check_budget
 from planner.parsing.selectors import node_terms
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
+_DEFAULT_SCHEDULER: Final = "default-scheduler"
+_WORDS: Final = 512
+"""Of the scheduler: the rest repeats itself, node by node."""
 _OPERATORS: Final = ("", "Equal", "Exists")
 _OF_ONE_NODE: Final = (LABEL_REQUEST, LABEL_REQUEST_UID)
 """Topology keys with a value of its own for each node, as the host name has: that one does what these could."""
@@ -48,6 +62,7 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
     name = metadata.text("name")
     owner = _owner(metadata)
     labels = metadata.text_map("labels")
+    annotations = metadata.text_map("annotations")
     affinity = spec.part("affinity")
     return Pod(
         namespace=namespace,
@@ -77,10 +92,15 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         claims=claims(spec, name),
         priority=spec.number("priority"),
         is_daemon=owner is not None and owner.kind == "DaemonSet",
-        is_mirror=_MIRROR in metadata.text_map("annotations"),
+        is_mirror=_MIRROR in annotations,
+        is_per_node=is_per_node(metadata.value, spec.value),
+        misread=misread(annotations),
         is_terminating=metadata.has("deletionTimestamp"),
+        ends_at=metadata.moment("deletionTimestamp"),
         is_gated=any(True for _ in spec.parts("schedulingGates")),
         is_unschedulable=_is_unschedulable(status),
+        scheduler="" if (scheduler := spec.text("schedulerName")) == _DEFAULT_SCHEDULER else scheduler,
+        scheduled=_scheduled(status),
         created_at=metadata.moment("creationTimestamp"),
         system=spec.part("os").text("name"),
         unjudged=tuple(_unjudged(spec)),
@@ -110,6 +130,14 @@ def _is_unschedulable(status: Part) -> bool:
         c.text("type") == "PodScheduled" and c.text("status") == "False" and c.text("reason") == "Unschedulable"
         for c in status.parts("conditions")
     )
+
+
+def _scheduled(status: Part) -> Scheduled:
+    for condition in status.parts("conditions"):
+        if condition.text("type") == "PodScheduled":
+            message = " ".join(condition.text("message").split())[:_WORDS]
+            return Scheduled(is_told=True, since=condition.moment("lastTransitionTime"), message=message)
+    return NOT_YET_SCHEDULED
 
 
 def _node_affinity(affinity: Part) -> tuple[tuple[Requirement, ...], ...]:

@@ -74,8 +74,12 @@ def volume_from(root: Part) -> Volume:
         offer=_need(spec, metadata.text_map("annotations"), spec.amounts("capacity").get("storage", 0)),
         labels=metadata.text_map("labels"),
         node_affinity=tuple(_without_names(term) for term in required),
+        located=required,
         claim=f"{claim.text('namespace')}/{claim.text('name')}" if spec.has("claimRef") else "",
         claim_uid=claim.text("uid"),
+        phase=root.part("status").text("phase"),
+        # The API server fills in Retain.
+        is_retained=spec.text("persistentVolumeReclaimPolicy") in ("", "Retain"),
         # One from a file has no phase yet; the cluster would offer it at once.
         is_available=root.part("status").text("phase") in ("", "Available"),
         is_terminating=metadata.has("deletionTimestamp"),

@@ -40,8 +40,17 @@ class Refused:
 
     @property
     def is_miss(self) -> bool:
-        """Whether it counts as a round without a place."""
-        return self.reasons[0].code not in {"NotJudged", "BackOff", "VolumeUnbound", "WaitsForPods", TOO_MUCH}
+        """Whether it counts as a round without a place.
+
+        Of pods that the scheduler refused where there was room it does not: others of that hash have found no miss.
+        """
+        return self.group.lost_places is None and self.reasons[0].code not in {
+            "NotJudged",
+            "BackOff",
+            "VolumeUnbound",
+            "WaitsForPods",
+            TOO_MUCH,
+        }
 
 
 def admit(

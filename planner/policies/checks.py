@@ -10,16 +10,20 @@ from enum import IntEnum
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_REQUEST
 from api.v1alpha1.node_pool import NodePool
+from planner.objects.local_volume import LocalVolumes, VolumeHost, named
 from planner.policies.port import Candidate, MachineAction, SafetyCheck
 from planner.supply.machines import Machine
 
 
-def safety_checks(wanted: Collection[str], protected_nodes: Collection[str]) -> tuple[SafetyCheck, ...]:
+def safety_checks(
+    wanted: Collection[str], protected_nodes: Collection[str], local_volumes: LocalVolumes
+) -> tuple[SafetyCheck, ...]:
     """Return the checks in the order in which they are asked.
 
     Args:
         wanted: machines that pods are planned onto, by name.
         protected_nodes: nodes that carry the worker or its Temporal.
+        local_volumes: those of the cluster.
     """
     return (
         WantedByPods(wanted),
@@ -30,6 +34,7 @@ def safety_checks(wanted: Collection[str], protected_nodes: Collection[str]) -> 
         AnnotatedNode(),
         CordonedNode(),
         TerminatingNode(),
+        HoldsData(local_volumes),
     )
 
 
@@ -128,6 +133,21 @@ class TerminatingNode:
         """Return the reason if its Node is being deleted."""
         node = candidate.machine.node
         return "its Node is being deleted already" if node is not None and node.is_terminating else None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldsData:
+    """Keeps a machine that has data which is nowhere else, also while no pod uses it."""
+
+    volumes: LocalVolumes
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return the reason if a local volume is on the node."""
+        node = candidate.machine.node
+        if node is None:
+            return None
+        volumes = self.volumes.on(VolumeHost(node.name, node.labels, candidate.pool.spec.template.labels))
+        return f"data is on it that would go with it: {', '.join(named(volumes))}" if volumes else None
 
 
 class _MachineState(IntEnum):

@@ -60,6 +60,10 @@ def _pairs(groups: Sequence[PodGroup], pod_counts: PodCounts) -> list[int]:
         + sum(takers[port.port, port.protocol] for port in pod.host_ports)
         for pod in examples
     ]
+    if pod_counts.refusals:
+        # Pods that run cost, too: each of their rules looks for the pods that it keeps away.
+        looked_at = LabelIndex(examples, pod_counts.namespaces).looked_at(pod_counts.refusals)
+        pairs = [own + of_others for own, of_others in zip(pairs, looked_at, strict=True)]
     if any(pod.pod_affinity or pod.pod_anti_affinity or pod.spread for pod in examples):
         for index in (LabelIndex(examples, pod_counts.namespaces), pod_counts.index):
             for i, pod in enumerate(examples):

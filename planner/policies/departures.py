@@ -6,8 +6,10 @@ from datetime import datetime
 
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
-from planner.model.plan import PlannedRemoval, Snapshot
-from planner.policies.checks import Budget, refusals, safety_checks
+from planner.model.plan import KeptMachine, PlannedRemoval, Reason, Snapshot
+from planner.objects.local_volume import local_volumes
+from planner.policies.checks import Budget, HoldsData, refusals, safety_checks
+from planner.policies.emptiness import is_empty
 from planner.policies.port import Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.supply.machines import Machine, PriceList
 
@@ -23,6 +25,10 @@ class Departures:
     """New value of the annotation by node, only where it changes; None removes it."""
     wake_at: datetime | None = None
     """When the next proposal holds."""
+    dead_nodes: Mapping[str, Reason] = field(default_factory=dict)
+    """What to report of dead Nodes, by pool."""
+    kept_machines: tuple[KeptMachine, ...] = ()
+    """Machines that nothing else keeps than data that is on them."""
 
 
 def departures(
@@ -42,23 +48,35 @@ def departures(
         prices: of the classes today.
     """
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
-    checks = safety_checks(wanted, snapshot.protected_nodes)
+    holds_data = HoldsData(local_volumes(snapshot.volumes, snapshot.nodes))
+    checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes)
     refused = {name: why for name, one in left.items() if (why := next(refusals(one, checks), None)) is not None}
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())
     granted: list[tuple[Candidate, Proposal]] = []
     idle_since: dict[str, datetime | None] = {}
+    dead_nodes: dict[str, Reason] = {}
     wakes: list[datetime] = []
     for policy in policies:
-        advice = policy.propose(PolicyView(snapshot.now, tuple(left.values()), refused, prices))
+        view = PolicyView(
+            snapshot.now,
+            tuple(left.values()),
+            refused,
+            prices,
+            pools=snapshot.pools,
+            machines=tuple(machines.values()),
+            watched_since=snapshot.watched_since,
+        )
+        advice = policy.propose(view)
         idle_since |= advice.idle_since
+        dead_nodes |= advice.dead_nodes
         for proposal in advice.proposals:
             candidate = left.get(proposal.machine)
             if candidate is None or candidate.action is not proposal.action or proposal.machine in refused:
                 continue
             if proposal.at > snapshot.now:
                 wakes.append(proposal.at)
-            elif budget.refuses(candidate) is None:
+            elif proposal.below_minimum or budget.refuses(candidate) is None:
                 budget.spend(candidate)
                 granted.append((left.pop(proposal.machine), proposal))
     return Departures(
@@ -66,7 +84,19 @@ def departures(
         cancelled=tuple(sorted(p.machine for _, p in granted if p.action is MachineAction.CANCEL)),
         idle_since=idle_since,
         wake_at=min(wakes, default=None),
+        dead_nodes=dead_nodes,
+        kept_machines=tuple(_kept(left.values(), refused, holds_data)),
     )
+
+
+def _kept(candidates: Iterable[Candidate], refused: Mapping[str, str], holds_data: HoldsData) -> Iterator[KeptMachine]:
+    for candidate in candidates:
+        why, node = refused.get(candidate.machine.name), candidate.machine.node
+        if why is None or node is None or not is_empty(candidate.machine.residents):
+            continue
+        # Data is asked for last: a machine that is refused for it is refused for nothing else.
+        if why == holds_data.refuses(candidate):
+            yield KeptMachine(node.name, node.uid, why)
 
 
 def candidates(pools: Sequence[NodePool], machines: Iterable[Machine]) -> Iterator[Candidate]:

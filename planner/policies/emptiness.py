@@ -11,6 +11,7 @@ from typing import Final
 
 from api.keys import ANNOTATION_IDLE_SINCE
 from api.meta import format_timestamp
+from planner.lifecycle.clocks.future_times import is_to_come
 from planner.objects.kinds import Node, Pod
 from planner.policies.port import Advice, Candidate, MachineAction, PolicyView, Proposal
 from planner.supply.machines import PriceList, machine_price
@@ -32,6 +33,8 @@ class Emptiness:
             if node is None:
                 continue
             written = read_idle_since(node)
+            if is_to_come(written, view.now):
+                written = None
             if not _is_idle(candidate, view):
                 # A machine whose removal was cancelled is here, too: it is given its idle time anew.
                 if ANNOTATION_IDLE_SINCE in node.annotations:
@@ -52,8 +55,8 @@ class Emptiness:
 
 
 def is_empty(residents: Iterable[Pod]) -> bool:
-    """Return whether only DaemonSet and mirror pods are left; a terminating pod still counts."""
-    return all(pod.is_daemon or pod.is_mirror for pod in residents)
+    """Return whether only pods are left that belong to the node; a terminating pod still counts."""
+    return all(pod.is_of_node for pod in residents)
 
 
 def read_idle_since(node: Node) -> datetime | None:

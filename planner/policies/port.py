@@ -4,13 +4,14 @@ A policy is one file in this folder and one entry of `planner.plan.POLICIES`. It
 machine goes is decided in one place (`planner.policies.departures`), by the checks and by its pool's minimums.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
 from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.model.plan import Reason
 from planner.supply.machines import Machine, PriceList
 
 
@@ -50,6 +51,8 @@ class Proposal:
     """One sentence."""
     at: datetime
     """From when on it holds; a later time than now wakes the planner then."""
+    below_minimum: bool = False
+    """It goes also where a minimum would keep it: it is no machine that a minimum can count on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,11 @@ class PolicyView:
     """Why a check refuses a candidate, by the machine's name: a proposal about it has no effect."""
     prices: PriceList
     """What classes ask today."""
+    pools: Sequence[NodePool] = ()
+    machines: Collection[Machine] = ()
+    """All there are, also those that go."""
+    watched_since: datetime | None = None
+    """Since when Nodes are seen without a break; None does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,8 @@ class Advice:
     """In the order in which they are granted while a minimum keeps some."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the annotation by node, only where it changes; None removes it."""
+    dead_nodes: Mapping[str, Reason] = field(default_factory=dict)
+    """What to report of dead Nodes, by pool."""
 
 
 class Policy(Protocol):

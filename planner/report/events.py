@@ -1,15 +1,20 @@
 """Events of a round: pods without a place, pools that cannot buy, objects that cannot be read."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
-from planner.model.plan import PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
+from api.meta import Condition
+from planner.model.plan import KeptMachine, PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
 from planner.objects.kinds import Pod
+from planner.report.pool_report import DEAD_NODES, MOST_UNREADY
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
 _BACK_OFF: Final = "BackOff"
+HAS_LOCAL_DATA: Final = "HasLocalData"
+"""Reason of the event on a Node that nothing but its data keeps."""
 
 
 def events(
@@ -18,8 +23,12 @@ def events(
     pools_of: Mapping[str, str],
     at_ceiling: Collection[str],
     reports: Iterable[PoolReport],
+    *,
+    kept_machines: Sequence[KeptMachine] = (),
 ) -> tuple[PlannedEvent, ...]:
     """Return at most `EVENTS_PER_ROUND` events for pods, then the sums on pools, then pools and broken objects.
+
+    At most as many tell of empty machines that stay for their data.
 
     `pools_of` names a pool by pod uid, where it has one. Pods of `at_ceiling`, by uid, get an event that
     their longest wait begins; others in back-off have had their event before.
@@ -46,6 +55,11 @@ def events(
         *pod_events,
         *_sums(snapshot, left),
         *_about_pools(snapshot, reports),
+        *islice(
+            (_about_pod(pod, "UnknownAnnotation", pod.misread) for pod in snapshot.pods if pod.misread),
+            EVENTS_PER_ROUND,
+        ),
+        *(_about_kept(machine) for machine in kept_machines[:EVENTS_PER_ROUND]),
         *(_about_problem(problem) for problem in snapshot.problems if not problem.uid or problem.uid not in reported),
     )
 
@@ -64,21 +78,33 @@ def _sums(snapshot: Snapshot, left: Mapping[str, int]) -> Iterable[PlannedEvent]
 
 def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[PlannedEvent]:
     uids = {pool.metadata.name: pool.metadata.uid for pool in snapshot.pools}
+    has_told_most = False
     for report in reports:
         for condition in report.status.conditions:
-            wrong = (condition.type == "Ready" and condition.message) or (
-                condition.type == "Blocked" and condition.status == "True"
+            is_about_most = condition.reason == MOST_UNREADY
+            # That most Nodes of the cluster are not Ready is told once, whatever pools have dead ones.
+            if not _is_wrong(condition) or (is_about_most and has_told_most):
+                continue
+            has_told_most = has_told_most or is_about_most
+            yield PlannedEvent(
+                "NodePool",
+                report.name,
+                None,
+                uids[report.name],
+                condition.reason,
+                condition.message,
+                warning=True,
             )
-            if wrong and condition.reason != "PoolDeleting":
-                yield PlannedEvent(
-                    "NodePool",
-                    report.name,
-                    None,
-                    uids[report.name],
-                    condition.reason,
-                    condition.message,
-                    warning=True,
-                )
+
+
+def _is_wrong(condition: Condition) -> bool:
+    if condition.type == "Ready":
+        return bool(condition.message) and condition.reason != "PoolDeleting"
+    return condition.type in {"Blocked", DEAD_NODES} and condition.status == "True"
+
+
+def _about_kept(machine: KeptMachine) -> PlannedEvent:
+    return PlannedEvent("Node", machine.node, None, machine.uid, HAS_LOCAL_DATA, f"It is not removed: {machine.why}")
 
 
 def _about_problem(problem: Problem) -> PlannedEvent:

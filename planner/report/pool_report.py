@@ -1,4 +1,4 @@
-"""The report of a round on each pool: counts, price, utilisation of its nodes, and three conditions."""
+"""The report of a round on each pool: counts, price, utilisation of its nodes, and conditions."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,8 @@ from typing import Final
 
 from api.meta import Condition, set_condition
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
-from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Snapshot
+from api.v1alpha1.refused_placement import RefusedPlacement
+from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
 from planner.supply.machines import Machine, machine_price, price_list
@@ -16,6 +17,10 @@ from planner.supply.places import Place, Rank
 
 ROUNDS_FAILING: Final = "RoundsFailing"
 """Condition that a worker writes while rounds fail; a report is of one that has not failed."""
+MOST_UNREADY: Final = "MostNodesNotReady"
+"""Reason of dead Nodes while it is the cluster that fails."""
+DEAD_NODES: Final = "DeadNodes"
+"""Condition that Nodes of the pool are dead; its reason says whether their machines go."""
 
 
 def pool_reports(
@@ -27,8 +32,13 @@ def pool_reports(
     *,
     requests: Sequence[PlannedRequest],
     removals: Sequence[PlannedRemoval],
+    refused_placements: Mapping[str, tuple[RefusedPlacement, ...]],
+    dead_nodes: Mapping[str, Reason] | None = None,
 ) -> tuple[PoolReport, ...]:
-    """Return one report per pool; counts are as observed, the delta is the change by the plan."""
+    """Return one report per pool; counts are as observed, the delta is the change by the plan.
+
+    `dead_nodes` says what there is to say of those, by pool.
+    """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
     removed = Counter(removal.pool for removal in removals)
@@ -49,7 +59,13 @@ def pool_reports(
             nodes=counts,
             price_per_hour=sum((price for price, _ in costs), Decimal(0)),
             currency=min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None),
-            conditions=_conditions(kinds_of_pool, limits, snapshot.now),
+            refused_placements=refused_placements.get(name, ()),
+            conditions=_with_dead_nodes(
+                _conditions(kinds_of_pool, limits, snapshot.now),
+                (dead_nodes or {}).get(name),
+                snapshot.now,
+                kinds_of_pool.pool.metadata.generation,
+            ),
         )
         reports.append(
             PoolReport(
@@ -102,6 +118,23 @@ def _conditions(kinds_of_pool: PoolKinds, limits: Limits, now: datetime) -> tupl
         status=blocker is not None,
         reason="NotBlocked" if blocker is None else blocker.status.reason or "Failed",
         message="" if kinds_of_pool.obstacle is None or blocker is None else kinds_of_pool.obstacle.message,
+        now=now,
+        generation=generation,
+    )
+
+
+def _with_dead_nodes(
+    conditions: tuple[Condition, ...], dead: Reason | None, now: datetime, generation: int | None
+) -> tuple[Condition, ...]:
+    """Return the conditions with that of dead Nodes, which a pool that never had any does not have."""
+    if dead is None and all(condition.type != DEAD_NODES for condition in conditions):
+        return conditions
+    return set_condition(
+        conditions,
+        DEAD_NODES,
+        status=dead is not None,
+        reason="NoDeadNodes" if dead is None else dead.code,
+        message="" if dead is None else dead.message,
         now=now,
         generation=generation,
     )

@@ -3,8 +3,8 @@
 Codes: NoPool, PoolNotFound (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
 PoolBlocked, BuyingPaused (the pool buys nothing); NoCompatibleOffering (labels or taints), TooLarge (room),
 OfferingUnavailable (sold out), LimitReached (max), NoRoom; VolumeUnbound, VolumeElsewhere (volumes),
-HostPortTaken; NotJudged, BackOff (not planned for). From `planner.packing.domains`: SpreadUnsatisfiable,
-AntiAffinity, AffinityUnsatisfiable, WaitsForPods.
+HostPortTaken; PlacementRefused (by the scheduler, where there was room); NotJudged, BackOff (not planned for).
+From `planner.packing.domains`: SpreadUnsatisfiable, AntiAffinity, AffinityUnsatisfiable, WaitsForPods.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from planner.objects.predicates import (
     wants_node,
     whole_number,
 )
-from planner.packing.assemble import fits_kind
+from planner.packing.assemble import fits_kind, is_refused
 from planner.scheduling.attachments import amount_of, asked, driver_of
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import LimitKey, Limits, part_of
@@ -74,7 +74,11 @@ def why_unplaced(
     large_enough = [kind for kind in fitting_labels if not _shortage(pod, kind)]
     if not large_enough:
         return (*reasons, _too_large(pod, fitting_labels))
-    obstacles = [*reasons, *_unavailable(large_enough), *_limits(large_enough, limits, raised)]
+    refused = _refused(group)
+    open_kinds = [kind for kind in large_enough if not is_refused(group, kind)]
+    if not open_kinds:
+        return (*refused, *reasons)
+    obstacles = [*reasons, *_unavailable(open_kinds), *_limits(open_kinds, limits, raised), *refused]
     if obstacles:
         return tuple(obstacles)
     # Room is left and nothing stands in the way, so the packer could not share what was there.
@@ -91,7 +95,11 @@ def held_up(
     obstacles = [obstacle for name in group.pools if (obstacle := pool_kinds[name].obstacle) is not None]
     candidates = [kind for name in group.pools if pool_kinds[name].obstacle is None for kind in pool_kinds[name].kinds]
     wanted = [kind for kind in candidates if fits_kind(group, kind) and is_open(kind)]
-    return (*obstacles, *_unavailable(wanted), *_limits(wanted, limits, untried))
+    return (*obstacles, *_unavailable(wanted), *_limits(wanted, limits, untried), *_refused(group))
+
+
+def _refused(group: PodGroup) -> tuple[Reason, ...]:
+    return () if group.lost_places is None else tuple(group.lost_places.reasons(group.pools))[:_TOLD]
 
 
 def _no_types(kinds_of_pool: PoolKinds) -> Reason:

@@ -3,7 +3,7 @@
 2,000 pods with a rule each would otherwise be four million comparisons in every round.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from planner.objects.kinds import Pod, PodTerm, Requirement
@@ -66,6 +66,22 @@ class LabelIndex:
     def reach_of(self, namespace: str, selector: Sequence[Requirement] | None) -> int:
         """Return how many pods of a namespace are looked at to find those that a selector means."""
         return 0 if selector is None else len(self._candidates(namespace, selector))
+
+    def looked_at(self, terms: Iterable[PodTerm]) -> list[int]:
+        """Return for each pod how many of the terms look at it to find those that they mean."""
+        lists: dict[int, tuple[Sequence[int], int]] = {}
+        for term in terms:
+            if term.selector is None:
+                continue
+            for namespace in self._looked_in(term):
+                candidates = self._candidates(namespace, term.selector)
+                # Thousands of terms look at the same few lists. What is counted here is kept, so that no id is reused.
+                lists[id(candidates)] = candidates, lists.get(id(candidates), (candidates, 0))[1] + 1
+        numbers = [0] * len(self._pods)
+        for candidates, number in lists.values():
+            for position in candidates:
+                numbers[position] += number
+        return numbers
 
     def _looked_in(self, term: PodTerm) -> tuple[str, ...]:
         key = term.namespaces, term.namespace_selector

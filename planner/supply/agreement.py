@@ -22,19 +22,19 @@ from api.keys import (
     LABEL_SERVER_TYPE,
     LABEL_ZONE,
     OLD_LABELS,
-    TAINT_UNINITIALIZED,
     TAINT_UNREGISTERED,
 )
+from api.v1alpha1.node_pool import NodePool
 from planner.objects.kinds import Node, Taint
 from planner.objects.offering import Offering
 from planner.supply.machines import READY_GRACE
 from planner.supply.node_template import PASSING_TAINTS
+from planner.supply.startup import startup_taints
 
 WITNESSES: Final = 2
 """A label on one Node may be that Node's own."""
 TAINT_LASTS_AFTER: Final = timedelta(minutes=10)
 """A taint that is younger may belong to the start of its Node."""
-_START_TAINTS: Final = frozenset({TAINT_UNREGISTERED, TAINT_UNINITIALIZED})
 _OWN: Final = f"{GROUP}/"
 _OF_THE_MACHINE: Final = frozenset(
     {
@@ -73,13 +73,14 @@ NO_AGREEMENT: Final = Agreement()
 class Agreements:
     """The agreements of all pools and types, each made when it is first asked for."""
 
-    def __init__(self, nodes: Iterable[Node], now: datetime) -> None:
+    def __init__(self, nodes: Iterable[Node], now: datetime, pools: Iterable[NodePool] = ()) -> None:
         self._now = now
+        of_name = {pool.metadata.name: pool for pool in pools}
         self._nodes: dict[tuple[str, str], list[Node]] = {}
         self._known: dict[tuple[str, str], Agreement] = {}
         for node in nodes:
             kind = pool_and_type(node)
-            if kind is not None and node.is_ready and not is_starting(node, now):
+            if kind is not None and node.is_ready and not is_starting(node, now, of_name.get(kind[0])):
                 self._nodes.setdefault(kind, []).append(node)
 
     def of(self, pool: str, server_type: str) -> Agreement:
@@ -90,15 +91,15 @@ class Agreements:
         return self._known[key]
 
 
-def is_starting(node: Node, now: datetime) -> bool:
+def is_starting(node: Node, now: datetime, pool: NodePool | None = None) -> bool:
     """Return whether the Node is so new that others have not labelled it yet, nor started its static pods."""
     is_new = node.ready_since is not None and now < node.ready_since + READY_GRACE
-    return is_new or has_start_taint(node)
+    return is_new or has_start_taint(node, pool)
 
 
-def has_start_taint(node: Node) -> bool:
-    """Return whether the Node is not registered by Growth or not initialised by its cloud yet: labels are missing."""
-    return any(taint.key in _START_TAINTS for taint in node.taints)
+def has_start_taint(node: Node, pool: NodePool | None = None) -> bool:
+    """Return whether the Node is not registered by Growth yet, or has a taint of its start: labels may be missing."""
+    return any(taint.key == TAINT_UNREGISTERED for taint in node.taints) or bool(startup_taints(node.taints, pool))
 
 
 def pool_and_type(node: Node) -> tuple[str, str] | None:

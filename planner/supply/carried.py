@@ -3,8 +3,9 @@
 A DaemonSet's template is not what its pods ask for: a LimitRange, a vertical autoscaler or a webhook changes that when
 they are admitted. So the newest pod of the DaemonSet counts, on Nodes of the pool and type, else of the pool, else of
 any: it was admitted by the rules that will admit the next one, while older ones may keep for months what they were
-given. In a rollout that is a pod of the new generation. As long as there is none, the larger of old pod and new
-template counts, so that there is room for both.
+given. Before the first pod, it is the template with what the LimitRanges of its namespace fill in. In a rollout it is a
+pod of the new generation. As long as there is none, the larger of old pod and new template counts, so that there is
+room for both.
 
 Static pods are files of the machine's image or user data: those that all Ready Nodes of the pool and type have will be
 on the next one too.
@@ -17,6 +18,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from api.v1alpha1.node_pool import NodePool
 from planner.objects.kinds import DaemonSet, Node, Pod, Toleration
 from planner.objects.offering import ResourceVector
 from planner.supply.agreement import is_starting, pool_and_type
@@ -35,8 +37,14 @@ class Carried:
     """The pods that machines to come carry, by pool and type; each answer is made when it is first asked for."""
 
     def __init__(
-        self, daemon_sets: Sequence[DaemonSet], nodes: Iterable[Node], pods: Iterable[Pod], now: datetime
+        self,
+        daemon_sets: Sequence[DaemonSet],
+        nodes: Iterable[Node],
+        pods: Iterable[Pod],
+        now: datetime,
+        pools: Iterable[NodePool] = (),
     ) -> None:
+        of_name = {pool.metadata.name: pool for pool in pools}
         self._daemon_sets = daemon_sets
         self._newest: dict[str, dict[_Scope, Pod]] = defaultdict(dict)
         self._generations: dict[str, int] = {}
@@ -46,7 +54,7 @@ class Carried:
         kinds: dict[str, _Scope] = {}
         for node in nodes:
             kinds[node.name] = kind = pool_and_type(node) or ()
-            if kind and node.is_ready and not is_starting(node, now):
+            if kind and node.is_ready and not is_starting(node, now, of_name.get(kind[0])):
                 self._ready[kind].append(node.name)
         wanted = {each.uid for each in daemon_sets}
         for pod in pods:
@@ -61,7 +69,7 @@ class Carried:
         """Return the DaemonSets with the amounts that their pods will get there, and the static pods like ones."""
         kind = pool, server_type.lower()
         if kind not in self._known:
-            known = (self._as_it_runs(each, kind) for each in self._daemon_sets)
+            known = (self._as_it_runs(each, kind) for each in self._daemon_sets if self._has_pods(each))
             self._known[kind] = (*known, *self._static_on(kind))
         return self._known[kind]
 
@@ -77,6 +85,10 @@ class Carried:
             known = newest.get(scope)
             if known is None or _age(pod) < _age(known):
                 newest[scope] = pod
+
+    def _has_pods(self, daemon_set: DaemonSet) -> bool:
+        """Return whether it has pods or may have: a webhook may make one that is taken of a template that is not."""
+        return not daemon_set.refusal or daemon_set.uid in self._newest
 
     def _as_it_runs(self, daemon_set: DaemonSet, kind: _Scope) -> DaemonSet:
         newest = self._newest.get(daemon_set.uid, {})

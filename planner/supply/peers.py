@@ -28,6 +28,6 @@ def peers_of(snapshot: Snapshot) -> Peers:
     return Peers(
         classes=with_learned_labels(snapshot.classes, snapshot.nodes),
         limits=AttachLimits(snapshot.nodes),
-        agreements=Agreements(snapshot.nodes, snapshot.now),
-        carried=Carried(snapshot.daemon_sets, snapshot.nodes, snapshot.pods, snapshot.now),
+        agreements=Agreements(snapshot.nodes, snapshot.now, snapshot.pools),
+        carried=Carried(snapshot.daemon_sets, snapshot.nodes, snapshot.pods, snapshot.now, snapshot.pools),
     )

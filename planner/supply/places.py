@@ -23,12 +23,14 @@ from planner.scheduling.attachments import AttachLimits, Handle, amount_of, aske
 from planner.scheduling.conflicts import TakenPorts
 from planner.supply.agreement import Agreement
 from planner.supply.carried import missing
+from planner.supply.learned import amounts as planned_amounts
 from planner.supply.machine_kind import daemons_on, shape, take
 from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
 from planner.supply.peers import Peers
 from planner.supply.pod_group import PodGroup
 from planner.supply.seats import Seating
+from planner.supply.startup import with_missing
 
 PLACED_AFTER_CANCEL: Final = timedelta(seconds=30)
 """Pods count as placed on a node whose cool-off was cancelled for this long, until its taint is seen to be lifted."""
@@ -197,7 +199,7 @@ def _place_in_flight(
         # It has joined: what it has is known better from itself than from the catalogue.
         labels = {**node.labels, LABEL_HOSTNAME: machine.name}
         lasting = _lasting(machine, node, pool, agreement, known.snapshot.now)
-        daemons, amounts = daemons_on(labels, lasting, wanted), node.allocatable
+        daemons, amounts = daemons_on(labels, lasting, wanted), with_missing(node.allocatable, _planned(machine))
         if offering is not None:
             labels = {**shape(pool, offering, (), machine.name, _uid(machine), agreement=agreement).labels, **labels}
     elif offering is not None:
@@ -220,6 +222,14 @@ def _place_in_flight(
         daemons=daemons,
         only_pool=machine.pool,
     )
+
+
+def _planned(machine: Machine) -> Mapping[str, int]:
+    """Return what the plan of a machine that still starts counted on: what its Node does not state yet, it will."""
+    status = None if machine.request is None else machine.request.status
+    if status is None or status.phase is not RequestPhase.PROVISIONING or status.planned_allocatable is None:
+        return {}
+    return planned_amounts(status.planned_allocatable)
 
 
 def _uid(machine: Machine) -> str:
@@ -296,6 +306,9 @@ class PlaceFit:
             if free.get(name, 0) < amount:
                 return False
         if place.only_pool is not None and place.only_pool not in self._groups[i].pools:
+            return False
+        lost_places = self._groups[i].lost_places
+        if lost_places is not None and lost_places.loses(place.machine, is_coming=place.rank is Rank.IN_FLIGHT):
             return False
         if i not in known:
             known[i] = suits(pod, place.labels, place.taints)

@@ -17,6 +17,7 @@ from planner.model.plan import Reason
 from planner.objects.kinds import Pod, PodTerm, Requirement
 from planner.objects.predicates import holds, is_about_its_node
 from planner.scheduling.attachments import shared_volumes
+from planner.supply.lost_places import LostPlaces, LostPlacesByClass
 
 _HASH_CHARACTERS = 16
 """64 bits: no two of the few thousand classes of a cluster meet by accident."""
@@ -32,6 +33,8 @@ class PodGroup:
     """In the order in which they are given places."""
     pools: tuple[str, ...] = ()
     """Pools that may buy for it; empty until they are chosen."""
+    lost_places: LostPlaces | None = None
+    """Where the scheduler did not bind such pods although a plan had room for them."""
 
     @property
     def example(self) -> Pod:
@@ -74,20 +77,24 @@ class GroupKeys:
         return self._known[parts]
 
 
-def pod_groups(pods: Iterable[Pod], keys: GroupKeys, selecting: Collection[Pod]) -> tuple[PodGroup, ...]:
+def pod_groups(
+    pods: Iterable[Pod], keys: GroupKeys, selecting: Collection[Pod], lost_places: LostPlacesByClass | None = None
+) -> tuple[PodGroup, ...]:
     """Return the groups of `pods`, those with the highest priority and the oldest pods first.
 
     `selecting` are all pods whose affinity, anti-affinity or spreading may select one of them: pods that
     such a selector tells apart are in different groups, and so are those that share different volumes
-    with any of them.
+    with any of them. `lost_places` tell pods apart, too.
     """
     selected = _SelectedLabels(selecting)
     shared = shared_volumes(selecting)
     members: dict[tuple[Any, ...], list[Pod]] = {}
     for pod in sorted(pods, key=_age):
         volumes = tuple(volume for volume in pod.attachments if volume in shared)
-        members.setdefault((keys.of(pod), selected.at(pod), pod.blocked_by, volumes), []).append(pod)
-    groups = [PodGroup(key, tuple(pods)) for (key, *_), pods in members.items()]
+        key = keys.of(pod)
+        lost = None if lost_places is None else lost_places.of(pod.namespace, key)
+        members.setdefault((key, selected.at(pod), pod.blocked_by, volumes, lost), []).append(pod)
+    groups = [PodGroup(key, tuple(pods), lost_places=lost) for (key, *_, lost), pods in members.items()]
     return tuple(sorted(groups, key=lambda group: -group.example.priority))
 
 
@@ -114,6 +121,7 @@ def _asked(pod: Pod) -> tuple[Any, ...]:
         *((("host ports", pod.host_ports),) if pod.host_ports else ()),
         *((("system", pod.system),) if pod.system else ()),
         *((("over budget", pod.over_budget),) if pod.over_budget else ()),
+        *((("scheduler", pod.scheduler),) if pod.scheduler else ()),
     )
 
 

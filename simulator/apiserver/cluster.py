@@ -15,6 +15,7 @@ from activities.ports.cluster import CRDS, PODS, Object, ObjectList, PatchOp, Re
 from activities.ports.errors import AlreadyExists, Conflict, Rejected
 from simulator.apiserver.copying import checked_json, copy_json
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
+from simulator.apiserver.field_writes import note_write
 from simulator.apiserver.kinds import first_status, has_generation
 from simulator.apiserver.patching import drop_empty_metadata, patched_subresource, scale_of
 from simulator.apiserver.selectors import field_selector, label_selector
@@ -94,6 +95,7 @@ class MemoryCluster:
         stored = self._store.find(resource, key)
         result = patched_subresource(resource, stored, operations, subresource)
         if result != stored:
+            note_write(resource, stored, result, subresource, self._store.moment())
             if _may_go(result):
                 result = self._store.remove(resource, key, result)
             else:
@@ -117,7 +119,7 @@ class MemoryCluster:
                 raise Conflict(f"{resource.plural} {name!r}: {field} is {metadata[field]}, not {wanted}")
         self._store.delete(resource, key)
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod if its budgets allow that: `Cluster.evict`."""
         key = (namespace, name)
         pod = self._store.find(PODS, key)
@@ -129,7 +131,8 @@ class MemoryCluster:
             [budget for (place, _), budget in budgets.items() if place == namespace],
             [other for (place, _), other in pods.items() if place == namespace],
         )
-        self._store.delete(PODS, key)
+        if not dry_run:
+            self._store.delete(PODS, key)
 
     def install_definitions(self, definitions: Iterable[Object]) -> None:
         """Create CustomResourceDefinitions, as `kubectl apply` of deploy/crds does; existing ones stay as they are."""
@@ -203,6 +206,7 @@ class MemoryCluster:
         if resource == CRDS:
             metadata.setdefault("finalizers", []).append(DEFINITION_FINALIZER)
         drop_empty_metadata(item)
+        note_write(resource, None, item, None, self._store.moment())
         return copy_json(self._store.put(resource, key, item))
 
     def _place(self, resource: Resource, item: Object, namespace: str | None) -> Key:

@@ -23,6 +23,7 @@ _WITHOUT_STATUS: Final = frozenset(
         "csinodes",
         "events",
         "leases",
+        "limitranges",
         "priorityclasses",
         "secrets",
         "serviceaccounts",

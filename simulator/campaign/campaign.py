@@ -8,11 +8,22 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from simulator.campaign.clock_mutations import CLOCK_MUTATIONS
 from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
 from simulator.campaign.mutations import MUTATIONS, Mutation, planted
+from simulator.campaign.plug_in_mutations import PLUG_IN_MUTATIONS
+from simulator.campaign.slow_mutations import SLOW_MUTATIONS
+from simulator.campaign.tenant_mutations import TENANT_MUTATIONS
 
-ALL_MUTATIONS: Final = (*MUTATIONS, *HETZNER_MUTATIONS)
+ALL_MUTATIONS: Final = (
+    *MUTATIONS,
+    *CLOCK_MUTATIONS,
+    *SLOW_MUTATIONS,
+    *TENANT_MUTATIONS,
+    *PLUG_IN_MUTATIONS,
+    *HETZNER_MUTATIONS,
+)
 _AT_ONCE: Final = 4
 """Seeds that a process is handed at once."""
 

@@ -10,8 +10,11 @@ from typing import Final
 
 from simulator.campaign import setup as scenario
 from simulator.campaign.actors.cloud_faults import KwokWeather, Weather
+from simulator.campaign.actors.deaths import AFTER, SHARE
+from simulator.campaign.actors.slow_starts import with_slow_starts
 from simulator.campaign.hetzner import setup as hetzner_scenario
 from simulator.campaign.hetzner.cloud_faults import HetznerWeather
+from simulator.campaign.judging.recorder import ON_TRIAL
 from simulator.campaign.scenario import Scenario, Unsettled
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation, simulate
@@ -59,12 +62,17 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     kind = _KINDS[provider]
     random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
     drawn = kind.draw(random, Random(f"drains of {seed}"))  # noqa: S311 - as above
+    deaths = _deaths(seed, drawn) if provider == "kwok" else None
+    if provider == "kwok":
+        drawn = with_slow_starts(drawn, Random(f"starts of {seed}"))  # noqa: S311 - as above
     scenarios: list[Scenario] = []
     wrong: list[str] = []
 
     async def story(sim: Simulation) -> None:
         weather = kind.weather(sim, random)
-        history = Scenario(sim, drawn, weather, random, Random(f"volumes of {seed}"))  # noqa: S311 - as above
+        whose = ("volumes", "tenants", "standstills")
+        streams = {name: Random(f"{name} of {seed}") for name in whose}  # noqa: S311 - as above
+        history = Scenario(sim, drawn, weather, random, **streams, deaths=deaths)
         scenarios.append(history)
         sim.pod_ends = history.pod_ends
         sim.equip = weather.equip
@@ -94,13 +102,29 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     wrong += [
         *history.rules.violations,
         *history.leaving.violations,
+        *history.repairs.violations,
         *history.wholeness.violations,
+        *history.kept_seats.violations,
+        # A scheduler that stands still binds no agent.
+        *(() if drawn.has_slow_starts else history.agents.violations),
+        *history.bought_again.violations,
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),
         *history.promptness.wrong(),
+        *history.plug_ins.violations,
     ]
     wrong += _excess(counts, kind, sim.seconds())
     return HistoryResult(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))
+
+
+def _deaths(seed: int, drawn: Setup) -> Random | None:
+    """Return what decides whose kubelet dies, None if none does; pools then say when such machines go."""
+    deaths = Random(f"deaths of {seed}")  # noqa: S311 - a simulation wants repeatable choices, not secrets
+    if deaths.random() >= SHARE:
+        return None
+    for pool in drawn.pools.values():
+        pool["spec"]["scaleDown"]["repair"] = {"after": deaths.choice(AFTER)}
+    return deaths
 
 
 def _counts(history: Scenario) -> Counter[str]:
@@ -114,7 +138,7 @@ def _counts(history: Scenario) -> Counter[str]:
 def _excess(counts: Counter[str], kind: _Kind, seconds: float) -> list[str]:
     wrong: list[str] = []
     bought, pods = counts["servers bought"], counts["pods created"]
-    if bought > _PURCHASES + _PURCHASES_PER_POD * pods:
+    if bought - counts[ON_TRIAL] > _PURCHASES + _PURCHASES_PER_POD * pods:
         wrong.append(f"{bought} servers were bought for {pods} pods")
     calls = sum(number for what, number in counts.items() if what.startswith("call: "))
     if calls > kind.calls + kind.calls_per_server * bought + kind.calls_per_second * seconds:

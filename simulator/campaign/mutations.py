@@ -11,20 +11,24 @@ from activities.objects import record as status
 from activities.ports.errors import GrowthError
 from activities.ports.identity import ClusterIdentity, Ownership
 from activities.removals import cool_off as removals_cool_off
+from activities.removals import dead_node as removals_dead_node
 from activities.removals import drain as removals_drain
 from activities.removals import end as removals_end
 from activities.removals import look as removals_look
 from activities.removals import server as removals_server
 from activities.requests import create as requests_create
 from activities.requests import end as requests_end
+from activities.requests import failed_purchase
 from activities.requests import node as requests_node
 from activities.round import fence
 from api.keys import LABEL_CLUSTER
 from planner import plan as decisions
 from planner.lifecycle import leaving, removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
+from planner.policies import repair
 from planner.supply import machines, seats, unavailable
 from planner.supply import places as supply
+from simulator.campaign import planted_data
 
 Change = tuple[Any, str, Any]
 """A module or class, the name of what is replaced in it, and what takes its place."""
@@ -129,10 +133,6 @@ def _reservation_never_released() -> list[Change]:
     return [(requests_node, "lift_taint", _as_it_is)]
 
 
-def _release_ends_no_reservation() -> list[Change]:
-    return [(requests_node, "_end_reservation", _nothing)]
-
-
 def _seats_not_counted() -> list[Change]:
     """Plan as if no pod had a seat on a coming machine: each round buys for it again."""
     real = supply.places
@@ -150,7 +150,7 @@ def _shortage_not_remembered() -> list[Change]:
     async def at_once(ports: Any, *_args: Any) -> Any:
         return ports.now()
 
-    return [(requests_create, "note_shortage", at_once), (requests_end, "note_miss", _nothing)]
+    return [(requests_create, "note_shortage", at_once), (failed_purchase, "note_miss", _nothing)]
 
 
 def _taint_not_lifted_on_cancel() -> list[Change]:
@@ -176,7 +176,7 @@ def _finalizer_dropped_on_sight() -> list[Change]:
 
     def next_step(seen: Any, now: Any) -> Any:
         if seen.exists and seen.deleting:
-            return request._finish(request.DELETED, "Deleted")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            return request.finish(request.DELETED, "Deleted")
         return real(seen, now)
 
     return [(request, "next_step", next_step)]
@@ -348,6 +348,15 @@ def _unmarked_is_ours() -> list[Change]:
     return [(ClusterIdentity, "owner", owner)]
 
 
+def _all_dead_at_once() -> list[Change]:
+    return [(repair, "PERCENT_AT_ONCE", 10_000)]
+
+
+def _outages_not_seen() -> list[Change]:
+    """Repair one machine after the other while it is the cluster that fails."""
+    return [(repair, "are_most", lambda *_: False), (removals_dead_node, "are_most", lambda *_: False)]
+
+
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
@@ -361,7 +370,7 @@ MUTATIONS: Final = (
     Mutation("bounds leave out machines in flight", _limits_without_those_in_flight, within=40),
     Mutation("bounds leave out machines under removal", _planner_buys_without_bounds, within=60),
     Mutation("the reservation's taint is never lifted", _reservation_never_released),
-    Mutation("the end of a reservation is not written", _release_ends_no_reservation),
+    Mutation("the end of a reservation is not written", lambda: [(requests_node, "_end_reservation", _nothing)]),
     Mutation("reservations and machines in flight are ignored", _seats_not_counted),
     Mutation("shortages are not remembered", _shortage_not_remembered, within=60),
     Mutation("a cancel leaves the taint", _taint_not_lifted_on_cancel),
@@ -370,16 +379,20 @@ MUTATIONS: Final = (
     Mutation("the cool-off is ignored", _cool_off_ignored),
     Mutation("a delete call's yes is believed", _delete_believed),
     Mutation("no answer is taken for a refusal", _unknown_taken_for_refusal),
-    Mutation("misses are not counted", _misses_never_grow, first=240, within=20),
+    Mutation("misses are not counted", _misses_never_grow, first=370, within=10),
     Mutation("a drain passes budgets by", _budgets_passed_by),
     Mutation("a drain ignores pods that must stay", _blockers_ignored),
     Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty),
     Mutation("a server goes with its volumes attached", _volumes_not_awaited),
+    Mutation("removals look for no local volumes", planted_data.not_looked_at, first=38, within=12),
+    Mutation("data goes with machines that a person removes", planted_data.kept_in_rounds_alone),
     Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
     Mutation("a drain that is taken back leaves the machine off load balancers", _label_left_after_a_drain, within=60),
-    Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=20, within=20),
+    Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=96, within=12),
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
     Mutation("a pod without a place asks for no round", _nobody_hears_of_pods, within=40),
+    Mutation("all dead machines go at once", _all_dead_at_once, first=50, within=20),
+    Mutation("machines go as dead while most Nodes are not Ready", _outages_not_seen, within=20),
 )

@@ -10,17 +10,26 @@ from activities.ports.cluster import NODE_POOLS, NODES
 from activities.ports.errors import NotFound
 from api.keys import LABEL_ABANDONED
 from simulator.apiserver.history import Change
-from simulator.campaign.actors.attachments import Attachments
+from simulator.campaign.actors.attachments import AttachDetachController
 from simulator.campaign.actors.cloud_faults import Weather
+from simulator.campaign.actors.deaths import Deaths
 from simulator.campaign.actors.drains import Deed, Drains
+from simulator.campaign.actors.local_volumes import LocalVolumeClaimants
 from simulator.campaign.actors.operators import Operators
+from simulator.campaign.actors.plug_ins import PlugIns
+from simulator.campaign.actors.slow_starts import Standstills
+from simulator.campaign.actors.tenants import Tenants, draw_tenants
 from simulator.campaign.actors.users import People
 from simulator.campaign.actors.workers import Workers
+from simulator.campaign.judging.agents import Agents
+from simulator.campaign.judging.bought_again import BoughtAgain
 from simulator.campaign.judging.end_state import End
 from simulator.campaign.judging.invariants import Rules
+from simulator.campaign.judging.kept_seats import KeptSeats
 from simulator.campaign.judging.pod_departures import Leaving
 from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.recorder import Witness, labels_of
+from simulator.campaign.judging.repairs import Repairs
 from simulator.campaign.judging.wholeness import Wholeness
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
@@ -31,6 +40,11 @@ _IMPATIENT: Final = 0.5
 _TWO_AT_FIRST: Final = 0.3
 """Share of histories that begin with two workers."""
 _TROUBLE_AT_FIRST: Final = 0.5
+_AHEAD: Final = 0.3
+"""Share of histories at whose end a clock is far ahead for a while."""
+_WRITES_REFUSED: Final = 0.3
+"""Share of histories in which writes to pods are refused for a while."""
+_REFUSED_SECONDS: Final = 25.0
 _REST_SECONDS: Final = 20.0
 """What is true shall stay true: two rounds."""
 
@@ -51,21 +65,47 @@ class Scenario:
         weather: faults of what is around.
         random: decides what happens when.
         volumes: decides on the volumes of machines, a stream of its own.
+        tenants: decides on tenants, as well.
+        deaths: decides whose kubelet dies; without it, none does.
+        standstills: decides when the scheduler or the API server stands still, as well.
     """
 
-    def __init__(self, sim: Simulation, scenario: Setup, weather: Weather, random: Random, volumes: Random) -> None:
+    def __init__(
+        self,
+        sim: Simulation,
+        scenario: Setup,
+        weather: Weather,
+        random: Random,
+        *,
+        volumes: Random,
+        tenants: Random,
+        standstills: Random,
+        deaths: Random | None = None,
+    ) -> None:
         self._sim = sim
+        self._clocks = Random(f"clocks of {sim.seed}")  # noqa: S311 - a simulation wants repeatable choices
+        self._writes = Random(f"refused writes of {sim.seed}")  # noqa: S311 - as above
         self._scenario = scenario
         self._random = random
         self.cloud = weather.cloud
         self.cloud.is_reliable = not scenario.losses and not scenario.stalls
         self.witness = Witness(sim.seconds)
+        self.repairs = Repairs(
+            sim.world.cluster,
+            self.witness,
+            tell=lambda what: sim.tell("rules", what),
+            now=sim.now,
+            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
+            is_prompt=not scenario.losses and not scenario.stalls,
+        )
+        self._deaths = None if deaths is None else Deaths(sim, witness=self.witness, random=deaths)
         self.rules = Rules(
             self.witness,
             self.cloud,
             tell=lambda what: sim.tell("rules", what),
             now=sim.now,
             may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
+            may_go_with=self.repairs.may_go_with,
         )
         self._operators = Operators(sim, witness=self.witness, scenario=scenario, random=random)
         self._people = People(
@@ -89,7 +129,8 @@ class Scenario:
         self.promptness = Promptness(
             sim.seconds,
             lambda: frozenset(incarnation.number for incarnation in sim.alive),
-            is_judged=not scenario.losses and not scenario.stalls,
+            # A Node that is Ready may lack a device, and a scheduler that stands still answers nothing.
+            is_judged=not scenario.losses and not scenario.stalls and not scenario.has_slow_starts,
         )
         self._drains = Drains(
             sim,
@@ -104,15 +145,39 @@ class Scenario:
             tell=lambda what: sim.tell("rules", what),
             may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
         )
-        attachments = Attachments(sim, witness=self.witness, random=volumes)
+        self.kept_seats = KeptSeats(
+            sim.world.cluster,
+            self.witness,
+            lambda: frozenset(incarnation.number for incarnation in sim.alive),
+            is_judged=not scenario.losses and not scenario.stalls,
+        )
+        tenancy = draw_tenants(tenants, scenario)
+        self._tenants = Tenants(sim, tenancy, tenants)
+        self.agents = Agents(self.witness, are_told=not tenancy.admitted, are_hindered=lambda: not sim.world.binds_pods)
+        self.bought_again = BoughtAgain(
+            sim.world.cluster,
+            self.witness,
+            now=sim.now,
+            stopped=lambda: sim.world.stopped_since,
+            back=lambda: sim.world.api_back_at,
+            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
+        )
+        self._standstills = Standstills(sim, witness=self.witness, random=standstills)
+        attachments = AttachDetachController(sim, witness=self.witness, random=volumes)
+        self._local_volumes = LocalVolumeClaimants(sim, witness=self.witness, random=Random(volumes.random()))  # noqa: S311 - as all here
         observers = (
             self.rules.note,
+            self.repairs.note,
             self.leaving.note,
             self.wholeness.note,
             self.witness.note,
+            self.kept_seats.note,
+            self.agents.note,
+            self.bought_again.note,
             self._people.note,
             self._drains.note,
             attachments.note,
+            self._local_volumes.note,
         )
         sim.world.cluster.observe(self.promptness.note)
         for observer in observers:
@@ -122,6 +187,8 @@ class Scenario:
             for note in (self.witness.note, self.leaving.note):
                 note(NODE_POOLS, Change(0, "ADDED", pool, None))
         self._end = End(sim, self.witness, self.cloud)
+        self.plug_ins = PlugIns(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
+        sim.world.cluster.observe(self.plug_ins.note)
 
     def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
         """Judge a worker that lets a pod end, and perhaps kill it before it has written that."""
@@ -137,18 +204,26 @@ class Scenario:
         deeds = self._deeds()
         for workload in self._scenario.workloads:
             self._sim.world.workloads.add(workload)
+        await self._tenants.begin()
+        if self._scenario.has_slow_starts:
+            self._sim.spawn(self._standstills.run())
         self._sim.world.wake()
         for _ in range(1 if self._random.random() >= _TWO_AT_FIRST else 2):
             self._workers.start()
+        if self._deaths is not None:
+            self._sim.spawn(self._deaths.run())
         if self._random.random() < _TROUBLE_AT_FIRST:
             self._weather.trouble(is_first=True)
             await self._lose_patience()
+        if self._writes.random() < _WRITES_REFUSED:
+            self._sim.spawn(self._refuse_pod_writes())
         for _ in range(self._random.randint(4, 10)):
             await asyncio.sleep(self._random.choice([self._random.uniform(0, 4), self._random.uniform(0, 25)]))
             deed = self._random.choices(list(deeds), weights=[weight for weight, _ in deeds.values()])[0]
             self.witness.counts[f"deed: {deed}"] += 1
             await deeds[deed][1]()
         await self._calm_down()
+        await self.plug_ins.trouble()
         await self._until(self._at_rest, "every pod that can be is served", within=self._scenario.served_within_seconds)
         await self._drains.take_back()
         if blocked := self._end.drains(self.leaving, with_blocked=True):
@@ -156,9 +231,22 @@ class Scenario:
             await self._until(
                 self._drained, "nothing blocks, and every drain has ended", within=self._scenario.served_within_seconds
             )
+        if self._deaths is not None:
+            await self._deaths.revive()
+        if self._clocks.random() < _AHEAD:
+            # When nothing is bought any more: absence is believed after a minute by a worker's clock.
+            self.witness.counts["clocks an hour ahead"] += 1
+            self.wholeness.has_clocks = False
+            self._sim.spawn(self._workers.run_ahead(self._clocks))
         self._sim.world.workloads.scale_all(0)
         self._sim.world.wake()
         await self._until(self._settled, "all has settled without load", within=self._scenario.settled_within_seconds)
+
+    async def _refuse_pod_writes(self) -> None:
+        await asyncio.sleep(self._writes.uniform(0, 60))
+        self.witness.counts["pod writes refused for a while"] += 1
+        self._sim.tell("api server", f"refuses writes to pods for {_REFUSED_SECONDS:.0f} s")
+        self._sim.world.refuse_pod_writes(_REFUSED_SECONDS)
 
     def _deeds(self) -> dict[str, tuple[int, Deed]]:
         people, operators, weather, workers = self._people, self._operators, self._weather, self._workers
@@ -209,15 +297,19 @@ class Scenario:
     async def _calm_down(self) -> None:
         self._sim.tell("story", "calms down")
         self._workers.calm()
-        self._people.is_calm = self._drains.is_calm = True
+        self._standstills.calm()
+        self._people.is_calm = self._drains.is_calm = self._tenants.is_calm = True
+        self._local_volumes.is_calm = True
         await self._weather.calm()
+        if self._deaths is not None:
+            await self._deaths.calm()
         while not await self._operators.restore():  # noqa: ASYNC110 - a pool goes when a round lets it go, which tells nobody
             await asyncio.sleep(_LOOK_SECONDS)
         for incarnation in self._sim.alive:
             self._sim.tell("story", f"incarnation {incarnation.number} is alive")
 
     def _at_rest(self) -> list[str]:
-        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=False)]
+        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=False), *self.repairs.left()]
 
     def _drained(self) -> list[str]:
         return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=True)]
@@ -231,6 +323,8 @@ class Scenario:
         right_since: float | None = None
         while True:
             await self._tidy()
+            self.kept_seats.look()
+            self.agents.look()
             problem = wrong()
             now = self._sim.seconds()
             if problem:

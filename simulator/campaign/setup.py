@@ -1,7 +1,7 @@
 """What a seed decides before anything happens: the classes, pools and workloads, and how everything around fares."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 from typing import Any, Final
@@ -46,6 +46,8 @@ class Setup:
     longest_binding: timedelta
     losses: float
     stalls: float
+    has_slow_starts: bool = field(default=False, kw_only=True)
+    """Whether machines start slowly, and the scheduler or the API server stands still at times."""
     has_drains: bool
     """Whether people drain machines, and keep pods where they are."""
     types: tuple[str, str, str]

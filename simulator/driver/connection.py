@@ -14,7 +14,8 @@ from random import Random
 from typing import Any, Final, Literal, NoReturn, TypeVar
 
 from activities.ports.cluster import PODS, Cluster, Object, ObjectList, PatchOp, Resource, WatchEvent
-from activities.ports.errors import GrowthError, Unreachable
+from activities.ports.errors import GrowthError, Rejected, Unreachable
+from activities.ports.presence import Presence
 
 _FASTEST_SECONDS: Final = 0.0005
 _SLOWEST_SECONDS: Final = 0.01
@@ -54,6 +55,8 @@ class WorkerConnection:
         health: how it fares.
         died: called when the client is cut by its own `health`.
         pod_ends: called in the very moment in which an eviction or deletion of a pod takes effect, or is refused.
+        is_away: whether the API server answers nobody.
+        refuses_pod_writes: whether the API server refuses writes to pods now.
     """
 
     def __init__(
@@ -64,15 +67,21 @@ class WorkerConnection:
         health: Health | None = None,
         died: Callable[[], None] = lambda: None,
         pod_ends: PodEnds = lambda _verb, _namespace, _name: None,
+        is_away: Callable[[], bool] = lambda: False,
+        refuses_pod_writes: Callable[[], bool] = lambda: False,
     ) -> None:
         self._cluster = cluster
+        self._refuses_pod_writes = refuses_pod_writes
         self._health = health or Health()
         self._died = died
         self._pod_ends = pod_ends
+        self._is_away = is_away
         self._random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
         self._is_cut = False
         self._writes = 0
         self._on_the_way: set[asyncio.Task[None]] = set()
+        self.presence: Final = Presence(lambda: asyncio.get_running_loop().time())
+        """Of this client and the API server."""
 
     @property
     def is_cut(self) -> bool:
@@ -93,6 +102,8 @@ class WorkerConnection:
         """Yield changes after `resource_version`: `Cluster.watch`."""
         async for event in self._cluster.watch(resource, resource_version=resource_version, labels=labels):
             await self._way()
+            if self._is_away():
+                raise Unreachable("simulated: the API server is away")
             if self._health.stalls and self._random.random() < self._health.stalls:
                 await asyncio.sleep(self._random.uniform(0, self._health.longest_stall_seconds))
             yield event
@@ -103,7 +114,9 @@ class WorkerConnection:
 
     async def create(self, resource: Resource, body: Object, *, namespace: str | None = None) -> Object:
         """Create the object: `Cluster.create`."""
-        return await self._call(self._write(lambda: self._cluster.create(resource, body, namespace=namespace)))
+        return await self._call(
+            self._write(resource, lambda: self._cluster.create(resource, body, namespace=namespace))
+        )
 
     async def patch(
         self,
@@ -117,7 +130,8 @@ class WorkerConnection:
         """Apply a JSON patch: `Cluster.patch`."""
         return await self._call(
             self._write(
-                lambda: self._cluster.patch(resource, name, operations, namespace=namespace, subresource=subresource)
+                resource,
+                lambda: self._cluster.patch(resource, name, operations, namespace=namespace, subresource=subresource),
             )
         )
 
@@ -137,19 +151,22 @@ class WorkerConnection:
                 self._pod_ends("delete", namespace or "", name)
             await self._cluster.delete(resource, name, namespace=namespace, uid=uid, resource_version=resource_version)
 
-        await self._call(self._write(delete))
+        await self._call(self._write(resource, delete))
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod: `Cluster.evict`."""
 
         async def evict() -> None:
-            self._pod_ends("evict", namespace, name)
-            await self._cluster.evict(name, namespace=namespace, uid=uid)
+            if not dry_run:
+                self._pod_ends("evict", namespace, name)
+            await self._cluster.evict(name, namespace=namespace, uid=uid, dry_run=dry_run)
 
-        await self._call(self._write(evict))
+        await self._call(evict if dry_run else self._write(PODS, evict))
 
-    def _write(self, call: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
+    def _write(self, resource: Resource, call: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
         async def write() -> T:
+            if resource == PODS and self._refuses_pod_writes():
+                raise Rejected("simulated: a webhook for pods does not answer")
             answer = await call()
             self._writes += 1
             if self._writes == self._health.dies_after and not self._is_cut:
@@ -160,8 +177,20 @@ class WorkerConnection:
         return write
 
     async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
+        try:
+            answer = await self._try(call)
+        except Unreachable:
+            self.presence.note(is_answered=False)
+            raise
+        self.presence.note(is_answered=True)
+        return answer
+
+    async def _try(self, call: Callable[[], Awaitable[T]]) -> T:
         luck = self._random.random() * 3
         await self._way()
+        if self._is_away():
+            await asyncio.sleep(_TIMEOUT_SECONDS)
+            raise Unreachable("simulated: the API server is away")
         if luck < self._health.losses:
             raise Unreachable("simulated: the call was lost")
         if luck < 2 * self._health.losses:

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Final, TypeVar
 
-from activities.kube.cache import Cache
-from activities.ports.cluster import NODE_POOLS
+from activities.kube.cache import Cache, followed_since
+from activities.ports.cluster import NODE_POOLS, NODES
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
@@ -83,12 +84,20 @@ class Incarnation:
         self.has_died = asyncio.Event()
         """Set when its `health` has killed it: who started it has to clear it away."""
         self.connection = WorkerConnection(
-            world.cluster, seed=name, health=health, died=self.has_died.set, pod_ends=pod_ends
+            world.cluster,
+            seed=name,
+            health=health,
+            died=self.has_died.set,
+            pod_ends=pod_ends,
+            is_away=lambda: world.is_api_away,
+            refuses_pod_writes=lambda: world.refuses_pod_writes,
         )
         lifecycles = [row.stored.resource for row in world.lifecycles]
         cache = Cache(self.connection, (*SURROUNDINGS, NODE_POOLS, world.node_classes, *lifecycles), sleep=_pause)
         line = _Line(f"line of {name}", lambda: self.connection.is_cut)
-        ports = equip(world.ports(self.connection, cache, now=self.now, call=line))
+        watched_since, watched_for = followed_since(cache, NODES, self.now), self.connection.presence.lasts
+        own = world.ports(self.connection, cache, now=self.now, call=line, watched_for=watched_for)
+        ports = equip(replace(own, watched_since=watched_since))
         self._tended = tuple(ports.providers.values()) if world.do_workers_tend else ()
         self.driver = Driver(ports, cache, run=name, tell=tell, memory=memory, lifecycles=world.lifecycles)
         self.task: asyncio.Task[None] | None = None

@@ -47,6 +47,7 @@ class HetznerNodes:
         controller_delay_seconds: from a Node's registration until that sees it.
         other_scheme: of the provider ids that Nodes register with, such as `k3s`, instead of their servers' own.
         labels_are_lost: whether Nodes come without the labels of their user data, as when that sets taints alone.
+        joins: whether a server's user data lets it join this cluster: several clusters may share a project.
     """
 
     def __init__(
@@ -61,7 +62,9 @@ class HetznerNodes:
         controller_delay_seconds: float = 0.0,
         other_scheme: str = "",
         labels_are_lost: bool = False,
+        joins: Callable[[ServerRecord], bool] = lambda _server: True,
     ) -> None:
+        self._joins = joins
         self._cloud = cloud
         self._cluster = cluster
         self._now = now
@@ -78,7 +81,7 @@ class HetznerNodes:
         now = self._now()
         servers = {each.id: each for name in list(self._cloud.projects) for each in self._cloud.servers_of(name)}
         changed = False
-        for server in servers.values():
+        for server in filter(self._joins, servers.values()):
             if server.id not in self._joined and server.running_since is not None:
                 changed |= now >= server.running_since + self._join and await self._register(server, now)
         if self._controller_delay is not None:
@@ -91,13 +94,15 @@ class HetznerNodes:
         if refused := flags.refused_labels():
             log.warning("the kubelet of server %s does not start with labels %s", server.name, refused)
             return False
-        self._joined[server.id] = server.name, now
+        is_new = True
         try:
+            # An API server that does not answer is asked again, as a kubelet does.
             await self._cluster.create(NODES, self._node(server, flags))
         except AlreadyExists:
             log.info("Node %s exists already", server.name)
-            return False
-        return True
+            is_new = False
+        self._joined[server.id] = server.name, now
+        return is_new
 
     def _node(self, server: ServerRecord, flags: KubeletFlags) -> Object:
         machine = self._cloud.machine(server.server_type)

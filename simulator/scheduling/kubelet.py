@@ -16,7 +16,12 @@ from simulator.scheduling.conditions import condition_status, with_condition
 from simulator.scheduling.fit import tolerates
 from simulator.scheduling.pod_request import occupies
 
-_MANAGED_BY: Final = ("kwok.x-k8s.io/node", "fake")
+MANAGED: Final = "kwok.x-k8s.io/node"
+"""Annotation of a Node: its kubelet lives where it is `fake`. With any other value the Node is silent."""
+DEAD: Final = "dead"
+"""Its value where the kubelet has died: pods that shall end never do, as long as there is the Node."""
+_MANAGED_BY: Final = (MANAGED, "fake")
+_UNREACHABLE: Final = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
 _NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
@@ -51,9 +56,12 @@ class Kubelet:
             patch = []
         if patch:
             node = await self._cluster.patch(NODES, name, patch, subresource="status")
-        taints = [t for t in node.get("spec", {}).get("taints") or () if t["key"] != _NOT_READY["key"]]
+        own = {_NOT_READY["key"], _UNREACHABLE["key"]}
+        taints = [t for t in node.get("spec", {}).get("taints") or () if t["key"] not in own]
         if not is_managed:
             taints.append(dict(_NOT_READY))
+        if kubelet_of(node) == DEAD:
+            taints.append(dict(_UNREACHABLE))
         if taints == (node.get("spec", {}).get("taints") or []):
             return bool(patch)
         await self._cluster.patch(NODES, name, set_field(node, ("spec", "taints"), taints or None))
@@ -62,7 +70,7 @@ class Kubelet:
     async def _keep_pod(self, pod: Object, node: Object | None) -> bool:
         metadata = pod["metadata"]
         if metadata.get("deletionTimestamp"):
-            if not metadata.get("deletionGracePeriodSeconds"):
+            if not metadata.get("deletionGracePeriodSeconds") or (node is not None and kubelet_of(node) == DEAD):
                 return False
             self._cluster.finish(metadata["namespace"], metadata["name"])
             return True
@@ -79,6 +87,11 @@ class Kubelet:
         ]
         await self._cluster.patch(PODS, metadata["name"], patch, namespace=metadata["namespace"], subresource="status")
         return True
+
+
+def kubelet_of(node: Object) -> str:
+    """Return what the annotation says of the Node's kubelet, empty if nothing."""
+    return str((node["metadata"].get("annotations") or {}).get(MANAGED, ""))
 
 
 def _is_evicted(pod: Object, node: Object) -> bool:

@@ -23,6 +23,15 @@ _AT_ONCE: Final = timedelta()
 _SCORED: Final = ("cpu", "memory")
 
 
+PlugIn = Callable[[Object, Object], str | None]
+"""Returns why a pod may not be on a node, as a part of the scheduler's words, or None when it may."""
+
+
+def no_plug_in(_pod: Object, _node: Object) -> str | None:
+    """Refuse nothing."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Assumed:
     """A pod whose node is chosen and whose binding is on its way."""
@@ -52,14 +61,22 @@ class Scheduler:
         self._now = now
         self._longest_binding = longest_binding
         self._assumed: dict[str, _Assumed] = {}
+        self.plug_in: PlugIn | None = no_plug_in
+        """Refuses what every other filter lets pass; without one, the scheduler stands still."""
         self._random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
 
     def next_binding_at(self) -> datetime | None:
         """Return when the next binding takes effect; None when none is on its way."""
         return min((assumed.due for assumed in self._assumed.values()), default=None)
 
+    def fail_bindings(self) -> None:
+        """Let the bindings that are on their way be refused: their pods are tried again."""
+        self._assumed.clear()
+
     async def step(self) -> bool:
         """Try every pending pod once and return whether one of them was bound."""
+        if self.plug_in is None:
+            return False
         is_changed = self._bind_due()
         pods = self._cluster.peek(PODS)
         pending = [p for p in pods if _is_pending(p)]
@@ -97,7 +114,8 @@ class Scheduler:
         if unknown := not_simulated(pod):
             await self._refuse(pod, f"the simulated scheduler does not know {unknown}")
             return False
-        reasons = [(host, misfit(pod, host, hosts)) for host in hosts]
+        plug_in = self.plug_in or no_plug_in
+        reasons = [(host, misfit(pod, host, hosts) or plug_in(pod, host.node)) for host in hosts]
         feasible = [host for host, reason in reasons if reason is None]
         if not feasible:
             counts = Counter(reason for _, reason in reasons if reason is not None)

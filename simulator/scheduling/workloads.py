@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from activities.ports.cluster import DAEMON_SETS, NODES, PODS, Object
+from activities.ports.cluster import DAEMON_SETS, LIMIT_RANGES, NODES, PODS, Object
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.scheduling.conditions import condition_status
 from simulator.scheduling.fit import node_matches, tolerates
@@ -110,10 +110,12 @@ class Workloads:
 
 
 class Daemons:
-    """Puts one pod of each DaemonSet on each node that it may run on."""
+    """Puts one pod of each DaemonSet on each node that it may run on, with what admission makes of it."""
 
     def __init__(self, cluster: MemoryCluster) -> None:
         self._cluster = cluster
+        self.admitted: dict[str, dict[str, str]] = {}
+        """Requests that a webhook, such as a vertical autoscaler's, gives the pods of a DaemonSet, by its name."""
 
     async def step(self) -> bool:
         """Compare DaemonSets with nodes once and return whether pods were created or deleted.
@@ -134,7 +136,7 @@ class Daemons:
         changed = False
         for node in nodes:
             name = node["metadata"]["name"]
-            pod = _daemon_pod(daemon_set, name)
+            pod = self._admit(_daemon_pod(daemon_set, name))
             taints = node.get("spec", {}).get("taints") or ()
             refused = {t["effect"] for t in taints if not tolerates(pod["spec"]["tolerations"], t)}
             fits = node_matches(pod, node)
@@ -147,6 +149,23 @@ class Daemons:
                 await self._cluster.create(PODS, pod, namespace=daemon_set["metadata"]["namespace"])
                 changed = True
         return changed
+
+    def _admit(self, pod: Object) -> Object:
+        """Return the pod as the API server stores it: a LimitRange gives requests to containers that state none."""
+        metadata = pod["metadata"]
+        given = self.admitted.get(metadata["ownerReferences"][0]["name"], {})
+        usual: dict[str, str] = {}
+        for limit_range in self._cluster.peek(LIMIT_RANGES):
+            if limit_range["metadata"]["namespace"] == metadata["namespace"]:
+                for item in limit_range["spec"]["limits"]:
+                    usual |= item.get("defaultRequest", {}) if item["type"] == "Container" else {}
+        if not (given or usual):
+            return pod
+        containers = [
+            {**each, "resources": {"requests": usual | (each.get("resources") or {}).get("requests", {}) | given}}
+            for each in pod["spec"]["containers"]
+        ]
+        return {**pod, "spec": {**pod["spec"], "containers": containers}}
 
 
 def _daemon_pod(daemon_set: Object, node_name: str) -> Object:

@@ -69,10 +69,13 @@ class FlakyCluster(MemoryCluster):
         await super().delete(resource, name, namespace=namespace, uid=uid, resource_version=resource_version)
         self._after()
 
-    async def evict(self, name, *, namespace, uid):
+    async def evict(self, name, *, namespace, uid, dry_run=False):
+        if dry_run:
+            return await super().evict(name, namespace=namespace, uid=uid, dry_run=True)
         self._before("evict", PODS, name)
         await super().evict(name, namespace=namespace, uid=uid)
         self._after()
+        return None
 
     def refuse_writes(self, error, verb=None, resource=None, *, name=None, times=None):
         """Fail writes of this verb to this resource, or of any where none is named, so many times or always."""

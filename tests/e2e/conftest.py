@@ -1,6 +1,6 @@
 import pytest
 
-from tests.e2e.harness import borrowed_control_plane
+from tests.e2e.harness import ControlPlane, borrowed_control_plane
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +15,13 @@ def _control_plane_lives_on(request):
     yield
     if "control_plane" in request.fixturenames:
         request.getfixturevalue("control_plane").check()
+
+
+@pytest.fixture(scope="session")
+def other_plane():
+    """Lend the control plane of a second cluster."""
+    plane = ControlPlane()
+    try:
+        yield plane
+    finally:
+        plane.close()

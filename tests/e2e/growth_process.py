@@ -4,16 +4,18 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from tests.e2e.harness import ControlPlane
 from tests.e2e.harness_process import Process, free_ports
 from tests.e2e.quick_growth import QUICK_GROWTH
+from worker.errors import USAGE_ERROR
 
 ROOT = Path(__file__).parents[2]
 READY_SECONDS = 60
+CANNOT_GO_ON = "the worker cannot go on: "
 
 
 class TemporalServer:
@@ -44,7 +46,7 @@ class GrowthProcess:
     """A worker on the control plane, as its admin unless a `kubeconfig` is given.
 
     With an `address` it uses that Temporal server, without one its own. `environment` has further variables. A `quick`
-    one has durations a tenth as long.
+    one has durations a tenth as long, and is what Python makes of the `program`.
     """
 
     def __init__(
@@ -57,10 +59,12 @@ class GrowthProcess:
         kubeconfig: Path | None = None,
         environment: Mapping[str, str] = MappingProxyType({}),
         quick: bool = False,
+        program: Sequence[str] = QUICK_GROWTH,
     ) -> None:
         self._folder = folder
+        self.address = address
         bin_folder = Path(sys.prefix) / "bin"
-        self._program = [bin_folder / "python", *QUICK_GROWTH] if quick else [bin_folder / "growth"]
+        self._program = [bin_folder / "python", *program] if quick else [bin_folder / "growth"]
         self._port = free_ports(1)[0]
         self._environment = {
             "PYTHONPATH": str(ROOT),
@@ -104,6 +108,15 @@ class GrowthProcess:
             if time.monotonic() > deadline:
                 raise AssertionError(f"growth run: not ready within {READY_SECONDS} s\n{self._process.tail()}")
             time.sleep(0.1)
+
+    def refusal(self, within: float = READY_SECONDS) -> str:
+        """Start the worker and return the one sentence with which it ends, because it cannot be used as it is."""
+        self.launch()
+        assert self._process is not None
+        assert self._process.wait(within) == USAGE_ERROR, self.log()
+        sentences = [line for line in self.log().splitlines() if CANNOT_GO_ON in line]
+        assert len(sentences) == 1, self.log()
+        return sentences[0].partition(CANNOT_GO_ON)[2]
 
     def kill(self) -> None:
         """SIGKILL, as a machine that loses power."""

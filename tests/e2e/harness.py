@@ -3,7 +3,9 @@
 Each start is a fresh, empty cluster in a temporary folder on free loopback ports.
 """
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -105,6 +107,14 @@ class ControlPlane:
     def start(self, name: str) -> None:
         """Start a stopped process again with its old data."""
         self._processes[name] = Process(name, self._commands[name], folder=self.folder)
+
+    def freeze(self, name: str, seconds: float) -> None:
+        """Let one of the processes keep its connections and answer nothing for so long."""
+        os.kill(self.pid(name), signal.SIGSTOP)
+        try:
+            time.sleep(seconds)
+        finally:
+            os.kill(self.pid(name), signal.SIGCONT)
 
     def check(self) -> None:
         """Raise `ProcessDied` if any of the processes ended by itself."""

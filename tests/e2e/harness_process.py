@@ -72,6 +72,10 @@ class Process:
         if self._child.poll() is not None:
             raise ProcessDied(f"{self.name} ended with {self._child.returncode}:\n{self.tail()}")
 
+    def wait(self, seconds: float) -> int:
+        """Return with what code it has ended by itself, within so long."""
+        return self._child.wait(seconds)
+
     def tail(self) -> str:
         """Return the last lines of the log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])

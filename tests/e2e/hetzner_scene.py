@@ -24,6 +24,7 @@ from simulator.hetzner.cloud import FakeHetzner
 from simulator.hetzner.http import serve
 from simulator.hetzner.nodes import HetznerNodes
 from simulator.hetzner.project.project import CALLS
+from simulator.hetzner.project.server import ServerRecord
 from simulator.hetzner.project.state import DEFAULT, Durations
 from simulator.hetzner.reply import Reply
 from tests.builders import as_sent, hetzner_node_class, node_pool
@@ -81,15 +82,27 @@ class CountedHetzner(FakeHetzner):
 
 
 class HetznerView(ClusterView):
-    """What a test sees of the cluster and of its project."""
+    """What a test sees of the cluster and of its project.
 
-    def __init__(self, plane: ControlPlane, cloud: FakeHetzner) -> None:
+    Args:
+        plane: the control plane.
+        cloud: may be other clusters' too.
+        joins: whether a server is one of this cluster.
+    """
+
+    def __init__(self, plane: ControlPlane, cloud: FakeHetzner, joins: Callable[[ServerRecord], bool]) -> None:
         super().__init__(plane)
         self._cloud = cloud
+        self._joins = joins
+
+    def records(self) -> list[ServerRecord]:
+        """Return the cluster's servers that exist in all projects, those being deleted included."""
+        servers = (server for project in list(self._cloud.projects) for server in self._cloud.servers_of(project))
+        return [server for server in servers if self._joins(server)]
 
     def servers(self) -> set[str]:
-        """Return the names of the servers that exist in all projects, those being deleted included."""
-        return {server.name for project in list(self._cloud.projects) for server in self._cloud.servers_of(project)}
+        """Return the names of these servers."""
+        return {server.name for server in self.records()}
 
     def cost_per_hour(self) -> Decimal:
         """Return the price of our Nodes, as they say it themselves."""
@@ -115,6 +128,8 @@ class HetznerScene:
     view: HetznerView
     commands: Commands
     folder: Path
+    marker: str
+    """In the user data of this cluster's servers, and of nobody else's."""
     secrets: list[str] = field(default_factory=list)
     """Texts that may stand in Secrets only."""
     external: bool = False
@@ -151,7 +166,7 @@ class HetznerScene:
 
     def add_join_secret(self) -> None:
         """Create the Secret with the text of the user data and the token in it."""
-        join, marker = token_hex(24), f"marker-{token_hex(16)}"
+        join, marker = token_hex(24), self.marker
         self.secrets += [join, marker]
         identity = "--cloud-provider=external" if self.external else "--provider-id=hcloud://$ID"
         text = f"#!/bin/sh\n# {marker}\nJOIN={{{{ join }}}}\nkubelet {identity} {{{{ kubelet.args }}}}\n"
@@ -226,6 +241,7 @@ def hetzner_scene(
     controller_delay_seconds: float | None = None,
     objects: tuple[str, ...] = (),
     quick: bool = False,
+    cloud: CountedHetzner | None = None,
 ) -> Iterator[HetznerScene]:
     """Lend a worker that is not started yet, a cloud with an empty project, and the Secret of the user data.
 
@@ -238,8 +254,13 @@ def hetzner_scene(
         controller_delay_seconds: how late Hetzner's cloud-controller-manager sees a Node; None: there is none.
         objects: files of objects that are there from the beginning.
         quick: the worker's durations are a tenth as long.
+        cloud: of another scene, when two clusters share a project.
     """
-    cloud = CountedHetzner()
+    cloud, marker = cloud or CountedHetzner(), f"marker-{token_hex(16)}"
+
+    def joins(server: ServerRecord) -> bool:
+        return marker in server.user_data
+
     temporal = TemporalServer(folder)
     plane.kubectl("apply", "-f", "-", stdin=json.dumps(_namespace()))
     with (
@@ -253,10 +274,10 @@ def hetzner_scene(
             environment={"GROWTH_HCLOUD_ENDPOINT": endpoint},
             quick=quick,
         ) as growth,
-        kubelets(plane, cloud, controller_delay_seconds) as check,
+        kubelets(plane, cloud, controller_delay_seconds, joins) as check,
     ):
         lent = HetznerScene(
-            plane, cloud, growth, HetznerView(plane, cloud), Commands(plane, folder), folder,
+            plane, cloud, growth, HetznerView(plane, cloud, joins), Commands(plane, folder), folder, marker,
             external=controller_delay_seconds is not None,
         )  # fmt: skip
         try:
@@ -273,8 +294,16 @@ def hetzner_scene(
 
 
 @contextmanager
-def kubelets(plane: ControlPlane, cloud: FakeHetzner, delay: float | None) -> Iterator[Callable[[], None]]:
-    """Let the cloud's servers register Nodes from a thread; yields what raises if that has ended."""
+def kubelets(
+    plane: ControlPlane,
+    cloud: FakeHetzner,
+    delay: float | None,
+    joins: Callable[[ServerRecord], bool] = lambda _server: True,
+) -> Iterator[Callable[[], None]]:
+    """Let those of the cloud's servers that join this cluster register Nodes from a thread.
+
+    Yields what raises if that has ended.
+    """
     is_over = threading.Event()
 
     async def run() -> None:
@@ -286,6 +315,7 @@ def kubelets(plane: ControlPlane, cloud: FakeHetzner, delay: float | None) -> It
             join_seconds=1.0,
             controller=delay is not None,
             controller_delay_seconds=delay or 0.0,
+            joins=joins,
         )
         try:
             while not is_over.is_set():

@@ -38,7 +38,7 @@ def assert_kept(plane: ControlPlane, growth: GrowthProcess, temporal: str, secre
     objects = "".join(json.dumps(plane.api.items(kind)) for kind in _KINDS)
     places = {
         "histories": (histories, b"json/plain"),
-        "log": (growth.log().encode(), b"HetznerNodeClass"),
+        "log": (growth.log().encode(), b"works on a cluster"),
         "objects": (objects.encode(), b"tokenSecretRef"),
     }
     for name, (text, known) in places.items():

@@ -142,7 +142,7 @@ def test_the_reasons_of_a_cancel_are_those_under_which_it_is_carried_out():
         {one.reason for one in lines_of(REMOVAL) if (one.phase, one.effect) == ("Pending", effect)}
         for effect in ("cancel_removal", "untaint_node")
     )
-    assert recorded == carried == {"Cancelled", "NotEmpty", "NotOurs"}
+    assert recorded == carried == {"Cancelled", "NotDead", "NotEmpty", "NotOurs"}
 
 
 def test_waits_tell_until_when_and_what_comes_then():
@@ -155,11 +155,12 @@ def test_waits_tell_until_when_and_what_comes_then():
     )
     assert set(boot.then) == {"ProvisioningTimeout", "ServerBoot"}, "one that its provider works on gets more time"
     node = line(REQUEST, "Provisioning", "NodeReady")
-    assert set(node.deadlines) == {"`joinDeadline`", "1m after `registeredAt`"}
-    assert set(node.then) == {"JoinTimeout", "PodsBound", "NotReady"}
+    assert set(node.deadlines) == {"`joinDeadline`"}
+    assert set(node.then) == {"JoinTimeout", "PodsBound"}
+    assert set(line(REQUEST, "Provisioning", "Startup").then) == {"StartupTimeout"}
     cool_off = line(REMOVAL, "Pending", "CoolOff")
-    assert set(cool_off.deadlines) == {"`scaleDownAt`", "5s after `taintedAt`"}
-    assert set(cool_off.then) == {"Empty", "NotEmpty", "Draining"}
+    assert set(cool_off.deadlines) == {"`scaleDownAt`", "5s after `taintedAt`", "`judgedAt`"}
+    assert set(cool_off.then) == {"Dead", "Empty", "NotEmpty", "Draining"}
     deletion = line(REMOVAL, "Deprovisioning", "ServerDeletion")
     assert deletion.deadlines == ("`retry` after `removeAttemptedAt`",)
     assert set(deletion.then) == {"DeleteServer", "RemovalFailed"}
@@ -183,7 +184,7 @@ def test_effects_tell_the_deadline_that_they_set():
 
 
 def test_sentences_read_for_all_cases():
-    assert line(REQUEST, "Provisioning", "Ready", "mark_ready").messages == ("Node <name> is Ready",)
+    assert "Node <name> is Ready" in line(REQUEST, "Provisioning", "Ready", "mark_ready").messages
     assert line(REQUEST, "Ready", "PodsBind").messages == (
         "<awaited> of <seats> planned pods are not bound; then the node opens for all",
     )

@@ -250,6 +250,7 @@ class Checker(Lookups):
                 for p in self.residents(leaving.node)
                 if owner(p).get("kind") != "DaemonSet"
                 and "kubernetes.io/config.mirror" not in p["metadata"].get("annotations", {})
+                and not _is_of_storage(p, leaving.node)
             ]
             placed = {p.node for p in self.plan.placed}
             if (
@@ -299,3 +300,10 @@ def violations(scene: Scene, plan: Plan, *, is_settled: bool = False) -> list[st
     With `is_settled`, rounds before have carried out what they decided: nobody may be left out any more.
     """
     return Checker(scene, plan, is_settled=is_settled).violations()
+
+
+def _is_of_storage(pod: Json, node: str) -> bool:
+    """Return whether it is a pod that Longhorn has on each node, and that may be evicted."""
+    metadata = pod["metadata"]
+    may_go = metadata.get("annotations", {}).get("cluster-autoscaler.kubernetes.io/safe-to-evict") == "true"
+    return may_go and owner(pod).get("kind") == "InstanceManager" and metadata["labels"].get("longhorn.io/node") == node

@@ -79,7 +79,7 @@ class Lookups:
         """Return labels, taints and allocatable of a machine to come of this server type in this pool."""
         labels, taints, allocatable = offering_node(self.pools[pool], kind, place, host)
         of_drivers = learned(labels, self.nodes, self.scene.csi_nodes)
-        of_peers, more = peers.agreed(labels, self.scene.nodes, self.scene.csi_nodes, self.scene.now)
+        of_peers, more = peers.agreed(labels, self.scene.nodes, self.scene.csi_nodes, self.scene.now, self.pools[pool])
         known = {(t["key"], t["effect"]) for t in taints}
         taints = [*taints, *(t for t in more if (t["key"], t["effect"]) not in known)]
         return of_peers | of_drivers | labels, taints, allocatable
@@ -109,6 +109,10 @@ class Lookups:
     def residents(self, node: str) -> list[Json]:
         return [p for p in self.scene.pods if self.lands_on(p) == node and not is_finished(p)]
 
+    def _static_pods(self, labels: dict[str, str]) -> dict[str, Json]:
+        pool = self.pools.get(labels.get("growth.dev/pool", ""))
+        return peers.static_pods(labels, self.scene.nodes, self.scene.pods, self.scene.now, pool)
+
     def daemons(self, node: str, labels: dict[str, str], taints: list[Json], residents: list[Json]) -> list[Json]:
         """Return the DaemonSet pods that are still missing on a node."""
         present = {owner(p).get("uid") for p in residents}
@@ -126,7 +130,7 @@ class Lookups:
                 own = {**spec, **of_amounts(asked_for)} if asked_for != asked(spec) else spec
                 found.append({"metadata": looks | template.get("metadata", {}), "spec": own, "status": {}})
         there = {peers.file_of(p) for p in residents if p["spec"].get("nodeName")}
-        for file, static in peers.static_pods(labels, self.scene.nodes, self.scene.pods, self.scene.now).items():
+        for file, static in self._static_pods(labels).items():
             if file not in there:
                 found.append({**static, "spec": {k: v for k, v in static["spec"].items() if k != "nodeName"}})
         return found

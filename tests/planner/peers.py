@@ -14,6 +14,11 @@ STATED = {
     "node.kubernetes.io/exclude-from-external-load-balancers",
 }
 PASSING = ("growth.dev/", "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+STARTS = {
+    "node.cloudprovider.kubernetes.io/uninitialized",
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/network-unavailable",
+}
 MIRROR = "kubernetes.io/config.mirror"
 
 
@@ -21,13 +26,34 @@ def kind_of(labels: Mapping[str, str]) -> tuple[str, str]:
     return labels.get("growth.dev/pool", ""), labels.get("growth.dev/server-type", "").lower()
 
 
-def settled(nodes: Iterable[Json], labels: Mapping[str, str], now: datetime) -> list[Json]:
+def is_start(taint: Json, pool: Json | None) -> bool:
+    """Return whether the taint is one of a start, by its name or as the pool declares it, and not the pool's own."""
+    spec = {} if pool is None else pool["spec"]
+    own = [(t["key"], t["effect"]) for t in spec.get("template", {}).get("taints", ())]
+    if taint["effect"] == "PreferNoSchedule" or (taint["key"], taint["effect"]) in own:
+        return False
+    domain, _, name = taint["key"].partition("/")
+    known = (
+        taint["key"] in STARTS
+        or domain in ("startup-taint.cluster-autoscaler.kubernetes.io", "ignore-taint.cluster-autoscaler.kubernetes.io")
+        or name == "agent-not-ready"
+    )
+    declared = spec.get("scaleUp", {}).get("startupTaints", ())
+    return known or any(
+        d["key"] == taint["key"]
+        and d.get("value", taint.get("value", "")) == taint.get("value", "")
+        and d.get("effect", taint["effect"]) == taint["effect"]
+        for d in declared
+    )
+
+
+def settled(nodes: Iterable[Json], labels: Mapping[str, str], now: datetime, pool: Json | None = None) -> list[Json]:
     """Return the Ready Nodes of the pool and type that these labels name, but for those that have hardly started."""
     found: list[Json] = []
     for node in nodes:
         ready = [c for c in node["status"]["conditions"] if c["type"] == "Ready" and c["status"] == "True"]
-        keys = {t["key"] for t in node["spec"].get("taints", ())}
-        starts = keys & {"growth.dev/unregistered", "node.cloudprovider.kubernetes.io/uninitialized"}
+        taints = node["spec"].get("taints", ())
+        starts = any(t["key"] == "growth.dev/unregistered" or is_start(t, pool) for t in taints)
         if ready and not starts and kind_of(node["metadata"]["labels"]) == kind_of(labels) != ("", ""):
             since = ready[0].get("lastTransitionTime")
             if since is None or now - moment(since) >= timedelta(seconds=10):
@@ -40,10 +66,14 @@ def is_open(node: Json) -> bool:
 
 
 def agreed(
-    labels: Mapping[str, str], nodes: Iterable[Json], csi_nodes: Iterable[Json], now: datetime
+    labels: Mapping[str, str],
+    nodes: Iterable[Json],
+    csi_nodes: Iterable[Json],
+    now: datetime,
+    pool: Json | None = None,
 ) -> tuple[dict[str, str], list[Json]]:
     """Return labels and taints that every such Node has, of which two at least take pods."""
-    there = settled(nodes, labels, now)
+    there = settled(nodes, labels, now, pool)
     names = {n["metadata"]["name"] for n in there}
     of_drivers = {
         key
@@ -112,11 +142,15 @@ def generation(pod: Json) -> int:
 
 
 def static_pods(
-    labels: Mapping[str, str], nodes: Iterable[Json], pods: Iterable[Json], now: datetime
+    labels: Mapping[str, str],
+    nodes: Iterable[Json],
+    pods: Iterable[Json],
+    now: datetime,
+    pool: Json | None = None,
 ) -> dict[str, Json]:
     """Return the pods of kubelets' own files that all settled Nodes of the pool and type have, by the file's name."""
     held: list[dict[str, Json]] = []
-    for node in settled(nodes, labels, now):
+    for node in settled(nodes, labels, now, pool):
         name = node["metadata"]["name"]
         held.append({file_of(p): p for p in pods if p["spec"].get("nodeName") == name and file_of(p)})
     everywhere = set.intersection(*(set(each) for each in held)) if held else set[str]()

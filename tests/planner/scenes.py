@@ -11,7 +11,8 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, PlannerMemory, Snapshot
-from planner.parsing.objects import parse_objects, parse_pod
+from planner.parsing.admitted import with_limit_ranges
+from planner.parsing.objects import parse_limit_range, parse_objects, parse_pod
 from planner.supply.pod_group import GroupKeys, seat_of
 from tests.builders import NOW, Json, kwok_node_class, namespace, node_pool
 
@@ -31,6 +32,7 @@ class Scene:
     volumes: list[Json] = field(default_factory=list)
     storage_classes: list[Json] = field(default_factory=list)
     csi_nodes: list[Json] = field(default_factory=list)
+    limit_ranges: list[Json] = field(default_factory=list)
     namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
     """Labels by name."""
     protected: set[str] = field(default_factory=set)
@@ -52,7 +54,9 @@ class Scene:
             now=self.now,
             pods=parsed.pods,
             nodes=parsed.nodes,
-            daemon_sets=parsed.daemon_sets,
+            daemon_sets=with_limit_ranges(
+                parsed.daemon_sets, self.daemon_sets, [parse_limit_range(each) for each in self.limit_ranges]
+            ),
             namespaces=parsed.namespaces,
             volumes=parsed.volumes,
             pools=tuple(NodePool.model_validate(p) for p in self.pools),
@@ -86,6 +90,7 @@ _LISTS = {
     "PersistentVolume": "volumes",
     "StorageClass": "storage_classes",
     "CSINode": "csi_nodes",
+    "LimitRange": "limit_ranges",
 }
 
 

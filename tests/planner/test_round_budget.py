@@ -101,6 +101,28 @@ def test_rules_that_mean_everybody_wait_and_others_are_planned(monkeypatch: pyte
     assert len(made.unplaced) == 186
 
 
+def test_rules_of_pods_that_run_count_for_those_whom_they_look_at(
+    monkeypatch: pytest.MonkeyPatch, comparisons: Callable[[], int]
+):
+    monkeypatch.setattr("planner.policies.class_budget.MOST_OF_CLASS", 2000)
+    terms = [
+        {"topologyKey": HOSTNAME, "labelSelector": {"matchExpressions": [{"key": f"k{i}", "operator": "Exists"}]}}
+        for i in range(50)
+    ]
+
+    def running(i: int) -> Json:
+        affinity = {"podAntiAffinity": {REQUIRED: [{**term, "topologyKey": f"{HOSTNAME}/{i}"} for term in terms]}}
+        return differing(pod(f"r{i}", node="n0"), {"spec": {"affinity": affinity}})
+
+    others = [differing(pod(f"good{i}", f"{i + 1}m"), {"metadata": {"namespace": "shop"}}) for i in range(20)]
+    made = planned(*(running(i) for i in range(100)), *(pod(f"a{i}", f"{i + 1}m") for i in range(20)), *others)
+    assert {entry.reasons[0].code for entry in made.unplaced} == {"TooMuchToJudge"}
+    assert {entry.pod for entry in made.unplaced} == {f"default/a{i}" for i in range(20)}
+    assert len(made.placed) == 20
+    # 5,000 rules and 20 classes in their namespace.
+    assert comparisons() < 50_000
+
+
 def test_claims_multiply_out_over_topologies_no_more():
     storage = storage_class("waits", "a", "b", "c")
     free = differing(volume("left"), {"status": {"phase": "Available"}})

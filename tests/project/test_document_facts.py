@@ -25,6 +25,7 @@ from planner.model.plan import TOO_MUCH
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, WAITS
 from planner.policies import next_round as rounds
 from planner.supply import unavailable
+from planner.supply.lost_places import PLACEMENT_REFUSED
 from tests.project.documents import ROOT, documents, objects
 from worker.runtime import keeper
 from worker.settings import Settings
@@ -96,6 +97,7 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
         WAITS,
         TOO_MUCH,
         request.BUYING_PAUSED,
+        PLACEMENT_REFUSED,
     }
 
 

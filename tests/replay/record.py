@@ -24,7 +24,8 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RemovalTimings, RequestTimings, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RemovalTimings, RequestTimings, ServerSeen
+from planner.lifecycle.step import EffectInput
 from planner.model.plan import PlanResult
 from planner.model.round import RoundInput, RoundResult, planner_workflow_id
 from tests.workflows.scripts import NAME, attached, booting, crowded, guarded, leaving, machine, stubborn
@@ -75,6 +76,34 @@ async def planned(env: WorkflowEnvironment, handle: WorkflowHandle) -> None:
 def slow() -> Script:
     script = booting()
     script.see(timings=RequestTimings(provisioning_timeout=timedelta(seconds=20)))
+    return script
+
+
+def tried_late() -> Script:
+    """A machine whose Node lacks something at first, and whose pod is not bound at the scheduler's first try."""
+    script = machine()
+
+    def register(_: object) -> None:
+        script.status(registered_at=clock(), node_name=NAME)
+        script.see(node=NodeSeen(name=NAME, ready=True, reserved=True, missing="a device"))
+
+    def ready(asked: EffectInput) -> None:
+        script.status(phase=RequestPhase.READY, ready_at=clock(), release_by=asked.act and asked.act.until)
+        script.see(awaited=1, tried=False)
+
+    def tried(asked: EffectInput) -> None:
+        script.status(tried_at=clock(), release_by=asked.act and asked.act.until)
+
+    def look(_: object) -> None:
+        if script.seen.node is not None and script.seen.node.missing:
+            script.see(node=script.seen.node.model_copy(update={"missing": ""}))
+        elif script.seen.status.phase is RequestPhase.READY and script.seen.tried is False:
+            script.see(tried=True)
+
+    script.on(RequestEffect.REGISTER_NODE, register)
+    script.on(RequestEffect.MARK_READY, ready)
+    script.on(RequestEffect.MARK_TRIED, tried)
+    script.on(RequestEffect.LOOK, look)
     return script
 
 
@@ -141,6 +170,7 @@ LIVES: dict[str, tuple[str, Callable[[], Script], Course]] = {
     "request-unmet": ("NodeRequest", sold_out, to_the_end),
     "request-refused": ("NodeRequest", refused_once, to_the_end),
     "request-timed-out": ("NodeRequest", slow, to_the_end),
+    "request-starts-slowly": ("NodeRequest", tried_late, to_the_end),
     "request-cancelled": ("NodeRequest", booting, cancelled),
     "removal-goes": ("NodeRemoval", leaving, to_the_end),
     "removal-cancelled": ("NodeRemoval", leaving, cancelled),

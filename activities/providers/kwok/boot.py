@@ -15,13 +15,12 @@ from activities.ports.errors import AlreadyExists, Conflict, GrowthError, NotFou
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.faults import holds
 from activities.providers.kwok.record import KwokRecord, KwokRecords
+from activities.providers.kwok.startup import changes, next_change, node_at
 from api.model import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokFault, KwokNodeClass
 
 _AGAIN_AFTER: Final = timedelta(seconds=1)
 """When a Node could not be made."""
-_FAKE: Final = {"kwok.x-k8s.io/node": "fake"}
-"""The annotation by which KWOK knows the Nodes that it plays."""
 
 log = logging.getLogger(__name__)
 
@@ -52,14 +51,20 @@ class KwokBoot:
         faults = _Faults(self._cluster)
         due: list[datetime] = []
         for record in await self._records.list():
-            if record.is_joined:
+            if record.is_joined and not record.startup:
                 continue
             if now < record.runs_at:
                 due.append(record.runs_at)
                 continue
             try:
-                if not await faults.hold(record, "boot", "join"):
-                    await self._join(record, is_played=not await faults.hold(record, "ready"))
+                if record.is_joined or not await faults.hold(record, "boot", "join"):
+                    is_played = not await faults.hold(record, "ready")
+                    if record.is_joined:
+                        await self._go_on(record, is_played=is_played)
+                    else:
+                        await self._join(record, is_played=is_played)
+                    later = next_change(record.startup, record.runs_at, now)
+                    due += [] if later is None else [later]
             except GrowthError as error:
                 log.warning("server %s does not join yet: %s", record.name, error)
                 due.append(now + _AGAIN_AFTER)
@@ -68,7 +73,8 @@ class KwokBoot:
     async def _join(self, record: KwokRecord, *, is_played: bool) -> None:
         made: Object | None = None
         try:
-            made = await self._cluster.create(NODES, _node(record, is_played=is_played))
+            age = self._now() - record.runs_at
+            made = await self._cluster.create(NODES, _node(record, age, is_played=is_played))
         except AlreadyExists:
             log.info("Node %s exists already", record.name)
         try:
@@ -78,6 +84,23 @@ class KwokBoot:
                 return
             metadata = made["metadata"]
             await self._cluster.delete(NODES, metadata["name"], uid=metadata["uid"])
+
+    async def _go_on(self, record: KwokRecord, *, is_played: bool) -> None:
+        """Let a Node that starts slowly have what it has by now."""
+        now = self._now()
+        try:
+            node = await self._cluster.get(NODES, record.name)
+            wanted = node_at(record.node, record.startup, now - record.runs_at, is_played=is_played)
+            of_node, of_status = changes(node, record.startup, wanted)
+            if of_status:
+                await self._cluster.patch(NODES, record.name, of_status, subresource="status")
+            if of_node:
+                # After its devices are there: whoever waits for the taints to go shall find them.
+                await self._cluster.patch(NODES, record.name, of_node)
+        except NotFound:
+            log.info("Node %s is gone", record.name)
+        if next_change(record.startup, record.runs_at, now) is None:
+            await self._records.mark_started(record)
 
     async def _mark(self, record: KwokRecord) -> None:
         try:
@@ -89,16 +112,15 @@ class KwokBoot:
                 await self._records.mark_joined(fresh)
 
 
-def _node(record: KwokRecord, *, is_played: bool) -> Object:
+def _node(record: KwokRecord, age: timedelta, *, is_played: bool) -> Object:
     """Return the Node of the server; KWOK makes it Ready if it is to play it."""
-    template = record.node
-    annotations = dict(_FAKE) if is_played else {}
+    made = node_at(record.node, record.startup, age, is_played=is_played)
     return {
         "apiVersion": NODES.api_version,
         "kind": NODES.kind,
-        "metadata": {"name": record.name, "labels": template["labels"], "annotations": annotations},
-        "spec": {"providerID": record.provider_id, "taints": template["taints"]},
-        "status": {"capacity": template["capacity"], "allocatable": template["allocatable"]},
+        "metadata": {"name": record.name, "labels": record.node["labels"], "annotations": made["annotations"]},
+        "spec": {"providerID": record.provider_id, "taints": made["taints"]},
+        "status": {"capacity": made["capacity"], "allocatable": made["allocatable"]},
     }
 
 

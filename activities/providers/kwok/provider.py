@@ -25,6 +25,7 @@ from activities.providers.kwok.boot import KwokBoot
 from activities.providers.kwok.catalogue import allocatable, capacity, node_labels, offerings
 from activities.providers.kwok.faults import KwokFaults, error_of, holds
 from activities.providers.kwok.record import KwokRecord, KwokRecords
+from activities.providers.kwok.startup import startup_of
 from api.keys import LABEL_HOSTNAME
 from api.model import UnreadableError, read
 from api.quantity import format_amount
@@ -178,6 +179,7 @@ class KwokProvider:
                     runs_at=now + location.boot_time,
                     labels=order.labels,
                     node=_node(server_type, location, order),
+                    startup=startup_of(server_type.startup),
                 )
             except AlreadyExists:
                 record = await self._find(order.name)

@@ -36,6 +36,8 @@ class KwokRecord:
     """labels, taints, capacity and allocatable of its Node."""
     is_joined: bool
     """Its Node has been made once: one that a person deletes is not made again."""
+    startup: dict[str, Any]
+    """How slowly its Node starts, as long as it does: `startup_of`."""
 
     @property
     def provider_id(self) -> str:
@@ -102,6 +104,7 @@ class KwokRecords:
         runs_at: datetime,
         labels: dict[str, str],
         node: dict[str, Any],
+        startup: dict[str, Any] | None = None,
     ) -> KwokRecord:
         """Write the record of a new server and return it; the namespace is made if it does not exist.
 
@@ -120,6 +123,7 @@ class KwokRecords:
                 "runsAt": format_timestamp(runs_at),
                 "node": json.dumps(node, sort_keys=True),
                 "joined": "false",
+                **({"startup": json.dumps(startup, sort_keys=True)} if startup else {}),
             },
         }
         try:
@@ -137,6 +141,16 @@ class KwokRecords:
             NotFound: the server was deleted.
         """
         operations = guarded(record.object, [{"op": "add", "path": "/data/joined", "value": "true"}])
+        await self._cluster.patch(CONFIG_MAPS, record.name, operations, namespace=self._namespace)
+
+    async def mark_started(self, record: KwokRecord) -> None:
+        """Write that its Node has started.
+
+        Raises:
+            Conflict: the record has changed since it was read.
+            NotFound: the server was deleted.
+        """
+        operations = guarded(record.object, [{"op": "remove", "path": "/data/startup"}])
         await self._cluster.patch(CONFIG_MAPS, record.name, operations, namespace=self._namespace)
 
     async def label(self, record: KwokRecord, labels: dict[str, str]) -> None:
@@ -193,6 +207,7 @@ def _parse(config_map: Object) -> KwokRecord:
             runs_at=datetime.fromisoformat(data["runsAt"]),
             node=json.loads(data["node"]),
             is_joined=data["joined"] == "true",
+            startup=json.loads(data.get("startup") or "{}"),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(

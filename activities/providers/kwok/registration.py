@@ -24,8 +24,11 @@ KIND: Final = ProviderKind[KwokNodeClass](
     offerings=lambda node_class, _now: offerings(node_class),
     catalogue=lambda node_class, _now: catalogue(node_class),
     connect=_connect,
-    # There is no kubelet that would make its Node.
-    cluster_rules=({"apiGroups": [""], "resources": ["nodes"], "verbs": ["create"]},),
+    # There is no kubelet that would make its Node, nor a device plug-in that reports late.
+    cluster_rules=(
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["create"]},
+        {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},
+    ),
     # Records of its servers.
     namespace_rules=(
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "create", "patch", "delete"]},

@@ -18,7 +18,7 @@ _STUCK: Final = 0.15
 _DETACHES_AFTER_SECONDS: Final = (1.0, 90.0)
 
 
-class Attachments:
+class AttachDetachController:
     """Attaches volumes to machines that shall go, and detaches them.
 
     Args:

@@ -16,6 +16,10 @@ _LONGEST_LEAP_SECONDS: Final = 18.0
 
 A longer leap makes a server come when its absence has been believed: seed 358 once showed how the sweep ends it."""
 
+_FAR_AHEAD: Final = timedelta(hours=1)
+"""As with the wrong zone of time."""
+_AHEAD_FOR_SECONDS: Final = (1.0, 120.0)
+
 
 class Workers:
     """Whoever starts workers and lets them die.
@@ -73,6 +77,17 @@ class Workers:
             seconds = self._random.choice([self._random.uniform(1, _LONGEST_LEAP_SECONDS), -self._random.uniform(0, 2)])
             self._sim.tell("clock", f"of incarnation {victim.number} jumps by {seconds:.1f} s")
             victim.ahead = min(victim.ahead + timedelta(seconds=seconds), timedelta(seconds=_LONGEST_LEAP_SECONDS))
+
+    async def run_ahead(self, random: Random) -> None:
+        """Let the clock of a worker be an hour ahead for a while, and then right."""
+        victim = random.choice(self._sim.alive) if self._sim.alive else None
+        if victim is None:
+            return
+        self._sim.tell("clock", f"of incarnation {victim.number} is an hour ahead")
+        victim.ahead = _FAR_AHEAD
+        await asyncio.sleep(random.uniform(*_AHEAD_FOR_SECONDS))
+        self._sim.tell("clock", f"of incarnation {victim.number} is right")
+        victim.ahead = timedelta()
 
     def calm(self) -> None:
         """Let no worker die any more."""

@@ -8,6 +8,7 @@ from random import Random
 from typing import ClassVar, Final, cast
 
 from simulator.campaign.actors.cloud_faults import Weather
+from simulator.campaign.hetzner.certain_refusals import CertainRefusals
 from simulator.campaign.hetzner.narrow_limits import NarrowLimits
 from simulator.campaign.hetzner.provider_side import HetznerSide
 from simulator.campaign.hetzner.setup import LOCATIONS, TYPES
@@ -45,6 +46,8 @@ class HetznerWeather(Weather):
         narrow = Random(f"narrow limits of {sim.seed}")  # noqa: S311 - a simulation wants repeatable choices
         self._narrow = NarrowLimits(sim, self._side, narrow)
         self._narrow.begin()
+        self._refusals = CertainRefusals(sim, self._side, Random(f"certain refusals of {sim.seed}"))  # noqa: S311 - as above
+        self._refusals.begin()
 
     @property
     def cloud(self) -> HetznerSide:
@@ -97,6 +100,7 @@ class HetznerWeather(Weather):
         for number in list(self._under_way):
             self._end(number)
         self._narrow.end()
+        self._refusals.end()
         self.cloud.calm()
 
     def _begin(self, kind: HetznerTrouble) -> Undo:

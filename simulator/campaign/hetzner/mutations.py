@@ -17,7 +17,7 @@ from activities.providers.hetzner.servers.creation import Creator
 from activities.providers.hetzner.servers.listing import ServerList
 from activities.removals import look as removals_look
 from activities.removals import server as removals_server
-from activities.requests import end as requests_end
+from activities.requests import failed_purchase
 from activities.requests import look as requests_look
 from simulator.campaign.mutations import Change, Mutation
 
@@ -124,7 +124,21 @@ def _removal_goes_by_the_nodes_id() -> list[Change]:
 
 
 def _failures_are_not_counted() -> list[Change]:
-    return [(requests_end, "MOST_FAILED", 10**6)]
+    return [(failed_purchase, "MOST_FAILED", 10**6)]
+
+
+def _certain_refusals_are_doubted() -> list[Change]:
+    """Take a refusal in Hetzner's own words, with a code that nobody knows, for a call of unknown outcome."""
+    return [(error_table, "_is_certain", lambda _code, _status: False)]
+
+
+def _failed_actions_are_not_read() -> list[Change]:
+    """Let whatever a failed action says mean nothing in particular."""
+
+    def of_action(code: str, message: str, *, call: str) -> UnknownOutcome:
+        return UnknownOutcome(f"{call}: {message} ({code})")
+
+    return [(pending, "of_action", of_action)]
 
 
 _hetzner: Final = partial(Mutation, provider="hetzner")
@@ -143,5 +157,7 @@ HETZNER_MUTATIONS: Final = (
     _hetzner("a Node is known by its server's id alone", _node_known_by_its_id_alone),
     _hetzner("a removal goes by the id that its Node names", _removal_goes_by_the_nodes_id, within=40),
     _hetzner("purchases that fail are repeated for ever", _failures_are_not_counted, first=214, within=1),
+    _hetzner("a certain refusal is taken for an unknown outcome", _certain_refusals_are_doubted, first=16, within=6),
+    _hetzner("failed actions are not read by the table", _failed_actions_are_not_read, first=18, within=6),
     _hetzner("Hetzner's messages are told with the token in them", _token_told, within=100),
 )

@@ -1,6 +1,6 @@
 """What must be true when all is quiet, judged by what the cluster and the provider show."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from activities.ports.cluster import NODE_POOLS, NODES, PODS, Object
@@ -9,7 +9,7 @@ from api.keys import LABEL_ABANDONED, LABEL_EXCLUDED, TAINT_RESERVED, TAINT_SCAL
 from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
 from simulator.campaign.judging.pod_departures import Leaving, must_stay
 from simulator.campaign.judging.provider_side import Side
-from simulator.campaign.judging.recorder import Witness, is_ours, labels_of, phase_of, pool_asked_for
+from simulator.campaign.judging.recorder import Witness, is_daemon, is_ours, labels_of, phase_of, pool_asked_for
 from simulator.scheduling.fit import FitHost, misfit
 from simulator.scheduling.pod_request import occupies
 from simulator.simulation import Simulation
@@ -31,10 +31,11 @@ class End:
         self._witness = witness
         self._cloud = cloud
 
-    def unserved(self) -> list[str]:
+    def unserved(self, is_judged: Callable[[Object], bool] = lambda _: True) -> list[str]:
         """Return the violations while the load is as wanted: pods that wait although they could be served."""
         pods = [pod for pod in self._sim.world.cluster.peek(PODS) if occupies(pod)]
-        waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
+        # Of those of DaemonSets, each belongs to a Node: see `agents`.
+        waiting = [pod for pod in pods if not pod["spec"].get("nodeName") and not is_daemon(pod) and is_judged(pod)]
         if not waiting:
             return []
         on: dict[str, list[Object]] = {}

@@ -9,7 +9,7 @@ from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS,
 from api.keys import LABEL_REQUEST_UID
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.provider_side import Side
-from simulator.campaign.judging.recorder import Witness, is_ours, is_record, labels_of, phase_of
+from simulator.campaign.judging.recorder import Witness, is_ours, is_record, labels_of, phase_of, tolerates_everything
 
 _OWN_GARBAGE: Final = ("StaleReservation", "StaleScaleDown", "StaleStartup", "OrphanNode")
 _POD: Final = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
@@ -28,6 +28,7 @@ class Rules:
         tell: takes each violation.
         now: the true time.
         may_leap: whether the clock of a worker has jumped.
+        may_go_with: whether pods, by uid, may count as gone with the server of this name.
     """
 
     def __init__(
@@ -38,12 +39,16 @@ class Rules:
         tell: Callable[[str], None],
         now: Callable[[], datetime],
         may_leap: Callable[[], bool],
+        may_go_with: Callable[[str, set[str]], bool] = lambda _name, _pods: False,
     ) -> None:
         self._now = now
+        self._may_go_with = may_go_with
         self._may_leap = may_leap
         self._witness = witness
         self._cloud = cloud
         self._tell = tell
+        self._unheld: set[str] = set()
+        """Uids of pods that came to a machine after its point of no return, from which no taint holds them off."""
         self.violations: list[str] = []
 
     def note(self, resource: Resource, change: Change) -> None:
@@ -78,6 +83,9 @@ class Rules:
         is_going = node in self._witness.removals or node not in self._witness.servers
         is_excused = node in self._witness.given_up or node in self._witness.bereft or node in self._cloud.lost
         if self._witness.condemned.get(node) and is_going and not is_excused:
+            if tolerates_everything(pod):
+                self._unheld.add(pod["metadata"]["uid"])
+                return
             self._wrong(f"pod {pod['metadata']['name']} came to {node}, whose server was already to be deleted")
 
     def _wrong(self, violation: str) -> None:
@@ -116,8 +124,8 @@ class Rules:
             return
         if not self._witness.condemned[name] & {uid, ""}:
             self._wrong(f"server {name} was deleted before the point of no return was on record")
-        pods = self._witness.pods_on(name)
-        if pods and name not in self._witness.given_up:
+        pods = self._witness.pods_on(name) - self._unheld
+        if pods and name not in self._witness.given_up and not self._may_go_with(name, pods):
             self._wrong(f"server {name} was deleted with {len(pods)} pods on it")
 
     def _bought(self, request: Object) -> None:

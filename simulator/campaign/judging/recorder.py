@@ -22,6 +22,8 @@ from simulator.world import is_own
 
 SERVERS: Final = Resource("", "", "Server", "servers", namespaced=False)
 """Stands for records of servers that are no objects of the cluster, in the form of those that are."""
+ON_TRIAL: Final = "plug-in: machines on trial"
+"""What is counted of machines that were bought for pods that a plug-in refuses."""
 BY_HAND: Final = "ByHand"
 """Reason of the removals that people order here."""
 Bounds = tuple[int, dict[str, int]]
@@ -124,11 +126,10 @@ class Witness:
         pod = change.now
         node, uid = pod["spec"].get("nodeName"), pod["metadata"]["uid"]
         if change.before is None:
-            self.counts["pods created"] += 1
+            self.counts["agents created" if is_daemon(pod) else "pods created"] += 1
             metadata = pod["metadata"]
             self.pool_of_pod[f"{metadata['namespace']}/{metadata['name']}"] = pool_asked_for(pod)
-        owners = pod["metadata"].get("ownerReferences") or ()
-        if node and not any(owner["kind"] == "DaemonSet" for owner in owners):
+        if node and not is_daemon(pod):
             if change.kind == "DELETED" or not occupies(pod):
                 self._pods[node].discard(uid)
             else:
@@ -186,6 +187,21 @@ def labels_of(item: Object) -> dict[str, str]:
 def pool_asked_for(pod: Object) -> str:
     """Return the pool of a pod of the workloads: the one that it selects, else the first."""
     return (pod["spec"].get("nodeSelector") or {}).get(LABEL_POOL, "default")
+
+
+def is_daemon(pod: Object) -> bool:
+    """Return whether the pod is of a DaemonSet."""
+    return any(owner["kind"] == "DaemonSet" for owner in pod["metadata"].get("ownerReferences") or ())
+
+
+def tolerates_everything(pod: Object) -> bool:
+    """Return whether no taint by which a machine takes no new pods keeps this one off."""
+    return any(
+        toleration.get("operator") == "Exists"
+        and not toleration.get("key")
+        and toleration.get("effect") in (None, "", "NoSchedule")
+        for toleration in pod["spec"].get("tolerations") or ()
+    )
 
 
 def is_ours(record: Object) -> bool:

@@ -1,9 +1,16 @@
-"""How a machine must leave: taken off load balancers, and without volumes that may still detach; judged at its end."""
+"""How a machine must leave: without data that is there alone, off load balancers, and with its volumes detached."""
 
 from collections.abc import Callable
 from typing import Final
 
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES, VOLUME_ATTACHMENTS, Object, Resource
+from activities.ports.cluster import (
+    NODE_REMOVAL_REQUESTS,
+    NODES,
+    PERSISTENT_VOLUMES,
+    VOLUME_ATTACHMENTS,
+    Object,
+    Resource,
+)
 from api.keys import LABEL_EXCLUDED, LABEL_REQUEST_UID
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.recorder import Witness, labels_of, phase_of
@@ -16,9 +23,12 @@ _LONGEST_LEAP_SECONDS: Final = 18.0
 _LATE_SECONDS: Final = 15.0
 """Between a worker's look and its delete call, when a write waits for its answer."""
 
+_WRITTEN_LATE_SECONDS: Final = 6.0
+"""A write whose answer is lost may take effect so long after the time that it says."""
+
 
 class Wholeness:
-    """Judges the first delete call of each removal.
+    """Judges the point of no return and the first delete call of each removal.
 
     Args:
         witness: what happened.
@@ -32,11 +42,15 @@ class Wholeness:
         self._may_leap = may_leap
         self._attached: dict[str, tuple[str, float]] = {}
         """Node and time of each attachment, by name."""
+        self._local: dict[str, tuple[str, float]] = {}
+        """Node and time of each volume whose data is there alone, by name."""
         self._committed: dict[str, float] = {}
         """When a removal passed its point of no return, by uid."""
         self._joined: dict[str, float] = {}
         self._excluded: dict[str, float] = {}
         """Since when load balancers leave a Node out."""
+        self.has_clocks = True
+        """Whether workers know the time about: one that is an hour ahead takes every wait for over."""
         self.violations: list[str] = []
 
     def note(self, resource: Resource, change: Change) -> None:
@@ -47,6 +61,11 @@ class Wholeness:
                 self._attached.pop(name, None)
             else:
                 self._attached.setdefault(name, (change.now["spec"]["nodeName"], seconds))
+        elif resource == PERSISTENT_VOLUMES:
+            if is_gone:
+                self._local.pop(name, None)
+            else:
+                self._local.setdefault(name, (_host(change.now), seconds))
         elif resource == NODES:
             self._note_node(name, change.now, seconds, is_gone=is_gone)
         elif resource == NODE_REMOVAL_REQUESTS and not is_gone:
@@ -66,10 +85,23 @@ class Wholeness:
         before, removal = change.before, change.now
         uid, status = removal["metadata"]["uid"], removal.get("status", {})
         if phase_of(removal) == "Deprovisioning" and (before is None or phase_of(before) != "Deprovisioning"):
+            # A parked removal that is tried again has passed it long ago.
+            if uid not in self._committed:
+                self._passes(removal, seconds)
             self._committed.setdefault(uid, seconds)
         calls_before = 0 if before is None else before.get("status", {}).get("removalAttempts", 0)
         if calls_before == 0 and status.get("removalAttempts", 0) == 1 and uid in self._committed:
             self._server_goes(removal, seconds)
+
+    def _passes(self, removal: Object, seconds: float) -> None:
+        spec = removal["spec"]
+        # A request whose machine was never ready moves a removal that exists along, and data goes where a server went.
+        is_exempt = removal["status"].get("reason") == "HandOver" and not spec.get("immediate")
+        if is_exempt or spec.get("reason") == "ServerGone":
+            return
+        for volume, (node, since) in self._local.items():
+            if node == spec["serverName"] and seconds - since > _LATE_SECONDS:
+                self._wrong(f"machine {node} is given up with the data of {volume}, bound {seconds - since:.0f} s ago")
 
     def _server_goes(self, removal: Object, seconds: float) -> None:
         name, uid = removal["spec"]["serverName"], removal["metadata"]["uid"]
@@ -78,12 +110,14 @@ class Wholeness:
         is_its = node is not None and known is not None and labels_of(node).get(LABEL_REQUEST_UID) == known
         if not is_its or seconds - self._joined.get(name, seconds) <= _LATE_SECONDS:
             return
+        if not self.has_clocks:
+            return
         leap = _LONGEST_LEAP_SECONDS if self._may_leap() else 1.0
         waited = seconds - self._committed[uid]
         left = [
             volume for volume, (on, since) in self._attached.items() if on == name and seconds - since > _LATE_SECONDS
         ]
-        if left and waited < _DETACH_WITHIN_SECONDS - leap:
+        if left and waited < _DETACH_WITHIN_SECONDS - max(leap, _WRITTEN_LATE_SECONDS):
             self._wrong(f"server {name} goes {waited:.0f} s after its point of no return with {left[0]} attached")
         excluded = seconds - self._excluded.get(name, seconds)
         if excluded < _LET_GO_SECONDS - leap and waited < _LABEL_SECONDS - leap:
@@ -93,3 +127,9 @@ class Wholeness:
     def _wrong(self, violation: str) -> None:
         self.violations.append(violation)
         self._tell(violation)
+
+
+def _host(volume: Object) -> str:
+    (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    (expression,) = term["matchExpressions"]
+    return expression["values"][0]

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from activities.kube.cache import Cache
-from activities.ports.cluster import CONFIG_MAPS, CRDS, NODES, PODS, WatchEvent
-from activities.ports.errors import Expired, NotFound, Rejected, Unreachable
+from activities.ports.cluster import CONFIG_MAPS, CRDS, LIMIT_RANGES, NODES, PODS, ObjectList, WatchEvent
+from activities.ports.errors import Expired, Forbidden, NotFound, Rejected, Unreachable
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.conformance.world import DEFINITION, WIDGETS
 
@@ -243,6 +243,35 @@ async def test_it_goes_on_after_a_refusal_and_tells_of_it_when_asked(memory, pau
     assert {CONFIG_MAPS: refusal} in failures
     # Whoever waits for the first list tells of it, for all resources in one line.
     assert caplog.text == ""
+
+
+async def test_what_may_not_be_read_counts_as_empty_where_growth_does_without_until_the_right_is_there(
+    memory, pauses, caplog
+):
+    faulty = Faulty(memory)
+    refusal = Forbidden("limitranges is forbidden", user="growth", verb="list", resource="limitranges", advice="grant")
+    faulty.lists = [refusal, refusal]
+    await memory.create(LIMIT_RANGES, {"metadata": {"name": "usual"}, "spec": {}}, namespace="shop")
+    async with following(faulty, LIMIT_RANGES, pauses=pauses) as (cache, _):
+        await cache.wait_until_synced()
+        assert await cache.list(LIMIT_RANGES) == ObjectList([], "")
+        assert cache.failures() == {}
+        while not (await cache.list(LIMIT_RANGES)).items:
+            await asyncio.sleep(0)
+    assert caplog.text.count("limitranges are not read, and nothing is planned by them") == 1
+
+
+async def test_a_right_that_is_taken_away_leaves_none_of_them(memory):
+    faulty = Faulty(memory)
+    refusal = Forbidden("limitranges is forbidden", user="growth", verb="watch", resource="limitranges", advice="grant")
+    await memory.create(LIMIT_RANGES, {"metadata": {"name": "usual"}, "spec": {}}, namespace="shop")
+    faulty.watches = [refusal]
+    faulty.lists = [None, *[refusal] * 100]
+    async with following(faulty, LIMIT_RANGES) as (cache, _):
+        await cache.wait_until_synced()
+        while (await cache.list(LIMIT_RANGES)).items:
+            await asyncio.sleep(0)
+        assert cache.synced()
 
 
 async def test_a_later_outage_is_told_of_when_it_begins(memory, pauses, caplog):

@@ -141,8 +141,7 @@ def test_no_taint_of_ours_can_end_a_pod():
     assert {taint["effect"] for taint in taints} == {"NoSchedule"}
 
 
-def test_a_node_that_its_controller_has_not_looked_at_is_not_ready():
+def test_a_node_is_ready_by_its_condition_whatever_it_still_lacks():
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    waiting = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}
-    assert see_node({**body(), "status": ready}, "a").ready
-    assert not see_node({**body(waiting), "status": ready}, "a").ready
+    seen = see_node({**body(), "status": ready}, "a", "x is not there yet, planned 1")
+    assert (seen.ready, seen.missing) == (True, "x is not there yet, planned 1")

@@ -4,11 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from activities.objects.pods import awaited_on, occupants_of, see_seats, tolerate, tolerates
+from activities.objects.pods import awaited_on, is_occupant, occupants_of, see_seats, tolerate, tolerates
 from activities.ports.cluster import PODS, ObjectList
 from activities.ports.errors import Conflict, Rejected, Unreachable
 from api.v1alpha1.node_request import Seat
-from planner.lifecycle.json_predicates import is_occupant
 from simulator.apiserver.cluster import MemoryCluster
 
 OWN = {"key": "growth.dev/reserved", "operator": "Equal", "value": "r", "effect": "NoSchedule"}

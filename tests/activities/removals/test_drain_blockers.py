@@ -31,6 +31,12 @@ IN_MEMORY = {"name": "shm", "emptyDir": {"medium": "Memory"}}
 HOST_PATH = {"name": "sock", "hostPath": {"path": "/run/sock"}}
 CLAIM = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
 CONFIG = {"name": "conf", "configMap": {"name": "conf"}}
+OTHERS = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+OURS = "growth.dev/safe-to-evict"
+MESH = [
+    {"name": name, "emptyDir": {}} for name in ("workload-socket", "credential-socket", "workload-certs", "istio-data")
+]
+PROXY = [{"name": "web"}, {"name": "istio-proxy"}]
 KEPT = {"growth.dev/do-not-remove": "rebuilds its index\nuntil noon"}
 
 
@@ -58,6 +64,65 @@ LATE = "should have ended at 2026-11-01 11:59:30 UTC"
             pod(volumes=[HOST_PATH, EMPTY_DIR]),
             Blocker.LOCAL_STORAGE,
             "has local storage: hostPath sock, emptyDir scratch",
+        ),
+        "bare and full of data, safe to evict": (
+            pod(annotations={OTHERS: "true"}, bare=True, volumes=[EMPTY_DIR, HOST_PATH]),
+            None,
+            "",
+        ),
+        "the same in our words": (pod(annotations={OURS: "true"}, bare=True, volumes=[EMPTY_DIR]), None, ""),
+        "safe to evict, and kept by a person": (
+            pod(annotations=KEPT | {OURS: "true"}),
+            Blocker.ANNOTATION,
+            "is annotated growth.dev/do-not-remove: rebuilds its index until noon",
+        ),
+        "not safe to evict": (pod(annotations={OTHERS: "false"}), Blocker.ANNOTATION, f"is annotated {OTHERS}: false"),
+        "ends by itself": (
+            pod(annotations={OTHERS: "on-completion"}),
+            Blocker.ANNOTATION,
+            f"is annotated {OTHERS}: on-completion",
+        ),
+        "our word goes first": (pod(annotations={OURS: "true", OTHERS: "false"}), None, ""),
+        "a word that means nothing": (pod(annotations={OTHERS: "maybe"}, volumes=[IN_MEMORY]), None, ""),
+        "a word that means nothing, bare": (
+            pod(annotations={OTHERS: "maybe"}, bare=True),
+            Blocker.BARE_POD,
+            "has no controller that would start it again",
+        ),
+        "our word means nothing": (pod(annotations={OURS: "?", OTHERS: "true"}, bare=True), None, ""),
+        "volumes that nobody misses": (
+            pod(annotations={f"{OTHERS}-local-volumes": "scratch, sock"}, volumes=[EMPTY_DIR, HOST_PATH]),
+            None,
+            "",
+        ),
+        "one of two volumes": (
+            pod(annotations={f"{OURS}-local-volumes": "scratch"}, volumes=[EMPTY_DIR, HOST_PATH]),
+            Blocker.LOCAL_STORAGE,
+            "has local storage: hostPath sock",
+        ),
+        "our volumes go first": (
+            pod(
+                annotations={f"{OURS}-local-volumes": "sock", f"{OTHERS}-local-volumes": "scratch"},
+                volumes=[EMPTY_DIR, HOST_PATH],
+            ),
+            Blocker.LOCAL_STORAGE,
+            "has local storage: emptyDir scratch",
+        ),
+        "a sidecar of Istio": (pod(containers=PROXY, volumes=MESH), None, ""),
+        "a native sidecar of Istio": (
+            pod(initContainers=[{"name": "istio-proxy", "restartPolicy": "Always"}], volumes=MESH),
+            None,
+            "",
+        ),
+        "a sidecar of Istio beside data": (
+            pod(containers=PROXY, volumes=[*MESH, EMPTY_DIR]),
+            Blocker.LOCAL_STORAGE,
+            "has local storage: emptyDir scratch",
+        ),
+        "a volume of that name without the sidecar": (
+            pod(volumes=MESH[:1]),
+            Blocker.LOCAL_STORAGE,
+            "has local storage: emptyDir workload-socket",
         ),
         "terminates": (pod(gone_at=ends(10), bare=True), None, ""),
         "terminates a little late": (pod(gone_at=ends(-29), annotations=KEPT), None, ""),

@@ -102,6 +102,7 @@ async def test_the_server_stays_until_its_volumes_are_detached(leaving):
     leaving.pass_time(60)
     assert (await leaving.removal_step()).reason == "VolumesDetach"
     await MemoryCluster.delete(leaving.cluster, VOLUME_ATTACHMENTS, f"csi-pv-1-{NAME}")
+    leaving.pass_time(5)
     await leaving.do("delete_server")
     assert leaving.cloud.servers == {}
 

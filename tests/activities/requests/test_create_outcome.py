@@ -81,6 +81,11 @@ def machine(status, *taints, ready=False, server=ServerState.RUNNING, node=True,
     return arrange
 
 
+async def one_of_two_comes(life):
+    await life.add_machine(READY, RESERVED, pods=2, ready=True)
+    life.cluster.bind("shop", "web-1", NAME)
+
+
 async def others_wait(life):
     await machine(READY, RESERVED, ready=True, planned="bound")(life)
     seat = {"namespace": "shop", "name": "web-2", "uid": "2"}
@@ -159,6 +164,7 @@ REQUESTS = [
     (machine(REGISTERED, RESERVED, planned="waiting"), "tolerate_pods", STAYS, ""),
     (machine(REGISTERED, RESERVED, planned="waiting", refuse=True), "tolerate_pods", STAYS, "PodsRefused"),
     (machine(REGISTERED, ready=True), "mark_ready", "Ready", ""),
+    (one_of_two_comes, "mark_tried", STAYS, ""),
     (others_wait, "mark_settled", STAYS, ""),
     (machine(READY, RESERVED, ready=True), "release_node", STAYS, ""),
     (machine(BOOTING, server=ServerState.BROKEN, node=False), "give_up", "Deprovisioning", ""),

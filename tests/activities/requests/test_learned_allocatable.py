@@ -109,6 +109,8 @@ async def test_after_the_first_miss_a_type_is_never_bought_for_the_pod_again():
     assert await as_planned(life) == missed
 
     life.pass_time(3600)
+    await life.do("mark_tried")
+    life.pass_time(3600)
     await life.do("release_node")
     assert await as_planned(life) == missed, "what was learned since is not what was planned"
     decided = await round_of(life)

@@ -280,15 +280,6 @@ async def test_killed_at_any_write_the_release_is_completed_by_the_next(reserved
     assert (seen.status.released_at, seen.status.phase) == (START, "Ready")
 
 
-async def test_a_node_that_is_not_ready_is_opened_without_a_record_yet(life):
-    await life.add_machine(REGISTERED | {"registeredAt": START - timedelta(seconds=60)}, RESERVED, pods=1)
-    await life.do("tolerate_pods")
-    seen = await life.do("release_node")
-    assert (seen.status.phase, seen.status.reason) == ("Provisioning", "NotReady")
-    assert (seen.status.released_at, seen.status.expires_at) == (START, None)
-    assert await life.taints() == []
-
-
 async def test_a_pod_that_is_gone_keeps_its_seat_and_one_that_finished_does_not(life):
     await life.add_machine(READY, RESERVED, FOREIGN, pods=2, ready=True)
     await life.do("tolerate_pods")

@@ -8,6 +8,8 @@ from activities.objects.definitions import are_going
 from activities.ports.cluster import (
     CRDS,
     CSI_NODES,
+    DAEMON_SETS,
+    LIMIT_RANGES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
     NODE_REQUESTS,
@@ -16,7 +18,7 @@ from activities.ports.cluster import (
     ObjectList,
     Resource,
 )
-from activities.ports.errors import Unreachable
+from activities.ports.errors import Forbidden, Unreachable
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round import observe
 from activities.round.observe import DefinitionsGoing, Observer
@@ -26,6 +28,7 @@ from benchmarks.dump import objects as dumped
 from planner.model.plan import PlannerMemory
 from tests.activities.bodies import definitions, node_class, pod, pool, removal, request
 from tests.activities.rounds import World
+from tests.builders import daemon_set, limit_range
 
 
 async def see(world, versions=None, observer=None):
@@ -97,6 +100,50 @@ async def test_a_snapshot_holds_namespaces_storage_and_how_many_volumes_a_node_t
     [storage_class] = snapshot.volumes.classes
     assert (storage_class.name, storage_class.driver, storage_class.waits) == ("standard", "csi.example.com", True)
     assert [node.attach_limits for node in snapshot.nodes] == [{"csi.example.com": 16}]
+
+
+AGENT = daemon_set("agent", cpu="100m")
+AGENT["spec"]["template"]["spec"]["containers"][0]["resources"] = {}
+
+
+async def test_daemon_sets_ask_for_what_the_limit_ranges_of_their_namespace_give_their_pods(world):
+    usual = limit_range("usual", {"defaultRequest": {"cpu": "300m"}})
+    await world.cluster.create(DAEMON_SETS, AGENT, namespace="kube-system")
+    await world.cluster.create(LIMIT_RANGES, limit_range("bad", {"min": {"cpu": "much"}}), namespace="kube-system")
+    await world.cluster.create(LIMIT_RANGES, usual, namespace="kube-system")
+    observer = Observer(world.ports)
+    snapshot = (await see(world, observer=observer)).snapshot
+    assert [each.template.requests["cpu"] for each in snapshot.daemon_sets] == [300]
+    assert [(problem.kind, problem.name) for problem in snapshot.problems] == [("LimitRange", "kube-system/bad")]
+    await world.cluster.delete(LIMIT_RANGES, "usual", namespace="kube-system")
+    snapshot = (await see(world, observer=observer)).snapshot
+    assert [each.template.requests.get("cpu") for each in snapshot.daemon_sets] == [None]
+
+
+async def test_without_the_right_to_read_limit_ranges_templates_count_as_they_are(world):
+    await world.cluster.create(DAEMON_SETS, AGENT, namespace="kube-system")
+    world.ports = replace(world.ports, cluster=Without(LIMIT_RANGES, world.cluster), reader=Cache(world.cluster))
+    snapshot = (await see(world)).snapshot
+    assert [each.name for each in snapshot.daemon_sets] == ["agent"]
+    world.ports = replace(world.ports, cluster=Without(DAEMON_SETS, world.cluster))
+    with pytest.raises(Forbidden):
+        await see(world)
+
+
+class Without:
+    """A cluster that does not let a resource be listed."""
+
+    def __init__(self, resource, cluster):
+        self._resource = resource
+        self._cluster = cluster
+
+    def __getattr__(self, name):
+        return getattr(self._cluster, name)
+
+    async def list(self, resource, **selectors):
+        if resource == self._resource:
+            raise Forbidden("no", user="growth", verb="list", resource=resource.plural, advice="grant it")
+        return await self._cluster.list(resource, **selectors)
 
 
 async def test_a_claim_that_cannot_be_read_stops_nothing(world):

@@ -3,10 +3,10 @@
 Source: issue of Karpenter, kubernetes-sigs/karpenter#1684 (volumes) and Kubernetes "Well-Known Labels" (balancers).
 """
 
-from planner.lifecycle.seen import ServerSeen, VolumesSeen
+from planner.lifecycle.seen import LocalDataSeen, ServerSeen, VolumesSeen
 from planner.lifecycle.step import Wait
 from tests.planner.lifecycle.drains import CANCEL, CANCELLED, EVICT
-from tests.planner.lifecycle.removals import ago, ahead, draining, leaving, node, over
+from tests.planner.lifecycle.removals import ago, ahead, cooling, draining, leaving, new, node, over
 
 WAITS = {"detach_until": ahead(270)}
 LATE = {"detach_until": ahead(240)}
@@ -15,6 +15,12 @@ ATTACHED = VolumesSeen(count=2, names=("pv-1", "pv-2"))
 TOLD = VolumesSeen(count=2, names=("pv-1", "pv-2"), is_told=True)
 LEAVE = ("leave_balancers", "LeavesLoadBalancers", None, "")
 DELETE = ("delete_server", "DeleteServer", None, "")
+DATA = LocalDataSeen(count=1, names=("volume pv-1 of claim shop/db",))
+DATA_TOLD = DATA.model_copy(update={"is_told": True})
+OF_ROUND = DATA.model_copy(update={"ends_removal": True})
+TELL_DATA = ("tell_blockers", "HasLocalData", None, "")
+HELD = (Wait, "HasLocalData", None, None)
+ENDED = ("cancel_removal", "HasLocalData", None, "HasLocalData")
 LEAVINGS = {
     # name: (seen, decision, effect or kind of step, reason, deadline, by)
     "drains, balancers send to it": (draining(node=node(balanced=True)), None, *LEAVE),
@@ -33,6 +39,33 @@ LEAVINGS = {
         "",
     ),
     "cools off, balancers send to it": (over(node=node(balanced=True)), None, "commit_removal", "Empty", None, ""),
+    "new, data on it": (new(local_data=DATA), None, *TELL_DATA),
+    "new, data on it, told": (new(local_data=DATA_TOLD), None, *HELD),
+    "new, data on it, found by a round": (new(local_data=OF_ROUND), None, *ENDED),
+    "cools off, data comes": (cooling(local_data=DATA), None, *TELL_DATA),
+    "cooled off, data on it": (over(local_data=DATA_TOLD), None, *HELD),
+    "cooled off, data on it, found by a round": (over(local_data=OF_ROUND), None, *ENDED),
+    "drains, data on it": (draining(local_data=DATA_TOLD), None, *HELD),
+    "drains, data on it, hardGrace is over": (draining(local_data=DATA_TOLD, hard_grace=10), None, *HELD),
+    "immediate, data on it": (new(immediate=True, local_data=DATA), None, *TELL_DATA),
+    "its Node is gone, data on it": (over(node=None, local_data=DATA), None, *TELL_DATA),
+    "another machine's Node, data on it": (
+        over(node=node(foreign=True), local_data=DATA),
+        None,
+        "cancel_removal",
+        "NotOurs",
+        None,
+        "NotOurs",
+    ),
+    "data on it, deleted": (
+        new(deleting=True, local_data=DATA_TOLD),
+        None,
+        "cancel_removal",
+        "Cancelled",
+        None,
+        "Delete",
+    ),
+    "leaves, data on it": (leaving(local_data=DATA), None, *DELETE),
     "leaves, balancers send to it": (leaving(WAITS, node=node(balanced=True)), None, *LEAVE),
     "leaves, labelled, time not written": (leaving(WAITS, node=node(excluded=True)), None, *LEAVE),
     "leaves, somebody took the label off": (leaving(WAITS | OFF, node=node(balanced=True)), None, *DELETE),

@@ -8,6 +8,7 @@ from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.removal import RemovalEffect, next_step
 from planner.lifecycle.seen import DecisionSeen, RemovalObservation, RemovalTimings, ServerSeen
 from planner.lifecycle.step import Act, Decision, Done, Wait
+from tests.planner.lifecycle.deaths import DEATHS
 from tests.planner.lifecycle.drains import DRAINS
 from tests.planner.lifecycle.leavings import LEAVINGS
 from tests.planner.lifecycle.removals import NOW, ago, ahead, cooling, leaving, new, node, over, parked
@@ -282,7 +283,7 @@ ROWS = {
 }
 
 
-ROWS |= DRAINS | LEAVINGS
+ROWS |= DRAINS | LEAVINGS | DEATHS
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)

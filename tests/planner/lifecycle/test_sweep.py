@@ -44,6 +44,7 @@ NODES = (
     NodeSeen(name="a", ready=False, unregistered=True),
     NodeSeen(name="a", ready=False),
     NodeSeen(name="a", ready=True, reserved=True),
+    NodeSeen(name="a", ready=True, reserved=True, missing="a device"),
 )
 
 

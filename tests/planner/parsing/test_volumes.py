@@ -70,8 +70,11 @@ def test_a_volume():
         offer=VolumeNeed("waits", 10 * GIB, frozenset({"ReadWriteOnce"}), "Filesystem", "gold"),
         labels={"x": "y"},
         node_affinity=((Requirement(ZONE, "In", ("a",)),),),
+        located=((Requirement(ZONE, "In", ("a",)),),),
         claim="shop/data",
         claim_uid="u",
+        phase="Bound",
+        is_retained=True,
         driver=DRIVER,
         handle="handle-v",
     )

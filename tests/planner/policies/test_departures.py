@@ -5,15 +5,18 @@ from datetime import timedelta
 
 import pytest
 
+from planner.objects.local_volume import local_volumes
 from planner.plan import POLICIES, plan
 from planner.policies.checks import refusals, safety_checks
 from planner.policies.departures import candidates
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
 from planner.supply.machines import machines_of
-from tests.builders import NOW, before, node, node_removal_request, node_request, pod
+from tests.builders import NOW, before, node, node_removal_request, node_request, pod, volume
 from tests.planner.scenes import scene
 
 IDLE = {"growth.dev/idle-since": before(minutes=11)}
+DATA = volume("pvc-1", zone="n", key="kubernetes.io/hostname", claimRef={"namespace": "default", "name": "data-db-0"})
+"""On the Node n alone."""
 
 
 @dataclass(frozen=True)
@@ -146,16 +149,19 @@ def test_a_machine_goes_in_the_way_that_is_open_to_it(name, action):
 def test_a_refusal_names_its_reason_and_the_first_check_comes_first():
     kept = node("n", annotations={"growth.dev/do-not-remove": "mine"}, spec={"unschedulable": True}, deleting=True)
     given = scene(
-        kept, removals=[node_removal_request("n", cancel={"at": before(seconds=1), "by": "Person"})]
+        kept,
+        DATA,
+        removals=[node_removal_request("n", cancel={"at": before(seconds=1), "by": "Person"})],
     ).snapshot()
     (candidate,) = candidates(given.pools, machines_of(given).values())
-    assert list(refusals(candidate, safety_checks({"n"}, {"n"}))) == [
+    assert list(refusals(candidate, safety_checks({"n"}, {"n"}, local_volumes(given.volumes, given.nodes)))) == [
         "waiting pods are planned onto it",
         "its removal was cancelled and has not ended yet",
         "it carries the worker or its Temporal",
         "a person annotated it growth.dev/do-not-remove",
         "it is cordoned, and whoever did that decides about it",
         "its Node is being deleted already",
+        "data is on it that would go with it: volume pvc-1 of claim default/data-db-0",
     ]
 
 
@@ -172,7 +178,10 @@ def test_a_refusal_names_its_reason_and_the_first_check_comes_first():
 def test_what_is_not_a_rounds_own_is_kept(given, reason):
     snapshot = given.snapshot()
     (candidate,) = candidates(snapshot.pools, machines_of(snapshot).values())
-    assert next(refusals(candidate, safety_checks((), ())), None) == reason
+    assert (
+        next(refusals(candidate, safety_checks((), (), local_volumes(snapshot.volumes, snapshot.nodes))), None)
+        == reason
+    )
 
 
 def test_policies_see_who_is_refused_and_not_who_goes_already():
@@ -185,3 +194,28 @@ def test_policies_see_who_is_refused_and_not_who_goes_already():
 
     planned(scene(node("a", annotations=IDLE), node("b"), protected={"b"}), *POLICIES, Onlooker())
     assert seen == [(["b"], {"b": "it carries the worker or its Temporal"})]
+
+
+def test_a_machine_stays_for_the_data_on_it_and_an_event_says_so():
+    made = planned(scene(node("n", annotations=IDLE), node("m", annotations=IDLE), DATA), *POLICIES)
+    why = "data is on it that would go with it: volume pvc-1 of claim default/data-db-0"
+    assert [removal.node for removal in made.removals] == ["m"]
+    assert [(kept.node, kept.why) for kept in made.kept_machines] == [("n", why)]
+    # Its idle time begins anew when the data is gone.
+    assert made.idle_since == {"n": None}
+    told = [(e.kind, e.name, e.reason, e.message, e.warning) for e in made.events]
+    assert told == [("Node", "n", "HasLocalData", f"It is not removed: {why}", False)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        scene(node("n", annotations=IDLE), DATA, pods=[pod("x", node="n")]),
+        scene(node("n", annotations=IDLE, spec={"unschedulable": True}), DATA),
+        scene(node("n", annotations=IDLE), DATA, scaleDown={"mode": "none"}),
+    ],
+    ids=["busy", "cordoned", "of a pool that removes nothing"],
+)
+def test_no_event_tells_of_data_on_a_machine_that_something_else_keeps(given):
+    made = planned(given, *POLICIES)
+    assert (made.removals, made.kept_machines, made.events) == ((), (), ())

@@ -197,3 +197,33 @@ def test_a_deleted_pools_machines_stay():
     given = scene(node("n", annotations=IDLE))
     given.pools[0]["metadata"]["deletionTimestamp"] = before(seconds=1)
     assert leaving(given) == []
+
+
+def manager(said="true", owner=("InstanceManager", "x")):
+    """A pod of Longhorn that belongs to the node n."""
+    return pod(
+        "manager",
+        node="n",
+        owner=owner,
+        labels={"longhorn.io/node": "n"},
+        annotations={"cluster-autoscaler.kubernetes.io/safe-to-evict": said},
+    )
+
+
+def test_a_pod_that_belongs_to_its_node_keeps_no_machine():
+    given = scene(node("n", annotations={"growth.dev/idle-since": before(minutes=11)}), pods=[manager()])
+    assert [removal.node for removal in planned(given).removals] == ["n"]
+
+
+@pytest.mark.parametrize("pods", [[manager("false")], [manager(owner="web")], [manager(), pod("web", node="n")]])
+def test_other_pods_keep_it_whatever_they_say(pods):
+    given = scene(node("n", annotations={"growth.dev/idle-since": before(minutes=11)}), pods=pods)
+    assert planned(given).removals == ()
+
+
+def test_a_word_about_eviction_that_means_nothing_is_told():
+    (event,) = planned(scene(node("n"), pods=[manager("maybe")])).events
+    assert (event.kind, event.reason, event.warning) == ("Pod", "UnknownAnnotation", True)
+    assert event.message == (
+        "cluster-autoscaler.kubernetes.io/safe-to-evict=maybe has no effect: say true, false, on-completion"
+    )

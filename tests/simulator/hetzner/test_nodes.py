@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from activities.ports.cluster import NODES
-from activities.ports.errors import NotFound
+from activities.ports.errors import NotFound, Unreachable
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.faults import Fault
 from simulator.hetzner.flags import read_flags
@@ -223,3 +223,28 @@ def test_one_threshold_switches_the_others_off():
     flags = read_flags(r"kubelet --eviction-hard=memory.available\<1Gi")
     assert flags.withheld("memory", "memory.available", Fraction(2**31)) == 2**30
     assert flags.withheld("ephemeral-storage", "nodefs.available", Fraction(1000)) == 0
+
+
+async def test_a_kubelet_asks_an_api_server_again_that_did_not_answer(monkeypatch):
+    yard = Yard()
+    yard.made(user_data=SCRIPT)
+    yard.wait(34)
+
+    async def silent(*_given):
+        raise Unreachable("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(yard.cluster, "create", silent)
+        with pytest.raises(Unreachable):
+            await yard.nodes.step()
+    await yard.settle()
+    assert await yard.count() == 1
+
+
+async def test_servers_of_another_cluster_in_the_project_do_not_join_this_one():
+    yard = Yard(joins=lambda server: "growth.dev/pool=b" in server.user_data)
+    yard.made(user_data=SCRIPT)
+    yard.made("two", user_data=EXTERNAL)
+    yard.wait(60)
+    await yard.settle()
+    assert [node["metadata"]["name"] for node in (await yard.cluster.list(NODES)).items] == ["one"]

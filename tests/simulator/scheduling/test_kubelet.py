@@ -131,3 +131,31 @@ async def test_a_finalizer_holds_a_stopped_pod():
     await bench.cluster.delete(PODS, "p", namespace="default")
     await bench.settle()
     assert (await bench.pod())["metadata"]["deletionGracePeriodSeconds"] == 0
+
+
+async def test_a_dead_kubelet_ends_no_pod_until_its_node_is_gone_or_it_is_back():
+    bench = Bench()
+    await bench.add_node()
+    await bench.add_node("b")
+    await bench.add_bound_pod()
+    await bench.add_bound_pod("q", node="b")
+    await bench.settle()
+    for name in ("a", "b"):
+        change = [{"op": "add", "path": "/metadata/annotations/kwok.x-k8s.io~1node", "value": "dead"}]
+        await bench.cluster.patch(NODES, name, change)
+    await bench.settle()
+    assert await bench.ready() == "Unknown"
+    unreachable = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+    assert await bench.taints() == [NOT_READY, unreachable]
+    assert "deletionTimestamp" in (await bench.pod())["metadata"]
+    bench.time += timedelta(hours=1)
+    await bench.settle()
+    assert "deletionTimestamp" in (await bench.pod("q"))["metadata"]
+    await bench.cluster.delete(NODES, "a")
+    change = [{"op": "add", "path": "/metadata/annotations/kwok.x-k8s.io~1node", "value": "fake"}]
+    await bench.cluster.patch(NODES, "b", change)
+    await bench.settle()
+    assert (await bench.ready("b"), await bench.taints("b")) == ("True", [])
+    for name in ("p", "q"):
+        with pytest.raises(NotFound):
+            await bench.pod(name)

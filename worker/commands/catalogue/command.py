@@ -25,7 +25,7 @@ from worker.commands.plan.files import STDIN, models, read_objects
 from worker.commands.shared.node_classes import ref_of, unread
 from worker.commands.shared.tables import names
 from worker.errors import FAILED, USAGE_ERROR, CommandError
-from worker.printing import shown
+from worker.printing import shown_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _of_files(files: Sequence[str], now: datetime) -> tuple[list[NodeClassModel]
     objects = read_objects(files)
     classes = [item for kind in provider_kinds() for item in models(objects, kind.model)]
     for line in unread(classes, now):
-        print(f"growth: {line}", file=sys.stderr)
+        print(shown_line(f"growth: {line}"), file=sys.stderr)
     return classes, models(objects, NodePool)
 
 
@@ -173,5 +173,5 @@ def _readable(model: type[ModelT], items: Iterable[Object]) -> list[ModelT]:
         try:
             models.append(read(model, item))
         except UnreadableError as error:
-            print(shown(f"growth: left out: {error}"), file=sys.stderr)
+            print(shown_line(f"growth: left out: {error}"), file=sys.stderr)
     return models

@@ -1,7 +1,7 @@
-"""What the API server fills into a new pod from its RuntimeClass and PriorityClass, for pods that came from a file.
+"""What the API server fills into a new pod from RuntimeClass, PriorityClass and LimitRange, for pods from a file.
 
-Source: Kubernetes docs, "Runtime Class: Scheduling" and "Pod overhead", "Pod Priority and Preemption"; the admission
-plugins RuntimeClass and Priority.
+Source: Kubernetes docs, "Runtime Class: Scheduling" and "Pod overhead", "Pod Priority and Preemption", "Limit Ranges";
+the admission plugins RuntimeClass, Priority and LimitRanger.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 
 from planner.model.plan import Problem
 from planner.parsing.json_part import FieldError, Part
-from worker.commands.plan.objects import Json, Objects
+from planner.parsing.limit_ranges import LimitRanges, limit_range_from
+from worker.commands.plan.objects import NAMESPACED, Json, Objects, key
 from worker.commands.shared.tables import names
 
 _OF_EVERY_CLUSTER: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -27,10 +28,11 @@ class _Runtime:
 
 
 class Admission:
-    """The RuntimeClasses and PriorityClasses of some files.
+    """The RuntimeClasses, PriorityClasses and LimitRanges of some files.
 
     Attributes:
-        problems: classes that cannot be read; they count as unknown.
+        problems: those that cannot be read; they count as unknown.
+        limit_ranges: those that can be read.
     """
 
     def __init__(self, objects: Objects) -> None:
@@ -39,7 +41,25 @@ class Admission:
         priorities = self._read(objects, "PriorityClass", _priority)
         self._priorities = _OF_EVERY_CLUSTER | {name: value for name, (value, _) in priorities.items()}
         self._usual = min((value for value, is_usual in priorities.values() if is_usual), default=0)
+        self.limit_ranges = tuple(self._read(objects, "LimitRange", limit_range_from).values())
+        self._limits = LimitRanges(self.limit_ranges)
         self._doubts: dict[str, list[str]] = {}
+
+    def with_limits(self, spec: Json, owner: str) -> Json:
+        """Return the spec of a pod with the amounts that the LimitRanges of its namespace give it; `owner` is its name.
+
+        A pod that they refuse is planned all the same, and named.
+        """
+        namespace = owner.partition("/")[0]
+        try:
+            complete = self._limits.completed(namespace, spec)
+            refusal = self._limits.refusal(namespace, complete)
+        except FieldError:
+            # Who parses it tells what is wrong.
+            return spec
+        if refusal:
+            self._doubt(f"{refusal}, and an API server would refuse", owner)
+        return dict(complete)
 
     def with_runtime(self, spec: Json, owner: str) -> Json:
         """Return the spec of a pod with what its RuntimeClass adds; `owner` is named where that is not known."""
@@ -84,7 +104,7 @@ class Admission:
     def _read(self, objects: Objects, kind: str, read: Callable[[Part], T]) -> dict[str, T]:
         values: dict[str, T] = {}
         for item in objects.of(kind):
-            name = item["metadata"]["name"]
+            name = key(item) if kind in NAMESPACED else item["metadata"]["name"]
             try:
                 values[name] = read(Part(item))
             except FieldError as error:

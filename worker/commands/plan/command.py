@@ -22,7 +22,7 @@ from worker.commands.plan.table import print_plan
 from worker.commands.shared.cluster_view import cluster_view
 from worker.commands.why.pod import why_pod
 from worker.errors import USAGE_ERROR, CommandError
-from worker.printing import shown
+from worker.printing import shown_line
 from worker.solver.in_process import packer
 
 
@@ -45,8 +45,8 @@ def plan(
     Args:
         further: more files, so that a pattern of the shell may follow -f.
         file: YAML or JSON, as `kubectl get -o yaml` prints it: pods, nodes, namespaces, pv, pvc, storageclasses,
-            csinodes, daemonsets, runtimeclasses, priorityclasses and Growth's own kinds; may be repeated; - is
-            standard input.
+            csinodes, daemonsets, limitranges, runtimeclasses, priorityclasses and Growth's own kinds; may be
+            repeated; - is standard input.
         now: the time of the plan in RFC 3339; without it, the present.
         explain: namespace/name of a pod: tell of it alone, with what stands in the way on each node and offering.
         settings: PATH=VALUE, such as pool/default.limits.max=9: plan as if a pool (pool/NAME) or a node class
@@ -73,7 +73,7 @@ def plan(
         given, others = snapshot_of(read_objects(against), at)
         notes += others
     for note in dict.fromkeys([*notes, *assumptions]):
-        print(shown(f"growth: {note}"), file=sys.stderr)
+        print(shown_line(f"growth: {note}"), file=sys.stderr)
     if explain is not None:
         if timing:
             raise CommandError("--explain tells of one pod: leave out --timing", USAGE_ERROR)
@@ -130,7 +130,7 @@ def _explain(name: str, snapshot: Snapshot, output: str) -> None:
         raise CommandError(f"--explain: Pod {key}: {problem}", USAGE_ERROR)
     view = cluster_view(snapshot, {})
     if output == "table":
-        print(*map(shown, why_pod(pod, view, is_live=False)), sep="\n")
+        print(*map(shown_line, why_pod(pod, view, is_live=False)), sep="\n")
     else:
         _print_data(explanation(pod, view), output)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.model.plan import Problem
+from planner.parsing.limit_ranges import LimitRange
 from worker.commands.plan.admission import Admission
 from worker.commands.plan.claims import claims
 from worker.commands.plan.objects import Json, Objects, key
@@ -24,6 +25,8 @@ class Completed:
     pods: list[Json]
     daemon_sets: list[Json]
     claims: list[Json]
+    limit_ranges: tuple[LimitRange, ...]
+    """What DaemonSet pods to come get; waiting pods have it."""
     problems: list[Problem]
     """Objects that no API server would take."""
     notes: list[str]
@@ -50,7 +53,8 @@ def completed(objects: Objects) -> Completed:
             problems.append(problem)
         else:
             daemon_sets.append(_with_runtime(daemon_set, template, admission))
-    return Completed(pods, daemon_sets, claims(objects, pods), problems, admission.notes())
+    own_claims = claims(objects, pods)
+    return Completed(pods, daemon_sets, own_claims, admission.limit_ranges, problems, admission.notes())
 
 
 def _emptiness(kind: str, item: Json, path: str, spec: Any) -> Problem | None:
@@ -64,7 +68,11 @@ def _admitted(pod: Json, admission: Admission) -> Json:
     spec = pod["spec"]
     if not isinstance(spec, dict) or pod["metadata"].get("uid"):
         return pod
-    return {**pod, "spec": admission.with_priority(admission.with_runtime(spec, key(pod)), key(pod))}
+    name = key(pod)
+    return {
+        **pod,
+        "spec": admission.with_priority(admission.with_runtime(admission.with_limits(spec, name), name), name),
+    }
 
 
 def _waiting(pod: Json) -> Json:

@@ -10,6 +10,7 @@
     nominated[]         pods that the scheduler keeps a node for, no demand therefore: pod, node
     unplaced[]          pod, reasons[]: code, message, and serverType where one is meant
     removals[]          nodes whose cool-off begins now: node, reason, at (its end)
+    kept[]              nodes without pods that stay for the data on them: node, why
     cancelled[]         requests that nobody needs any more
     costPerHour         of `requests`
     lowerBoundPerHour   no plan that places the same pods costs less
@@ -63,6 +64,7 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
             {"node": removal.node, "reason": removal.reason, "at": format_timestamp(removal.at)}
             for removal in plan.removals
         ],
+        "kept": [{"node": machine.node, "why": machine.why} for machine in plan.kept_machines],
         "cancelled": list(plan.cancelled),
         "costPerHour": format_price(plan.cost_per_hour),
         "lowerBoundPerHour": format_price(plan.lower_bound_per_hour),

@@ -16,6 +16,7 @@ from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, Snapshot
+from planner.parsing.admitted import with_limit_ranges
 from planner.parsing.objects import parse_objects
 from planner.supply.machine_kind import unserved
 from worker.commands.plan.assignments import Setting, check_objects, notes, read_changed
@@ -107,7 +108,7 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         now=now,
         pods=parsed.pods,
         nodes=parsed.nodes,
-        daemon_sets=parsed.daemon_sets,
+        daemon_sets=with_limit_ranges(parsed.daemon_sets, complete.daemon_sets, complete.limit_ranges),
         namespaces=parsed.namespaces,
         volumes=parsed.volumes,
         pools=pools,

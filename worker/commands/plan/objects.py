@@ -19,6 +19,7 @@ _KUBERNETES: Final = {
     "PersistentVolume": "v1",
     "PersistentVolumeClaim": "v1",
     "DaemonSet": "apps/v1",
+    "LimitRange": "v1",
     "StorageClass": "storage.k8s.io/v1",
     "CSINode": "storage.k8s.io/v1",
     "RuntimeClass": "node.k8s.io/v1",
@@ -28,7 +29,8 @@ _DIGITS: Final = 20
 """Of 64 bits."""
 _DEEPEST: Final = 16
 """A list in a list in a list is a mistake; deeper ones would end Python's stack."""
-_NAMESPACED: Final = frozenset({"Pod", "PersistentVolumeClaim", "DaemonSet"})
+NAMESPACED: Final = frozenset({"Pod", "PersistentVolumeClaim", "DaemonSet", "LimitRange"})
+"""Kinds whose objects are in a namespace."""
 
 
 class Objects:
@@ -51,6 +53,13 @@ class Objects:
             self._passed_over[_shown(kind, item)] += 1
             return
         name = _name(kind, item)
+        if "\n" in name:
+            # Where it is told, what follows would look like a line of ours.
+            problem = f"{where}: {kind} {name!r}: metadata.name: no name holds a line end"
+            if kind not in _KUBERNETES:
+                raise CommandError(problem, USAGE_ERROR)
+            self._nameless.append(f"left out: {problem}")
+            return
         if not name and kind in _KUBERNETES:
             self._nameless.append(f"left out: {where}: {kind} without a name: metadata.name: a name is needed")
             return
@@ -171,7 +180,7 @@ def _name(kind: str, item: Json) -> str:
     metadata = item.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return ""
-    return key(item) if kind in _NAMESPACED and metadata["name"] else metadata["name"]
+    return key(item) if kind in NAMESPACED and metadata["name"] else metadata["name"]
 
 
 def _counted(kinds: Counter[str]) -> str:

@@ -6,6 +6,7 @@ text, as the API has it.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
 from typing import Any, Final
@@ -42,7 +43,24 @@ def _whole(text: str) -> int | str:
     return int(text) if len(text) <= _MOST_DIGITS else text
 
 
-_DECODER: Final = json.JSONDecoder(parse_int=_whole)
+class _Twice(Exception):
+    """A key stands twice in one object: which value counts is anybody's guess."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {key!r} stands twice in one mapping")
+        self.key = key
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise _Twice(next(key for key, _ in pairs if counts[key] > 1))
+    return value
+
+
+_SPACED_KEY: Final = re.compile(rb'"[ \t\r\n]+:')
+_DECODER: Final = json.JSONDecoder(parse_int=_whole, object_pairs_hook=_object)
 
 
 class BadDocument(ValueError):
@@ -93,15 +111,21 @@ def documents(text: bytes) -> Iterator[Any]:
 def _json(text: bytes) -> list[Any] | None:
     """Return the values of a text, or None if it may be flow style of YAML, which begins like JSON."""
     try:
-        return [from_json(text, cache_strings="all", allow_inf_nan=False)]
+        value = from_json(text, cache_strings="all", allow_inf_nan=False)
     except ValueError:
         pass
+    else:
+        # A key that stands twice is lost there, and only the number of keys tells.
+        if _keys_in(text) == _keys(value):
+            return [value]
     values: list[Any] = []
     whole, at = text.decode(), 0
     try:
         while start := _SOMETHING.search(whole, at):
             value, at = _DECODER.raw_decode(whole, start.start())
             values.append(value)
+    except _Twice as error:
+        raise BadDocument(str(error), place=_place_of_key(whole, error.key)) from None
     except RecursionError:
         raise BadDocument(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
@@ -109,6 +133,40 @@ def _json(text: bytes) -> list[Any] | None:
             raise BadDocument(f"not JSON: {error.msg}", place=f":{error.lineno}:{error.colno}") from None
         return None
     return values
+
+
+def _keys_in(text: bytes) -> int:
+    """Return how many keys a text of JSON has, or another number where that is not quickly told, never fewer.
+
+    Within a text, a quotation mark has a backslash before it: `":` is the end of a key.
+    """
+    # With two of them it ends a key that ends with a backslash.
+    inner = 0 if b'\\\\":' in text else text.count(b'\\":')
+    return text.count(b'":') - inner + len(_SPACED_KEY.findall(text))
+
+
+def _keys(value: Any) -> int:
+    """Return how many keys there are in all objects of the value."""
+    number, left = 0, [value]
+    for inner in left:
+        if type(inner) is dict:
+            number += len(inner)
+            left += [each for each in inner.values() if type(each) is dict or type(each) is list]
+        elif type(inner) is list:
+            left += [each for each in inner if type(each) is dict or type(each) is list]
+    return number
+
+
+def _place_of_key(text: str, key: str) -> str:
+    """Return where the key stands twice, as far as a parser of YAML can tell."""
+    try:
+        for _ in _Builder(text).documents():
+            pass
+    except BadDocument as error:
+        return error.place if repr(key) in str(error) else ""
+    except (yaml.YAMLError, RecursionError):
+        pass
+    return ""
 
 
 def _without_managers(text: bytes) -> bytes:

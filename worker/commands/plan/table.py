@@ -141,6 +141,11 @@ def _leaving(out: Console, plan: Plan) -> None:
         for removal in plan.removals:
             rows.add_row(removal.node, removal.reason, format_timestamp(removal.at), removal.why)
         print_section(out, "To remove", rows)
+    if plan.kept_machines:
+        rows = table("node", "why")
+        for machine in plan.kept_machines:
+            rows.add_row(machine.node, machine.why)
+        print_section(out, "Without pods, and kept", rows)
     if plan.removal_cancels or plan.cancelled:
         rows = table("", "name", "why")
         for cancel in plan.removal_cancels:

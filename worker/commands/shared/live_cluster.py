@@ -1,6 +1,7 @@
 """A live cluster for commands that only look: read the way a round reads it, each failure told in one line."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -23,8 +24,11 @@ from worker.ports import OLDEST_NAMESPACE, cluster_uid, kube_cluster, ports_on, 
 from worker.settings import load
 from worker.unreadable_cluster import trouble, unlistable
 
+log = logging.getLogger(__name__)
+
 _LIST_SECONDS: Final = 10.0
 """For each page of a list: a person waits for it."""
+_REPORT: Final = "a defect: report it with the objects of `growth plan -f`"
 _FIRST_SECONDS: Final = 4.0
 """For the first list, which is short: a server that hangs is reported soon."""
 
@@ -73,7 +77,14 @@ class LiveCluster:
         except (GrowthError, DefinitionsGoing, TimeoutError) as error:
             raise await self._told(error) from error
         steps = await next_steps(self._ports, read)
-        return await self._ports.compute(lambda: cluster_view(seen.snapshot, seen.nodes, steps))
+        try:
+            return await self._ports.compute(lambda: cluster_view(seen.snapshot, seen.nodes, steps))
+        except Exception as error:
+            # Whoever looks because rounds fail is told why, and not where in our code.
+            log.debug("the cluster cannot be planned", exc_info=True)
+            raise CommandError(
+                f"planning failed, as it does in the worker's rounds: {type(error).__name__}: {error} ({_REPORT})"
+            ) from error
 
     async def events_about(self, kind: str, name: str, namespace: str) -> list[ToldEvent]:
         """Return the events that Growth wrote about an object and that are still kept, the oldest first.

@@ -19,13 +19,18 @@ def is_ours(machine: Machine) -> bool:
 
 
 def own_pods(machine: Machine) -> list[Pod]:
-    """Return the pods on the machine that are not part of it: DaemonSet and mirror pods left out."""
-    return [pod for pod in machine.residents if pod.node_name and not (pod.is_daemon or pod.is_mirror)]
+    """Return the pods on the machine that are not part of it: those of DaemonSets and their like are left out."""
+    return [pod for pod in machine.residents if pod.node_name and not pod.is_of_node]
+
+
+def per_node_pods(machine: Machine) -> list[Pod]:
+    """Return the pods of other controllers than DaemonSets that belong to the machine."""
+    return [pod for pod in machine.residents if pod.is_per_node]
 
 
 def awaited_pods(machine: Machine) -> list[Pod]:
     """Return the pods that the scheduler keeps the machine for: DaemonSet and mirror pods left out."""
-    return [pod for pod in machine.residents if not (pod.node_name or pod.is_daemon or pod.is_mirror)]
+    return [pod for pod in machine.residents if not (pod.node_name or pod.is_of_node)]
 
 
 def state(machine: Machine, now: datetime) -> str:

@@ -84,9 +84,10 @@ class ReadOnce(Cluster):
         """Refuse it."""
         _refuse("delete", resource, name, options)
 
-    async def evict(self, name: str, *, namespace: str, uid: str) -> None:
-        """Refuse it."""
-        _refuse("evict", name, namespace, uid)
+    async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
+        """Refuse it; what a trial would tell is left open."""
+        if not dry_run:
+            _refuse("evict", name, namespace, uid)
 
 
 def _refuse(verb: str, *arguments: Any) -> NoReturn:

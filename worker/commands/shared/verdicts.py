@@ -12,12 +12,14 @@ from planner.scheduling.feasibility import Judge
 from planner.scheduling.site import Site, sites_of
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
+from planner.supply.lost_places import LostPlaces, LostPlacesByClass, remembered_of
 from planner.supply.machine_kind import MachineKind, PoolKinds, kinds_of_pools
 from planner.supply.machines import machines_of
-from planner.supply.pod_group import choose_pools
+from planner.supply.pod_group import GroupKeys, choose_pools
 from worker.commands.shared.tables import count, money, names
 
 FITS: Final = "it fits"
+_REFUSED: Final = "it fits as far as is known, but the scheduler did not bind such pods there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +62,31 @@ def verdicts(pod: Pod, snapshot: Snapshot) -> Verdicts:
     others = tuple(resolved.values())
     judge = Judge(sites_of(snapshot.nodes, others), snapshot.namespaces)
     nodes = {node.name: node for node in snapshot.nodes}
+    lost_places = lost_places_of(free, snapshot)
     on_nodes = judge.verdicts(free)
     return Verdicts(
-        nodes=_grouped((name, obstacle or _welcome(nodes[name])) for name, obstacle in on_nodes.items()),
-        offerings=_grouped(_offerings(free, snapshot, judge)),
+        nodes=_grouped((name, obstacle or _welcome(nodes[name], lost_places)) for name, obstacle in on_nodes.items()),
+        offerings=_grouped(_offerings(free, snapshot, judge, lost_places)),
     )
 
 
-def _welcome(node: Node) -> str:
+def lost_places_of(pod: Pod, snapshot: Snapshot) -> LostPlaces:
+    """Return where the scheduler did not bind pods of this class although plans had room for them."""
+    known = LostPlacesByClass(remembered_of(snapshot.pools), snapshot.now).of(pod.namespace, GroupKeys().of(pod))
+    return known or LostPlaces()
+
+
+def _welcome(node: Node, lost_places: LostPlaces) -> str:
     """Return whether a node that the scheduler would choose is one to wait for."""
+    if lost_places.loses_node(node.name, node.created_at):
+        return _REFUSED
     if node.is_terminating:
         return "the node is being deleted"
     # The scheduler looks at the taint that follows from this, and a plan at the condition itself.
     return FITS if node.is_ready else "the node is not Ready"
 
 
-def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str, str]]:
+def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge, lost_places: LostPlaces) -> Iterator[tuple[str, str]]:
     pool_kinds = kinds_of_pools(snapshot)
     limits = limits_left(machines_of(snapshot).values(), pool_kinds)
     chosen = choose_pools(pod, snapshot.pools).pools
@@ -94,6 +105,8 @@ def _offerings(pod: Pod, snapshot: Snapshot, judge: Judge) -> Iterator[tuple[str
                 pods=kind.daemons,
             )
             verdict = judge.beside(machine).verdict(pod, machine)
+            if lost_places.stops_buying(name, kind.offering.server_type):
+                verdict = verdict or _REFUSED
             yield shown, verdict or _market(kind, offers, limits)
 
 

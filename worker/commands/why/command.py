@@ -25,7 +25,7 @@ from worker.commands.why.lifecycle import why_removal, why_request
 from worker.commands.why.node import why_node
 from worker.commands.why.pod import why_pod
 from worker.errors import USAGE_ERROR, CommandError
-from worker.printing import shown
+from worker.printing import shown_line
 
 _ALIKE: Final = 3
 """Names shown for one that does not exist."""
@@ -199,4 +199,4 @@ def _tell_of_unreadable(view: ClusterView, kind: str, name: str) -> None:
 
 def _print(lines: Sequence[str]) -> None:
     for line in lines:
-        print(shown(line))
+        print(shown_line(line))

@@ -4,13 +4,16 @@ from collections.abc import Iterator, Sequence
 
 from api.keys import LABEL_POOL
 from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.objects.dead_nodes import judged_at
 from planner.objects.kinds import Node
+from planner.objects.local_volume import local_volumes
 from planner.policies.checks import kept_by_minimum, refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
 from planner.policies.port import Candidate, MachineAction
+from planner.policies.repair import have_ended_in_vain, read_spared_at
 from planner.supply.machines import Machine
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
-from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, state
+from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, per_node_pods, state
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
@@ -23,10 +26,13 @@ def why_node(node: Node, view: ClusterView, events: Sequence[ToldEvent] = ()) ->
     lines = [_whose(machine, node, view), *why_bought(events), f"State: {state(machine, view.snapshot.now)}."]
     pods = [pod.key for pod in own_pods(machine)]
     awaited = [pod.key for pod in awaited_pods(machine)]
-    daemons = len(machine.residents) - len(pods) - len(awaited)
+    per_node = [pod.key for pod in per_node_pods(machine)]
+    daemons = len(machine.residents) - len(pods) - len(awaited) - len(per_node)
     on_it = f"{count(len(pods), 'pod')} on it: {names(pods)}" if pods else "No pod on it"
     beside = f", beside {count(daemons, 'DaemonSet or mirror pod')}" if daemons else ""
     lines.append(f"{on_it}{beside}.")
+    if per_node:
+        lines.append(f"{count(len(per_node), 'pod')} on it belong to it, and may be evicted: {names(per_node)}.")
     if awaited:
         lines.append(f"The scheduler keeps it for {count(len(awaited), 'pod')}: {names(awaited)}.")
     planned = [placed.pod for placed in view.plan.placed if node.name in (placed.node, placed.request)]
@@ -100,13 +106,28 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
     elif pool.spec.scale_down.mode == "none":
         yield f"pool {machine.pool} says scaleDown.mode: none"
     if own_pods(machine):
-        yield "pods are on it"
+        yield _pods_on(machine, view)
     if awaited_pods(machine):
         yield "the scheduler keeps it for pods"
     if pool is not None:
         wanted = {placed.node or placed.request or "" for placed in view.plan.placed}
-        checks = safety_checks(wanted, view.snapshot.protected_nodes)
+        snapshot = view.snapshot
+        local = local_volumes(snapshot.volumes, snapshot.nodes)
+        checks = safety_checks(wanted, snapshot.protected_nodes, local)
         yield from refusals(Candidate(machine, pool, MachineAction.REMOVE), checks)
+
+
+def _pods_on(machine: Machine, view: ClusterView) -> str:
+    node, pool, now = machine.node, view.pool(machine.pool), view.snapshot.now
+    if node is None or node.unready_since is None or pool is None or not have_ended_in_vain(machine.residents, now):
+        return "pods are on it"
+    repair = pool.spec.scale_down.repair
+    if repair is None:
+        return "the pods on it cannot end while it is not Ready, and its pool has no scaleDown.repair"
+    at = judged_at(node.unready_since, repair.after, spared_at=read_spared_at(node.annotations))
+    if now < at:
+        return f"the pods on it cannot end; it counts as dead at {until(at, now)} if it stays so"
+    return "it is dead, and goes as the condition DeadNodes of its pool tells"
 
 
 def _idle(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:

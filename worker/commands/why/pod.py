@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from api.meta import format_timestamp
 from api.quantity import rounded_amount
 from planner.model.plan import Placed, PlannedRequest, Unplaced
 from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
+from planner.scheduling.volume_places import resolve
 from planner.supply.pod_group import GroupKeys, choose_pools
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import state
 from worker.commands.shared.tables import count, money
-from worker.commands.shared.verdicts import verdicts
+from worker.commands.shared.verdicts import lost_places_of, verdicts
 
 _EVENTS: Final = 3
 _BACK_OFF: Final = "BackOff"
@@ -29,7 +31,7 @@ def why_pod(pod: Pod, view: ClusterView, events: Sequence[ToldEvent] = (), *, is
         return [*lines, _no_demand(pod, view, is_live=is_live)]
     if is_demand(pod):
         lines += ["It asks for a machine: the scheduler found no place for it.", _pools(pod, view)]
-        lines += [*_plan(pod, view, is_live=is_live), *_events(events)]
+        lines += [*_plan(pod, view, is_live=is_live), *_refusals(pod, view), *_events(events)]
     else:
         lines.append(_no_demand(pod, view, is_live=is_live))
     return [*lines, *verdicts(pod, view.snapshot).lines()]
@@ -128,6 +130,20 @@ def _unplaced(entry: Unplaced) -> Iterator[str]:
         "After several rounds without a place it is left out for a while (the pool's scaleUp.podBackoff); "
         "any change of what can be bought ends that at once."
     )
+
+
+def _refusals(pod: Pod, view: ClusterView) -> Iterator[str]:
+    """Yield what is remembered of its class; a pod without a place has it among its reasons."""
+    reasons = {reason.message for entry in view.plan.unplaced if entry.uid == pod.uid for reason in entry.reasons}
+    resolved = next((p for p in resolve((pod,), view.snapshot.volumes, ())), pod)
+    for reason in lost_places_of(resolved, view.snapshot).reasons(choose_pools(pod, view.snapshot.pools).pools):
+        if reason.message not in reasons:
+            yield f"Planner and scheduler see it differently: {reason.message}."
+    for pool in view.snapshot.pools:
+        for entry in pool.status.refused_placements:
+            if entry.pod_uid == pod.uid and entry.room_seen_at is not None:
+                since = format_timestamp(entry.room_seen_at)
+                yield f"Since {since} there is room for it on a node by plan, and the scheduler has not bound it."
 
 
 def _events(events: Sequence[ToldEvent]) -> Iterator[str]:

@@ -79,10 +79,15 @@ def understood(answer: ApiResponse, read: Callable[[Any], _T], verb: Verb, call:
         GrowthError: as the error table has it.
     """
     if answer.code is not None:
-        code, message, details = redacted([answer.code, answer.message, answer.details], secrets)
-        pause = answer.pause_seconds
         raise classify(
-            code, message, details=details, verb=verb, call=call, retry_after_seconds=pause, status=answer.status
+            answer.code,
+            answer.message,
+            details=answer.details,
+            verb=verb,
+            call=call,
+            retry_after_seconds=answer.pause_seconds,
+            status=answer.status,
+            redact=lambda content: redacted(content, secrets),
         )
     trouble = answer.trouble
     if not trouble:

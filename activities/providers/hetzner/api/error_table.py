@@ -4,7 +4,7 @@ Source: Hetzner Cloud API docs, "Errors"; messages as users of other autoscalers
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
@@ -115,6 +115,11 @@ _TABLE: Final[dict[str, tuple[type[ProviderError], str]]] = {
     "unknown_error": (UnknownOutcome, ""),
 }
 """Codes whose meaning does not depend on the message, each with what a person can do."""
+_OF_OWN_MEANING: Final = frozenset({"resource_limit_exceeded", "invalid_server_type", "not_found"})
+
+
+def _as_it_is(content: Any) -> Any:
+    return content
 
 
 def classify(
@@ -126,19 +131,23 @@ def classify(
     call: str,
     retry_after_seconds: float = FEW_TOKENS_SECONDS,
     status: int | None = None,
+    redact: Callable[[Any], Any] = _as_it_is,
 ) -> GrowthError:
     """Return the error that an answer tells of; its text is one sentence for people.
 
     Args:
         code: of the API, or the HTTP status where there was no JSON.
-        message: Hetzner's words, without secrets.
-        details: of the API: `fields` or `limits`, without secrets.
+        message: Hetzner's words.
+        details: of the API: `fields` or `limits`.
         verb: what was being done.
         call: the call in words, such as "create server general-x7 (cx22 in fsn1)".
         retry_after_seconds: how long to wait after a call too many.
         status: of HTTP, if it is known.
+        redact: makes of text or JSON what may be told of it. What an answer means is read as it came: a secret that
+            holds the word `readonly` must not hide that a token is read-only.
     """
-    sentence = _sentence(code, message, details, call)
+    shown = code if isinstance(code, int) or code in RATE_LIMITED | _TABLE.keys() | _OF_OWN_MEANING else redact(code)
+    sentence = _sentence(shown, redact(message), redact(details), call)
     lowered = message.lower()
     match code:
         case _ if code in RATE_LIMITED:
@@ -148,7 +157,7 @@ def classify(
         case "resource_unavailable" if _LOCATION_PERHAPS.search(lowered):
             return InsufficientCapacity(sentence, extent=PERHAPS_THE_LOCATION)
         case "resource_limit_exceeded":
-            words = f"{lowered} {_names(details)}".lower().replace("_", " ").replace("-", " ")
+            words = f"{redact(message)} {_names(redact(details))}".lower().replace("_", " ").replace("-", " ")
             return QuotaExceeded(f"{sentence}: {_QUOTA}", limits=words)
         case "invalid_server_type":
             return InsufficientCapacity(f"{sentence}: it is no longer sold", lasts=True)

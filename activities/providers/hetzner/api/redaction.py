@@ -7,8 +7,9 @@ from operator import itemgetter
 from typing import Any, Final
 
 _REDACTED: Final = "[redacted]"
-_TOKEN_RUN: Final = 8
-"""Characters. Eight of a token's 64 in a row are no accident."""
+_TOKEN_RUN: Final = 16
+"""Characters. So many of a token's 64 in a row are no accident, while eight may be a word such as `readonly`; whoever
+knows fewer still has 48 to guess."""
 _SHORTEST_RUN: Final = 4
 """Characters, for a token that is no real one: less would blot out ordinary words."""
 _TEXT_RUN: Final = 16

@@ -10,13 +10,22 @@ from pydantic import SecretStr
 from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 
-from activities.ports.errors import InvalidConfiguration, ProviderError, RateLimited, UnknownOutcome
+from activities.ports.errors import (
+    AuthenticationFailed,
+    InsufficientCapacity,
+    InvalidConfiguration,
+    ProviderError,
+    QuotaExceeded,
+    RateLimited,
+    UnknownOutcome,
+)
 from activities.ports.ports import in_place
-from activities.providers.hetzner.api.answer import ApiResponse
+from activities.providers.hetzner.api.answer import ApiResponse, understood
 from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ServerCreation
 from activities.providers.hetzner.api.redaction import redacted, text_secret, token_secret
+from activities.providers.hetzner.api.refusals import THE_LOCATION
 
 TOKEN = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 HALF = TOKEN[:32]
@@ -309,6 +318,41 @@ async def test_what_broke_a_connection_is_told_in_a_few_words(unused_tcp_port):
 )
 def test_only_the_secret_is_blotted_out(printed, expected):
     assert redacted(printed, [token_secret(TOKEN), text_secret("")]) == expected
+
+
+WORDY = "readonly" + "token_readonly" + "for this location is disabled" + "resource_limit_exceeded"
+"""A token that holds what Hetzner says."""
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "kind", "words"),
+    [
+        ("token_readonly", "the token is readonly", AuthenticationFailed, '"the token is readonly" (token_readonly)'),
+        ("resource_limit_exceeded", "server limit exceeded", QuotaExceeded, "(resource_limit_exceeded)"),
+        ("forbidden", WORDY, AuthenticationFailed, '"[redacted]" (forbidden)'),
+        ("resource_limit_exceeded_of_tomorrow", "no", UnknownOutcome, "([redacted]_of_tomorrow)"),
+    ],
+)
+def test_a_token_that_holds_words_of_hetzners_does_not_hide_what_an_answer_means(code, message, kind, words):
+    secrets = [token_secret(WORDY)]
+    with pytest.raises(kind) as refused:
+        understood(ApiResponse(code=code, message=message, status=403), str, "read", "list servers", secrets)
+    assert words in str(refused.value)
+    assert WORDY not in str(refused.value)
+
+
+def test_what_is_said_of_a_location_is_known_whatever_the_token_is():
+    message = "for this location is disabled: no server"
+    with pytest.raises(InsufficientCapacity) as refused:
+        understood(
+            ApiResponse(code="resource_unavailable", message=message, status=412),
+            str,
+            "create",
+            "create server",
+            [token_secret(WORDY)],
+        )
+    assert refused.value.extent == THE_LOCATION
+    assert "[redacted]" in str(refused.value)
 
 
 def test_half_of_a_short_token_is_a_part_of_it():

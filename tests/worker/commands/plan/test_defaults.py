@@ -7,7 +7,7 @@ Source: Kubernetes docs, "Runtime Class", "Pod Overhead", "Pod Priority and Pree
 import pytest
 
 from planner.model.plan import Problem
-from tests.builders import claim, daemon_set, differing, pod, storage_class
+from tests.builders import claim, daemon_set, differing, limit_range, pod, storage_class
 from tests.planner.wishes import own_disk
 from worker.commands.plan.defaults import completed
 from worker.commands.plan.objects import Objects
@@ -191,3 +191,28 @@ def test_the_claim_of_an_ephemeral_volume_is_made_from_its_template():
     assert given == claim("a-scratch")
     assert (new["metadata"]["namespace"], new["metadata"]["name"]) == ("shop", "b-scratch")
     assert new["spec"] == {"storageClassName": "usual"}
+
+
+def test_a_pod_by_hand_has_what_the_limit_ranges_of_its_namespace_give():
+    """Source: Kubernetes docs, "Limit Ranges": defaults are for containers that state nothing, in their namespace."""
+    usual = limit_range("usual", {"defaultRequest": {"cpu": "300m", "memory": "1Gi"}}, namespace="default")
+    spec = spec_of(usual, by_hand(cpu=None, memory="2Gi"))
+    assert spec["containers"][0]["resources"]["requests"] == {"cpu": "300m", "memory": "2Gi"}
+    elsewhere = limit_range("usual", {"defaultRequest": {"cpu": "300m"}}, namespace="shop")
+    assert "cpu" not in spec_of(elsewhere, by_hand(cpu=None))["containers"][0]["resources"]["requests"]
+    assert cluster(usual, pod("a", cpu=None)).pods == [pod("a", cpu=None)]
+
+
+def test_a_pod_that_a_limit_range_refuses_is_named_and_planned():
+    made = cluster(limit_range("small", {"max": {"cpu": "1"}}, namespace="default"), by_hand(cpu="2"))
+    [note] = made.notes
+    assert note == (
+        "LimitRange small of namespace default refuses its pods: at most 1 cpu for each container, as a limit, and an "
+        "API server would refuse default/a"
+    )
+    assert len(made.pods) == 1
+
+
+def test_a_limit_range_that_cannot_be_read_is_told_of():
+    made = cluster(limit_range("bad", {"min": {"cpu": "much"}}, namespace="shop"), by_hand())
+    assert [(problem.kind, problem.name) for problem in made.problems] == [("LimitRange", "shop/bad")]

@@ -40,11 +40,19 @@ def ran(folder: Path, text: str | bytes, name: str = "bad.yaml") -> tuple[int, s
     [
         (GOOD + BOMB, "growth: bad.yaml:12:10: its aliases stand for more than 1,000,000 values: write them out"),
         ("kind: Pod\nkind: Node\n", "growth: bad.yaml:2:1: the key 'kind' stands twice in one mapping"),
+        (
+            '{"kind": "List", "items": [\n{"kind": "Pod", "spec": {"a\\\\": 1, "b" : "\\":", "b": 2}}]}',
+            "growth: bad.yaml:2:49: the key 'b' stands twice in one mapping",
+        ),
+        (
+            '{"kind": "Pod"}\n{"kind": 1, "kind": 2}',
+            "growth: bad.yaml: the key 'kind' stands twice in one mapping",
+        ),
         ("[" * 900 + "{}" + "]" * 900, "growth: bad.yaml: document 1" + ", item 1" * 17 + ": nested too deeply"),
         (GOOD.encode() + b"\xff", "growth: bad.yaml: not a text in UTF-8"),
         ("a: !!int x\n", "growth: bad.yaml:1:4: no value of the tag 'tag:yaml.org,2002:int'"),
     ],
-    ids=["aliases", "twice", "deep", "encoding", "tag"],
+    ids=["aliases", "twice", "twice in JSON", "twice in the second value", "deep", "encoding", "tag"],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path, text, line):
     assert ran(tmp_path, text) == (2, "", line + "\n")
@@ -99,3 +107,35 @@ def test_a_terminal_gets_our_colours_and_no_others():
     print_anywhere(Console(file=paper, force_terminal=True, color_system="standard"), lambda out: out.print(rows))
     assert r"a\x1b[2Jb" in paper.getvalue()
     assert "\x1b[2mname" in paper.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        ({"name": "a\ngrowth: all is well"}, "Pod 'default/a\\ngrowth: all is well'"),
+        ({"name": "a", "namespace": "b\n\x1b[2Jc"}, "Pod 'b\\n\\x1b[2Jc/a'"),
+    ],
+)
+def test_a_name_that_no_cluster_takes_is_left_out_in_one_line(tmp_path, metadata, told):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "main"}]}}
+    code, output, errors = ran(tmp_path, GOOD + "---\n" + json.dumps(pod))
+    (line,) = (line for line in errors.splitlines() if "metadata.name" in line)
+    problem = f"{told}: metadata.name: no name holds a line end"
+    assert (code, line) == (0, f"growth: left out: bad.yaml: document 3: {problem}")
+    assert "all is well" not in output
+    assert "default/good" in output
+
+
+def test_of_one_of_ours_it_ends_the_command(tmp_path):
+    pool = {"apiVersion": "growth.dev/v1alpha1", "kind": "NodePool", "metadata": {"name": "a\nb"}, "spec": {}}
+    code, output, errors = ran(tmp_path, json.dumps(pool))
+    assert (code, output) == (2, "")
+    assert errors == ("growth: bad.yaml: document 1: NodePool 'a\\nb': metadata.name: no name holds a line end\n")
+
+
+def test_a_note_is_one_line_whatever_is_in_it(tmp_path):
+    spec = {"containers": [{"name": "main"}], "runtimeClassName": "r\ngrowth: all is well"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    code, _, errors = ran(tmp_path, json.dumps(pod))
+    assert code == 0
+    assert "RuntimeClass r\\ngrowth: all is well is not known" in errors

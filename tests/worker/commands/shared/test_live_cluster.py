@@ -87,3 +87,14 @@ async def test_a_server_that_hangs_is_given_up_in_time(cluster, monkeypatch):
     monkeypatch.setattr(cluster, "list", lambda *_given: asyncio.sleep(5))
     async with asyncio.timeout(3):
         assert (await refusal(cluster)).startswith("the API server did not answer in time: is it up? (context here; ")
+
+
+async def test_a_plan_that_fails_is_told_in_one_line(cluster, monkeypatch):
+    def fail(*_given):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(live_cluster, "cluster_view", fail)
+    assert await refusal(cluster) == (
+        "planning failed, as it does in the worker's rounds: ZeroDivisionError: division by zero (a defect: report it "
+        "with the objects of `growth plan -f`)"
+    )

@@ -62,6 +62,45 @@ def test_a_node_that_is_drained(owner, status, awaited):
     assert "You may: `growth removals cancel m-1`." in of_node
 
 
+@pytest.mark.parametrize(
+    ("scale_down", "minutes", "expected"),
+    [
+        (
+            {},
+            60,
+            "It is not removed: the pods on it cannot end while it is not Ready, and its pool has no scaleDown.repair.",
+        ),
+        (
+            {"repair": {}},
+            15,
+            "It is not removed: the pods on it cannot end; it counts as dead at 12:05:00 (in 5m) if it stays so.",
+        ),
+        (
+            {"repair": {}},
+            60,
+            (
+                "The next round begins its removal: Not Ready since 2026-03-01T11:00:00Z, and no pod on it can end; "
+                "it goes at 12:01:00 (in 1m)."
+            ),
+        ),
+        (
+            {"repair": {}, "mode": "none"},
+            60,
+            (
+                "It is not removed: pool default says scaleDown.mode: none; it is dead, and goes as the condition "
+                "DeadNodes of its pool tells."
+            ),
+        ),
+    ],
+)
+def test_a_node_whose_kubelet_died(scale_down, minutes, expected):
+    dead, stuck = node("m-1", ready=False), pod("db", node="m-1")
+    dead["status"]["conditions"][0]["lastTransitionTime"] = before(minutes=minutes)
+    stuck["metadata"]["deletionTimestamp"] = before(minutes=10)
+    seen = sight(scene(dead, stuck, pools=[node_pool(scaleDown=scale_down)]))
+    assert expected in lines_about(NODE, "m-1", seen)
+
+
 def about(name: str, seen: ClusterView) -> str:
     (found,) = [pod for pod in seen.snapshot.pods if pod.key == f"default/{name}"]
     return "\n".join(why_pod(found, seen))

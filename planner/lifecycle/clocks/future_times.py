@@ -1,0 +1,59 @@
+"""Times in a status that are still to come, because the clock of the worker that wrote them was ahead.
+
+Deadlines are counted from such times. Believed, they would keep records and machines for as long as the clock was
+ahead: each is taken back, so that its step is made anew by a right clock, or is due now.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from api.v1alpha1.lifecycle import LifecycleEvent
+from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
+from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
+from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
+
+CLOCKS_DIFFER_AT_MOST: Final = timedelta(minutes=1)
+"""Between two workers whose clocks are kept right. What a time may be ahead by without being taken back."""
+
+
+def is_to_come(written: datetime | None, now: datetime) -> bool:
+    """Return whether something is said to have happened later than `now`."""
+    return written is not None and written > now + CLOCKS_DIFFER_AT_MOST
+
+
+def request_as_of(status: NodeRequestStatus, now: datetime) -> NodeRequestStatus:
+    """Return the status of a request with no time taken for true that is to come."""
+    changes: dict[str, Any] = {}
+    if status.phase is RequestPhase.PROVISIONING and is_to_come(status.running_at, now):
+        # The node gets its time to join once more.
+        changes |= {"running_at": None, "join_deadline": None}
+    if status.phase is RequestPhase.READY and is_to_come(status.create_attempt_at, now):
+        # Its Node has joined, so the call took effect: that the server is gone is believed at once.
+        changes["create_attempt_at"] = None
+    if is_to_come(status.ready_at, now) and status.released_at is None:
+        changes["release_by"] = now
+    if is_to_come(status.released_at, now):
+        changes["expires_at"] = now
+    if status.phase in {RequestPhase.UNMET, RequestPhase.FAILED} and is_to_come(_last_event_at(status.events), now):
+        changes["expires_at"] = now
+    return status.model_copy(update=changes) if changes else status
+
+
+def removal_as_of(status: NodeRemovalRequestStatus, now: datetime) -> NodeRemovalRequestStatus:
+    """Return the status of a removal with no time taken for true that is to come."""
+    happened = ("tainted_at", "evict_attempted_at", "excluded_at", "remove_attempted_at")
+    changes: dict[str, Any] = {name: None for name in happened if is_to_come(getattr(status, name), now)}
+    begun = status.tainted_at or _last_event_at(status.events)
+    if status.phase is RemovalPhase.PENDING and is_to_come(begun, now):
+        # The cool-off begins anew.
+        changes["scale_down_at"] = None
+    latest = now + VOLUMES_DETACH_WITHIN
+    if is_to_come(status.detach_until, latest):
+        # People are told of the new end, with which it is written.
+        changes["detach_until"] = latest
+    return status.model_copy(update=changes) if changes else status
+
+
+def _last_event_at(events: Sequence[LifecycleEvent]) -> datetime | None:
+    return events[-1].at if events else None

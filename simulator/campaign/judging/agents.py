@@ -1,0 +1,80 @@
+"""That each machine which is bought has room for the pods of DaemonSets that it will carry."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from activities.ports.cluster import NODE_REQUESTS, PODS, Object, Resource
+from simulator.apiserver.history import Change
+from simulator.campaign.judging.recorder import Witness, is_daemon
+
+_BOUND_SECONDS: Final = 20.0
+"""From the creation of an agent, which is more important than all others, to its binding."""
+_KNOWN_SECONDS: Final = 15.0
+"""From the first agent that runs to the rounds that know of it."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An agent that is bound to no Node yet."""
+
+    node: str
+    since: float
+
+
+class Agents:
+    """Judges the first agent of each machine; one that people delete may lose its room to whoever waits.
+
+    Args:
+        witness: what happened.
+        are_told: whether their template and LimitRanges tell what they will ask for; else the first of them does.
+        are_hindered: whether nobody binds pods now, as the scheduler or the API server stands still.
+    """
+
+    def __init__(self, witness: Witness, *, are_told: bool, are_hindered: Callable[[], bool]) -> None:
+        self._witness = witness
+        self._are_hindered = are_hindered
+        self._known_since = 0.0 if are_told else float("inf")
+        self._bought: dict[str, float] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        self._had_one: set[str] = set()
+        self.violations: list[str] = []
+
+    def note(self, resource: Resource, change: Change) -> None:
+        """Take one write."""
+        if resource == NODE_REQUESTS and change.before is None:
+            self._bought[change.now["metadata"]["name"]] = self._witness.seconds()
+        elif resource == PODS and is_daemon(change.now):
+            self._note_agent(change)
+
+    def look(self) -> None:
+        """Look at every agent that waits, as time alone makes a violation."""
+        now = self._witness.seconds()
+        if self._are_hindered():
+            for agent in self._waiting.values():
+                agent.since = now
+        for uid, agent in list(self._waiting.items()):
+            is_judged = self._bought.get(agent.node, 0.0) >= self._known_since and agent.node in self._bought
+            if is_judged and agent.node in self._witness.nodes and now - agent.since > _BOUND_SECONDS:
+                self.violations.append(f"{agent.node} has had no room for its agent for {now - agent.since:.0f} s")
+                self._waiting.pop(uid)
+                self._had_one.add(agent.node)
+
+    def _note_agent(self, change: Change) -> None:
+        pod, now = change.now, self._witness.seconds()
+        uid, node = pod["metadata"]["uid"], _node_of(pod)
+        if change.kind == "DELETED" or "deletionTimestamp" in pod["metadata"]:
+            self._waiting.pop(uid, None)
+        elif pod["spec"].get("nodeName"):
+            self._waiting.pop(uid, None)
+            self._had_one.add(node)
+            self._known_since = min(self._known_since, now + _KNOWN_SECONDS)
+        elif node not in self._had_one:
+            self._waiting.setdefault(uid, _Waiting(node, now))
+        self.look()
+
+
+def _node_of(pod: Object) -> str:
+    """Return the Node that the agent is for."""
+    affinity = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    return affinity["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]

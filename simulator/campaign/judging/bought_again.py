@@ -1,0 +1,106 @@
+"""That no pod is bought for again while the machine that it has a seat on is on its way: slow is not lost.
+
+Judged by what the cloud and the world know themselves, not by what Growth saw.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource
+from simulator.apiserver.cluster import MemoryCluster
+from simulator.apiserver.history import Change
+from simulator.campaign.judging.recorder import Witness, phase_of
+
+_AWAY_GRACE: Final = timedelta(seconds=20)
+"""So long after an outage no wait can be over: the shortest that is tried takes 30 s."""
+_LATE: Final = ("ReleaseTimeout", "NotTried", "StartupTimeout")
+_TIMEOUTS: Final = ("JoinTimeout", "ProvisioningTimeout")
+
+
+class BoughtAgain:
+    """Watches purchases.
+
+    Args:
+        cluster: the API server.
+        witness: what happened.
+        now: the true time.
+        stopped: since when the scheduler stands still, None when it works.
+        back: since when the API server is back from its last outage, None without one.
+        may_leap: whether a worker's clock is wrong.
+    """
+
+    def __init__(
+        self,
+        cluster: MemoryCluster,
+        witness: Witness,
+        *,
+        now: Callable[[], datetime],
+        stopped: Callable[[], datetime | None],
+        back: Callable[[], datetime | None],
+        may_leap: Callable[[], bool],
+    ) -> None:
+        self._cluster = cluster
+        self._witness = witness
+        self._now = now
+        self._stopped = stopped
+        self._back = back
+        self._seats: dict[str, str] = {}
+        """By uid of the pod, the request on which it was first seated, as long as that one counts."""
+        self._may_leap = may_leap
+        self._has_leapt = False
+        """Once a clock was wrong, so may be every time that is written on an object."""
+        self.violations: list[str] = []
+
+    def note(self, resource: Resource, change: Change) -> None:
+        """Take one write."""
+        if resource != NODE_REQUESTS:
+            return
+        request = change.now
+        name = request["metadata"]["name"]
+        if change.before is None:
+            for seat in request["spec"].get("reservedFor") or ():
+                other = str(self._seats.get(seat["uid"], name))
+                if other != name and (why := self._why_coming(other)):
+                    self.violations.append(f"{name} was bought for {seat['name']}, whose machine {other} {why}")
+        for seat in request["spec"].get("reservedFor") or ():
+            self._seats[seat["uid"]] = name
+        self._has_leapt = self._has_leapt or self._may_leap()
+        before = (change.before or {}).get("status", {})
+        status = request.get("status", {})
+        is_released = "releasedAt" in status and "releasedAt" not in before
+        if is_released and status.get("reason") in _LATE and (why := self._why_coming(name)):
+            self.violations.append(f"{name} lost its reservation ({status['reason']}), and {why}")
+        back, reason = self._back(), request.get("status", {}).get("reason", "")
+        is_given_up = phase_of(request) == "Deprovisioning" != phase_of(change.before or request)
+        if is_given_up and reason in _TIMEOUTS and back is not None and self._now() < back + _AWAY_GRACE:
+            seconds = (self._now() - back).total_seconds()
+            self.violations.append(f"{name} was given up {seconds:.0f} s after the API server came back: {reason}")
+
+    def _why_coming(self, name: str) -> str:
+        """Return why the machine may still take the pod; an empty text if somebody or something ended that."""
+        request = self._witness.requests.get(name)
+        if request is None or name not in self._witness.nodes or "deletionTimestamp" in request["metadata"]:
+            return ""
+        status = request.get("status", {})
+        deadline = status.get("joinDeadline")
+        # One whose Node was Ready at once has none: its start is shorter than any time to join here.
+        is_over = deadline is not None and self._now() >= datetime.fromisoformat(deadline)
+        is_leaving = any(one["spec"]["serverName"] == name for one in self._cluster.peek(NODE_REMOVAL_REQUESTS))
+        if is_over or is_leaving or self._has_leapt or phase_of(request) not in ("Provisioning", "Ready"):
+            return ""
+        if self._starts(name):
+            return f"still starts, until {deadline}"
+        stopped, ready_at = self._stopped(), status.get("readyAt")
+        if stopped is not None and ready_at is not None and stopped <= datetime.fromisoformat(ready_at):
+            return "has not been tried by the scheduler, which stands still"
+        return ""
+
+    def _starts(self, name: str) -> bool:
+        return any(
+            item["metadata"]["name"] == name and _data(item).get("startup") for item in self._cluster.peek(CONFIG_MAPS)
+        )
+
+
+def _data(config_map: Object) -> dict[str, str]:
+    return config_map.get("data") or {}

@@ -1,0 +1,29 @@
+"""Faults planted where tenants make trouble for others, to show that histories with such tenants find them."""
+
+from typing import Final
+
+from activities.round import observe
+from planner import plan as decisions
+from planner.supply.carried import Carried
+from simulator.campaign.mutations import Change, Mutation
+
+
+def _taken_room_is_not_counted() -> list[Change]:
+    """Keep the seats of pods for which others, who have none, have left no room."""
+    return [(decisions, "without_lost_seats", lambda seating, _supply, _namespaces: seating)]
+
+
+def _limit_ranges_not_read() -> list[Change]:
+    """Take the pods of a DaemonSet for what its template says, whatever admission adds."""
+    return [(observe, "with_limit_ranges", lambda daemon_sets, _items, _ranges: daemon_sets)]
+
+
+def _running_agents_not_looked_at() -> list[Change]:
+    return [(Carried, "_as_it_runs", lambda _self, daemon_set, _kind: daemon_set)]
+
+
+TENANT_MUTATIONS: Final = (
+    Mutation("room that pods without a seat took is not counted", _taken_room_is_not_counted, first=16, within=10),
+    Mutation("what LimitRanges give DaemonSet pods is not counted", _limit_ranges_not_read),
+    Mutation("what DaemonSet pods run with is not counted", _running_agents_not_looked_at, first=10),
+)

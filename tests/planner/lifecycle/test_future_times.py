@@ -1,0 +1,66 @@
+"""Times that a clock which was ahead has written: each is taken back, and those of a right clock are left."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from api.v1alpha1.lifecycle import LifecycleEvent
+from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
+from api.v1alpha1.node_request import NodeRequestStatus
+from planner.lifecycle.clocks.future_times import removal_as_of, request_as_of
+
+NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+AHEAD = NOW + HOUR
+TOLERATED = NOW + timedelta(seconds=50)
+EVENT = LifecycleEvent(at=AHEAD, name="Unmet")
+
+
+@pytest.mark.parametrize(
+    ("status", "changes"),
+    [
+        (
+            {"phase": "Provisioning", "running_at": AHEAD, "join_deadline": AHEAD + HOUR},
+            {"running_at": None, "join_deadline": None},
+        ),
+        ({"phase": "Ready", "create_attempt_at": AHEAD}, {"create_attempt_at": None}),
+        # Whether that call took effect is not known: a server may still appear.
+        ({"phase": "Provisioning", "create_attempt_at": AHEAD}, {}),
+        ({"phase": "Pending", "create_attempt_at": AHEAD}, {}),
+        ({"phase": "Ready", "ready_at": AHEAD, "release_by": AHEAD + HOUR}, {"release_by": NOW}),
+        ({"phase": "Ready", "released_at": AHEAD, "expires_at": AHEAD + HOUR}, {"expires_at": NOW}),
+        ({"phase": "Unmet", "events": (EVENT,), "expires_at": AHEAD + HOUR}, {"expires_at": NOW}),
+        ({"phase": "Ready", "released_at": TOLERATED, "expires_at": NOW + HOUR}, {}),
+        ({"phase": "Ready", "released_at": NOW - HOUR, "expires_at": NOW + HOUR}, {}),
+        ({"phase": "Unmet", "expires_at": NOW + HOUR}, {}),
+        ({}, {}),
+    ],
+)
+def test_a_request(status, changes):
+    given = NodeRequestStatus.model_validate(status)
+    assert request_as_of(given, NOW) == given.model_copy(update=changes)
+
+
+@pytest.mark.parametrize(
+    ("status", "changes"),
+    [
+        (
+            {"phase": "Pending", "tainted_at": AHEAD, "scale_down_at": AHEAD + HOUR},
+            {"tainted_at": None, "scale_down_at": None},
+        ),
+        ({"phase": "Pending", "events": (EVENT,), "scale_down_at": AHEAD}, {"scale_down_at": None}),
+        ({"phase": "Draining", "tainted_at": AHEAD, "scale_down_at": NOW}, {"tainted_at": None}),
+        ({"phase": "Draining", "evict_attempted_at": AHEAD}, {"evict_attempted_at": None}),
+        ({"phase": "Deprovisioning", "excluded_at": AHEAD}, {"excluded_at": None}),
+        ({"phase": "Deprovisioning", "remove_attempted_at": AHEAD}, {"remove_attempted_at": None}),
+        ({"phase": "Deprovisioning", "detach_until": AHEAD}, {"detach_until": NOW + timedelta(minutes=5)}),
+        ({"phase": "Deprovisioning", "detach_until": NOW + timedelta(minutes=5, seconds=50)}, {}),
+        # A person may have made the pool's cool-off longer than an hour.
+        ({"phase": "Pending", "tainted_at": NOW, "scale_down_at": NOW + 2 * HOUR}, {}),
+        ({"phase": "Pending", "tainted_at": TOLERATED, "scale_down_at": TOLERATED}, {}),
+        ({}, {}),
+    ],
+)
+def test_a_removal(status, changes):
+    given = NodeRemovalRequestStatus.model_validate(status)
+    assert removal_as_of(given, NOW) == given.model_copy(update=changes)
