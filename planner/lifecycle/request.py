@@ -144,7 +144,7 @@ def _provisioning(seen: RequestObservation, now: datetime) -> Step:
             return lift()
         if seen.untolerated and status.released_at is None:
             return tolerate(seen)
-        if node.ready and (opened := _why_open(seen, node)):
+        if node.ready and (opened := _why_open(seen, node, now)):
             return Act(
                 effect=RequestEffect.MARK_READY,
                 reason="Ready",
@@ -166,7 +166,7 @@ def _provisioning(seen: RequestObservation, now: datetime) -> Step:
     return _await_node(seen, now)
 
 
-def _why_open(seen: RequestObservation, node: NodeSeen) -> str:
+def _why_open(seen: RequestObservation, node: NodeSeen, now: datetime) -> str:
     """Return why a Ready Node need not wait for what is missing on it; an empty text if it must."""
     if not node.missing:
         return f"Node {node.name} is Ready"
@@ -174,7 +174,8 @@ def _why_open(seen: RequestObservation, node: NodeSeen) -> str:
         return f"Node {node.name} is Ready and has pods: it stays, as the request goes"
     if seen.seats and not seen.awaited:
         return f"Node {node.name} is Ready, and all planned pods are there"
-    if seen.status.released_at is not None:
+    deadline = seen.status.join_deadline
+    if seen.status.released_at is not None and deadline is not None and now >= deadline:
         return shortened(f"Node {node.name} is Ready, for others than its planned pods. {node.missing}")
     return ""
 

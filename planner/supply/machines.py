@@ -93,14 +93,16 @@ class Machine:
     def is_in_flight(self, now: datetime) -> bool:
         """Return whether it is coming and pods may be planned onto it.
 
-        One whose reservation ended because its node would not turn Ready is not: its pods may go
-        elsewhere. A Ready one is for a moment, until the caches show its Node Ready.
+        One that has not started in time is not: its pods may go elsewhere. One whose reservation ended earlier, as its
+        pods could not be let onto it, comes all the same. A Ready one is for a moment, until the caches show its Node
+        Ready.
         """
         request = self.request
         if request is None or self.is_leaving or request.metadata.deletion_timestamp is not None:
             return False
         if request.status.phase in _UNREADY:
-            return request.status.released_at is None
+            deadline = request.status.join_deadline
+            return request.status.released_at is None or deadline is None or now < deadline
         ready_in_cache = self.node is not None and self.node.is_ready
         return not ready_in_cache and self.is_starting(now)
 

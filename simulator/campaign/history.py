@@ -37,7 +37,7 @@ class _Kind:
 
 
 _KINDS: Final[Mapping[str, _Kind]] = {
-    "kwok": _Kind(scenario.draw, KwokWeather, calls=400, calls_per_server=80, calls_per_second=0.0),
+    "kwok": _Kind(scenario.draw, KwokWeather, calls=400, calls_per_server=80, calls_per_second=0.1),
     # An account has 3,600 calls an hour for all that use it: a lifecycle of a machine takes about ten, most in lists.
     "hetzner": _Kind(hetzner_scenario.draw, HetznerWeather, calls=60, calls_per_server=25, calls_per_second=0.3),
 }

@@ -14,6 +14,9 @@ _KNOWN_SECONDS: Final = 15.0
 """From the first agent that runs to the rounds that know of it."""
 
 
+_NEVER: Final = float("inf")
+
+
 @dataclass(slots=True)
 class _Waiting:
     """An agent that is bound to no Node yet."""
@@ -34,7 +37,9 @@ class Agents:
     def __init__(self, witness: Witness, *, are_told: bool, are_hindered: Callable[[], bool]) -> None:
         self._witness = witness
         self._are_hindered = are_hindered
-        self._known_since = 0.0 if are_told else float("inf")
+        self._are_told = are_told
+        self._known_since = 0.0 if are_told else _NEVER
+        self._running: set[str] = set()
         self._bought: dict[str, float] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._had_one: set[str] = set()
@@ -65,8 +70,13 @@ class Agents:
         uid, node = pod["metadata"]["uid"], _node_of(pod)
         if change.kind == "DELETED" or "deletionTimestamp" in pod["metadata"]:
             self._waiting.pop(uid, None)
+            self._running.discard(uid)
+            if not self._are_told and not self._running:
+                # What they ask for is known from one that runs alone.
+                self._known_since = _NEVER
         elif pod["spec"].get("nodeName"):
             self._waiting.pop(uid, None)
+            self._running.add(uid)
             self._had_one.add(node)
             self._known_since = min(self._known_since, now + _KNOWN_SECONDS)
         elif node not in self._had_one:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, Object, Resource
+from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS, Object, Resource
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
-from simulator.campaign.judging.recorder import Witness, phase_of
+from simulator.campaign.judging.recorder import Witness, is_daemon, phase_of, tolerates_everything
 
 _AWAY_GRACE: Final = timedelta(seconds=20)
 """So long after an outage no wait can be over: the shortest that is tried takes 30 s."""
@@ -87,7 +87,7 @@ class BoughtAgain:
         # One whose Node was Ready at once has none: its start is shorter than any time to join here.
         is_over = deadline is not None and self._now() >= datetime.fromisoformat(deadline)
         is_leaving = any(one["spec"]["serverName"] == name for one in self._cluster.peek(NODE_REMOVAL_REQUESTS))
-        if is_over or is_leaving or self._has_leapt or phase_of(request) not in ("Provisioning", "Ready"):
+        if is_over or is_leaving or self._has_takers(name) or self._has_leapt or phase_of(request) not in ("Provisioning", "Ready"):
             return ""
         if self._starts(name):
             return f"still starts, until {deadline}"
@@ -95,6 +95,15 @@ class BoughtAgain:
         if stopped is not None and ready_at is not None and stopped <= datetime.fromisoformat(ready_at):
             return "has not been tried by the scheduler, which stands still"
         return ""
+
+    def _has_takers(self, name: str) -> bool:
+        """Return whether pods took room on the machine although they were not planned onto it: they tolerate all."""
+        seats = {seat["uid"] for seat in self._witness.requests[name]["spec"].get("reservedFor") or ()}
+        return any(
+            pod["spec"].get("nodeName") == name and pod["metadata"]["uid"] not in seats and tolerates_everything(pod)
+            for pod in self._cluster.peek(PODS)
+            if not is_daemon(pod)
+        )
 
     def _starts(self, name: str) -> bool:
         return any(

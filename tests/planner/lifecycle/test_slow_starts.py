@@ -50,6 +50,12 @@ ROWS = {
         "Ready",
         ahead(60),
     ),
+    "Ready, opened early, something missing": (
+        registered({"released_at": ago(1)}, node=starting(reserved=False)),
+        Wait,
+        "Startup",
+        ahead(30),
+    ),
     "deleted, Ready, something missing": (registered(deleting=True, node=starting()), "give_up", "Cancelled", None),
     "deleted, Ready, something missing, pod bound": (
         registered(deleting=True, node=starting(), bound=1),

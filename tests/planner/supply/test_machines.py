@@ -32,7 +32,10 @@ def of(*, nodes=(), requests=(), removals=(), pods=()):
     [
         ({}, True),
         ({"phase": "Provisioning", "createAttemptAt": before(seconds=5)}, True),
-        ({"phase": "Provisioning", "releasedAt": before(seconds=5)}, False),
+        # Its pods could not be let onto it: it comes all the same, and they find their place on it.
+        ({"phase": "Provisioning", "releasedAt": before(seconds=5)}, True),
+        ({"phase": "Provisioning", "releasedAt": before(seconds=5), "joinDeadline": after(seconds=1)}, True),
+        ({"phase": "Provisioning", "releasedAt": before(seconds=5), "joinDeadline": NOW}, False),
         ({"phase": "Unmet", "expiresAt": after(seconds=5)}, False),
         ({"phase": "Failed"}, False),
         ({"phase": "Deprovisioning"}, False),

@@ -4,6 +4,8 @@ Source: docs/design.md#round, docs/design.md#lifecycles.
 """
 
 from planner.plan import plan
+import pytest
+
 from tests.builders import before, node, node_request, pod
 from tests.planner.outcome import planned
 from tests.planner.scenes import scene, seat
@@ -119,10 +121,13 @@ def test_a_pod_holds_one_seat_only():
     assert [(p.pod, p.request) for p in made.placed] == [("default/a", "m")]
 
 
-def test_a_machine_whose_reservation_ended_before_it_was_ready_is_not_waited_for():
+@pytest.mark.parametrize(("joins_by", "bought"), [(after(seconds=1), 0), (NOW, 1)], ids=["starts", "late"])
+def test_a_machine_whose_reservation_ended_is_waited_for_until_its_time_to_join_is_over(joins_by, bought):
+    """The API server refused to let its pods onto it: bought again, they would be refused there as well."""
     a = pod("a")
     status = {"phase": "Provisioning", "registeredAt": before(minutes=2), "releasedAt": before(seconds=9)}
-    assert len(planned(scene(a, requests=[node_request("m", seats=[seat(a)], **status)])).requests) == 1
+    request = node_request("m", seats=[seat(a)], joinDeadline=joins_by, **status)
+    assert len(planned(scene(a, requests=[request])).requests) == bought
 
 
 def test_new_pods_join_only_where_they_fit_beside_the_seats():
