@@ -127,8 +127,10 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
         seated = await see_seats(ports.cluster, ports.reader, request.spec.reserved_for, name)
     if node is not None and status.phase is RequestPhase.PROVISIONING:
         bound = len(await occupants_of(ports.cluster, name))
+    is_kept = status.phase is RequestPhase.READY and status.released_at is None and seated.awaited
+    if node is not None and (status.phase is RequestPhase.PROVISIONING or is_kept):
         missing = missing_on(node, observed.pool, status)
-    if node is not None and seated.awaited and status.phase is RequestPhase.READY and status.tried_at is None:
+    if node is not None and is_kept and status.tried_at is None:
         is_tried = await has_been_tried(ports.cluster, request.spec.reserved_for, seated.awaited, node)
     unsettled = others = 0
     if status.phase is RequestPhase.PROVISIONING or (status.phase is RequestPhase.READY and status.released_at is None):

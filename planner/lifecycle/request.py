@@ -19,7 +19,7 @@ from planner.lifecycle.arrival.effect import (
     release,
     tolerate,
 )
-from planner.lifecycle.arrival.reservation import LOOK_EVERY, RELEASE_AFTER_READY, reserved
+from planner.lifecycle.arrival.reservation import LOOK_EVERY, RELEASE_AFTER_READY, STARTUP, reserved
 from planner.lifecycle.seen import NodeSeen, RequestObservation, ServerSeen
 from planner.lifecycle.step import Act, Done, Step, Wait, shared, shortened
 
@@ -225,7 +225,7 @@ def _await_node(seen: RequestObservation, now: datetime) -> Step:
         return give_up(JOIN_TIMEOUT, _and_missing("The node was not Ready in time", seen))
     if node is not None and node.ready:
         text = f"The node is Ready and its planned pods cannot land yet: {node.missing}"
-        return _await_startup("Startup", shortened(text), deadline, seen, now)
+        return _await_startup(STARTUP, shortened(text), deadline, seen, now)
     text = "The node shall become Ready; if it does not in time the server is removed"
     return _await_startup("NodeReady", _and_missing(text, seen), deadline, seen, now)
 

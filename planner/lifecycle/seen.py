@@ -35,7 +35,7 @@ class NodeSeen(Payload):
     name: str
     ready: bool
     missing: str = ""
-    """What it lacks for its planned pods beside its readiness; empty when nothing. Seen until the request is Ready."""
+    """What it lacks for its planned pods beside its readiness; empty when nothing. Seen while some are awaited."""
     unregistered: bool = False
     """It still carries the startup taint."""
     reserved: bool = False

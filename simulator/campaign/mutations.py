@@ -133,6 +133,10 @@ def _reservation_never_released() -> list[Change]:
     return [(requests_node, "lift_taint", _as_it_is)]
 
 
+def _end_not_written() -> list[Change]:
+    return [(requests_node, "_end_reservation", _nothing)]
+
+
 def _seats_not_counted() -> list[Change]:
     """Plan as if no pod had a seat on a coming machine: each round buys for it again."""
     real = supply.places
@@ -370,7 +374,7 @@ MUTATIONS: Final = (
     Mutation("bounds leave out machines in flight", _limits_without_those_in_flight, within=40),
     Mutation("bounds leave out machines under removal", _planner_buys_without_bounds, within=60),
     Mutation("the reservation's taint is never lifted", _reservation_never_released),
-    Mutation("the end of a reservation is not written", lambda: [(requests_node, "_end_reservation", _nothing)]),
+    Mutation("the end of a reservation is not written", _end_not_written),
     Mutation("reservations and machines in flight are ignored", _seats_not_counted),
     Mutation("shortages are not remembered", _shortage_not_remembered, within=60),
     Mutation("a cancel leaves the taint", _taint_not_lifted_on_cancel),

@@ -39,6 +39,7 @@ from simulator.driver.lifecycle import Activity, LifecycleDriver
 
 _SWEEP_SECONDS: Final = 45.0
 """Source: docs/design.md#healing."""
+_AGAIN_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -144,17 +145,25 @@ class Driver:
                 for healed in await self._healer.heal():
                     self._tell("sweep", f"{healed.kind} {healed.name}: {healed.why}")
             for stored in (row.stored for row in self._lifecycles):
-                # A kind that is not defined has no objects.
-                with suppress(Unreachable, NotFound):
-                    listed = (await self._ports.cluster.list(stored.resource)).items
-                    by_uid = {item["metadata"]["uid"]: item for item in listed}
-                    for uid, item in by_uid.items():
-                        if stored.lifecycle.needs_workflow(item):
-                            self._start(group, stored.lifecycle, ObjectId(name=item["metadata"]["name"], uid=uid))
-                    for course in self._courses.values():
-                        if course.kind is stored.lifecycle and course.subject.uid not in by_uid:
-                            course.wake()
+                by_uid = {item["metadata"]["uid"]: item for item in await self._listed(stored.resource)}
+                for uid, item in by_uid.items():
+                    if stored.lifecycle.needs_workflow(item):
+                        self._start(group, stored.lifecycle, ObjectId(name=item["metadata"]["name"], uid=uid))
+                for course in self._courses.values():
+                    if course.kind is stored.lifecycle and course.subject.uid not in by_uid:
+                        course.wake()
             await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def _listed(self, resource: Resource) -> Sequence[Object]:
+        """Return the objects as soon as they can be had: Temporal, which this stands for, forgets no lifecycle."""
+        while True:
+            try:
+                return (await self._ports.cluster.list(resource)).items
+            except NotFound:
+                # A kind that is not defined has no objects.
+                return ()
+            except Unreachable:
+                await asyncio.sleep(_AGAIN_SECONDS)
 
     def _start(self, group: asyncio.TaskGroup, kind: LifecycleKind[Any], subject: ObjectId) -> None:
         if subject.uid not in self._courses:

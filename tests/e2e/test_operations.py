@@ -172,6 +172,8 @@ def kept(cluster: Cluster) -> None:
     walk.next("kubectl apply -f removal.yaml", NAME=name)
     cluster.until(lambda: cluster.removals("Pending") == [name], "its cool-off has begun")
     walk.next("growth why removal", NAME=name)
+    # It has no data; tests/e2e/test_local_data.py shows what becomes of some.
+    walk.next("kubectl annotate noderemovalrequest", NAME=name)
 
 
 def drained(cluster: Cluster) -> None:

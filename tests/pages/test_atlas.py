@@ -57,7 +57,7 @@ def codes(module, *, without=()):
                 *codes(removal),
                 *codes(decision, without=("refusal", "decision_on")),
                 # The rest is for the look, which sorts pods.
-                *codes(drain, without=("in_turn", "see_drain", "_more", "_order")),
+                *codes(drain, without=("in_turn", "see_drain", "see_per_node_pods", "_more", "_order")),
             ],
         ),
     ],
@@ -142,7 +142,7 @@ def test_the_reasons_of_a_cancel_are_those_under_which_it_is_carried_out():
         {one.reason for one in lines_of(REMOVAL) if (one.phase, one.effect) == ("Pending", effect)}
         for effect in ("cancel_removal", "untaint_node")
     )
-    assert recorded == carried == {"Cancelled", "NotDead", "NotEmpty", "NotOurs"}
+    assert recorded == carried == {"Cancelled", "HasLocalData", "NotDead", "NotEmpty", "NotOurs"}
 
 
 def test_waits_tell_until_when_and_what_comes_then():
@@ -157,10 +157,10 @@ def test_waits_tell_until_when_and_what_comes_then():
     node = line(REQUEST, "Provisioning", "NodeReady")
     assert set(node.deadlines) == {"`joinDeadline`"}
     assert set(node.then) == {"JoinTimeout", "PodsBound"}
-    assert set(line(REQUEST, "Provisioning", "Startup").then) == {"StartupTimeout"}
+    assert set(line(REQUEST, "Provisioning", "Startup").then) == {"StartupTimeout", "Ready"}
     cool_off = line(REMOVAL, "Pending", "CoolOff")
     assert set(cool_off.deadlines) == {"`scaleDownAt`", "5s after `taintedAt`", "`judgedAt`"}
-    assert set(cool_off.then) == {"Dead", "Empty", "NotEmpty", "Draining"}
+    assert set(cool_off.then) == {"Dead", "Empty", "NotEmpty", "Draining", "BlockedByBudget"}
     deletion = line(REMOVAL, "Deprovisioning", "ServerDeletion")
     assert deletion.deadlines == ("`retry` after `removeAttemptedAt`",)
     assert set(deletion.then) == {"DeleteServer", "RemovalFailed"}

@@ -92,9 +92,9 @@ def test_the_arrows_of_a_removal(page):
         ("[*]", "Pending"): set(),
         ("Pending", "Draining"): {"Draining"},
         ("Pending", "Deprovisioning"): {"Dead", "Empty", "NodeGone", "HandOver"},
-        ("Pending", "gone"): {"Cancelled", "NotDead", "NotEmpty", "NotOurs"},
+        ("Pending", "gone"): {"Cancelled", "HasLocalData", "NotDead", "NotEmpty", "NotOurs"},
         ("Draining", "Deprovisioning"): {"Dead", "Drained", "NodeGone", "HandOver"},
-        ("Draining", "gone"): {"Cancelled", "NotDead", "NotEmpty", "NotOurs"},
+        ("Draining", "gone"): {"Cancelled", "HasLocalData", "NotDead", "NotEmpty", "NotOurs"},
         ("Deprovisioning", "CouldNotRemove"): {"RemovalFailed"},
         ("Deprovisioning", "gone"): {"Removed", "NotOurs"},
         ("CouldNotRemove", "Deprovisioning"): {"Retry"},
@@ -106,7 +106,7 @@ def test_the_arrows_of_a_removal(page):
 def test_a_box_tells_what_is_awaited_and_what_is_done(page):
     ready = boxes(diagrams(page)[0])["Ready"]
     assert ready[0] == "Ready"
-    assert ready[1].startswith("waits: SchedulerTries, PodsBind, OthersSettle,<br/>Record")
+    assert ready[1].startswith("waits: SchedulerTries, PodsBind, Startup,<br/>OthersSettle, Record")
     assert "ReleaseTimeout" in ready[2]
     assert boxes(diagrams(page)[1])["CouldNotRemove"][:2] == ["CouldNotRemove", "waits: Parked"]
 
@@ -130,7 +130,7 @@ def test_a_row_reads_as_a_sentence(page):
     ) in page
     assert (
         "| Provisioning | `Startup` | The node is Ready and its planned pods cannot land yet: *missing* "
-        "| `joinDeadline`; then `StartupTimeout` |"
+        "| `joinDeadline`; then `StartupTimeout` or `Ready` |"
     ) in page
     assert (
         "| `tolerate_pods` | `PodsRefused` | The planned pods may not be let onto the kept node, so it opens for all. "

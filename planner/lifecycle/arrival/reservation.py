@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.lifecycle.arrival.effect import DELETED, RequestEffect, release, tolerate
 from planner.lifecycle.seen import RequestObservation
-from planner.lifecycle.step import Act, Step, Wait, shared
+from planner.lifecycle.step import Act, Step, Wait, shared, shortened
 
 RELEASE_AFTER_READY: Final = timedelta(seconds=60)
 """Planned pods bind within a second of the scheduler's try; one that has not by then will not."""
@@ -16,6 +16,8 @@ LOOK_EVERY: Final = timedelta(seconds=5)
 """Server states come without a message; a boot takes 10 s and more."""
 RELEASE_TIMEOUT: Final = "ReleaseTimeout"
 """Reason of a release: the scheduler tried the planned pods, and they did not come."""
+STARTUP: Final = "Startup"
+"""Reason of a wait: the Node is Ready, and something is missing on it for its planned pods."""
 NOT_TRIED: Final = "NotTried"
 """Reason of a release: the scheduler has not tried one of the planned pods until the end of joinTimeout."""
 
@@ -26,6 +28,8 @@ def reserved(seen: RequestObservation, now: datetime) -> Step:
         return release(DELETED, "The request was deleted: the machine stays as plain capacity")
     if not seen.awaited:
         return _settled(seen, now)
+    if (late := _starts_again(seen, now)) is not None:
+        return late
     if seen.status.tried_at is None and seen.tried:
         return Act(
             effect=RequestEffect.MARK_TRIED,
@@ -50,6 +54,24 @@ def reserved(seen: RequestObservation, now: datetime) -> Step:
     return Wait(
         reason="PodsBind" if is_tried else "SchedulerTries",
         message=f"{seen.awaited} of {seen.seats} planned pods are not bound{untried}; then the node opens for all",
+        until=deadline,
+        look_every=shared(LOOK_EVERY, seen.others),
+    )
+
+
+def _starts_again(seen: RequestObservation, now: datetime) -> Step | None:
+    """Return what is done while a Node that was Ready lacks something for its planned pods; None if nothing is missing.
+
+    A pod got its seat while the machine was about to be Ready for others, or a network agent begins anew.
+    """
+    deadline = _tried_by(seen, now)
+    if seen.node is None or not seen.node.ready or not seen.node.missing or now >= deadline:
+        return None
+    if seen.untolerated:
+        return tolerate(seen)
+    return Wait(
+        reason=STARTUP,
+        message=shortened(f"The node is Ready and its planned pods cannot land yet: {seen.node.missing}"),
         until=deadline,
         look_every=shared(LOOK_EVERY, seen.others),
     )

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from activities.ports.cluster import NODE_REQUESTS, PODS, Object, Resource
+from activities.ports.cluster import NODE_REQUESTS, NODES, PODS, Object, Resource
+from planner.lifecycle.json_predicates import is_ready
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.recorder import Witness, is_daemon
 
@@ -49,6 +50,9 @@ class Agents:
         """Take one write."""
         if resource == NODE_REQUESTS and change.before is None:
             self._bought[change.now["metadata"]["name"]] = self._witness.seconds()
+        elif resource == NODES and change.before is not None and is_ready(change.before) and not is_ready(change.now):
+            # Its kubelet died: its reservation may end before it has its agent, which pods that wait then outrun.
+            self._had_one.add(change.now["metadata"]["name"])
         elif resource == PODS and is_daemon(change.now):
             self._note_agent(change)
 
@@ -60,6 +64,7 @@ class Agents:
                 agent.since = now
         for uid, agent in list(self._waiting.items()):
             is_judged = self._bought.get(agent.node, 0.0) >= self._known_since and agent.node in self._bought
+            is_judged = is_judged and agent.node not in self._had_one
             if is_judged and agent.node in self._witness.nodes and now - agent.since > _BOUND_SECONDS:
                 self.violations.append(f"{agent.node} has had no room for its agent for {now - agent.since:.0f} s")
                 self._waiting.pop(uid)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS, Object, Resource
+from planner.lifecycle.json_predicates import is_ready
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.recorder import Witness, is_daemon, phase_of, tolerates_everything
@@ -87,11 +88,20 @@ class BoughtAgain:
         # One whose Node was Ready at once has none: its start is shorter than any time to join here.
         is_over = deadline is not None and self._now() >= datetime.fromisoformat(deadline)
         is_leaving = any(one["spec"]["serverName"] == name for one in self._cluster.peek(NODE_REMOVAL_REQUESTS))
-        if is_over or is_leaving or self._has_takers(name) or self._has_leapt or phase_of(request) not in ("Provisioning", "Ready"):
+        if (
+            is_over
+            or is_leaving
+            or self._has_takers(name)
+            or self._has_leapt
+            or phase_of(request) not in ("Provisioning", "Ready")
+        ):
             return ""
         if self._starts(name):
             return f"still starts, until {deadline}"
         stopped, ready_at = self._stopped(), status.get("readyAt")
+        if phase_of(request) == "Ready" and not is_ready(self._witness.nodes[name]):
+            # It had started, and its kubelet has died since.
+            return ""
         if stopped is not None and ready_at is not None and stopped <= datetime.fromisoformat(ready_at):
             return "has not been tried by the scheduler, which stands still"
         return ""

@@ -69,6 +69,31 @@ ROWS = {
         "Ready",
         ahead(60),
     ),
+    # Ready: a pod got its seat while something was missing, or it is missing again
+    "kept for its pods, something missing": (
+        ready({"release_by": NOW}, node=starting(), tried=True),
+        Wait,
+        "Startup",
+        ahead(210),
+    ),
+    "kept for its pods, something missing, planned later": (
+        ready({"release_by": NOW}, node=starting(), untolerated=1),
+        "tolerate_pods",
+        "Reserved",
+        None,
+    ),
+    "kept for its pods, something missing for too long": (
+        ready({"release_by": ago(9), "join_deadline": NOW}, node=starting(), tried=True),
+        "mark_tried",
+        "Tried",
+        ahead(60),
+    ),
+    "kept for its pods, something missing and no more Ready": (
+        ready({"release_by": NOW, "tried_at": ago(60)}, node=node(missing="not-ready", reserved=True)),
+        "release_node",
+        "ReleaseTimeout",
+        None,
+    ),
     # Ready: the first try
     "kept for its pods, as they are tried": (ready(tried=True), "mark_tried", "Tried", ahead(60)),
     "kept for its pods, tried before": (ready({"tried_at": ago(30)}, tried=True), Wait, "PodsBind", ahead(30)),

@@ -3,10 +3,10 @@
 Source: docs/design.md#round, docs/design.md#lifecycles.
 """
 
-from planner.plan import plan
 import pytest
 
-from tests.builders import before, node, node_request, pod
+from planner.plan import plan
+from tests.builders import NOW, after, before, node, node_request, pod
 from tests.planner.outcome import planned
 from tests.planner.scenes import scene, seat
 
