@@ -54,7 +54,7 @@ class KwokStartup(Model):
     """How slowly the Node of a machine starts, each time from its joining on."""
 
     ready_after: Duration = timedelta()
-    """How long it is not Ready."""
+    """How long it is not Ready. KWOK's stage must read it: docs/concepts.md."""
     taints: Annotated[tuple[KwokStartupTaint, ...], Field(max_length=8), distinct("key", "effect")] = ()
     """Taints that it has at first. Without it, none."""
     taints_for: Duration = timedelta()

@@ -161,7 +161,7 @@ class ScaleUp(Model):
     join_timeout: PositiveDuration = timedelta(minutes=15)
     """How long a running server may take until its Node can take its pods; one that is not Ready then is deleted."""
     startup_taints: Annotated[tuple[StartupTaint, ...], Field(max_length=32)] = ()
-    """Taints of a Node's start, beside well-known ones: until they are gone or joinTimeout is over, it is coming."""
+    """Taints of a Node's start; until they go, it is coming, for joinTimeout at most. Without it, well-known ones."""
     unavailable_ttl: PositiveDuration = Field(default=timedelta(seconds=120), alias="unavailableTTL")
     """How long plans leave out an offering that had no capacity; twice as long after each further miss."""
     failed_ttl: PositiveDuration = Field(default=timedelta(minutes=30), alias="failedTTL")

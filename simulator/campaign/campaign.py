@@ -13,11 +13,13 @@ from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
 from simulator.campaign.mutations import MUTATIONS, Mutation, planted
 from simulator.campaign.plug_in_mutations import PLUG_IN_MUTATIONS
+from simulator.campaign.repair_mutations import REPAIR_MUTATIONS
 from simulator.campaign.slow_mutations import SLOW_MUTATIONS
 from simulator.campaign.tenant_mutations import TENANT_MUTATIONS
 
 ALL_MUTATIONS: Final = (
     *MUTATIONS,
+    *REPAIR_MUTATIONS,
     *CLOCK_MUTATIONS,
     *SLOW_MUTATIONS,
     *TENANT_MUTATIONS,

@@ -11,7 +11,6 @@ from activities.objects import record as status
 from activities.ports.errors import GrowthError
 from activities.ports.identity import ClusterIdentity, Ownership
 from activities.removals import cool_off as removals_cool_off
-from activities.removals import dead_node as removals_dead_node
 from activities.removals import drain as removals_drain
 from activities.removals import end as removals_end
 from activities.removals import look as removals_look
@@ -25,7 +24,6 @@ from api.keys import LABEL_CLUSTER
 from planner import plan as decisions
 from planner.lifecycle import leaving, removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
-from planner.policies import repair
 from planner.supply import machines, seats, unavailable
 from planner.supply import places as supply
 from simulator.campaign import planted_data
@@ -352,15 +350,6 @@ def _unmarked_is_ours() -> list[Change]:
     return [(ClusterIdentity, "owner", owner)]
 
 
-def _all_dead_at_once() -> list[Change]:
-    return [(repair, "PERCENT_AT_ONCE", 10_000)]
-
-
-def _outages_not_seen() -> list[Change]:
-    """Repair one machine after the other while it is the cluster that fails."""
-    return [(repair, "are_most", lambda *_: False), (removals_dead_node, "are_most", lambda *_: False)]
-
-
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
@@ -397,6 +386,4 @@ MUTATIONS: Final = (
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
     Mutation("a pod without a place asks for no round", _nobody_hears_of_pods, within=40),
-    Mutation("all dead machines go at once", _all_dead_at_once, first=50, within=20),
-    Mutation("machines go as dead while most Nodes are not Ready", _outages_not_seen, within=20),
 )

@@ -21,6 +21,8 @@ MANAGED: Final = "kwok.x-k8s.io/node"
 DEAD: Final = "dead"
 """Its value where the kubelet has died: pods that shall end never do, as long as there is the Node."""
 _MANAGED_BY: Final = (MANAGED, "fake")
+_READY_DELAY: Final = "node-initialize.stage.kwok.x-k8s.io/delay"
+"""As long as a Node has this annotation, it is not Ready yet."""
 _UNREACHABLE: Final = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
 _NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
@@ -45,7 +47,8 @@ class Kubelet:
 
     async def _keep_node(self, node: Object) -> bool:
         key, value = _MANAGED_BY
-        is_managed = (node["metadata"].get("annotations") or {}).get(key) == value
+        annotations = node["metadata"].get("annotations") or {}
+        is_managed = annotations.get(key) == value and _READY_DELAY not in annotations
         status = condition_status(node, "Ready")
         name = node["metadata"]["name"]
         if is_managed:

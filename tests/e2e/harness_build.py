@@ -22,8 +22,15 @@ PACKAGES = {
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     "kwok": "sigs.k8s.io/kwok/cmd/kwok",
 }
-STAGES = "kwok-stages.yaml"
+STAGES = "kwok-stages-with-delay.yaml"
 _STAGE_FOLDERS = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+_AT_ONCE = """  name: node-initialize
+spec:
+"""
+_DELAY = """  delay:
+    durationFrom: {expressionFrom: '.metadata.annotations["node-initialize.stage.kwok.x-k8s.io/delay"]'}
+"""
+"""As docs/concepts.md says of it: KWOK's own stage makes Nodes Ready at once."""
 
 
 class BuildError(Exception):
@@ -116,8 +123,11 @@ def _collect_stages(folder: Path) -> None:
     ]
     if not documents:
         raise BuildError(f"no KWOK stages under {module}/kustomize/stage")
+    stages = "\n---\n".join(documents)
+    if stages.count(_AT_ONCE) != 1:
+        raise BuildError(f"KWOK's stages under {module}/kustomize/stage have another node-initialize")
     unfinished = folder / f"{STAGES}.{os.getpid()}"
-    unfinished.write_text("\n---\n".join(documents))
+    unfinished.write_text(stages.replace(_AT_ONCE, _AT_ONCE + _DELAY))
     unfinished.rename(folder / STAGES)
 
 

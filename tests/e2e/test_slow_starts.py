@@ -20,6 +20,7 @@ SECONDS = 12
 """Twice a reservation."""
 TAINT = {"key": "node.cilium.io/agent-not-ready", "value": "true", "effect": "NoExecute"}
 STARTS = {
+    "not Ready": {"readyAfter": f"{SECONDS}s"},
     "a start-up taint": {"taints": [TAINT], "taintsFor": f"{SECONDS}s"},
 }
 POOL = as_sent(node_pool(types=["cx22"], limits={"max": 10}, scaleUp={"joinTimeout": "60s"}))
@@ -41,8 +42,8 @@ def test_a_node_that_starts_slowly_is_not_bought_again(control_plane: ControlPla
         joined = time.monotonic()
         plane.wait_for(lambda: len(pods.pods()) == 2, "its pods run", seconds=60)
         assert time.monotonic() - joined > SECONDS - 3, "the Node took its time"
+        plane.wait_for(lambda: set(pods.view.phases("noderequests")) == {"Ready"}, "its request says so")
         assert len(pods.view.servers()) == 1
-        assert set(pods.view.phases("noderequests")) == {"Ready"}
 
 
 def test_a_scheduler_that_stands_still_has_nothing_bought_again(control_plane: ControlPlane, tmp_path: Path):

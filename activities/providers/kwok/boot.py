@@ -15,7 +15,7 @@ from activities.ports.errors import AlreadyExists, Conflict, GrowthError, NotFou
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.faults import holds
 from activities.providers.kwok.record import KwokRecord, KwokRecords
-from activities.providers.kwok.startup import changes, next_change, node_at
+from activities.providers.kwok.startup import FAKE, NOT_READY, changes, next_change, node_at
 from api.model import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokFault, KwokNodeClass
 
@@ -115,12 +115,14 @@ class KwokBoot:
 def _node(record: KwokRecord, age: timedelta, *, is_played: bool) -> Object:
     """Return the Node of the server; KWOK makes it Ready if it is to play it."""
     made = node_at(record.node, record.startup, age, is_played=is_played)
+    # As kubelets register: without it, the node lifecycle controller takes the not-ready taint off at once.
+    conditions = {} if made["annotations"] == FAKE else {"conditions": [NOT_READY]}
     return {
         "apiVersion": NODES.api_version,
         "kind": NODES.kind,
         "metadata": {"name": record.name, "labels": record.node["labels"], "annotations": made["annotations"]},
         "spec": {"providerID": record.provider_id, "taints": made["taints"]},
-        "status": {"capacity": made["capacity"], "allocatable": made["allocatable"]},
+        "status": {"capacity": made["capacity"], "allocatable": made["allocatable"], **conditions},
     }
 
 

@@ -9,7 +9,20 @@ from activities.ports.cluster import Object, PatchOp
 from api.v1alpha1.kwok_node_class import KwokStartup
 
 FAKE: Final = {"kwok.x-k8s.io/node": "fake"}
-"""The annotation by which KWOK knows the Nodes that it plays."""
+"""The annotation by which KWOK knows the Nodes that it plays, from their creation on: it takes up none later."""
+READY_DELAY: Final = "node-initialize.stage.kwok.x-k8s.io/delay"
+"""The annotation that says for how long KWOK's stage leaves the Node not Ready, named as its own stages name theirs.
+
+Source: KWOK docs, "Stages Configuration", durationFrom.
+"""
+
+NOT_READY: Final = {
+    "type": "Ready",
+    "status": "False",
+    "reason": "KubeletNotReady",
+    "message": "the simulated kubelet starts",
+}
+"""The condition of a Node that joins before it is Ready."""
 
 
 def startup_of(startup: KwokStartup) -> dict[str, Any]:
@@ -32,8 +45,9 @@ def node_at(
 ) -> dict[str, Any]:
     """Return annotations, taints, capacity and allocatable of a Node that joined so long ago, from those in the end."""
     late = {what for what, seconds in startup.get("seconds", {}).items() if age < timedelta(seconds=seconds)}
+    delay = {READY_DELAY: f"{startup['seconds']['ready']:g}s"} if "ready" in late else {}
     started = {
-        "annotations": dict(FAKE) if is_played and "ready" not in late else {},
+        "annotations": {**FAKE, **delay} if is_played else {},
         "taints": [*template["taints"], *(startup["taints"] if "taints" in late else ())],
     }
     for amounts in ("capacity", "allocatable"):
@@ -52,8 +66,9 @@ def changes(node: Object, startup: Mapping[str, Any], wanted: Mapping[str, Any])
     """Return what brings the Node on: the changes of itself and of its status; none where there is nothing to do."""
     operations: list[PatchOp] = []
     present = node["metadata"].get("annotations") or {}
-    if wanted["annotations"] and not wanted["annotations"].items() <= present.items():
-        operations += set_field(node, ("metadata", "annotations"), {**present, **wanted["annotations"]})
+    annotations = {key: text for key, text in present.items() if key != READY_DELAY} | wanted["annotations"]
+    if annotations != present:
+        operations += set_field(node, ("metadata", "annotations"), annotations)
     taints = node["spec"].get("taints") or []
     passing = [taint for taint in startup.get("taints", ()) if taint not in wanted["taints"]]
     remaining = [taint for taint in taints if not any(_is_same(taint, each) for each in passing)]

@@ -48,6 +48,9 @@ def removal_as_of(status: NodeRemovalRequestStatus, now: datetime) -> NodeRemova
     if status.phase is RemovalPhase.PENDING and is_to_come(begun, now):
         # The cool-off begins anew.
         changes["scale_down_at"] = None
+    if status.phase is RemovalPhase.COULD_NOT_REMOVE and is_to_come(_last_event_at(status.events), now):
+        # It is tried again by itself.
+        changes["retry_at"] = now
     latest = now + VOLUMES_DETACH_WITHIN
     if is_to_come(status.detach_until, latest):
         # People are told of the new end, with which it is written.

@@ -3,7 +3,7 @@
 Judged by what the cloud and the world know themselves, not by what Growth saw.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,7 +11,7 @@ from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_RE
 from planner.lifecycle.json_predicates import is_ready
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
-from simulator.campaign.judging.recorder import Witness, is_daemon, phase_of, tolerates_everything
+from simulator.campaign.judging.recorder import Witness, is_daemon, phase_of
 
 _AWAY_GRACE: Final = timedelta(seconds=20)
 """So long after an outage no wait can be over: the shortest that is tried takes 30 s."""
@@ -64,8 +64,11 @@ class BoughtAgain:
                 other = str(self._seats.get(seat["uid"], name))
                 if other != name and (why := self._why_coming(other)):
                     self.violations.append(f"{name} was bought for {seat['name']}, whose machine {other} {why}")
-        for seat in request["spec"].get("reservedFor") or ():
-            self._seats[seat["uid"]] = name
+        seats = {seat["uid"]: seat for seat in request["spec"].get("reservedFor") or ()}
+        for seat in (change.before or {}).get("spec", {}).get("reservedFor") or ():
+            if seat["uid"] not in seats:
+                self._note_loss(name, seat)
+        self._seats |= dict.fromkeys(seats, name)
         self._has_leapt = self._has_leapt or self._may_leap()
         before = (change.before or {}).get("status", {})
         status = request.get("status", {})
@@ -106,11 +109,22 @@ class BoughtAgain:
             return "has not been tried by the scheduler, which stands still"
         return ""
 
+    def _note_loss(self, name: str, seat: Mapping[str, str]) -> None:
+        """Take in that a pod loses its seat on a machine: another one has it, or it needs none any more."""
+        for other, request in self._witness.requests.items():
+            if other != name and any(one["uid"] == seat["uid"] for one in request["spec"].get("reservedFor") or ()):
+                self._seats[seat["uid"]] = other
+                return
+        pods = [pod for pod in self._cluster.peek(PODS) if pod["metadata"]["uid"] == seat["uid"]]
+        if any(pod["spec"].get("nodeName") or pod["status"].get("nominatedNodeName") for pod in pods):
+            # Whatever becomes of that, it was on its way.
+            self._seats.pop(seat["uid"], None)
+
     def _has_takers(self, name: str) -> bool:
-        """Return whether pods took room on the machine although they were not planned onto it: they tolerate all."""
+        """Return whether pods took room on the machine that were not planned onto it: they tolerate all, or may."""
         seats = {seat["uid"] for seat in self._witness.requests[name]["spec"].get("reservedFor") or ()}
         return any(
-            pod["spec"].get("nodeName") == name and pod["metadata"]["uid"] not in seats and tolerates_everything(pod)
+            pod["spec"].get("nodeName") == name and pod["metadata"]["uid"] not in seats
             for pod in self._cluster.peek(PODS)
             if not is_daemon(pod)
         )

@@ -156,7 +156,7 @@ async def test_a_node_that_never_turns_ready_is_not_played_by_kwok(cloud):
     node = await cloud.cluster.get(NODES, NAME)
     assert not node["metadata"].get("annotations")
     # KWOK docs, "Manage nodes with annotation": it is not the one that makes this Node Ready.
-    assert "conditions" not in node["status"]
+    assert [(each["type"], each["status"]) for each in node["status"]["conditions"]] == [("Ready", "False")]
 
 
 @pytest.mark.parametrize("data", [{}, {"runsAt": "soon"}, {"node": "{"}])

@@ -36,19 +36,20 @@ async def test_each_comes_in_its_time_and_the_pass_tells_when():
         time[0] = datetime(2026, 11, 1, 12, tzinfo=UTC) + timedelta(seconds=seconds)
         due = await boot.boot()
         node = await cluster.get(NODES, "m-1")
+        assert node["metadata"]["annotations"]["kwok.x-k8s.io/node"] == "fake", "KWOK takes up no Node later"
         return (
-            "kwok.x-k8s.io/node" in node["metadata"].get("annotations", {}),
+            node["metadata"]["annotations"].get("node-initialize.stage.kwok.x-k8s.io/delay"),
             [taint["key"] for taint in node["spec"].get("taints", [])],
             "example.com/device" in node["status"]["allocatable"],
             None if due is None else (due - time[0]).total_seconds(),
         )
 
     both = [FIRST["key"], TAINT["key"]]
-    assert await at(0) == (False, both, False, 10)
-    assert await at(9) == (False, both, False, 1)
-    assert await at(10) == (True, both, False, 10)
-    assert await at(20) == (True, [FIRST["key"]], False, 10)
-    assert await at(30) == (True, [FIRST["key"]], True, None)
+    assert await at(0) == ("10s", both, False, 10)
+    assert await at(9) == ("10s", both, False, 1)
+    assert await at(10) == (None, both, False, 10)
+    assert await at(20) == (None, [FIRST["key"]], False, 10)
+    assert await at(30) == (None, [FIRST["key"]], True, None)
     (record,) = (await cluster.list(CONFIG_MAPS)).items
     assert "startup" not in record["data"], "it has started, and is not looked at any more"
 

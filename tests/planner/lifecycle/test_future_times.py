@@ -53,6 +53,8 @@ def test_a_request(status, changes):
         ({"phase": "Draining", "evict_attempted_at": AHEAD}, {"evict_attempted_at": None}),
         ({"phase": "Deprovisioning", "excluded_at": AHEAD}, {"excluded_at": None}),
         ({"phase": "Deprovisioning", "remove_attempted_at": AHEAD}, {"remove_attempted_at": None}),
+        ({"phase": "CouldNotRemove", "events": (EVENT,), "retry_at": AHEAD + HOUR}, {"retry_at": NOW}),
+        ({"phase": "CouldNotRemove", "retry_at": NOW + 2 * HOUR}, {}),
         ({"phase": "Deprovisioning", "detach_until": AHEAD}, {"detach_until": NOW + timedelta(minutes=5)}),
         ({"phase": "Deprovisioning", "detach_until": NOW + timedelta(minutes=5, seconds=50)}, {}),
         # A person may have made the pool's cool-off longer than an hour.
