@@ -10,33 +10,27 @@ Source: Cluster Autoscaler FAQ, "How can I use startup taints"; Karpenter, NodeC
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from api.keys import TAINT_UNINITIALIZED
 from api.quantity import rounded_amount
 from api.v1alpha1.node_pool import NodePool, StartupTaint
 from planner.objects.kinds import Taint
 from planner.objects.offering import ResourceVector
 
-_KEYS: Final = frozenset(
-    {
-        TAINT_UNINITIALIZED,
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/network-unavailable",
-    }
-)
+_NETWORK: Final = "node.kubernetes.io/network-unavailable"
 _PREFIXES: Final = (
     "startup-taint.cluster-autoscaler.kubernetes.io/",
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
 )
 """Whoever names a taint so says that it belongs to the start. Source: Cluster Autoscaler FAQ."""
-_SUFFIXES: Final = ("/agent-not-ready",)
-"""node.cilium.io, ebs.csi.aws.com, efs.csi.aws.com and others name theirs so, as their documents say."""
+_SUFFIXES: Final = ("/not-ready", "/agent-not-ready", "/uninitialized")
+"""node.kubernetes.io, node.cilium.io, cni.istio.io, ebs.csi.aws.com, node.cloudprovider.kubernetes.io,
+node.cluster.x-k8s.io and others name theirs so, as their documents say."""
 _BY_KUBELET: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 """Stated by the kubelet itself: one that it does not state is not to come, one that it states as 0 is not measured."""
 
 
 def is_startup_taint(taint: Taint, declared: Iterable[StartupTaint] = ()) -> bool:
     """Return whether the taint belongs to the start of a Node: a well-known one, or one that a pool declares."""
-    if taint.key in _KEYS or taint.key.startswith(_PREFIXES) or taint.key.endswith(_SUFFIXES):
+    if taint.key == _NETWORK or taint.key.startswith(_PREFIXES) or taint.key.endswith(_SUFFIXES):
         return True
     return any(
         taint.key == each.key and each.value in (None, taint.value) and each.effect in (None, taint.effect)

@@ -24,6 +24,8 @@ GPU = "nvidia.com/gpu"
         ("node.kubernetes.io/not-ready", True),
         ("node.kubernetes.io/network-unavailable", True),
         ("node.cloudprovider.kubernetes.io/uninitialized", True),
+        ("node.cluster.x-k8s.io/uninitialized", True),
+        ("cni.istio.io/not-ready", True),
         ("startup-taint.cluster-autoscaler.kubernetes.io/any", True),
         ("ignore-taint.cluster-autoscaler.kubernetes.io/any", True),
         # What comes later, or by a person, is no start.
@@ -34,6 +36,7 @@ GPU = "nvidia.com/gpu"
         ("status-taint.cluster-autoscaler.kubernetes.io/any", False),
         ("growth.dev/reserved", False),
         ("agent-not-ready", False),
+        ("not-ready", False),
         ("dedicated", False),
     ],
 )

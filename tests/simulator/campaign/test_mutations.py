@@ -1,11 +1,13 @@
 """The oracle of the campaign finds faults that are planted in the code. All of them: `make simulate`."""
 
+import pickle
+
 from activities.round import fence
 from planner.lifecycle import removal
-from simulator.campaign.campaign import catch, judge
-from simulator.campaign.mutations import MUTATIONS, planted
+from simulator.campaign.campaign import ALL_MUTATIONS, catch, judge
+from simulator.campaign.mutations import planted
 
-QUICKEST = min(MUTATIONS, key=lambda mutation: mutation.within)
+QUICKEST = min(ALL_MUTATIONS, key=lambda mutation: mutation.within)
 
 
 def test_a_planted_fault_is_found():
@@ -14,13 +16,18 @@ def test_a_planted_fault_is_found():
 
 
 def test_there_are_enough_of_them_and_each_has_a_name():
-    assert len(MUTATIONS) >= 20
-    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
+    assert len(ALL_MUTATIONS) >= 20
+    assert len({mutation.name for mutation in ALL_MUTATIONS}) == len(ALL_MUTATIONS)
+
+
+def test_another_process_can_tell_which_it_found():
+    for mutation in ALL_MUTATIONS:
+        assert pickle.loads(pickle.dumps(mutation)) == mutation
 
 
 def test_the_code_is_as_it_was_afterwards():
     before = removal.next_step, fence.Fence._is_free
-    for mutation in MUTATIONS:
+    for mutation in ALL_MUTATIONS:
         with planted(mutation):
             pass
     assert (removal.next_step, fence.Fence._is_free) == before
