@@ -111,6 +111,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),
         *history.promptness.wrong(),
+        *history.misses.wrong(),
         *history.plug_ins.violations,
     ]
     wrong += _excess(counts, kind, sim.seconds())

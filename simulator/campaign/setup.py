@@ -130,7 +130,7 @@ def peopled(
     pools = {"default": pool("default")}
     workloads = [
         Workload("web", random.randint(0, 5), {"cpu": "900m", "memory": "1Gi"}),
-        Workload("batch", random.randint(0, 3), {"cpu": "1700m", "memory": "2Gi"}),
+        Workload("batch", random.randint(0, 3), {"cpu": "1500m", "memory": "2Gi"}),
     ]
     if random.random() < 0.4:  # noqa: PLR2004 - a share
         pools[SPECIAL] = pool(SPECIAL)

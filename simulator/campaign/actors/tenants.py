@@ -51,7 +51,7 @@ def draw_tenants(random: Random, setup: Setup) -> Tenancy:
 def _with_agent(random: Random) -> Tenancy:
     """Return a DaemonSet whose pods ask for what its template says, or for what admission makes of it."""
     # Beside the largest pod it fits on the smallest type, whose machines can always be had.
-    amount = {"cpu": random.choice(["250m", "300m"])}
+    amount = {"cpu": random.choice(["250m", "450m"])}
     source = random.choice(["template", "LimitRange", "webhook"])
     container: dict[str, Any] = {"name": "main", "image": "example.org/agent"}
     spec = {

@@ -11,7 +11,7 @@ from tests.activities.whole_lives import Story
 from tests.tables import rows
 
 DEDICATED = {"key": "dedicated", "value": "shop", "effect": "NoSchedule"}
-STARTUP = {"key": "agent.example/not-ready", "effect": "NoSchedule"}
+STARTUP = {"key": "agent.example/starting", "effect": "NoSchedule"}
 LABELS, USABLE = ("metadata", "labels"), ("status", "allocatable")
 READY = Act(effect="mark_ready", reason="Ready", message="Node is Ready")
 
@@ -63,7 +63,7 @@ async def test_a_node_as_planned():
         "other taints": (
             [(("spec", "taints"), [RESERVED, STARTUP])],
             "OtherTaints",
-            "taint dedicated=shop:NoSchedule is missing; taint agent.example/not-ready:NoSchedule was not planned",
+            "taint dedicated=shop:NoSchedule is missing; taint agent.example/starting:NoSchedule was not planned",
         ),
     },
 )

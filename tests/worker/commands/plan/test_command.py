@@ -39,6 +39,7 @@ def test_the_examples_as_json(capsys):
         "nominated",
         "unplaced",
         "removals",
+        "kept",
         "cancelled",
         "costPerHour",
         "lowerBoundPerHour",
