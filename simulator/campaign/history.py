@@ -111,7 +111,6 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),
         *history.promptness.wrong(),
-        *history.misses.wrong(),
         *history.plug_ins.violations,
     ]
     wrong += _excess(counts, kind, sim.seconds())

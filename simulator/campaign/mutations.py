@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from activities.objects import node_classes as notes
 from activities.objects import record as status
 from activities.ports.errors import GrowthError
 from activities.ports.identity import ClusterIdentity, Ownership
@@ -24,7 +23,7 @@ from api.keys import LABEL_CLUSTER
 from planner import plan as decisions
 from planner.lifecycle import leaving, removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
-from planner.supply import machines, seats, unavailable
+from planner.supply import machines, seats
 from planner.supply import places as supply
 from simulator.campaign import planted_data
 
@@ -277,13 +276,6 @@ def _drained_before_empty() -> list[Change]:
     return [(removal, "next_step", next_step)]
 
 
-def _misses_never_grow() -> list[Change]:
-    return [
-        (unavailable, "with_miss", lambda entries, *_a, **_m: entries),
-        (notes, "with_miss", lambda e, *_a, **_m: e),
-    ]
-
-
 def _cool_off_for_every_pool() -> list[Change]:
     real = decisions.places
 
@@ -372,7 +364,6 @@ MUTATIONS: Final = (
     Mutation("the cool-off is ignored", _cool_off_ignored),
     Mutation("a delete call's yes is believed", _delete_believed),
     Mutation("no answer is taken for a refusal", _unknown_taken_for_refusal),
-    Mutation("misses are not counted", _misses_never_grow, first=370, within=10),
     Mutation("a drain passes budgets by", _budgets_passed_by),
     Mutation("a drain ignores pods that must stay", _blockers_ignored),
     Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),

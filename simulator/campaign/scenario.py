@@ -26,7 +26,6 @@ from simulator.campaign.judging.bought_again import BoughtAgain
 from simulator.campaign.judging.end_state import End
 from simulator.campaign.judging.invariants import Rules
 from simulator.campaign.judging.kept_seats import KeptSeats
-from simulator.campaign.judging.misses import Misses
 from simulator.campaign.judging.pod_departures import Leaving
 from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.recorder import Witness, labels_of
@@ -163,7 +162,6 @@ class Scenario:
             back=lambda: sim.world.api_back_at,
             may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
         )
-        self.misses = Misses(self.witness, may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive))
         self._standstills = Standstills(sim, witness=self.witness, random=standstills)
         attachments = AttachDetachController(sim, witness=self.witness, random=volumes)
         self._local_volumes = LocalVolumeClaimants(sim, witness=self.witness, random=Random(volumes.random()))  # noqa: S311 - as all here
@@ -176,7 +174,6 @@ class Scenario:
             self.kept_seats.note,
             self.agents.note,
             self.bought_again.note,
-            self.misses.note,
             self._people.note,
             self._drains.note,
             attachments.note,
