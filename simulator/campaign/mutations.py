@@ -345,7 +345,7 @@ def _unmarked_is_ours() -> list[Change]:
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
-    Mutation("the taint gets no time to settle", _taint_does_not_settle, within=60),
+    Mutation("the taint gets no time to settle", _taint_does_not_settle, first=110, within=60),
     Mutation("the fence is always granted", _fence_always_granted, within=80),
     Mutation("the point of no return is not conditional", _commit_without_condition, within=60),
     Mutation("the server is deleted before the point of no return is written", _commit_not_recorded),
