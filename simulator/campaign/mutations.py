@@ -343,21 +343,21 @@ def _unmarked_is_ours() -> list[Change]:
 
 
 MUTATIONS: Final = (
-    Mutation("absence is believed at once", _absence_believed_at_once, within=200),
+    Mutation("absence is believed at once", _absence_believed_at_once, first=60, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
     Mutation("the taint gets no time to settle", _taint_does_not_settle, first=110, within=60),
-    Mutation("the fence is always granted", _fence_always_granted, within=80),
-    Mutation("the point of no return is not conditional", _commit_without_condition, within=60),
+    Mutation("the fence is always granted", _fence_always_granted, first=6, within=80),
+    Mutation("the point of no return is not conditional", _commit_without_condition, first=6, within=60),
     Mutation("the server is deleted before the point of no return is written", _commit_not_recorded),
     Mutation("another's server is adopted and deleted", _others_server_deleted, within=80),
-    Mutation("servers of another cluster of that name are taken for ours", _uid_not_looked_at, within=40),
-    Mutation("servers without a uid are taken for ours", _unmarked_is_ours, within=60),
+    Mutation("servers of another cluster of that name are taken for ours", _uid_not_looked_at, first=6, within=40),
+    Mutation("servers without a uid are taken for ours", _unmarked_is_ours, first=8, within=60),
     Mutation("bounds leave out machines in flight", _limits_without_those_in_flight, within=40),
     Mutation("bounds leave out machines under removal", _planner_buys_without_bounds, within=60),
     Mutation("the reservation's taint is never lifted", _reservation_never_released),
     Mutation("the end of a reservation is not written", _end_not_written),
     Mutation("reservations and machines in flight are ignored", _seats_not_counted),
-    Mutation("shortages are not remembered", _shortage_not_remembered, within=60),
+    Mutation("shortages are not remembered", _shortage_not_remembered, first=20, within=60),
     Mutation("a cancel leaves the taint", _taint_not_lifted_on_cancel),
     Mutation("the request ends before its removal exists", _request_ends_before_its_removal_exists),
     Mutation("the finalizer is dropped on sight", _finalizer_dropped_on_sight),
@@ -366,7 +366,9 @@ MUTATIONS: Final = (
     Mutation("no answer is taken for a refusal", _unknown_taken_for_refusal),
     Mutation("a drain passes budgets by", _budgets_passed_by),
     Mutation("a drain ignores pods that must stay", _blockers_ignored),
-    Mutation("a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, within=150),
+    Mutation(
+        "a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, first=10, within=150
+    ),
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty, first=128, within=50),
     Mutation("a server goes with its volumes attached", _volumes_not_awaited),
     Mutation("removals look for no local volumes", planted_data.not_looked_at, first=38, within=12),
