@@ -37,7 +37,7 @@ from activities.round.workflow_starts import ObjectsByKind
 from api.model import read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
-from api.v1alpha1.node_request import NodeRequest
+from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import NodeClass, PlannerMemory, Problem, Snapshot
 from planner.objects.counted_pods import heeded
@@ -72,6 +72,10 @@ SURROUNDINGS: Final = (
 )
 """Kubernetes' own kinds that a round decides on: it reads all of them."""
 
+
+_WITHOUT_SERVER: Final = frozenset({RequestPhase.UNMET, RequestPhase.FAILED})
+_Read = tuple[Sequence[Object] | None, str]
+"""The objects of a kind, None where it is not defined, and their version."""
 
 T = TypeVar("T")
 
@@ -174,6 +178,8 @@ class Observer:
         self._pools = ParsedCache(NODE_POOLS, partial(read, NodePool))
         self._requests = ParsedCache(NODE_REQUESTS, partial(read, NodeRequest))
         self._removals = ParsedCache(NODE_REMOVAL_REQUESTS, partial(read, NodeRemovalRequest))
+        self._had_server: frozenset[str] = frozenset()
+        """Names of the requests that may have had a server when they were listed last."""
 
     async def observe(self, memory: PlannerMemory, versions: Mapping[str, str]) -> Observation:
         """Return the observation of this round; a cache older than `versions` is passed over and listed live.
@@ -189,6 +195,7 @@ class Observer:
             asyncio.gather(*(self._read(each, versions.get(each.plural, "")) for each in resources)),
         )
         others = await self._read_others()
+        cached = await self._with_known_machines(cached, requests or (), removals or ())
         lists = [found for found, _ in cached if found is not None]
         if requests is None or removals is None or len(lists) < len(cached):
             raise DefinitionsGoing({REQUESTS: requests or (), REMOVALS: removals or (), **others})
@@ -246,20 +253,40 @@ class Observer:
         except NotFound:
             return None
 
-    async def _read(self, resource: Resource, wanted: str) -> tuple[Sequence[Object] | None, str]:
+    async def _read(self, resource: Resource, wanted: str) -> _Read:
         try:
             with suppress(Unreachable):
                 # A cache that knows nothing yet, or nothing any more, is passed over like an old one.
                 cached = await self._ports.reader.list(resource)
                 if not _is_older(cached.resource_version, wanted):
                     return cached.items, cached.resource_version
-            live = await self._ports.cluster.list(resource)
+            return await self._list_live(resource, wanted)
         except NotFound:
             return ([], "") if resource.is_optional else (None, wanted)
         except Forbidden:
             if not resource.is_dispensable:
                 raise
             return [], wanted
+
+    async def _with_known_machines(
+        self, cached: Sequence[_Read], requests: Sequence[Object], removals: Sequence[Object]
+    ) -> Sequence[_Read]:
+        """Return the lists, that of Nodes listed live if it lacks a machine of which only the request is gone.
+
+        Requests are listed live, so one that ends may be gone before a cache has its Node: counted nowhere, its machine
+        would let one more than the limit be bought.
+        """
+        at = SURROUNDINGS.index(NODES)
+        nodes, version = cached[at]
+        may_have = {name for name, item in _by_name(requests).items() if _phase(item) not in _WITHOUT_SERVER}
+        gone = self._had_server - set(_by_name(requests)) - {item["spec"].get("serverName") for item in removals}
+        self._had_server = frozenset(may_have)
+        if nodes is None or gone <= set(_by_name(nodes)):
+            return cached
+        return [*cached[:at], await self._list_live(NODES, version), *cached[at + 1 :]]
+
+    async def _list_live(self, resource: Resource, wanted: str) -> tuple[Sequence[Object], str]:
+        live = await self._ports.cluster.list(resource)
         # A live list has the version of the whole cluster, which a cache reaches only with the next
         # change of this kind; what the items say, every cache that has them has reached.
         seen = [item["metadata"]["resourceVersion"] for item in live.items]
@@ -318,6 +345,10 @@ def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool]) -> 
         generation=generation,
         refusals=refusals(ref, offerings, pools, provider.refusal),
     )
+
+
+def _phase(item: Object) -> str:
+    return str((item.get("status") or {}).get("phase", ""))
 
 
 def _by_name(items: Sequence[Object]) -> dict[str, Object]:

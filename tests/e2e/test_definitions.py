@@ -227,7 +227,7 @@ def test_columns(cluster, stored):
         ("gnp", "A set of server types that Growth may buy, for the pods that select it by their node selector"),
         (
             "gnp.spec.scaleUp.joinTimeout",
-            "until its Node is Ready; one that takes longer is deleted. A number with a unit",
+            "one that is not Ready then is deleted. A number with a unit",
         ),
         ("gnp.spec.scaleUp.joinTimeout", "ms, s, m or h. Default: 15m."),
         ("gnp.spec.limits.max", "Without it, every server type needs a max of its own."),

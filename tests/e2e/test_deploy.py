@@ -30,6 +30,12 @@ POOL = as_sent(
     )
 )
 SOLD_OUT = [{"serverType": "cx22", "call": "create", "error": "capacity"}]
+CLASS = [
+    {"op": "add", "path": "/spec/faults", "value": SOLD_OUT},
+    # Nodes of cx32 state their device late.
+    {"op": "add", "path": "/spec/serverTypes/1/capacity/example.com~1device", "value": "1"},
+    {"op": "add", "path": "/spec/serverTypes/1/startup", "value": {"devicesAfter": "1s"}},
+]
 SECRET = {
     "apiVersion": "v1",
     "kind": "Secret",
@@ -52,7 +58,7 @@ DENIED = [
     ("create", "", "serviceaccounts/token", NAMESPACE),
     ("create", "", "namespaces", None),
     ("get", "", "nodes/proxy", None),
-    ("patch", "", "nodes/status", None),
+    ("update", "", "nodes/status", None),
     ("delete", "growth.dev", "nodepools", None),
     ("delete", "apiextensions.k8s.io", "customresourcedefinitions", None),
     ("get", "apiextensions.k8s.io", "customresourcedefinitions", None),
@@ -152,8 +158,7 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
         before = len(calls(plane))
         view = ClusterView(plane)
         plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
-        faults = json.dumps({"spec": {"faults": SOLD_OUT}})
-        plane.kubectl("patch", "kwoknodeclasses", "default", "--type=merge", "-p", faults)
+        plane.kubectl("patch", "kwoknodeclasses", "default", "--type=json", "-p", json.dumps(CLASS))
         for body in (SECRET, HETZNER):
             plane.kubectl("create", "-f", "-", stdin=json.dumps(body))
         growth.start()

@@ -217,6 +217,9 @@ def explained(cluster: Cluster) -> None:
     cluster.until(lambda: "TooLarge" in plane.kubectl("events", "--for", "pod/too-large"), "the pod is told why")
     walk.next("growth why pod", NAMESPACE="default", POD="too-large")
     assert "TooLarge" in walk.next("kubectl get pods,nodes")
+    # Nothing is remembered here; tests/e2e/test_refused_places.py shows what becomes of something.
+    walk.next("kubectl get nodepool default -o jsonpath")
+    walk.next("kubectl patch nodepool default --subresource status")
     plane.kubectl("delete", "pod", "too-large", "--grace-period=0", "--force")
 
     plane.kubectl("create", "-f", "-", stdin=json.dumps(single_pod("large", "3500m")))

@@ -178,6 +178,32 @@ async def test_a_cache_older_than_what_was_seen_before_is_listed_live(world):
     assert sorted(world.cluster.reads) == ["noderemovalrequests", "noderequests", "pods"]
 
 
+@pytest.mark.parametrize(
+    ("phase", "is_removed", "is_known"),
+    [("Ready", False, True), ("Pending", False, True), ("Ready", True, False), ("Unmet", False, False)],
+)
+async def test_a_machine_whose_request_ends_before_the_cache_has_its_node_counts(world, phase, is_removed, is_known):
+    """Counted nowhere, it would let one more than the limit be bought."""
+    cache = Cache(world.cluster)
+    await cache.fill()
+    world.ports = replace(world.ports, reader=cache)
+    await world.cluster.create(NODE_REQUESTS, request("default-a"))
+    await world.set_status(NODE_REQUESTS, "default-a", phase=phase)
+    observer = Observer(world.ports)
+    await see(world, observer=observer)
+    await world.add_node("default-a")
+    await world.cluster.end(NODE_REQUESTS, "default-a")
+    if is_removed:
+        await world.cluster.create(NODE_REMOVAL_REQUESTS, removal("default-a"))
+    world.cluster.reads.clear()
+    observed = await see(world, observer=observer)
+    assert [node.name for node in observed.snapshot.nodes] == ["default-a"] * is_known
+    assert ("nodes" in world.cluster.reads) is is_known
+    world.cluster.reads.clear()
+    await see(world, {"nodes": observed.versions["nodes"]}, observer)
+    assert ("nodes" in world.cluster.reads) is is_known, "the cache must reach it first"
+
+
 async def test_a_cache_that_knows_nothing_is_listed_live_and_an_undefined_kind_is_noticed(world):
     cache = Cache(world.cluster)
     world.ports = replace(world.ports, reader=cache)
