@@ -180,7 +180,8 @@ def _machine(
         node=node,
         request=request,
         removal=removal,
-        residents=() if node is None else tuple(residents.get(node.name, ())),
+        # A watch may show pods on a Node that the watch of Nodes has not shown yet: they have their room all the same.
+        residents=tuple(residents.get(name, ())),
     )
 
 

@@ -52,7 +52,7 @@ def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: GroupKe
                 kept_seats[machine.name].append(seat)
                 seated[machine.name].append(pod)
                 holders[seat.uid] = machine.name
-            elif pod.lands_on and machine.node is not None and pod.lands_on == machine.node.name:
+            elif pod.lands_on == machine.name:
                 kept_seats[machine.name].append(seat)
     if vacant:
         # Only now, as a pod that holds a seat on any machine is no heir.

@@ -235,6 +235,9 @@ def explained(cluster: Cluster) -> None:
     cluster.until(lambda: name not in cluster.names("noderequests") | view.servers(), "request and server have gone")
     assert name in cluster.names("noderemovalrequests")
     cluster.faults([])
+    # No machine is dead; tests/e2e/test_repair.py shows what becomes of one.
+    walk.next("kubectl get nodepools.growth.dev -o custom-columns")
+    walk.next("kubectl patch nodepools.growth.dev default")
     walk.next("kubectl get events --all-namespaces --field-selector reason=Orphan")
 
 

@@ -130,6 +130,15 @@ def test_a_machine_whose_reservation_ended_is_waited_for_until_its_time_to_join_
     assert len(planned(scene(a, requests=[request])).requests) == bought
 
 
+@pytest.mark.parametrize("state", [{"phase": "Provisioning"}, {"phase": "Ready", "readyAt": before(seconds=2)}])
+def test_pods_on_a_node_that_is_not_seen_yet_have_their_room_and_their_seat(state):
+    """Two watches tell of pods and Nodes, and one may be late."""
+    a, b = pod("a", "1500m", node="m"), pod("b", "1500m")
+    made = planned(scene(a, b, requests=[node_request("m", seats=[seat(a)], **state)]))
+    assert "m" not in made.reservations
+    assert [s.name for s in made.requests[0].seats] == ["b"]
+
+
 def test_new_pods_join_only_where_they_fit_beside_the_seats():
     a, b, c = pod("a", "1500m"), pod("b", "400m"), pod("c", "400m")
     made = planned(scene(a, b, c, requests=[node_request("m", seats=[seat(a)])]))
