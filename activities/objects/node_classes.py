@@ -29,6 +29,7 @@ from api.model import ModelT, UnreadableError, read
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_request import NodeRequestSpec
+from planner.lifecycle.clocks.future_times import class_as_of
 from planner.lifecycle.step import shortened
 from planner.supply.unavailable import (
     FIRST_PAUSE,
@@ -91,14 +92,14 @@ def as_provider_errors(call: str) -> Iterator[None]:
         raise InvalidConfiguration(f"{call}: {error}") from error
 
 
-def class_status(node_class: Object) -> NodeClassStatus:
-    """Return the status of a node class.
+def class_status(node_class: Object, now: datetime) -> NodeClassStatus:
+    """Return the status of a node class, without what a clock that was ahead has noted.
 
     Raises:
         Unreadable: names the field.
     """
     try:
-        return read(NodeClassStatus, node_class.get("status") or {})
+        return class_as_of(read(NodeClassStatus, node_class.get("status") or {}), now)
     except UnreadableError as error:
         name = f"{node_class['kind']} {node_class['metadata']['name']}"
         raise Unreadable(f"{name}: status cannot be read: {error}") from error
@@ -122,7 +123,7 @@ async def change_class_status(ports: Ports, ref: ClassRef, change: Change) -> No
         tries += 1
         try:
             node_class = await ports.cluster.get(resource, ref.name)
-            before = class_status(node_class)
+            before = class_status(node_class, ports.now())
             after = change(node_class, before)
             if after == before:
                 return after

@@ -92,7 +92,8 @@ async def _before_the_server(ports: Ports, observed: RequestObjects) -> RequestO
     node_class = await find_class(ports, spec.class_ref)
     seen = observed.seen
     if node_class is not None:
-        status, now = class_status(node_class), ports.now()
+        now = ports.now()
+        status = class_status(node_class, now)
         left_out_until = unavailable_until(status.unavailable, spec.server_type, spec.location, now)
         pauses: dict[str, Any] = {"offering_unavailable_until": left_out_until}
         pause = pause_in_force(status.pause, now)

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
@@ -308,7 +309,7 @@ class Observer:
         for provider, items in zip(self._ports.providers.values(), lists, strict=True):
             for item in items:
                 try:
-                    classes.append(_node_class(provider, item, pools))
+                    classes.append(_node_class(provider, item, pools, self._ports.now()))
                 except (ValueError, Unreadable) as error:
                     problems.append(problem_of(provider.node_classes, item, error))
                 except Exception as error:
@@ -330,7 +331,7 @@ class Observer:
         )
 
 
-def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool]) -> NodeClass:
+def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool], now: datetime) -> NodeClass:
     metadata = item["metadata"]
     ref = ClassRef.model_validate({"kind": provider.node_classes.kind, "name": metadata["name"]})
     generation = int(metadata.get("generation", 0))
@@ -341,7 +342,7 @@ def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool]) -> 
     return NodeClass(
         ref=ref,
         offerings=offerings,
-        status=class_status(item),
+        status=class_status(item, now),
         generation=generation,
         refusals=refusals(ref, offerings, pools, provider.refusal),
     )

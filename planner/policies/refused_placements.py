@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from api.v1alpha1.refused_placement import MOST_NODES, MOST_PLACEMENTS, RefusedPlacement
+from planner.lifecycle.clocks.future_times import is_to_come
 from planner.model.plan import PlannedEvent, Snapshot
 from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Node, Pod
@@ -245,7 +246,11 @@ def _is_over(entry: RefusedPlacement, now: datetime) -> bool:
 def _as_it_is_now(
     entry: RefusedPlacement, nodes: Collection[str], generation: int | None, now: datetime
 ) -> RefusedPlacement:
-    """Return the entry without Nodes that are gone, and over where its pool was edited."""
+    """Return the entry without Nodes that are gone, and over where its pool was edited or a clock was ahead."""
+    if entry.until is not None and is_to_come(entry.last_refused_at, now):
+        entry = entry.model_copy(update={"until": now, "last_refused_at": now})
+    if is_to_come(entry.room_seen_at, now):
+        entry = entry.model_copy(update={"room_seen_at": now})
     if entry.server_type is None:
         return entry.model_copy(update={"nodes": tuple(name for name in entry.nodes if name in nodes)})
     if entry.pool_generation == generation or entry.until is None:

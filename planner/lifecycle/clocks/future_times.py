@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from api.v1alpha1.lifecycle import LifecycleEvent
+from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
@@ -55,6 +56,19 @@ def removal_as_of(status: NodeRemovalRequestStatus, now: datetime) -> NodeRemova
     if is_to_come(status.detach_until, latest):
         # People are told of the new end, with which it is written.
         changes["detach_until"] = latest
+    return status.model_copy(update=changes) if changes else status
+
+
+def class_as_of(status: NodeClassStatus, now: datetime) -> NodeClassStatus:
+    """Return the status of a node class without the misses and refusals that are to come: nothing waits for them."""
+    changes: dict[str, Any] = {}
+    for name in ("partial_pauses", "unavailable"):
+        noted = getattr(status, name)
+        past = tuple(each for each in noted if not is_to_come(each.last_failure_at, now))
+        changes |= {name: past} if len(past) < len(noted) else {}
+    for name in ("pause", "failed_purchases"):
+        noted = getattr(status, name)
+        changes |= {name: None} if noted is not None and is_to_come(noted.last_failure_at, now) else {}
     return status.model_copy(update=changes) if changes else status
 
 

@@ -62,7 +62,8 @@ class BoughtAgain:
         if change.before is None:
             for seat in request["spec"].get("reservedFor") or ():
                 other = str(self._seats.get(seat["uid"], name))
-                if other != name and (why := self._why_coming(other)):
+                # A watch that is late may still show pods that have a place by now, or are gone.
+                if other != name and self._waits(seat["uid"]) and (why := self._why_coming(other)):
                     self.violations.append(f"{name} was bought for {seat['name']}, whose machine {other} {why}")
         seats = {seat["uid"]: seat for seat in request["spec"].get("reservedFor") or ()}
         for seat in (change.before or {}).get("spec", {}).get("reservedFor") or ():
@@ -115,10 +116,17 @@ class BoughtAgain:
             if other != name and any(one["uid"] == seat["uid"] for one in request["spec"].get("reservedFor") or ()):
                 self._seats[seat["uid"]] = other
                 return
-        pods = [pod for pod in self._cluster.peek(PODS) if pod["metadata"]["uid"] == seat["uid"]]
-        if any(pod["spec"].get("nodeName") or pod["status"].get("nominatedNodeName") for pod in pods):
+        if not self._waits(seat["uid"]):
             # Whatever becomes of that, it was on its way.
             self._seats.pop(seat["uid"], None)
+
+    def _waits(self, uid: str) -> bool:
+        return any(
+            pod["metadata"]["uid"] == uid
+            and not pod["spec"].get("nodeName")
+            and not pod["status"].get("nominatedNodeName")
+            for pod in self._cluster.peek(PODS)
+        )
 
     def _has_takers(self, name: str) -> bool:
         """Return whether pods took room on the machine that were not planned onto it: they tolerate all, or may."""

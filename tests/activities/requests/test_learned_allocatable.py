@@ -28,7 +28,7 @@ class LearningCloud(Cloud):
     """Its offerings have what was learned, as Hetzner's have."""
 
     def offerings(self, node_class):
-        known = {(e.server_type, e.image): amounts(e.allocatable) for e in class_status(node_class).learned}
+        known = {(e.server_type, e.image): amounts(e.allocatable) for e in class_status(node_class, START).learned}
         return tuple(
             replace(o, allocatable={**o.allocatable, **known.get((o.server_type, self.boot_image), {})})
             for o in super().offerings(node_class)

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from api.v1alpha1.lifecycle import LifecycleEvent
+from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
-from planner.lifecycle.clocks.future_times import removal_as_of, request_as_of
+from planner.lifecycle.clocks.future_times import class_as_of, removal_as_of, request_as_of
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -66,3 +67,18 @@ def test_a_request(status, changes):
 def test_a_removal(status, changes):
     given = NodeRemovalRequestStatus.model_validate(status)
     assert removal_as_of(given, NOW) == given.model_copy(update=changes)
+
+
+@pytest.mark.parametrize(("at", "is_kept"), [(AHEAD, False), (TOLERATED, True), (NOW - HOUR, True)])
+def test_what_a_class_could_not_have_in_times_to_come_keeps_nothing_waiting(at, is_kept):
+    noted = {"failures": 1, "last_failure_at": at, "until": at + HOUR}
+    given = NodeClassStatus.model_validate(
+        {
+            "pause": noted | {"message": "no more"},
+            "partial_pauses": [noted | {"limit": "cores", "message": "no more"}],
+            "unavailable": [noted | {"server_type": "cx22", "location": "fsn1"}],
+            "failed_purchases": {"in_a_row": 3, "server_types": ["cx22"], "last_failure_at": at},
+        }
+    )
+    nothing = {"pause": None, "partial_pauses": (), "unavailable": (), "failed_purchases": None}
+    assert class_as_of(given, NOW) == (given if is_kept else given.model_copy(update=nothing))
