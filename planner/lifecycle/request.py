@@ -174,8 +174,8 @@ def _why_open(seen: RequestObservation, node: NodeSeen, now: datetime) -> str:
         return f"Node {node.name} is Ready and has pods: it stays, as the request goes"
     if seen.seats and not seen.awaited:
         return f"Node {node.name} is Ready, and all planned pods are there"
-    deadline = seen.status.join_deadline
-    if seen.status.released_at is not None and deadline is not None and now >= deadline:
+    status = seen.status
+    if status.released_at is not None and status.join_deadline is not None and now >= status.join_deadline:
         return shortened(f"Node {node.name} is Ready, for others than its planned pods. {node.missing}")
     return ""
 

@@ -64,14 +64,14 @@ def _starts_again(seen: RequestObservation, now: datetime) -> Step | None:
 
     A pod got its seat while the machine was about to be Ready for others, or a network agent begins anew.
     """
-    deadline = _tried_by(seen, now)
-    if seen.node is None or not seen.node.ready or not seen.node.missing or now >= deadline:
+    node = seen.node
+    if node is None or not node.ready or not node.missing or now >= (deadline := _tried_by(seen, now)):
         return None
     if seen.untolerated:
         return tolerate(seen)
     return Wait(
         reason=STARTUP,
-        message=shortened(f"The node is Ready and its planned pods cannot land yet: {seen.node.missing}"),
+        message=shortened(f"The node is Ready and its planned pods cannot land yet: {node.missing}"),
         until=deadline,
         look_every=shared(LOOK_EVERY, seen.others),
     )
