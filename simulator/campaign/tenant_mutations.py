@@ -4,7 +4,6 @@ from typing import Final
 
 from activities.round import observe
 from planner import plan as decisions
-from planner.supply.carried import Carried
 from simulator.campaign.mutations import Change, Mutation
 
 
@@ -18,12 +17,7 @@ def _limit_ranges_not_read() -> list[Change]:
     return [(observe, "with_limit_ranges", lambda daemon_sets, _items, _ranges: daemon_sets)]
 
 
-def _running_agents_not_looked_at() -> list[Change]:
-    return [(Carried, "_as_it_runs", lambda _self, daemon_set, _kind: daemon_set)]
-
-
 TENANT_MUTATIONS: Final = (
     Mutation("room that pods without a seat took is not counted", _taken_room_is_not_counted, first=16, within=10),
     Mutation("what LimitRanges give DaemonSet pods is not counted", _limit_ranges_not_read, first=70, within=30),
-    Mutation("what DaemonSet pods run with is not counted", _running_agents_not_looked_at, first=10),
 )
