@@ -279,10 +279,11 @@ class Observer:
         """
         at = SURROUNDINGS.index(NODES)
         nodes, version = cached[at]
-        may_have = {name for name, item in _by_name(requests).items() if _phase(item) not in _WITHOUT_SERVER}
-        gone = self._had_server - set(_by_name(requests)) - {item["spec"].get("serverName") for item in removals}
-        self._had_server = frozenset(may_have)
-        if nodes is None or gone <= set(_by_name(nodes)):
+        by_name = _by_name(requests)
+        gone = self._had_server - by_name.keys() - {item["spec"].get("serverName") for item in removals}
+        self._had_server = frozenset(name for name, item in by_name.items() if _phase(item) not in _WITHOUT_SERVER)
+        # Mostly none is gone, and the Nodes of a large cluster are not gone through for that.
+        if nodes is None or not gone or gone <= _by_name(nodes).keys():
             return cached
         return [*cached[:at], await self._list_live(NODES, version), *cached[at + 1 :]]
 

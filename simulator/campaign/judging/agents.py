@@ -63,8 +63,8 @@ class Agents:
             for agent in self._waiting.values():
                 agent.since = now
         for uid, agent in list(self._waiting.items()):
-            is_judged = self._bought.get(agent.node, 0.0) >= self._known_since and agent.node in self._bought
-            is_judged = is_judged and agent.node not in self._had_one
+            was_known = agent.node in self._bought and self._bought[agent.node] >= self._known_since
+            is_judged = was_known and agent.node not in self._had_one
             if is_judged and agent.node in self._witness.nodes and now - agent.since > _BOUND_SECONDS:
                 self.violations.append(f"{agent.node} has had no room for its agent for {now - agent.since:.0f} s")
                 self._waiting.pop(uid)
