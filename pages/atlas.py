@@ -30,6 +30,8 @@ ANY_PHASE: Final = ""
 """The step is the same in every phase."""
 
 _PHASE: Final = "status.phase"
+_FIXED: Final = {"others": 0}
+"""Of how many others there are depends only how often a lifecycle looks, which is not drawn."""
 _A_MOMENT: Final = timedelta(microseconds=1)
 
 
@@ -88,7 +90,7 @@ def lines_of(lifecycle: DrawnLifecycle) -> tuple[Line, ...]:
         UndeclaredWordError: see `explore`.
     """
     alike: dict[tuple[str, str, str, str], list[_Answer]] = {}
-    for answer in explore(lambda world: _ask(lifecycle, world), lifecycle.words):
+    for answer in explore(lambda world: _ask(lifecycle, world), lifecycle.words, _FIXED):
         step = answer.step
         effect = step.effect if isinstance(step, Act) else ""
         alike.setdefault((answer.phase, type(step).__name__.lower(), effect, step.reason), []).append(answer)

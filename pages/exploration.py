@@ -86,6 +86,7 @@ class ExploredWorld:
 
     _forks: list[_Fork]
     _words: Mapping[str, Sequence[str]]
+    _fixed: Mapping[str, Any]
     facts: dict[str, Any] = field(default_factory=dict)
     """What was read, by dotted name, in the order of reading."""
 
@@ -101,6 +102,8 @@ class ExploredWorld:
         """
         if name in self.facts:
             return self.facts[name]
+        if name in self._fixed:
+            return self._fixed[name]
         place = len(self.facts)
         if place == len(self._forks):
             self._forks.append(_Fork(self._answers(name, annotation, default, place=place + 1)))
@@ -158,12 +161,15 @@ class _Imagined:
         return value
 
 
-def explore(run: Callable[[ExploredWorld], T], words: Mapping[str, Sequence[str]]) -> Iterator[T]:
+def explore(
+    run: Callable[[ExploredWorld], T], words: Mapping[str, Sequence[str]], fixed: Mapping[str, Any] | None = None
+) -> Iterator[T]:
     """Yield the results of `run` on each world that it can tell apart.
 
     Args:
         run: pure; asks its world the same in the same order for the same answers.
         words: for text fields that decisions compare, by dotted name: the texts that they tell apart from others.
+        fixed: the one value of fields that change no result that matters, by dotted name.
 
     Raises:
         TypeError: a field of a type was read of which no values are known.
@@ -171,7 +177,7 @@ def explore(run: Callable[[ExploredWorld], T], words: Mapping[str, Sequence[str]
     """
     forks: list[_Fork] = []
     while True:
-        yield run(ExploredWorld(forks, words))
+        yield run(ExploredWorld(forks, words, fixed or {}))
         while forks and forks[-1].given + 1 == len(forks[-1].answers):
             forks.pop()
         if not forks:

@@ -193,7 +193,8 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         lost_places = LostPlacesByClass(known.refused_placements.by_pool, snapshot.now)
         groups = pod_groups(unseated, known.keys, snapshot.pods, lost_places)
         finds = _fingerprints(groups, known.pod_counts)
-        left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds)
+        backoffs = [pool.spec.scale_up.pod_backoff for pool in snapshot.pools]
+        left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds, backoffs)
         admitted, refused = admit(groups, snapshot.pools, left_out, pool_kinds, limits)
         admitted, over = within_budget(admitted, known.pod_counts, most_of_round=MOST_OF_ROUND)
         refused += over

@@ -64,10 +64,11 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects |
     if record is None:
         return None
     request = record.model
+    status_now = request_as_of(request.status, ports.now(), request.metadata.creation_timestamp)
     seen = RequestObservation(
         deleting=record.is_deleting,
         pool=request.spec.pool,
-        status=request_as_of(request.status, ports.now()).model_copy(update=_WITHOUT_BULK),
+        status=status_now.model_copy(update=_WITHOUT_BULK),
         seats=len(request.spec.reserved_for),
         awaited=len(request.spec.reserved_for),
     )

@@ -306,8 +306,8 @@ def _look_every(since: datetime | None, seen: RequestObservation, now: datetime)
 
 
 def _is_gone(seen: RequestObservation, now: datetime) -> bool:
-    if seen.server is ServerSeen.FOREIGN:
-        # Names are unique at the provider, so this request's server cannot exist beside it.
-        return True
+    if seen.server is not ServerSeen.ABSENT:
+        # Names are unique at the provider, so this request's server cannot exist beside a foreign one.
+        return seen.server is ServerSeen.FOREIGN
     asked = seen.status.create_attempt_at
-    return seen.server is ServerSeen.ABSENT and (asked is None or now >= asked + BELIEVE_ABSENCE_AFTER)
+    return asked is None or now >= asked + BELIEVE_ABSENCE_AFTER

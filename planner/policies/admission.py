@@ -8,12 +8,13 @@ class of equal pods here, with memory bounded.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
 from api.meta import format_timestamp
 from api.v1alpha1.node_pool import NodePool, PodBackoff
+from planner.lifecycle.clocks.future_times import CLOCKS_DIFFER_AT_MOST
 from planner.model.plan import TOO_MUCH, PlannerMemory, PodBackoffState, Reason
 from planner.objects.kinds import Pod
 from planner.report.unplaced import why_unplaced
@@ -27,6 +28,9 @@ _KEPT: Final = 40
 _DOUBLINGS: Final = 40
 """The longest wait is reached long before."""
 _HASH_CHARACTERS: Final = 16
+_NO_WAIT: Final = timedelta()
+_DEFAULT: Final = PodBackoff()
+"""Of classes that no pool is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +119,40 @@ class BackedOff:
 
 
 def waiting(
-    memory: PlannerMemory, supply: str, now: datetime, fingerprints: Mapping[str, str] | None = None
+    memory: PlannerMemory,
+    supply: str,
+    now: datetime,
+    fingerprints: Mapping[str, str] | None = None,
+    policies: Sequence[PodBackoff] = (),
 ) -> dict[str, PodBackoffState]:
     """Return the classes that are left out of this round; none if anything about supply has changed.
 
-    `fingerprints` are hashes of what the affinity of classes finds now, by class: one that finds something else is not
-    left out.
+    Args:
+        memory: what the round before has left.
+        supply: hash of everything that could give a pod a place.
+        now: by the clock of this worker.
+        fingerprints: hashes of what the affinity of classes finds now, by class: one that finds something else is not
+            left out.
+        policies: of the pools as they are now. A class that would wait for longer than any of them asks for waits no
+            more: the clock of the worker that wrote its end was ahead, or its pool was edited.
     """
     if memory.supply != supply:
         return {}
     finds = {} if fingerprints is None else fingerprints
-    return {
-        key: state
-        for key, state in memory.backoff.items()
-        if state.until is not None and now < state.until and (state.sought or "") == finds.get(key, "")
-    }
+    left_out: dict[str, PodBackoffState] = {}
+    for key, state in memory.backoff.items():
+        if state.until is None or (state.sought or "") != finds.get(key, ""):
+            continue
+        longest = max(_wait(policy, state.misses) or _NO_WAIT for policy in (*policies, _DEFAULT))
+        if now < state.until <= now + longest + CLOCKS_DIFFER_AT_MOST:
+            left_out[key] = state
+    return left_out
+
+
+def _wait(policy: PodBackoff, misses: int) -> timedelta | None:
+    """Return how long a class is left out after so many rounds without a place, or None if it is not."""
+    over = misses - policy.after_rounds
+    return None if over < 0 else min(policy.max, policy.base * 2 ** min(over, _DOUBLINGS))
 
 
 def remember(
@@ -150,13 +173,10 @@ def remember(
     for miss in misses:
         state = before.get(miss.key)
         number = 1 if state is None or (state.sought or "") != miss.affinity_fingerprint else state.misses + 1
-        over = number - miss.policy.after_rounds
-        until = None
-        if over >= 0:
-            wait = min(miss.policy.max, miss.policy.base * 2 ** min(over, _DOUBLINGS))
-            until = (now + wait).replace(microsecond=0)
-            if wait >= miss.policy.max:
-                ceiling.add(miss.key)
+        wait = _wait(miss.policy, number)
+        until = None if wait is None else (now + wait).replace(microsecond=0)
+        if wait is not None and wait >= miss.policy.max:
+            ceiling.add(miss.key)
         states[miss.key] = PodBackoffState(misses=number, until=until, sought=miss.affinity_fingerprint or None)
     longest_waiting = sorted(states.items(), key=lambda item: (-item[1].misses, item[0]))[:_KEPT]
     return BackedOff(PlannerMemory(backoff=dict(sorted(longest_waiting)), supply=supply), frozenset(ceiling))

@@ -76,12 +76,16 @@ class Catch:
 
 
 def catch(mutation: Mutation, first: int = 0) -> Catch:
-    """Plant the fault and play histories until one goes wrong, or `mutation.within` are played."""
+    """Plant the fault and play histories until one goes wrong, or `mutation.within` are played.
+
+    Raises:
+        Exception: any that breaks a history. It is no finding: the planted code does not fit the code around it.
+    """
     with planted(mutation):
         for number in range(mutation.within):
-            verdict = judge(first + mutation.first + number, mutation.provider)
-            if verdict.wrong:
-                return Catch(mutation, number + 1, verdict.wrong[0])
+            outcome = play(first + mutation.first + number, mutation.provider)
+            if outcome.wrong:
+                return Catch(mutation, number + 1, outcome.wrong[0])
     return Catch(mutation, mutation.within, "")
 
 

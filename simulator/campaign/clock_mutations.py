@@ -11,7 +11,7 @@ from simulator.campaign.mutations import Change, Mutation
 def _times_to_come_believed() -> list[Change]:
     """Take what a clock that was ahead has written for true."""
 
-    def as_written(status: Any, _now: Any) -> Any:
+    def as_written(status: Any, *_: Any) -> Any:
         return status
 
     return [

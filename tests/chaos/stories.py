@@ -222,6 +222,11 @@ async def waits_for_a_successor(stage: Stage) -> None:
         view = await stage.until(lambda v: v.taints(TAINT_RESERVED), "a machine kept for its pod")
         name = view.taints(TAINT_RESERVED)[0]
         await close(stage, name)
+    # The scheduler tries the pod on the closed machine, which begins the time of its reservation.
+    await stage.until(
+        lambda v: name not in v.requests or {"triedAt", "releasedAt"} & set(v.requests[name].get("status", {})),
+        "the scheduler's try noted",
+    )
     for pod in view.pods.values():
         await stage.world.cluster.delete(PODS, pod["metadata"]["name"], namespace=pod["metadata"]["namespace"])
     await stage.until(

@@ -23,9 +23,20 @@ def is_to_come(written: datetime | None, now: datetime) -> bool:
     return written is not None and written > now + CLOCKS_DIFFER_AT_MOST
 
 
-def request_as_of(status: NodeRequestStatus, now: datetime) -> NodeRequestStatus:
-    """Return the status of a request with no time taken for true that is to come."""
+def request_as_of(status: NodeRequestStatus, now: datetime, created: datetime | None = None) -> NodeRequestStatus:
+    """Return the status of a request with no time taken for true that is to come.
+
+    Args:
+        status: as it is written.
+        now: by the clock of this worker.
+        created: when its object was created, by the clock of the API server; None if nobody knows.
+    """
     changes: dict[str, Any] = {}
+    asked, by = status.create_attempt_at, status.provisioning_deadline
+    if is_to_come(asked, now) and asked is not None and by is not None and created is not None:
+        # Counted from when its object was created, which no clock of a worker wrote: nothing is written anew, so each
+        # look comes to the same end. A worker that has begun to watch gives it the grace of each wait.
+        changes["provisioning_deadline"] = min(by, max(created, by - (asked - created)))
     if status.phase is RequestPhase.PROVISIONING and is_to_come(status.running_at, now):
         # The node gets its time to join once more.
         changes |= {"running_at": None, "join_deadline": None}

@@ -42,6 +42,23 @@ def test_a_request(status, changes):
     assert request_as_of(given, NOW) == given.model_copy(update=changes)
 
 
+@pytest.mark.parametrize("phase", ["Pending", "Provisioning"])
+def test_the_time_to_boot_of_a_server_asked_for_in_times_to_come_counts_from_the_object(phase):
+    created, time_out = NOW - timedelta(minutes=2), timedelta(minutes=10)
+
+    def deadline(asked, created_at, now=NOW):
+        status = {"phase": phase, "create_attempt_at": asked, "provisioning_deadline": asked + time_out}
+        return request_as_of(NodeRequestStatus.model_validate(status), now, created_at).provisioning_deadline
+
+    assert deadline(AHEAD, created) == created + time_out
+    assert deadline(AHEAD, created, NOW + HOUR / 2) == created + time_out
+    assert deadline(TOLERATED, created) == TOLERATED + time_out
+    assert deadline(NOW, created) == NOW + time_out
+    # Of a request that nobody knows the age of, and of an API server whose clock is ahead, too.
+    assert deadline(AHEAD, None) == AHEAD + time_out
+    assert deadline(AHEAD, AHEAD + HOUR) == AHEAD + time_out
+
+
 @pytest.mark.parametrize(
     ("status", "changes"),
     [

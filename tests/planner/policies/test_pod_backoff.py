@@ -179,3 +179,14 @@ def test_the_memory_holds_back_off_and_nothing_else():
     """What else a round must remember is on objects. Source: docs/decisions/0011-rounds-remember-on-objects.md."""
     assert set(PlannerMemory.model_fields) == {"backoff", "supply"}
     assert set(PodBackoffState.model_fields) == {"misses", "until", "sought"}
+
+
+def test_a_wait_that_a_clock_an_hour_ahead_began_is_over():
+    given = scene()
+    memory = rounds(given, 3).memory
+    (until,) = [state.until for state in memory.backoff.values()]
+    given.now = until - timedelta(hours=1, seconds=30)
+    assert codes(plan(given.snapshot(memory))) == [["TooLarge"]]
+    # Clocks that are kept right differ by less.
+    given.now = until - timedelta(seconds=30 + 50)
+    assert codes(plan(given.snapshot(memory)))[0][0] == "BackOff"

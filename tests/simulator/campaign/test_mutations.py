@@ -1,6 +1,9 @@
 """The oracle of the campaign finds faults that are planted in the code. All of them: `make simulate`."""
 
 import pickle
+from dataclasses import replace
+
+import pytest
 
 from activities.round import fence
 from planner.lifecycle import removal
@@ -13,6 +16,16 @@ QUICKEST = min(ALL_MUTATIONS, key=lambda mutation: mutation.within)
 def test_a_planted_fault_is_found():
     caught = catch(QUICKEST)
     assert caught.violation, f"{caught.seeds} histories in which {QUICKEST.name} went right"
+
+
+def _cannot_be_called():
+    return [(removal, "next_step", lambda: None)]
+
+
+def test_one_that_breaks_the_history_is_an_error_and_not_found():
+    with pytest.raises(ExceptionGroup) as caught:
+        catch(replace(QUICKEST, name="cannot be called", changes=_cannot_be_called, first=0, within=5))
+    assert caught.value.subgroup(TypeError)
 
 
 def test_there_are_enough_of_them_and_each_has_a_name():
