@@ -80,6 +80,7 @@ class World:
         self._kubelet = Kubelet(self.cluster, now=now)
         self._scheduler = Scheduler(self.cluster, now=now, seed=seed, longest_binding=longest_binding)
         self._changed = asyncio.Event()
+        self._scheduler_goes_on_at = now()
         self.stopped_since: datetime | None = None
         """Since when the scheduler stands still; None while it works."""
         self.is_api_away = False
@@ -148,6 +149,7 @@ class World:
     def stop_scheduler(self, *, is_stopped: bool) -> None:
         """Let the scheduler stand still, or go on."""
         self.stopped_since = self._now() if is_stopped else None
+        self._scheduler_goes_on_at = self._now()
         self.wake()
 
     def stop_api_server(self, *, is_stopped: bool) -> None:
@@ -163,9 +165,12 @@ class World:
         self.wake()
 
     @property
-    def binds_pods(self) -> bool:
-        """Whether a scheduler is at work, and may bind pods."""
-        return self.stopped_since is None and not self.is_api_away and not self.refuses_pod_writes
+    def binds_pods_since(self) -> datetime | None:
+        """Since when a scheduler is at work and may bind pods; None while it does not."""
+        if self.stopped_since is not None or self.is_api_away or self.refuses_pod_writes:
+            return None
+        since = max(self._scheduler_goes_on_at, self._pod_writes_from)
+        return since if self.api_back_at is None else max(since, self.api_back_at)
 
     @property
     def refuses_pod_writes(self) -> bool:

@@ -1,6 +1,7 @@
 """The live look at a NodeRemovalRequest: its object, pool, server, Node and the pods on it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from activities.objects.definitions import are_going
@@ -20,7 +21,7 @@ from activities.removals.volumes import local_data_on, volumes_on
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_LOCAL_DATA, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
-from planner.lifecycle.clocks.future_times import removal_as_of
+from planner.lifecycle.clocks.future_times import is_to_come, removal_as_of
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import see_drain, see_per_node_pods
 from planner.lifecycle.garbage import Garbage
@@ -52,6 +53,15 @@ class RemovalObjects:
     """Those that belong to it and are asked to leave."""
 
 
+def _asked_at(ports: Ports, removal: NodeRemovalRequest) -> datetime | None:
+    """Return when its server was asked for at the latest; a clock that was ahead may have written a time to come.
+
+    Its removal was created after the call, by the API server's clock.
+    """
+    asked_at = removal.spec.create_attempt_at
+    return removal.metadata.creation_timestamp if is_to_come(asked_at, ports.now()) else asked_at
+
+
 async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects | None:
     """Return the removal with this uid, its server, Node and pods, or None when its lifecycle is over.
 
@@ -69,7 +79,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
         deleting=record.is_deleting,
         pool=spec.pool,
         immediate=spec.immediate,
-        create_attempt_at=spec.create_attempt_at,
+        create_attempt_at=_asked_at(ports, record.model),
         status=status.model_copy(update={"events": ()}),
         decision=decision_on(record.model.metadata.annotations, by=_annotator(record.object)),
     )

@@ -259,8 +259,8 @@ def _ready(seen: RequestObservation, now: datetime) -> Step:
         return lift()
     if seen.deleting:
         return finish(DELETED, "The record was deleted; the machine stays")
-    expires_at = seen.status.expires_at
-    if expires_at is None or now >= expires_at:
+    expires_at = _record_until(seen, now)
+    if now >= expires_at:
         return finish("Expired", "The record has been kept long enough")
     return Wait(
         reason="Record",
@@ -268,6 +268,18 @@ def _ready(seen: RequestObservation, now: datetime) -> Step:
         until=expires_at,
         look_every=LOOK_AT_RECORD_EVERY,
     )
+
+
+def _record_until(seen: RequestObservation, now: datetime) -> datetime:
+    """Return when the record of a Ready machine may go.
+
+    Of several create calls one may still be under way: if the server goes meanwhile, another of its name appears.
+    """
+    status = seen.status
+    expires_at = status.expires_at or now
+    if status.attempts <= 1 or status.create_attempt_at is None:
+        return expires_at
+    return max(expires_at, status.create_attempt_at + BELIEVE_ABSENCE_AFTER)
 
 
 def _without_node(seen: RequestObservation, now: datetime) -> Step:

@@ -105,8 +105,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         *history.repairs.violations,
         *history.wholeness.violations,
         *history.kept_seats.violations,
-        # A scheduler that stands still binds no agent.
-        *(() if drawn.has_slow_starts else history.agents.violations),
+        *history.agents.violations,
         *history.bought_again.violations,
         *history.rules.garbage(sim.log),
         *history.cloud.wrong(),

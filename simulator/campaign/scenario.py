@@ -153,7 +153,12 @@ class Scenario:
         )
         tenancy = draw_tenants(tenants, scenario)
         self._tenants = Tenants(sim, tenancy, tenants)
-        self.agents = Agents(self.witness, are_told=not tenancy.admitted, are_hindered=lambda: not sim.world.binds_pods)
+        self.agents = Agents(
+            self.witness,
+            now=sim.now,
+            are_told=not tenancy.admitted,
+            bound_since=lambda: sim.world.binds_pods_since,
+        )
         self.bought_again = BoughtAgain(
             sim.world.cluster,
             self.witness,

@@ -16,6 +16,7 @@ from activities.ports.errors import (
     Unreachable,
 )
 from activities.ports.provider import ServerState
+from api.meta import format_timestamp
 from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Act
 from tests.activities.lives import FOREIGN, NAME, SCALE_DOWN, START, at_each_write
@@ -324,3 +325,11 @@ async def test_a_server_that_goes_slowly_is_waited_for(life):
     life.cloud.set_state(ServerState.DELETING)
     seen = await life.do("delete_server", DELETE)
     assert (seen.server, seen.status.removal_attempts) == (ServerSeen.DELETING, 1)
+
+
+@pytest.mark.parametrize(("written", "asked"), [(0, 0), (50, 50), (3600, 0)])
+async def test_a_create_call_in_times_to_come_was_made_before_its_removal_was_created(life, written, asked):
+    """By the API server's clock, at START in this test: a worker's clock that was ahead puts the end off no longer."""
+    at = format_timestamp(START + timedelta(seconds=written))
+    await life.add_leaving(LEAVING, server=False, node=False, createAttemptAt=at)
+    assert (await life.look_removal()).create_attempt_at == START + timedelta(seconds=asked)
