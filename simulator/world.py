@@ -43,6 +43,8 @@ CLUSTER_UID: Final = "5f1a0000-0000-4000-8000-000000000001"
 _MOVING: Final = (PODS, NODES, DAEMON_SETS, CONFIG_MAPS, KWOK_NODE_CLASSES)
 """What controllers react to."""
 _AT_ONCE: Final = timedelta()
+_NOTICED_AFTER: Final = timedelta(seconds=10)
+"""In which every worker has asked the API server for something: rounds are no further apart while anything is open."""
 _REACTS_AFTER_SECONDS: Final = 0.02
 """Controllers see changes a little later and several at once, as through their watches."""
 _PASSES: Final = 1000
@@ -85,6 +87,7 @@ class World:
         """Since when the scheduler stands still; None while it works."""
         self.is_api_away = False
         """Whether the API server answers nobody, neither workers nor controllers."""
+        self._api_away_since = now()
         self.api_back_at: datetime | None = None
         """When it came back from its last outage."""
         self._pod_writes_from = now()
@@ -156,8 +159,16 @@ class World:
         """Let the API server answer nobody, or come back."""
         if self.is_api_away and not is_stopped:
             self.api_back_at = self._now()
+        elif is_stopped and not self.is_api_away:
+            self._api_away_since = self._now()
         self.is_api_away = is_stopped
         self.wake()
+
+    @property
+    def back_from_long_outage_at(self) -> datetime | None:
+        """When the API server came back, if it was away for so long that every worker has noticed."""
+        back = self.api_back_at
+        return back if back is not None and back - self._api_away_since >= _NOTICED_AFTER else None
 
     def plug_into_scheduler(self, plug_in: PlugIn | None = no_plug_in) -> None:
         """Let the scheduler refuse more than its own filters do; without an argument no more; None stops it."""

@@ -148,7 +148,7 @@ class Scenario:
         self.kept_seats = KeptSeats(
             sim.world.cluster,
             self.witness,
-            lambda: frozenset(incarnation.number for incarnation in sim.alive),
+            lambda: frozenset((incarnation.number, sim.world.api_back_at) for incarnation in sim.alive),
             is_judged=not scenario.losses and not scenario.stalls,
         )
         tenancy = draw_tenants(tenants, scenario)
@@ -164,7 +164,7 @@ class Scenario:
             self.witness,
             now=sim.now,
             stopped=lambda: sim.world.stopped_since,
-            back=lambda: sim.world.api_back_at,
+            back=lambda: sim.world.back_from_long_outage_at,
             may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
         )
         self._standstills = Standstills(sim, witness=self.witness, random=standstills)

@@ -45,7 +45,8 @@ def request_as_of(status: NodeRequestStatus, now: datetime, created: datetime | 
         changes["create_attempt_at"] = None
     if is_to_come(status.ready_at, now) and status.released_at is None:
         changes["release_by"] = now
-    if is_to_come(status.released_at, now):
+    elif is_to_come(status.ready_at, now) or is_to_come(status.released_at, now):
+        # The record of one that was released before is kept from when it was Ready.
         changes["expires_at"] = now
     if status.phase in {RequestPhase.UNMET, RequestPhase.FAILED} and is_to_come(_last_event_at(status.events), now):
         changes["expires_at"] = now

@@ -27,7 +27,7 @@ class BoughtAgain:
         witness: what happened.
         now: the true time.
         stopped: since when the scheduler stands still, None when it works.
-        back: since when the API server is back from its last outage, None without one.
+        back: since when the API server is back from its last outage, None without one that workers have noticed.
         may_leap: whether a worker's clock is wrong.
     """
 
@@ -98,6 +98,8 @@ class BoughtAgain:
             or self._has_takers(name)
             or self._has_leapt
             or phase_of(request) not in ("Provisioning", "Ready")
+            # It was Ready, lacked something later, and was opened for all as its pods could not be let onto it.
+            or (deadline is None and "releasedAt" in status and status.get("reason") not in _LATE)
         ):
             return ""
         if self._starts(name):

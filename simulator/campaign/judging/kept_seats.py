@@ -1,6 +1,7 @@
 """That no pod waits for a machine whose room others have taken: the next round gives it another place."""
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Final
 
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Object, Resource
@@ -12,7 +13,7 @@ from simulator.scheduling.pod_request import amounts, occupied, occupies
 
 _ROUND_SECONDS: Final = 30.0
 """Rounds come each ten seconds while anything is open; one may fail, and another begin before."""
-_Workers = frozenset[int]
+_Workers = frozenset[tuple[int, datetime | None]]
 
 
 class KeptSeats:
@@ -21,7 +22,7 @@ class KeptSeats:
     Args:
         cluster: the API server.
         witness: what happened; it must be told of a write before these.
-        workers: who is alive.
+        workers: who is alive, and since which outage they can reach the API server.
         is_judged: whether no call is lost and no watch stands still.
     """
 

@@ -30,6 +30,10 @@ EVENT = LifecycleEvent(at=AHEAD, name="Unmet")
         ({"phase": "Pending", "create_attempt_at": AHEAD}, {}),
         ({"phase": "Ready", "ready_at": AHEAD, "release_by": AHEAD + HOUR}, {"release_by": NOW}),
         ({"phase": "Ready", "released_at": AHEAD, "expires_at": AHEAD + HOUR}, {"expires_at": NOW}),
+        (
+            {"phase": "Ready", "released_at": NOW - HOUR, "ready_at": AHEAD, "expires_at": AHEAD + HOUR},
+            {"expires_at": NOW},
+        ),
         ({"phase": "Unmet", "events": (EVENT,), "expires_at": AHEAD + HOUR}, {"expires_at": NOW}),
         ({"phase": "Ready", "released_at": TOLERATED, "expires_at": NOW + HOUR}, {}),
         ({"phase": "Ready", "released_at": NOW - HOUR, "expires_at": NOW + HOUR}, {}),
