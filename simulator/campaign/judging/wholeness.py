@@ -49,6 +49,8 @@ class Wholeness:
         self._joined: dict[str, float] = {}
         self._excluded: dict[str, float] = {}
         """Since when load balancers leave a Node out."""
+        self._leapt: set[str] = set()
+        """Nodes of those that were excluded while a clock had jumped: the worker may be dead when it counts."""
         self.has_clocks = True
         """Whether workers know the time about: one that is an hour ahead takes every wait for over."""
         self.violations: list[str] = []
@@ -78,8 +80,10 @@ class Wholeness:
             self._joined.setdefault(name, seconds)
         if is_gone or LABEL_EXCLUDED not in labels_of(node):
             self._excluded.pop(name, None)
-        else:
-            self._excluded.setdefault(name, seconds)
+            self._leapt.discard(name)
+        elif name not in self._excluded:
+            self._excluded[name] = seconds
+            self._leapt.update([name] if self._may_leap() else [])
 
     def _note_removal(self, change: Change, seconds: float) -> None:
         before, removal = change.before, change.now
@@ -112,7 +116,7 @@ class Wholeness:
             return
         if not self.has_clocks:
             return
-        leap = _LONGEST_LEAP_SECONDS if self._may_leap() else 1.0
+        leap = _LONGEST_LEAP_SECONDS if name in self._leapt or self._may_leap() else 1.0
         waited = seconds - self._committed[uid]
         left = [
             volume for volume, (on, since) in self._attached.items() if on == name and seconds - since > _LATE_SECONDS
