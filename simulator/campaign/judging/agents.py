@@ -79,7 +79,8 @@ class Agents:
         now, bound_for = self._witness.seconds(), (self._now() - bound_since).total_seconds()
         for uid, agent in list(self._waiting.items()):
             was_known = agent.node in self._bought and self._bought[agent.node] >= self._known_since
-            is_judged = was_known and agent.node not in self._had_one
+            # The taint of a removal holds an agent off, too.
+            is_judged = was_known and agent.node not in self._had_one and agent.node not in self._witness.removals
             waits_for = min(now - agent.since, bound_for)
             if is_judged and agent.node in self._witness.nodes and waits_for > _BOUND_SECONDS:
                 self.violations.append(f"{agent.node} has had no room for its agent for {waits_for:.0f} s")

@@ -82,10 +82,11 @@ class Rules:
             return
         is_going = node in self._witness.removals or node not in self._witness.servers
         is_excused = node in self._witness.given_up or node in self._witness.bereft or node in self._cloud.lost
-        if self._witness.condemned.get(node) and is_going and not is_excused:
-            if tolerates_everything(pod):
-                self._unheld.add(pod["metadata"]["uid"])
-                return
+        if not self._witness.condemned.get(node):
+            return
+        if tolerates_everything(pod):
+            self._unheld.add(pod["metadata"]["uid"])
+        elif is_going and not is_excused:
             self._wrong(f"pod {pod['metadata']['name']} came to {node}, whose server was already to be deleted")
 
     def _wrong(self, violation: str) -> None:
