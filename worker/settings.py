@@ -73,7 +73,8 @@ class Settings(BaseSettings):
 
     temporal_address: Address = "localhost:7233"
     temporal_namespace: str = Field(default="growth", min_length=1, max_length=255)
-    temporal_tls: bool = False
+    temporal_tls: bool | None = None
+    """Without a word, TLS is used with an API key and not otherwise."""
     temporal_tls_ca: Path | None = None
     """PEM file; without one the system's authorities."""
     temporal_tls_cert: Path | None = None
@@ -99,6 +100,11 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @property
+    def uses_tls(self) -> bool:
+        """Whether the connection to Temporal uses TLS: an API key must not cross a network in the clear."""
+        return self.temporal_api_key is not None if self.temporal_tls is None else self.temporal_tls
+
+    @property
     def endpoints(self) -> dict[str, str]:
         """Where the APIs of clouds are, by kind of node class."""
         return {HETZNER_NODE_CLASSES.kind: self.hcloud_endpoint}
@@ -113,7 +119,7 @@ class Settings(BaseSettings):
         """Refuse files that would not be used: the connection would be less safe than whoever named them thinks."""
         files = {"ca": self.temporal_tls_ca, "cert": self.temporal_tls_cert, "key": self.temporal_tls_key}
         named = [f"GROWTH_TEMPORAL_TLS_{name.upper()}" for name, file in files.items() if file is not None]
-        if named and not self.temporal_tls:
+        if named and not self.uses_tls:
             raise ValueError(f"{named[0]} is used with GROWTH_TEMPORAL_TLS=true only")
         if (self.temporal_tls_cert is None) != (self.temporal_tls_key is None):
             raise ValueError("GROWTH_TEMPORAL_TLS_CERT and GROWTH_TEMPORAL_TLS_KEY go together")

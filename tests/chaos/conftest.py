@@ -12,7 +12,7 @@ from tests.chaos.stage import NAMESPACE_OF_TEMPORAL
 from tests.chaos.stories import STORIES
 from tests.chaos.table import keep, rows
 from tests.worker.conftest import dev_server  # noqa: F401 - a fixture
-from worker.temporal.client import ensure_search_attributes
+from worker.temporal.namespace import ensure_search_attributes
 
 _quiet = LoggingConfig(filter=TelemetryFilter(core_level="ERROR", other_level="ERROR"))
 

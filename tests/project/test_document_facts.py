@@ -29,7 +29,7 @@ from planner.supply.lost_places import PLACEMENT_REFUSED
 from tests.project.documents import ROOT, documents, objects
 from worker.runtime import keeper
 from worker.settings import Settings
-from worker.temporal import client as temporal
+from worker.temporal import namespace as temporal
 from workflows import policies
 
 CONCEPTS = (ROOT / "docs" / "concepts.md").read_text()

@@ -24,7 +24,7 @@ from tests.chaos.stories import STORIES, Story
 from tests.chaos.temporal_server import TemporalServer
 from tests.replay.record import HISTORIES, text_of
 from worker.settings import task_queue
-from worker.temporal.client import ensure_search_attributes
+from worker.temporal.namespace import ensure_search_attributes
 
 SETTINGS: Final = {"limit.historyCount.suggestContinueAsNew": "40"}
 """Instead of 4,096 events: some of the runs go on as new ones."""

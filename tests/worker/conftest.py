@@ -16,8 +16,8 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 
 from worker import parent_death as child
-from worker.temporal.client import ensure_search_attributes
 from worker.temporal.embedded import program
+from worker.temporal.namespace import ensure_search_attributes
 
 _numbers = itertools.count(1)
 STARTS = 3

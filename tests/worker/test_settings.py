@@ -82,8 +82,23 @@ def test_each_wrong_option_is_a_line_of_its_own():
 )
 def test_settings_that_contradict_each_other_are_told_without_a_value(given, line):
     with pytest.raises(CommandError) as error:
-        load(**given, temporal_api_key="hunter2")
+        load(**given)
     assert str(error.value) == line
+
+
+@pytest.mark.parametrize(
+    ("given", "uses_tls"),
+    [
+        ({}, False),
+        ({"temporal_tls": True}, True),
+        ({"temporal_api_key": "hunter2"}, True),
+        ({"temporal_api_key": "hunter2", "temporal_tls_ca": "ca.pem"}, True),
+        # Behind a proxy on this machine, which speaks TLS itself.
+        ({"temporal_api_key": "hunter2", "temporal_tls": False}, False),
+    ],
+)
+def test_an_api_key_implies_tls(given, uses_tls):
+    assert load(**given).uses_tls is uses_tls
 
 
 def test_a_variable_that_is_nearly_a_setting_is_told_with_it(monkeypatch):

@@ -28,9 +28,10 @@ from planner.lifecycle.kinds import LifecycleKind, ObjectId
 from planner.model.round import StartNote, planner_workflow_id
 from worker.log_once import LogOnce
 from worker.runtime.cluster_uid import CLUSTER_UID_MEMO, check_planner, check_servers, planner_uid
+from worker.runtime.failing_workflows import FailingWorkflows
 from worker.runtime.lifecycle_start import start_lifecycle
 from worker.settings import task_queue
-from worker.temporal.client import ensure_namespace, ensure_search_attributes
+from worker.temporal.namespace import NotPreparedError, ensure_namespace, ensure_search_attributes
 from worker.temporal.trouble import call_trouble
 from workflows.messages import CLUSTER, PLANNER, WAKE, PlannerState
 from workflows.planner_details import ABOUT
@@ -43,10 +44,19 @@ PREPARE_AGAIN: Final = timedelta(seconds=0.5)
 """A Temporal server knows a new namespace everywhere after some seconds; a worker that starts before fails for good."""
 CALL_LIMIT: Final = timedelta(seconds=20)
 """A pass goes on without a server that hangs."""
-HEAL_LIMIT: Final = timedelta(seconds=60)
-"""A sweep for garbage makes one call after the other; a slow provider must not keep objects from their workflows."""
+PART_LIMIT: Final = timedelta(seconds=60)
+"""A part makes one call after the other; a slow provider must not keep objects from their workflows."""
 WOKEN_AT_ONCE: Final = 100
 """Workflows without an object that one pass wakes: each looks and ends, and the rest is woken by the next pass."""
+
+
+_PARTS: Final = {
+    "ensure": "namespaces, search attributes and planner were not looked for",
+    "end_failing": "workflows whose tasks keep failing were not looked for",
+    "sweep": "objects without a workflow were not looked for",
+    "heal": "garbage was not looked for",
+}
+"""What is left undone where a part of a pass fails."""
 
 
 class Keeper:
@@ -68,19 +78,23 @@ class Keeper:
         self._queue = task_queue(ports.cluster_name)
         self._owns_server = owns_server
         self._period = period
-        self._failing: set[tuple[str, str]] = set()
+        self._failing = FailingWorkflows(client, self._queue)
+        self._ended: frozenset[str] = frozenset()
         self._kinds = kinds
         self._healer = Healer(ports, Recorder(ports), guards)
 
     async def run(self) -> None:
-        """Make a pass every period, for ever; what fails is tried again in the next."""
+        """Make a pass every period, for ever. What fails in a part is tried again in the next; the others go on."""
+        parts = (self.ensure, self.end_failing, self.sweep, self.heal)
+        warnings = {part: LogOnce(log) for part in parts}
         while True:
-            try:
-                await self.ensure()
-                await self.sweep()
-                await self.heal()
-            except (RPCError, GrowthError, TimeoutError) as error:
-                log.warning("keeper could not finish", error=str(error) or type(error).__name__)
+            for part, told in warnings.items():
+                try:
+                    async with asyncio.timeout(PART_LIMIT.total_seconds()):
+                        await part()
+                    told.over()
+                except (RPCError, GrowthError, NotPreparedError, TimeoutError) as error:
+                    told.warn(f"keeper could not finish: {_PARTS[part.__name__]}", error=_reason_of(error))
             await asyncio.sleep(self._period.total_seconds())
 
     async def prepare(self, waiting_for: Callable[[str], None] = lambda _reason: None) -> None:
@@ -100,8 +114,8 @@ class Keeper:
             try:
                 if await self.ensure():
                     return
-            except (RPCError, GrowthError, TimeoutError) as error:
-                reason = str(error) or type(error).__name__
+            except (RPCError, GrowthError, NotPreparedError, TimeoutError) as error:
+                reason = _reason_of(error)
                 if isinstance(error, RPCError):
                     reason = call_trouble(error, self._client.service_client.config.target_host)
                 waiting_for(reason)
@@ -127,12 +141,20 @@ class Keeper:
             return False
         return True
 
+    async def end_failing(self) -> None:
+        """End the workflows whose tasks keep failing; the planner is started again at once, the others by a sweep."""
+        ended = await self._failing.end()
+        self._ended = frozenset(ended)
+        if planner_workflow_id(self._name) in ended:
+            await self._start_planner()
+
     async def sweep(self) -> None:
-        """Give a workflow to each object that has none, after ending those that can make no step.
+        """Give a workflow to each object that has none.
 
         A workflow whose object is gone is woken: it looks, sees that and ends.
         """
-        ended = await self._end_failing()
+        # The list of running workflows lags behind.
+        ended, self._ended = self._ended, frozenset()
         # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
         listed = [(stored, await self._objects(stored)) for stored in self._kinds]
         running = {id_: kind for id_, kind in (await self._running()).items() if id_ not in ended}
@@ -154,12 +176,12 @@ class Keeper:
             await self._wake(stored.resource, unlisted)
 
     async def heal(self) -> None:
-        """Sweep for garbage; what cannot be looked at now is swept the next time."""
-        try:
-            async with asyncio.timeout(HEAL_LIMIT.total_seconds()):
-                await self._healer.heal()
-        except (GrowthError, TimeoutError) as error:
-            log.warning("garbage was not looked for", error=str(error) or type(error).__name__)
+        """Sweep for garbage; what cannot be looked at now is swept the next time.
+
+        Raises:
+            GrowthError: it could not be looked for.
+        """
+        await self._healer.heal()
 
     async def _ensure_own_namespace(self) -> None:
         """Create the Kubernetes namespace of the fence and of KWOK's server records if it is missing."""
@@ -252,29 +274,6 @@ class Keeper:
                 "started the workflow that an object was missing", workflow_id=kind.workflow_id(self._name, subject)
             )
 
-    async def _end_failing(self) -> set[str]:
-        """End workflows whose tasks keep failing, and return their ids.
 
-        Temporal marks one after five failed tasks in a row. It is ended when two passes in a row
-        find it so: a worker of an older version may be what fails during a roll-out.
-        """
-        query = f"TaskQueue = '{self._queue}' AND TemporalReportedProblems IS NOT NULL AND ExecutionStatus = 'Running'"
-        failing = {(one.id, one.run_id) async for one in self._client.list_workflows(query)}
-        ended: set[str] = set()
-        for workflow_id, run_id in failing & self._failing:
-            log.error(
-                "ending a workflow whose tasks keep failing; its object tells where to go on", workflow_id=workflow_id
-            )
-            try:
-                # This very run: the keeper of another worker may have ended it, and begun the next, already.
-                await self._client.get_workflow_handle(workflow_id, run_id=run_id).terminate(
-                    "its tasks keep failing; it is started again from its object"
-                )
-            except RPCError as error:
-                if error.status is not RPCStatusCode.NOT_FOUND:
-                    raise
-            ended.add(workflow_id)
-        self._failing = failing
-        if planner_workflow_id(self._name) in ended:
-            await self._start_planner()
-        return ended
+def _reason_of(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,39 +1,28 @@
-"""The client to Temporal, and what must exist there before a workflow can run."""
+"""The client to Temporal."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 import structlog
-from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.failure.v1 import Failure
-from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.api.workflowservice.v1 import (
-    DescribeNamespaceRequest,
-    RegisterNamespaceRequest,
-    UpdateNamespaceRequest,
-)
 from temporalio.client import Client, Interceptor
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, DefaultFailureConverter, PayloadConverter
 from temporalio.runtime import Runtime
-from temporalio.service import RPCError, RPCStatusCode, TLSConfig
+from temporalio.service import TLSConfig
 
 from activities.ports.errors import GrowthError
 from worker.errors import USAGE_ERROR, CommandError
 from worker.log_once import LogOnce
 from worker.settings import Settings
 from worker.temporal.trouble import TemporalUnreachable, connect_trouble
-from workflows.messages import SEARCH_ATTRIBUTES
 from workflows.node_removal import REFUSED
 
 log = structlog.stdlib.get_logger(__name__)
 
-RETENTION: Final = timedelta(days=7)
-"""How long an ended machine's history can be looked at."""
 LONGEST_PAUSE: Final = 15.0
 """Seconds between attempts to reach a server that does not answer."""
 CONNECT_SECONDS: Final = 4.0
@@ -115,7 +104,7 @@ async def connect(
 
 
 def _tls(settings: Settings) -> TLSConfig | bool:
-    if not settings.temporal_tls:
+    if not settings.uses_tls:
         return False
     return TLSConfig(
         server_root_ca_cert=_bytes_of(settings.temporal_tls_ca, "GROWTH_TEMPORAL_TLS_CA"),
@@ -129,59 +118,3 @@ def _bytes_of(path: Path | None, setting: str) -> bytes | None:
         return None if path is None else path.read_bytes()
     except OSError as error:
         raise CommandError(f"{setting}: {path} cannot be read: {error.strerror}", USAGE_ERROR) from error
-
-
-async def ensure_namespace(client: Client, *, keep_retention: bool) -> bool:
-    """Create the client's namespace if it is missing and return whether it was.
-
-    With `keep_retention` a shorter retention is raised to 7 days: the worker's own server would
-    keep a day. A namespace that others manage keeps what they chose.
-    """
-    service = client.workflow_service
-    try:
-        description = await service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
-    except RPCError as error:
-        if error.status is not RPCStatusCode.NOT_FOUND:
-            raise
-        await _register(client)
-        return True
-    if keep_retention and description.config.workflow_execution_retention_ttl.ToTimedelta() < RETENTION:
-        update = UpdateNamespaceRequest(namespace=client.namespace)
-        update.config.workflow_execution_retention_ttl.FromTimedelta(RETENTION)
-        await service.update_namespace(update)
-    return False
-
-
-async def _register(client: Client) -> None:
-    request = RegisterNamespaceRequest(namespace=client.namespace, description="Growth: machines of a cluster")
-    request.workflow_execution_retention_period.FromTimedelta(RETENTION)
-    try:
-        await client.workflow_service.register_namespace(request)
-    except RPCError as error:
-        if error.status is not RPCStatusCode.ALREADY_EXISTS:
-            raise
-        return
-    log.info("Temporal namespace created", namespace=client.namespace)
-
-
-async def ensure_search_attributes(client: Client) -> bool:
-    """Register the search attributes that are missing and return whether any was.
-
-    Without them each workflow task that sets one fails, and is repeated for ever.
-    """
-    service = client.operator_service
-    known = await service.list_search_attributes(ListSearchAttributesRequest(namespace=client.namespace))
-    missing = {
-        key.name: IndexedValueType.Value(f"INDEXED_VALUE_TYPE_{key.indexed_value_type.name}")
-        for key in SEARCH_ATTRIBUTES
-        if key.name not in known.custom_attributes
-    }
-    if not missing:
-        return False
-    request = AddSearchAttributesRequest(namespace=client.namespace, search_attributes=missing)
-    try:
-        await service.add_search_attributes(request)
-    except RPCError as error:
-        if error.status is not RPCStatusCode.ALREADY_EXISTS:
-            raise
-    return True

@@ -19,7 +19,7 @@ from simulator.apiserver.cluster import MemoryCluster
 from tests.builders import node_removal_request, node_request
 from worker.runtime.keeper import Keeper
 from worker.settings import task_queue
-from worker.temporal.client import RETENTION
+from worker.temporal.namespace import RETENTION
 from workflows.messages import CLUSTER, OFFERING, PHASE, POOL
 from workflows.planner_details import ABOUT
 
@@ -143,8 +143,9 @@ async def test_workflows_whose_tasks_keep_failing_are_ended_and_started_again(cl
     before = {one: await run_id(client, one) for one in (request, planner)}
     async with Worker(client, task_queue=task_queue(cluster_name), workflows=[Broken, BrokenPlanner]):
         await until(lambda: asyncio.sleep(0.1), lambda: are_marked(client, cluster_name, 2))
-        await keeper.sweep()
+        await keeper.end_failing()
         assert {one: await run_id(client, one) for one in (request, planner)} == before
+        await keeper.end_failing()
         await keeper.sweep()
     after = {one: await run_id(client, one) for one in (request, planner)}
     assert None not in after.values()

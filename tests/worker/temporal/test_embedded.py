@@ -15,8 +15,9 @@ from temporalio.client import Client
 
 from tests.worker.conftest import answers, free_port
 from worker.settings import load
-from worker.temporal.client import RETENTION, connect, ensure_namespace, ensure_search_attributes
+from worker.temporal.client import connect
 from worker.temporal.embedded import EmbeddedError, EmbeddedTemporal, _command_line, embedded_address, embedded_temporal
+from worker.temporal.namespace import RETENTION, ensure_namespace, ensure_search_attributes
 
 
 async def client_of(address: str) -> Client:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.lifecycle.step import DecisionKind
-from worker.temporal.client import ensure_search_attributes
+from worker.temporal.namespace import ensure_search_attributes
 from workflows.messages import SEARCH_ATTRIBUTES
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "temporal-ui.md"
