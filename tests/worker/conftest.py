@@ -36,9 +36,18 @@ def answers(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def temporal_at(port: int) -> Iterator[subprocess.Popen[bytes]]:
+def temporal_at(port: int, binary: str = "") -> Iterator[subprocess.Popen[bytes]]:
     """A Temporal server in memory that dies with the run, however the run dies."""
-    arguments = [program(), "server", "start-dev", "--headless", "--log-level", "never", "--namespace", "growth"]
+    arguments = [
+        binary or program(),
+        "server",
+        "start-dev",
+        "--headless",
+        "--log-level",
+        "never",
+        "--namespace",
+        "growth",
+    ]
     # A workflow is marked after its first failed task instead of the fifth, which takes a minute.
     arguments += ["--dynamic-config-value", "system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=1"]
     with subprocess.Popen(

@@ -50,15 +50,6 @@ WOKEN_AT_ONCE: Final = 100
 """Workflows without an object that one pass wakes: each looks and ends, and the rest is woken by the next pass."""
 
 
-_PARTS: Final = {
-    "ensure": "namespaces, search attributes and planner were not looked for",
-    "end_failing": "workflows whose tasks keep failing were not looked for",
-    "sweep": "objects without a workflow were not looked for",
-    "heal": "garbage was not looked for",
-}
-"""What is left undone where a part of a pass fails."""
-
-
 class Keeper:
     """Runs in every worker: each of its deeds is safe to do twice at the same time."""
 
@@ -85,16 +76,21 @@ class Keeper:
 
     async def run(self) -> None:
         """Make a pass every period, for ever. What fails in a part is tried again in the next; the others go on."""
-        parts = (self.ensure, self.end_failing, self.sweep, self.heal)
-        warnings = {part: LogOnce(log) for part in parts}
+        parts = {
+            "namespaces, search attributes and planner were not looked for": self.ensure,
+            "workflows whose tasks keep failing were not looked for": self.end_failing,
+            "objects without a workflow were not looked for": self.sweep,
+            "garbage was not looked for": self.heal,
+        }
+        warnings = {trouble: LogOnce(log) for trouble in parts}
         while True:
-            for part, told in warnings.items():
+            for trouble, part in parts.items():
                 try:
                     async with asyncio.timeout(PART_LIMIT.total_seconds()):
                         await part()
-                    told.over()
+                    warnings[trouble].over()
                 except (RPCError, GrowthError, NotPreparedError, TimeoutError) as error:
-                    told.warn(f"keeper could not finish: {_PARTS[part.__name__]}", error=_reason_of(error))
+                    warnings[trouble].warn(trouble, error=_reason_of(error))
             await asyncio.sleep(self._period.total_seconds())
 
     async def prepare(self, waiting_for: Callable[[str], None] = lambda _reason: None) -> None:

@@ -20,6 +20,7 @@ from typing import Final
 import structlog
 
 from worker import parent_death
+from worker.temporal import data_file
 from workflows.messages import SEARCH_ATTRIBUTES
 
 log = structlog.stdlib.get_logger(__name__)
@@ -32,6 +33,8 @@ LOCK_WITHIN: Final = 3.0
 """Seconds in which a worker that is just ending gives its folder free."""
 LOG_LINES_TOLD: Final = 3
 LOCK: Final = "worker.lock"
+FOLDER_MODE: Final = 0o700
+"""Of the data folder: for the worker's user alone."""
 
 
 class EmbeddedError(Exception):
@@ -70,6 +73,8 @@ async def embedded_temporal(
         record = data_dir / "temporal.json"
         last = _read(record)
         await _end_leftover(last.get("pid", 0), database)
+        await asyncio.to_thread(data_file.prepare, database)
+        is_old = await asyncio.to_thread(database.exists)
         if port and port == ui_port:
             raise EmbeddedError(f"GROWTH_EMBEDDED_PORT and GROWTH_EMBEDDED_UI_PORT are both {port}: set one to another")
         ports = (
@@ -79,7 +84,14 @@ async def embedded_temporal(
         process = await _start(binary, database, namespace, *ports, with_ui=with_ui)
         try:
             record.write_text(json.dumps({"pid": process.pid, "port": ports[0], "uiPort": ports[1]}))
-            await _answers(process, ports[0], data_dir)
+            if words := await _ended_with(process, ports[0], data_dir):
+                if not (is_old and data_file.is_to_blame(words)):
+                    raise EmbeddedError(f"the Temporal server ended at once: {words}")
+                await asyncio.to_thread(data_file.set_aside, database, words)
+                process = await _start(binary, database, namespace, *ports, with_ui=with_ui)
+                record.write_text(json.dumps({"pid": process.pid, "port": ports[0], "uiPort": ports[1]}))
+                if words := await _ended_with(process, ports[0], data_dir):
+                    raise EmbeddedError(f"the Temporal server ended at once: {words}")
             ui = f"http://{LOOPBACK}:{ports[1]}" if with_ui else None
             yield EmbeddedTemporal(f"{LOOPBACK}:{ports[0]}", ui, process)
         finally:
@@ -104,7 +116,11 @@ def embedded_address(data_dir: Path) -> str:
 
 def _make(data_dir: Path) -> Path:
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir.parent.mkdir(parents=True, exist_ok=True)
+        # Inputs and results of all activities are in it. A folder that others made stays as they made it.
+        data_dir.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        if _is_own(data_dir):
+            data_dir.chmod(FOLDER_MODE)
         (data_dir / LOCK).open("a").close()
     except OSError as error:
         reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
@@ -113,6 +129,14 @@ def _make(data_dir: Path) -> Path:
             "another with --data-dir (GROWTH_DATA_DIR)"
         ) from error
     return data_dir.resolve()
+
+
+def _is_own(data_dir: Path) -> bool:
+    """Return whether nothing but an embedded server's files is in the folder, as in one of an earlier version."""
+    names = {path.name for path in data_dir.iterdir()}
+    return data_dir.stat().st_uid == os.geteuid() and all(
+        name == LOCK or name.startswith(("temporal.db", "temporal.json", "temporal.log")) for name in names
+    )
 
 
 def program() -> str:
@@ -235,17 +259,23 @@ async def _start(
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
             stderr=output,
+            umask=0o077,
             # Ctrl-C at the terminal goes to the worker alone, which still needs its server to stop well.
             start_new_session=True,
         )
 
 
-async def _answers(process: asyncio.subprocess.Process, port: int, data_dir: Path) -> None:
+async def _ended_with(process: asyncio.subprocess.Process, port: int, data_dir: Path) -> str:
+    """Return what the server said as it ended, or an empty text once it answers.
+
+    Raises:
+        EmbeddedError: it does not answer in time.
+    """
     deadline = asyncio.get_running_loop().time() + STARTS_WITHIN
     while True:
         if process.returncode is not None:
             lines = (data_dir / "temporal.log").read_text(errors="replace").strip().splitlines()
-            raise EmbeddedError("the Temporal server ended at once: " + " | ".join(lines[-LOG_LINES_TOLD:]))
+            return " | ".join(lines[-LOG_LINES_TOLD:]) or f"exit code {process.returncode}"
         try:
             _, writer = await asyncio.open_connection(LOOPBACK, port)
         except OSError:
@@ -254,7 +284,7 @@ async def _answers(process: asyncio.subprocess.Process, port: int, data_dir: Pat
             await asyncio.sleep(0.05)
             continue
         writer.close()
-        return
+        return ""
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:

@@ -186,6 +186,23 @@ async def test_a_pass_that_fails_is_made_again(client, cluster, cluster_name, mo
     assert next(failures, None) is None
 
 
+@pytest.mark.parametrize("part", ["ensure", "end_failing", "heal"])
+async def test_a_part_of_a_pass_that_fails_keeps_no_other_from_its_work(
+    client, cluster, cluster_name, monkeypatch, part
+):
+    async def refuse(_self):
+        raise RPCError("column name is not a valid search attribute", RPCStatusCode.INVALID_ARGUMENT, b"")
+
+    monkeypatch.setattr(Keeper, part, refuse)
+    keeper = Keeper(client, ports_of(cluster, cluster_name), period=timedelta(seconds=0.05))
+    request = REQUEST.workflow_id(cluster_name, await request_in(cluster))
+    loop = asyncio.create_task(keeper.run())
+    try:
+        await until(lambda: asyncio.sleep(0), lambda: run_id(client, request))
+    finally:
+        loop.cancel()
+
+
 async def are_marked(client: Client, cluster_name: str, count: int) -> bool:
     query = f"TaskQueue = '{task_queue(cluster_name)}' AND TemporalReportedProblems IS NOT NULL"
     return (await client.count_workflows(query)).count == count

@@ -106,13 +106,6 @@ async def test_two_settings_of_one_port_are_told(tmp_path):
             pass
 
 
-async def test_a_file_that_is_no_database_is_told_of(tmp_path):
-    (tmp_path / "temporal.db").write_text("not a database, but long enough to be looked at as one" * 50)
-    with pytest.raises(EmbeddedError, match=r"the Temporal server ended at once: .*database"):
-        async with embedded_temporal(tmp_path, namespace="growth", with_ui=False):
-            pass
-
-
 async def test_a_folder_that_cannot_be_made_is_told_of(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "data"):
