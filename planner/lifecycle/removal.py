@@ -21,6 +21,8 @@ TAINT_SETTLES_AFTER: Final = timedelta(seconds=5)
 LOOK_EVERY: Final = timedelta(seconds=5)
 """A server's disappearance comes without a message."""
 LOOK_AT_COOL_OFF_EVERY: Final = timedelta(seconds=15)
+LOOKS_AT_COOL_OFF: Final = 4
+"""Of a longer one: each adds 11 events to a history."""
 """Cancels come by a message; the pods that a cancel places count as placed for 30 s only, so this is the fallback."""
 LOOK_AT_PARKED_EVERY: Final = timedelta(minutes=10)
 """A parked server may be deleted by a person at the provider; the removal then ends by itself."""
@@ -120,7 +122,10 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
             reason="CoolOff",
             message=f"Cool-off: at the deadline the node {then}; cancel it until then",
             until=verify_at,
-            look_every=shared(LOOK_AT_COOL_OFF_EVERY, seen.others),
+            # Pods and people that want the node back send a message: this is the fallback, some looks a cool-off.
+            look_every=shared(
+                max(LOOK_AT_COOL_OFF_EVERY, (verify_at - status.tainted_at) / LOOKS_AT_COOL_OFF), seen.others
+            ),
         )
     if not seen.occupant_count:
         return _emptied(seen, "Empty", "The node is empty after its cool-off: delete it")

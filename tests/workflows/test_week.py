@@ -11,6 +11,7 @@ from temporalio.client import WorkflowExecutionStatus
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
+from planner.lifecycle.seen import RemovalTimings
 from planner.model.plan import PlannerMemory
 from planner.model.round import STARTS_PER_ROUND
 from planner.policies.next_round import QUIET_PERIOD
@@ -26,7 +27,7 @@ from tests.workflows.runs import (
     runs,
     shown_bytes,
 )
-from tests.workflows.scripts import guarded, machine, running_removal, running_request, stubborn
+from tests.workflows.scripts import guarded, leaving, machine, running_removal, running_request, stubborn
 from tests.workflows.test_planner import QUIET, Rounds, planning
 from tests.workflows.world import clock
 from workflows.planner import ROUNDS_PER_RUN
@@ -101,6 +102,17 @@ async def test_a_drain_that_is_blocked_for_hours(skipping, hours, at_least):
         lived_runs = await live_on(skipping, handle, hours=hours)
     assert_bounded(lived_runs, at_least=at_least)
     assert script.seen.status.phase is RemovalPhase.DRAINING
+
+
+async def test_a_cool_off_of_an_hour(skipping):
+    script = leaving()
+    script.seen = script.seen.model_copy(update={"timings": RemovalTimings(soft_grace=timedelta(hours=1))})
+    async with running_removal(skipping, script) as handle:
+        await skipping.sleep(HOUR_SECONDS - 60)
+        shown = await handle.describe()
+    assert script.seen.status.phase is RemovalPhase.PENDING
+    assert script.deeds == ["taint_node"]
+    assert shown.history_length <= 60
 
 
 @pytest.mark.parametrize("hours", [QUARTER_OF_A_DAY + 2, pytest.param(HALF_A_DAY, marks=pytest.mark.nightly)])
