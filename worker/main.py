@@ -7,9 +7,11 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import structlog
+from starlette.applications import Starlette
 
 from activities.kube.cache import Cache
 from activities.ports.errors import GrowthError
@@ -18,6 +20,7 @@ from worker.logs import set_up_logging
 from worker.ports import kube_cluster, ports_on, watched
 from worker.runtime.cluster_uid import await_cluster_uid
 from worker.runtime.measured import measured
+from worker.runtime.reach import NONE, Outage, Reach
 from worker.runtime.telemetry import Telemetry, telemetry
 from worker.runtime.web import application, listen, serve
 from worker.runtime.wiring import at_work
@@ -25,6 +28,7 @@ from worker.settings import Settings
 from worker.solver.process import SolverProcess
 from worker.temporal.client import connect
 from worker.temporal.embedded import EmbeddedError, EmbeddedTemporal, embedded_temporal
+from worker.temporal.renewal import Renewal
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -39,6 +43,7 @@ class _Progress:
         self.missing = "its start"
         self.failure = ""
         """Why rounds fail; empty while they succeed."""
+        self._reach: Reach | None = None
         self.stop = asyncio.Event()
         self._works = False
         self._task = asyncio.current_task()
@@ -51,6 +56,14 @@ class _Progress:
     def rounds_fail(self, failure: str) -> None:
         """Take why rounds fail; nothing means that they succeed."""
         self.failure = failure
+
+    def reached_by(self, reach: Reach) -> None:
+        """Take what says whether Temporal and the API server answer."""
+        self._reach = reach
+
+    def outage(self) -> Outage:
+        """Return what does not answer."""
+        return NONE if self._reach is None else self._reach.outage()
 
     def on_signal(self) -> None:
         """Stop in good order; at once before the work has begun, and on a second signal."""
@@ -101,9 +114,13 @@ async def _serve_and_work(settings: Settings, progress: _Progress) -> None:
         log.info("answers /healthz, /readyz and /metrics", address=f"{host}:{port}")
         async with (
             telemetry(settings.cluster) as seen,
-            _beside(serve(application(seen.registry, lambda: progress.missing, lambda: progress.failure), listener)),
+            _beside(serve(_application(seen, progress), listener)),
         ):
             await _work(settings, seen, progress)
+
+
+def _application(seen: Telemetry, progress: _Progress) -> Starlette:
+    return application(seen.registry, lambda: progress.missing, lambda: progress.failure, progress.outage)
 
 
 async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> None:
@@ -130,11 +147,8 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             address = server.address
             log.info("Temporal runs in this worker", address=address, ui=server.ui)
         progress.wait_for(f"Temporal at {address}")
-        client = await connect(
-            settings,
-            address,
-            runtime=seen.runtime,
-            interceptors=seen.interceptors,
+        connects = partial(connect, settings, address, runtime=seen.runtime, interceptors=seen.interceptors)
+        client = await connects(
             waiting_for=lambda reason: progress.wait_for(f"Temporal at {address}: {reason}"),
         )
         uid = await await_cluster_uid(cluster, progress.wait_for)
@@ -159,6 +173,8 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             owns_server=settings.embedded_temporal,
             waiting_for=progress.wait_for,
             rounds_fail=progress.rounds_fail,
+            reached_by=progress.reached_by,
+            renewed=Renewal(settings, partial(connects, attempts=1)),
         ):
             log.info("working", cluster=settings.cluster, temporal=address)
             await progress.stop.wait()

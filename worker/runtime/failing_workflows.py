@@ -33,6 +33,10 @@ class FailingWorkflows:
         self._last_looked_at = ""
         self._told = LogOnce(log)
 
+    def use(self, client: Client) -> None:
+        """Go on with another client of the same namespace."""
+        self._client = client
+
     async def end(self) -> set[str]:
         """End those that two passes in a row found, and return their ids.
 

@@ -74,6 +74,11 @@ class Keeper:
         self._kinds = kinds
         self._healer = Healer(ports, Recorder(ports), guards)
 
+    def use(self, client: Client) -> None:
+        """Go on with another client of the same namespace."""
+        self._client = client
+        self._failing.use(client)
+
     async def run(self) -> None:
         """Make a pass every period, for ever. What fails in a part is tried again in the next; the others go on."""
         parts = {

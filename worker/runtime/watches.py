@@ -116,6 +116,10 @@ class Watches:
         }
         self._orphans: dict[Subject, asyncio.TimerHandle] = {}
 
+    def use(self, client: Client) -> None:
+        """Go on with another client of the same namespace."""
+        self._client = client
+
     def note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
         """Take one change that the cache saw, as a subscriber of it."""
         change = ObjectChange(resource.kind, event.object, before, is_gone=event.type == "DELETED")

@@ -12,25 +12,35 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from worker.runtime.reach import NONE, Outage
 
-def application(registry: CollectorRegistry, missing: Callable[[], str], failing: Callable[[], str]) -> Starlette:
+
+def application(
+    registry: CollectorRegistry,
+    missing: Callable[[], str],
+    failing: Callable[[], str],
+    outage: Callable[[], Outage] = lambda: NONE,
+) -> Starlette:
     """Return the three routes.
 
     Args:
         registry: the metrics.
         missing: says what the worker still waits for, nothing when it is ready.
         failing: says why rounds fail, nothing while they succeed.
+        outage: says what does not answer the worker.
     """
 
     async def healthz(_request: Request) -> Response:
         # That it answers is the news: the event loop runs. A restart mends no round that fails.
-        return PlainTextResponse("ok\n")
+        gone = outage()
+        if gone.is_stuck:
+            return PlainTextResponse(f"{gone.what}\n", 503)
+        return PlainTextResponse(f"ok, but {gone.what}\n" if gone.what else "ok\n")
 
     async def readyz(_request: Request) -> Response:
-        awaited, failure = missing(), failing()
-        if awaited:
-            return PlainTextResponse(f"waiting for {awaited}\n", 503)
-        return PlainTextResponse(f"{failure}\n" if failure else "ok\n", 503 if failure else 200)
+        awaited = missing()
+        trouble = f"waiting for {awaited}" if awaited else outage().what or failing()
+        return PlainTextResponse(f"{trouble or 'ok'}\n", 503 if trouble else 200)
 
     async def metrics(_request: Request) -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

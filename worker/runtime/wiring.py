@@ -1,7 +1,7 @@
 """Puts ports, activities and workflows together. Any ports will do: the real cluster's, or the simulator's."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
@@ -19,9 +19,11 @@ from activities.ports.provider import Provider
 from activities.registry import all_activities
 from api.keys import GROUP
 from worker.log_once import LogOnce
+from worker.runtime.connection import Connection
 from worker.runtime.keeper import PERIOD, Keeper
 from worker.runtime.lifecycle_outcomes import outcome_counter
 from worker.runtime.polling import polling
+from worker.runtime.reach import Reach
 from worker.runtime.round_watch import RoundWatch
 from worker.runtime.watches import Watches
 from worker.settings import task_queue
@@ -78,6 +80,8 @@ async def at_work(
     keeper_period: timedelta = PERIOD,
     waiting_for: Callable[[str], None] = lambda _what: None,
     rounds_fail: Callable[[str], None] = lambda _why: None,
+    reached_by: Callable[[Reach], None] = lambda _reach: None,
+    renewed: Callable[[], Awaitable[Client]] | None = None,
 ) -> AsyncIterator[None]:
     """Run everything that makes a worker; the body runs while it works, and its end stops it in good order.
 
@@ -89,6 +93,8 @@ async def at_work(
         keeper_period: how often what was lost is looked for.
         waiting_for: is told what is still missing, and nothing when all is there.
         rounds_fail: is told why rounds fail one after the other, and nothing while they succeed.
+        reached_by: is given what says whether Temporal and the API server answer.
+        renewed: returns a client to go on with, once there is one.
 
     Raises:
         ExceptionGroup: one of the parts could not go on.
@@ -97,6 +103,10 @@ async def at_work(
     # Before the cache lists and watches, so that no change goes without its message.
     cache.subscribe(watches.note)
     keeper = Keeper(client, ports, owns_server=owns_server, period=keeper_period)
+    reach = Reach(client, ports)
+    reached_by(reach)
+    round_watch = RoundWatch(client, ports, rounds_fail)
+    connection = Connection(client, lambda of: temporal_worker(of, ports), (watches, keeper, reach, round_watch))
     async with asyncio.TaskGroup() as group:
         loops = [group.create_task(cache.run(), name="cache")]
         try:
@@ -114,8 +124,11 @@ async def at_work(
 
             await prepare()
             loops.append(group.create_task(keeper.run(), name="keeper"))
-            loops.append(group.create_task(RoundWatch(client, ports, rounds_fail).run(), name="round watch"))
-            async with polling(lambda: temporal_worker(client, ports), prepare, begins):
+            loops.append(group.create_task(reach.run(), name="reach"))
+            loops.append(group.create_task(round_watch.run(), name="round watch"))
+            if renewed is not None:
+                loops.append(group.create_task(connection.follow(renewed), name="connection"))
+            async with polling(connection.worker, prepare, begins):
                 yield
                 # From here on the worker takes no new task; what has begun may still need the loops.
                 waiting_for("nothing: the worker stops")

@@ -1,10 +1,12 @@
 import asyncio
 import urllib.error
 import urllib.request
+from datetime import timedelta
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 
+from worker.runtime.reach import NONE, Outage
 from worker.runtime.web import application, listen, serve
 
 
@@ -21,9 +23,10 @@ async def site():
     """The three routes over HTTP: the port, and what the worker waits for, and why rounds fail."""
     registry = CollectorRegistry()
     Counter("growth_rounds", "Rounds.", registry=registry).inc(3)
-    missing = ["Temporal", ""]
+    missing = ["Temporal", "", NONE]
     with listen("127.0.0.1:0") as listener:
-        served = asyncio.create_task(serve(application(registry, lambda: missing[0], lambda: missing[1]), listener))
+        app = application(registry, lambda: missing[0], lambda: missing[1], lambda: missing[2])
+        served = asyncio.create_task(serve(app, listener))
         yield listener.getsockname()[1], missing
         served.cancel()
         await asyncio.gather(served, return_exceptions=True)
@@ -43,10 +46,19 @@ async def test_it_lives_before_it_is_ready(site):
 
 async def test_it_is_not_ready_while_rounds_fail(site):
     port, missing = site
-    missing[:] = ["", "the last 3 rounds failed: StartToClose timeout"]
+    missing[:2] = ["", "the last 3 rounds failed: StartToClose timeout"]
     assert await get(port, "/readyz") == (503, "the last 3 rounds failed: StartToClose timeout\n")
     # A restart mends nothing.
     assert await get(port, "/healthz") == (200, "ok\n")
+
+
+async def test_it_is_not_ready_while_the_api_server_is_gone_and_is_begun_anew_after_long(site):
+    port, missing = site
+    missing[:] = ["", "", Outage("the API server has not answered for 40s", timedelta(seconds=40))]
+    assert await get(port, "/readyz") == (503, "the API server has not answered for 40s\n")
+    assert await get(port, "/healthz") == (200, "ok, but the API server has not answered for 40s\n")
+    missing[2] = Outage("the API server has not answered for 10m", timedelta(minutes=10))
+    assert await get(port, "/healthz") == (503, "the API server has not answered for 10m\n")
 
 
 async def test_metrics_are_in_prometheus_form(site):
