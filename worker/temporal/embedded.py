@@ -11,7 +11,7 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +31,16 @@ STARTS_WITHIN: Final = 30.0
 STOPS_WITHIN: Final = 10.0
 LOCK_WITHIN: Final = 3.0
 """Seconds in which a worker that is just ending gives its folder free."""
+STARTS: Final = 3
 LOG_LINES_TOLD: Final = 3
+PORT_TAKEN: Final = "address already in use"
 LOCK: Final = "worker.lock"
 FOLDER_MODE: Final = 0o700
 """Of the data folder: for the worker's user alone."""
+
+
+_Ports = tuple[int, int]
+"""Of the server and of its UI."""
 
 
 class EmbeddedError(Exception):
@@ -73,30 +79,61 @@ async def embedded_temporal(
         record = data_dir / "temporal.json"
         last = _read(record)
         await _end_leftover(last.get("pid", 0), database)
-        await asyncio.to_thread(data_file.prepare, database)
-        is_old = await asyncio.to_thread(database.exists)
         if port and port == ui_port:
             raise EmbeddedError(f"GROWTH_EMBEDDED_PORT and GROWTH_EMBEDDED_UI_PORT are both {port}: set one to another")
-        ports = (
-            _choose(port, last.get("port", 0), "GROWTH_EMBEDDED_PORT"),
-            _choose(ui_port, last.get("uiPort", 0), "GROWTH_EMBEDDED_UI_PORT"),
-        )
-        process = await _start(binary, database, namespace, *ports, with_ui=with_ui)
-        try:
+
+        def choose() -> _Ports:
+            return (
+                _choose(port, last.get("port", 0), "GROWTH_EMBEDDED_PORT"),
+                _choose(ui_port, last.get("uiPort", 0), "GROWTH_EMBEDDED_UI_PORT"),
+            )
+
+        async def start(ports: _Ports) -> asyncio.subprocess.Process:
+            process = await _start(binary, database, namespace, *ports, with_ui=with_ui)
             record.write_text(json.dumps({"pid": process.pid, "port": ports[0], "uiPort": ports[1]}))
-            if words := await _ended_with(process, ports[0], data_dir):
-                if not (is_old and data_file.is_to_blame(words)):
-                    raise EmbeddedError(f"the Temporal server ended at once: {words}")
-                await asyncio.to_thread(data_file.set_aside, database, words)
-                process = await _start(binary, database, namespace, *ports, with_ui=with_ui)
-                record.write_text(json.dumps({"pid": process.pid, "port": ports[0], "uiPort": ports[1]}))
-                if words := await _ended_with(process, ports[0], data_dir):
-                    raise EmbeddedError(f"the Temporal server ended at once: {words}")
+            return process
+
+        process, ports = await _begin(database, choose, start)
+        try:
             ui = f"http://{LOOPBACK}:{ports[1]}" if with_ui else None
             yield EmbeddedTemporal(f"{LOOPBACK}:{ports[0]}", ui, process)
         finally:
             await _stop(process)
             record.write_text(json.dumps({"port": ports[0], "uiPort": ports[1]}))
+
+
+async def _begin(
+    database: Path, choose: Callable[[], _Ports], start: Callable[[_Ports], Awaitable[asyncio.subprocess.Process]]
+) -> tuple[asyncio.subprocess.Process, _Ports]:
+    """Return a server that answers, and its ports.
+
+    It is started again after a broken file is set aside, and when another program took one of its ports, of which it
+    opens some that it chooses itself, between the choice and the use.
+
+    Raises:
+        EmbeddedError: it ends at once, or does not answer.
+    """
+    await asyncio.to_thread(data_file.prepare, database)
+    left = STARTS
+    while True:
+        left -= 1
+        is_new = not await asyncio.to_thread(database.exists)
+        ports = choose()
+        process = await start(ports)
+        try:
+            words = await _ended_with(process, ports[0], database.parent)
+        except BaseException:
+            await _stop(process)
+            raise
+        if not words:
+            return process, ports
+        is_broken = data_file.is_to_blame(words) and not is_new
+        if not left or not (is_broken or PORT_TAKEN in words):
+            raise EmbeddedError(f"the Temporal server ended at once: {words}")
+        if is_broken:
+            await asyncio.to_thread(data_file.set_aside, database, words)
+        else:
+            log.warning("a port of the embedded Temporal server was taken as it began: it is started again")
 
 
 def embedded_address(data_dir: Path) -> str:

@@ -3,6 +3,7 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -10,11 +11,13 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from structlog.testing import capture_logs
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 
 from tests.worker.conftest import answers, free_port
 from worker.settings import load
+from worker.temporal import embedded
 from worker.temporal.client import connect
 from worker.temporal.embedded import EmbeddedError, EmbeddedTemporal, _command_line, embedded_address, embedded_temporal
 from worker.temporal.namespace import RETENTION, ensure_namespace, ensure_search_attributes
@@ -97,6 +100,22 @@ async def test_a_taken_port_is_named(server: tuple[EmbeddedTemporal, Path], tmp_
         ):
             async with embedded_temporal(tmp_path, namespace="growth", **given):
                 pass
+
+
+async def test_it_is_started_again_when_another_program_took_a_port_first(tmp_path, monkeypatch):
+    """As between the choice of a free one and its use."""
+    real = embedded._choose
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        taken = iter([other.getsockname()[1]])
+        monkeypatch.setattr(embedded, "_choose", lambda *given: next(taken, None) or real(*given))
+        with capture_logs() as lines:
+            async with embedded_temporal(tmp_path, namespace="growth", with_ui=False) as server:
+                assert server.address != f"127.0.0.1:{other.getsockname()[1]}"
+                assert answers(int(server.address.rpartition(":")[2]))
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == [
+        "a port of the embedded Temporal server was taken as it began: it is started again"
+    ]
 
 
 async def test_two_settings_of_one_port_are_told(tmp_path):
