@@ -7,9 +7,11 @@ from decimal import Decimal
 from typing import Final
 
 from api.meta import Condition, set_condition
+from api.quantity import rounded_amount
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
+from planner.objects.kinds import Pod
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
 from planner.supply.machines import Machine, machine_price, price_list
@@ -21,6 +23,10 @@ MOST_UNREADY: Final = "MostNodesNotReady"
 """Reason of dead Nodes while it is the cluster that fails."""
 DEAD_NODES: Final = "DeadNodes"
 """Condition that Nodes of the pool are dead; its reason says whether their machines go."""
+MISFITS: Final = "DaemonSetsTooLarge"
+"""Condition that no machine of the pool is large enough for the pods of a DaemonSet."""
+_TOLD: Final = 3
+"""DaemonSets named in one message; the rest is counted."""
 
 
 def pool_reports(
@@ -60,9 +66,9 @@ def pool_reports(
             price_per_hour=sum((price for price, _ in costs), Decimal(0)),
             currency=min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None),
             refused_placements=refused_placements.get(name, ()),
-            conditions=_with_dead_nodes(
+            conditions=_with_occasional(
                 _conditions(kinds_of_pool, limits, snapshot.now),
-                (dead_nodes or {}).get(name),
+                {DEAD_NODES: (dead_nodes or {}).get(name), MISFITS: _misfits(kinds_of_pool)},
                 snapshot.now,
                 kinds_of_pool.pool.metadata.generation,
             ),
@@ -123,21 +129,41 @@ def _conditions(kinds_of_pool: PoolKinds, limits: Limits, now: datetime) -> tupl
     )
 
 
-def _with_dead_nodes(
-    conditions: tuple[Condition, ...], dead: Reason | None, now: datetime, generation: int | None
+def _with_occasional(
+    conditions: tuple[Condition, ...], states: Mapping[str, Reason | None], now: datetime, generation: int | None
 ) -> tuple[Condition, ...]:
-    """Return the conditions with that of dead Nodes, which a pool that never had any does not have."""
-    if dead is None and all(condition.type != DEAD_NODES for condition in conditions):
-        return conditions
-    return set_condition(
-        conditions,
-        DEAD_NODES,
-        status=dead is not None,
-        reason="NoDeadNodes" if dead is None else dead.code,
-        message="" if dead is None else dead.message,
-        now=now,
-        generation=generation,
+    """Return the conditions with those that a pool has only once there was something to say, by type."""
+    for kind, state in states.items():
+        if state is None and all(condition.type != kind for condition in conditions):
+            continue
+        conditions = set_condition(
+            conditions,
+            kind,
+            status=state is not None,
+            reason=f"No{kind}" if state is None else state.code,
+            message="" if state is None else state.message,
+            now=now,
+            generation=generation,
+        )
+    return conditions
+
+
+def _misfits(kinds_of_pool: PoolKinds) -> Reason | None:
+    """Return which DaemonSets fit on no machine of the pool, and what they ask for; None if there is none."""
+    misfits = sorted(kinds_of_pool.misfits, key=lambda pod: pod.key)
+    if not misfits:
+        return None
+    rest = len(misfits) - _TOLD
+    told = [f"{pod.key} ({_asked(pod)})" for pod in misfits[:_TOLD]] + ([f"{rest} more"] if rest > 0 else [])
+    verb = "needs" if len(misfits) == 1 else "need"
+    return Reason(
+        "TooLarge",
+        f"DaemonSet {', '.join(told)} {verb} more than any machine of the pool has: its pods stay pending on new ones",
     )
+
+
+def _asked(pod: Pod) -> str:
+    return ", ".join(f"{name} {rounded_amount(name, n)}" for name, n in sorted(pod.requests.items()) if name != "pods")
 
 
 def _readiness(kinds_of_pool: PoolKinds) -> tuple[bool, str, str]:

@@ -219,7 +219,24 @@ def _too_large(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
     ]
     pools = " or ".join(sorted({kind.pool.metadata.name for kind in kinds}))
     message = f"no machine of pool {pools} is large enough for {wanted}; {'; '.join(map(': '.join, shortfalls))}"
-    return Reason("TooLarge", message, nearest[0][0])
+    return Reason("TooLarge", message + _taken_by_daemons(kind_of_type[nearest[0][0]], short_of), nearest[0][0])
+
+
+def _taken_by_daemons(kind: MachineKind, resources: Sequence[str]) -> str:
+    """Return which DaemonSet pods take how much of these resources on a machine, an empty text if none does."""
+    told: list[str] = []
+    for name in resources:
+        takers = sorted(
+            ((pod.requests[name], pod.key) for pod in kind.daemons if pod.requests.get(name)),
+            key=lambda one: (-one[0], one[1]),
+        )
+        if not takers:
+            continue
+        shares = [f"{key} {rounded_amount(name, amount)}" for amount, key in takers[:_TOLD]]
+        shares += [f"{len(takers) - _TOLD} more"] * (len(takers) > _TOLD)
+        taken = rounded_amount(name, sum(amount for amount, _ in takers))
+        told.append(f"{name} {taken} ({', '.join(shares)})")
+    return f". DaemonSet pods take {', '.join(told)} of {kind.offering.server_type}" if told else ""
 
 
 def _shortfall(name: str, amount: int, kind: MachineKind) -> str:

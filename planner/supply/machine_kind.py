@@ -4,7 +4,7 @@ Some can never be bought: of a class whose kind no provider serves, or of a serv
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -69,6 +69,8 @@ class PoolKinds:
     """Server types that its class does not have."""
     refusals: tuple[str, ...] = ()
     """Why no class can ever have some of them, a sentence each."""
+    misfits: tuple[Pod, ...] = ()
+    """Templates of DaemonSet pods that no machine of the pool is large enough for: they stop nobody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Shape:
     taints: tuple[Taint, ...]
     usable: ResourceVector
     daemons: tuple[Pod, ...]
+    misfits: tuple[Pod, ...] = ()
+    """DaemonSet pods that it is too small for, though it were empty."""
 
 
 def kinds_of_pools(snapshot: Snapshot, peers: Peers | None = None) -> dict[str, PoolKinds]:
@@ -109,16 +113,27 @@ def shape(
     """
     labels = {**agreement.labels_at(offering), **node_labels(pool, offering, host, uid)}
     taints = agreement.taints_beside(pool_taints(pool))
-    daemons = daemons_on(labels, taints, daemon_sets)
+    wanted = daemons_on(labels, taints, daemon_sets)
+    daemons = those_that_fit(wanted, offering.allocatable)
     usable = dict(offering.allocatable)
     for pod in daemons:
         take(usable, pod.requests)
-    return Shape(labels, taints, usable, daemons)
+    misfits = tuple(pod for pod in wanted if not _fits(pod, offering.allocatable))
+    return Shape(labels, taints, usable, daemons, misfits)
 
 
 def daemons_on(labels: Mapping[str, str], taints: Sequence[Taint], daemon_sets: Iterable[DaemonSet]) -> tuple[Pod, ...]:
     """Return the templates of those DaemonSets whose pods will run on such a node."""
     return tuple(each.template for each in daemon_sets if _runs_on(each.template, labels, taints))
+
+
+def those_that_fit(daemons: Iterable[Pod], allocatable: ResourceVector) -> tuple[Pod, ...]:
+    """Return those that an empty machine of this size has room for: others wait for ever and take nothing from it."""
+    return tuple(pod for pod in daemons if _fits(pod, allocatable))
+
+
+def _fits(pod: Pod, amounts: ResourceVector) -> bool:
+    return all(amount <= amounts.get(name, 0) for name, amount in pod.requests.items())
 
 
 def take(free: dict[str, int], requests: ResourceVector) -> None:
@@ -145,13 +160,13 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], peers: Peers
     blocked_by = _failed_request(pool, node_class, snapshot)
     unavailable = _unavailable(node_class, snapshot)
     is_probe_of_class = _class_needs_probe(node_class, snapshot)
+    shapes = _shapes(pool, [each for each in node_class.offerings if each.server_type.lower() in wanted], peers)
+    at_home = {pod.key for _, node_shape in shapes for pod in node_shape.daemons}
     kinds: list[MachineKind] = []
-    for offering in node_class.offerings:
-        server_type = wanted.get(offering.server_type.lower())
-        if server_type is None:
-            continue
-        kind = pool.metadata.name, offering.server_type
-        node_shape = shape(pool, offering, peers.carried.on(*kind), NEW_HOST, agreement=peers.agreements.of(*kind))
+    for offering, alone in shapes:
+        server_type = wanted[offering.server_type.lower()]
+        # A DaemonSet runs on each machine: where it fits on other types of the pool, this one is too small.
+        node_shape = _with(alone, [pod for pod in alone.misfits if pod.key in at_home])
         declared = offering.attach_limits
         kinds.append(
             MachineKind(
@@ -177,7 +192,26 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], peers: Peers
         blocked_by=blocked_by,
         unknown_types=unknown,
         refusals=tuple(node_class.refusals[name] for name in unknown if name in node_class.refusals),
+        misfits=tuple({pod.key: pod for _, each in shapes for pod in each.misfits if pod.key not in at_home}.values()),
     )
+
+
+def _shapes(pool: NodePool, offerings: Iterable[Offering], peers: Peers) -> list[tuple[Offering, Shape]]:
+    shapes: list[tuple[Offering, Shape]] = []
+    for offering in offerings:
+        kind = pool.metadata.name, offering.server_type
+        agreement = peers.agreements.of(*kind)
+        shapes.append((offering, shape(pool, offering, peers.carried.on(*kind), NEW_HOST, agreement=agreement)))
+    return shapes
+
+
+def _with(node_shape: Shape, daemons: Sequence[Pod]) -> Shape:
+    if not daemons:
+        return node_shape
+    usable = dict(node_shape.usable)
+    for pod in daemons:
+        take(usable, pod.requests)
+    return replace(node_shape, usable=usable, daemons=(*node_shape.daemons, *daemons))
 
 
 def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | None, now: datetime) -> Reason | None:

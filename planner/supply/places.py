@@ -24,7 +24,7 @@ from planner.scheduling.conflicts import TakenPorts
 from planner.supply.agreement import Agreement
 from planner.supply.carried import missing
 from planner.supply.learned import amounts as planned_amounts
-from planner.supply.machine_kind import daemons_on, shape, take
+from planner.supply.machine_kind import daemons_on, shape, take, those_that_fit
 from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
 from planner.supply.peers import Peers
@@ -168,9 +168,8 @@ def _place_of_node(
     labels = {**node.labels, FIELD_NAME: node.name}
     if pool is not None and offering is not None and machine.is_starting(now):
         labels = {**shape(pool, offering, (), machine.name, _uid(machine), agreement=agreement).labels, **labels}
-    daemons = daemons_on(
-        labels, lasting, missing(known.peers.carried.on(machine.pool, machine.server_type), machine.residents)
-    )
+    absent = missing(known.peers.carried.on(machine.pool, machine.server_type), machine.residents)
+    daemons = those_that_fit(daemons_on(labels, lasting, absent), node.allocatable)
     cooling = machine.is_cooling_off
     return Place(
         machine=machine,
@@ -199,7 +198,8 @@ def _place_in_flight(
         # It has joined: what it has is known better from itself than from the catalogue.
         labels = {**node.labels, LABEL_HOSTNAME: machine.name}
         lasting = _lasting(machine, node, pool, agreement, known.snapshot.now)
-        daemons, amounts = daemons_on(labels, lasting, wanted), with_missing(node.allocatable, _planned(machine))
+        amounts = with_missing(node.allocatable, _planned(machine))
+        daemons = those_that_fit(daemons_on(labels, lasting, wanted), amounts)
         if offering is not None:
             labels = {**shape(pool, offering, (), machine.name, _uid(machine), agreement=agreement).labels, **labels}
     elif offering is not None:
