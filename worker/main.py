@@ -20,7 +20,7 @@ from worker.logs import set_up_logging
 from worker.ports import kube_cluster, ports_on, watched
 from worker.runtime.cluster_uid import await_cluster_uid
 from worker.runtime.measured import measured
-from worker.runtime.reach import NONE, Outage, Reach
+from worker.runtime.reach import NONE, Outage, Reachability
 from worker.runtime.telemetry import Telemetry, telemetry
 from worker.runtime.web import application, listen, serve
 from worker.runtime.wiring import at_work
@@ -43,7 +43,7 @@ class _Progress:
         self.missing = "its start"
         self.failure = ""
         """Why rounds fail; empty while they succeed."""
-        self._reach: Reach | None = None
+        self._reach: Reachability | None = None
         self.stop = asyncio.Event()
         self._works = False
         self._task = asyncio.current_task()
@@ -57,7 +57,7 @@ class _Progress:
         """Take why rounds fail; nothing means that they succeed."""
         self.failure = failure
 
-    def reached_by(self, reach: Reach) -> None:
+    def reached_by(self, reach: Reachability) -> None:
         """Take what says whether Temporal and the API server answer."""
         self._reach = reach
 

@@ -282,7 +282,7 @@ class NodePoolStatus(Payload):
     currency: str | None = None
     """Currency of that price."""
     conditions: Conditions = ()
-    """Conditions of the pool: Ready, AtMax and Blocked; DeadNodes once there were any."""
+    """Conditions of the pool: Ready, AtMax and Blocked; DeadNodes and DaemonSetsTooLarge once there were any."""
     refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
 

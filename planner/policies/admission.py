@@ -17,7 +17,7 @@ from api.v1alpha1.node_pool import NodePool, PodBackoff
 from planner.lifecycle.clocks.future_times import CLOCKS_DIFFER_AT_MOST
 from planner.model.plan import TOO_MUCH, PlannerMemory, PodBackoffState, Reason
 from planner.objects.kinds import Pod
-from planner.report.unplaced import why_unplaced
+from planner.report.unplaced import suiting_pools, why_unplaced
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.places import Place
@@ -84,7 +84,9 @@ def admit(
             first = why_unplaced(group, pool_kinds, limits) if choice.obstacle is None else (choice.obstacle,)
             refused.append(Refused(group, (_back_off(state), *first), group.pods))
         elif choice.obstacle is not None:
-            refused.append(Refused(group, (choice.obstacle,), group.pods))
+            hint = suiting_pools(group.example, pool_kinds) if choice.obstacle.code == "NoPool" else ""
+            message = f"{choice.obstacle.message}. {hint[:1].upper()}{hint[1:]}" if hint else choice.obstacle.message
+            refused.append(Refused(group, (replace(choice.obstacle, message=message),), group.pods))
         else:
             admitted.append(group)
     return admitted, refused

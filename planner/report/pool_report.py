@@ -154,11 +154,11 @@ def _misfits(kinds_of_pool: PoolKinds) -> Reason | None:
     if not misfits:
         return None
     rest = len(misfits) - _TOLD
-    told = [f"{pod.key} ({_asked(pod)})" for pod in misfits[:_TOLD]] + ([f"{rest} more"] if rest > 0 else [])
+    names = [f"{pod.key} ({_asked(pod)})" for pod in misfits[:_TOLD]] + ([f"{rest} more"] if rest > 0 else [])
     verb = "needs" if len(misfits) == 1 else "need"
     return Reason(
         "TooLarge",
-        f"DaemonSet {', '.join(told)} {verb} more than any machine of the pool has: its pods stay pending on new ones",
+        f"DaemonSet {', '.join(names)} {verb} more than any machine of the pool has: its pods stay pending on new ones",
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from api.keys import LABEL_OS, LABEL_REGION, LABEL_ZONE
+from api.keys import LABEL_OS, LABEL_POOL, LABEL_REGION, LABEL_ZONE
 from api.quantity import rounded_amount
 from planner.lifecycle.request import BUYING_PAUSED
 from planner.model.plan import Reason
@@ -32,6 +32,7 @@ from planner.scheduling.attachments import amount_of, asked, driver_of
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import LimitKey, Limits, part_of
 from planner.supply.machine_kind import MachineKind, PoolKinds, with_refusals
+from planner.supply.node_template import written
 from planner.supply.pod_group import PodGroup
 
 _NOWHERE: Final = (
@@ -63,7 +64,7 @@ def why_unplaced(
         return tuple(reasons)
     fitting_labels = [kind for kind in candidates if _mismatch(pod, kind) is None]
     if not fitting_labels:
-        return (*reasons, _incompatible(pod, candidates))
+        return (*reasons, _with_pool(_incompatible(pod, candidates), group, pool_kinds))
     near_volumes = [kind for kind in fitting_labels if reaches_volumes(pod, kind.labels)]
     if not near_volumes:
         return (*reasons, _elsewhere(pod, fitting_labels))
@@ -73,7 +74,7 @@ def why_unplaced(
     fitting_labels = portless
     large_enough = [kind for kind in fitting_labels if not _shortage(pod, kind)]
     if not large_enough:
-        return (*reasons, _too_large(pod, fitting_labels))
+        return (*reasons, _with_pool(_too_large(pod, fitting_labels), group, pool_kinds))
     refused = _refused(group)
     open_kinds = [kind for kind in large_enough if not is_refused(group, kind)]
     if not open_kinds:
@@ -109,11 +110,36 @@ def _no_types(kinds_of_pool: PoolKinds) -> Reason:
     return Reason("NoCompatibleOffering", with_refusals(message, kinds_of_pool.refusals))
 
 
+def suiting_pools(pod: Pod, pool_kinds: Mapping[str, PoolKinds]) -> str:
+    """Return which pools have a machine for the pod, and what to add so that they take it; empty if there is none.
+
+    Labels that a pool gives its machines select a Node, but not the pool that buys it.
+    """
+    names = [
+        name
+        for name, found in sorted(pool_kinds.items())
+        if any(_mismatch(pod, kind) is None and not _shortage(pod, kind) for kind in found.kinds)
+    ]
+    if not names:
+        return ""
+    more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
+    return (
+        f"pool {' or '.join(names[:_TOLD])}{more} has such machines: add the nodeSelector {LABEL_POOL}: {names[0]} to "
+        "the pod, or matchUnselectedPods: true to the pool's spec"
+    )
+
+
+def _with_pool(reason: Reason, group: PodGroup, pool_kinds: Mapping[str, PoolKinds]) -> Reason:
+    """Return the reason with the pools that would suit, beside those that the pods were planned for."""
+    hint = suiting_pools(group.example, {name: pool_kinds[name] for name in pool_kinds if name not in group.pools})
+    return replace(reason, message=f"{reason.message}. But {hint}") if hint else reason
+
+
 def _mismatch(pod: Pod, kind: MachineKind) -> str | None:
     """Return the label or taint that keeps the pod off this kind, or None."""
     taint = untolerated(pod.tolerations, kind.taints)
     if taint is not None:
-        return f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated"
+        return f"taint {written(taint)} is not tolerated"
     if not is_of_system(pod, kind.labels):
         return f"the pod is for {pod.system} (spec.os), but {kind.offering.server_type} has {kind.labels[LABEL_OS]}"
     if wants_node(pod, kind.labels):
@@ -132,18 +158,28 @@ def wants_label(requirement: Requirement, kind: MachineKind) -> bool:
 
 def _missed(requirement: Requirement, kind: MachineKind) -> str:
     """Return a sentence part on a requirement that the kind does not meet."""
-    key, operator, values = requirement.key, requirement.operator, ", ".join(requirement.values)
+    key, operator, values = requirement.key, requirement.operator, _shown(requirement.values)
     if not key:
         return "a node affinity term without expressions selects no node"
     if operator in ("Gt", "Lt") and whole_number(values) is None:
         return f"{operator} of {key} in the pod's node affinity needs a whole number, got {values}"
     if operator == "In" and kind.labels.get(key) == NEW_HOST:
-        node = f"{'named' if key == FIELD_NAME else f'with {key}'} {' or '.join(requirement.values)}"
+        node = f"{'named' if key == FIELD_NAME else f'with {key}'} {' or '.join(map(_quoted, requirement.values))}"
         return f"the pod asks for the node {node}, which is not a machine that can be bought"
     if operator == "DoesNotExist" and kind.labels.get(key) == NEW_HOST:
         return f"the pod asks for a node without the label {key}, which each machine that Growth buys has"
     asked_for = f"{key} {operator} {values}".rstrip()
-    return f"the pod asks for {asked_for}, but {kind.offering.server_type} has {kind.labels.get(key, 'none')}"
+    has = _quoted(kind.labels[key]) if key in kind.labels else "none"
+    return f"the pod asks for {asked_for}, but {kind.offering.server_type} has {has}"
+
+
+def _shown(values: Sequence[str]) -> str:
+    return ", ".join(map(_quoted, values))
+
+
+def _quoted(value: str) -> str:
+    """Return a value of a label as it is read: an empty one would look like none."""
+    return value or '""'
 
 
 def _incompatible(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
@@ -180,8 +216,8 @@ def _unknown(terms: Sequence[Sequence[Requirement]], kinds: Sequence[MachineKind
 
 def _asks(requirement: Requirement) -> str:
     if requirement.key == FIELD_NAME:
-        return f"the node is {', '.join(requirement.values)}"
-    return " ".join((requirement.key, requirement.operator, ", ".join(requirement.values))).rstrip()
+        return f"the node is {_shown(requirement.values)}"
+    return " ".join((requirement.key, requirement.operator, _shown(requirement.values))).rstrip()
 
 
 def _port_taken(pod: Pod, kind: MachineKind) -> Reason:
@@ -224,7 +260,7 @@ def _too_large(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
 
 def _taken_by_daemons(kind: MachineKind, resources: Sequence[str]) -> str:
     """Return which DaemonSet pods take how much of these resources on a machine, an empty text if none does."""
-    told: list[str] = []
+    clauses: list[str] = []
     for name in resources:
         takers = sorted(
             ((pod.requests[name], pod.key) for pod in kind.daemons if pod.requests.get(name)),
@@ -235,8 +271,8 @@ def _taken_by_daemons(kind: MachineKind, resources: Sequence[str]) -> str:
         shares = [f"{key} {rounded_amount(name, amount)}" for amount, key in takers[:_TOLD]]
         shares += [f"{len(takers) - _TOLD} more"] * (len(takers) > _TOLD)
         taken = rounded_amount(name, sum(amount for amount, _ in takers))
-        told.append(f"{name} {taken} ({', '.join(shares)})")
-    return f". DaemonSet pods take {', '.join(told)} of {kind.offering.server_type}" if told else ""
+        clauses.append(f"{name} {taken} ({', '.join(shares)})")
+    return f". DaemonSet pods take {', '.join(clauses)} of {kind.offering.server_type}" if clauses else ""
 
 
 def _shortfall(name: str, amount: int, kind: MachineKind) -> str:

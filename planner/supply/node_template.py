@@ -117,16 +117,16 @@ def _room(actual: ResourceVector, planned: ResourceVector) -> Iterator[str]:
 
 def _taints(actual: Iterable[Taint], planned: Iterable[Taint]) -> Iterator[str]:
     actual_taints, wanted = set(actual), set(planned)
-    for taint in sorted(wanted - actual_taints, key=_written):
-        yield f"taint {_written(taint)} is missing"
-    for taint in sorted(actual_taints - wanted, key=_written):
+    for taint in sorted(wanted - actual_taints, key=written):
+        yield f"taint {written(taint)} is missing"
+    for taint in sorted(actual_taints - wanted, key=written):
         # A preference keeps nobody out.
         if (
             taint.effect != "PreferNoSchedule"
             and taint.key not in OWN_TAINTS
             and not taint.key.startswith(PASSING_TAINTS)
         ):
-            yield f"taint {_written(taint)} was not planned"
+            yield f"taint {written(taint)} was not planned"
 
 
 def _compared(planned: Mapping[str, str]) -> dict[str, str]:
@@ -143,5 +143,6 @@ def _labels(actual: Mapping[str, str], planned: Mapping[str, str]) -> Iterator[s
             yield f"label {key} is {actual[key] or 'empty'}, planned {value or 'empty'}"
 
 
-def _written(taint: Taint) -> str:
+def written(taint: Taint) -> str:
+    """Return the taint as kubectl writes it: without a value it has no equals sign."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"

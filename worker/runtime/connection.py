@@ -7,14 +7,14 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 
-class Part(Protocol):
+class ClientUser(Protocol):
     """Uses a client of Temporal."""
 
     def use(self, client: Client) -> None:
         """Go on with another client of the same namespace."""
 
 
-class Connection:
+class TemporalConnection:
     """Gives each part the latest client.
 
     Args:
@@ -23,7 +23,7 @@ class Connection:
         parts: those beside the worker.
     """
 
-    def __init__(self, client: Client, make: Callable[[Client], Worker], parts: Iterable[Part]) -> None:
+    def __init__(self, client: Client, make: Callable[[Client], Worker], parts: Iterable[ClientUser]) -> None:
         self._client = client
         self._make = make
         self._parts = tuple(parts)

@@ -45,9 +45,9 @@ class FailingWorkflows:
         Raises:
             RPCError: Temporal did not answer, or refused.
         """
-        found = await self._find()
+        failing = await self._find()
         ended: set[str] = set()
-        for workflow_id, run_id in found & self._found:
+        for workflow_id, run_id in failing & self._found:
             log.error(
                 "ending a workflow whose tasks keep failing; its object tells where to go on", workflow_id=workflow_id
             )
@@ -60,7 +60,7 @@ class FailingWorkflows:
                 if error.status is not RPCStatusCode.NOT_FOUND:
                     raise
             ended.add(workflow_id)
-        self._found = found
+        self._found = failing
         return ended
 
     async def _find(self) -> set[tuple[str, str]]:

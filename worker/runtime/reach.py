@@ -32,7 +32,7 @@ STUCK_AFTER: Final = timedelta(minutes=10)
 class Outage:
     """What does not answer now."""
 
-    what: str
+    sentence: str
     """A sentence without its end; empty when all answers."""
     lasts: timedelta = timedelta()
 
@@ -45,7 +45,7 @@ class Outage:
 NONE: Final = Outage("")
 
 
-class Reach:
+class Reachability:
     """Asks both, period after period.
 
     Args:
@@ -78,9 +78,9 @@ class Reach:
 
     async def ask(self) -> None:
         """Ask each of them once, side by side."""
-        await asyncio.gather(*(self._ask(who, trouble) for who, trouble in self._asked.items()))
+        await asyncio.gather(*(self._ask(name, trouble) for name, trouble in self._asked.items()))
         outage = self.outage()
-        if outage.what:
+        if outage.sentence:
             self._warnings.warn(f"no answer: {', '.join(sorted(self._gone()))}")
         elif not self._troubles:
             self._warnings.over()
@@ -88,19 +88,20 @@ class Reach:
     def outage(self) -> Outage:
         """Return what has not answered for long enough to say so."""
         gone = self._gone()
-        lasts = [self._lasts(who) for who in gone]
-        told = [
-            f"{who} has not answered for {format_duration(self._lasts(who))}: {self._troubles[who][1]}" for who in gone
+        lasts = [self._lasts(name) for name in gone]
+        clauses = [
+            f"{name} has not answered for {format_duration(self._lasts(name))}: {self._troubles[name][1]}"
+            for name in gone
         ]
-        return Outage("; ".join(told), max(lasts)) if gone else NONE
+        return Outage("; ".join(clauses), max(lasts)) if gone else NONE
 
     def _gone(self) -> list[str]:
-        return [who for who in self._troubles if self._lasts(who) >= GONE_AFTER]
+        return [name for name in self._troubles if self._lasts(name) >= GONE_AFTER]
 
-    def _lasts(self, who: str) -> timedelta:
-        return timedelta(seconds=int(self._elapsed() - self._troubles[who][0]))
+    def _lasts(self, name: str) -> timedelta:
+        return timedelta(seconds=int(self._elapsed() - self._troubles[name][0]))
 
-    async def _ask(self, who: str, trouble: Callable[[], Awaitable[str]]) -> None:
+    async def _ask(self, name: str, trouble: Callable[[], Awaitable[str]]) -> None:
         asked_at = self._elapsed()
         try:
             async with asyncio.timeout(ANSWER_LIMIT.total_seconds() + 1):
@@ -108,10 +109,10 @@ class Reach:
         except TimeoutError:
             why = "no answer in time"
         if not why:
-            self._troubles.pop(who, None)
+            self._troubles.pop(name, None)
             return
-        since, _ = self._troubles.get(who, (asked_at, ""))
-        self._troubles[who] = since, why
+        since, _ = self._troubles.get(name, (asked_at, ""))
+        self._troubles[name] = since, why
 
     async def _temporal_trouble(self) -> str:
         try:

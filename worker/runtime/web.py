@@ -34,12 +34,12 @@ def application(
         # That it answers is the news: the event loop runs. A restart mends no round that fails.
         gone = outage()
         if gone.is_stuck:
-            return PlainTextResponse(f"{gone.what}\n", 503)
-        return PlainTextResponse(f"ok, but {gone.what}\n" if gone.what else "ok\n")
+            return PlainTextResponse(f"{gone.sentence}\n", 503)
+        return PlainTextResponse(f"ok, but {gone.sentence}\n" if gone.sentence else "ok\n")
 
     async def readyz(_request: Request) -> Response:
         awaited = missing()
-        trouble = f"waiting for {awaited}" if awaited else outage().what or failing()
+        trouble = f"waiting for {awaited}" if awaited else outage().sentence or failing()
         return PlainTextResponse(f"{trouble or 'ok'}\n", 503 if trouble else 200)
 
     async def metrics(_request: Request) -> Response:

@@ -19,11 +19,11 @@ from activities.ports.provider import Provider
 from activities.registry import all_activities
 from api.keys import GROUP
 from worker.log_once import LogOnce
-from worker.runtime.connection import Connection
+from worker.runtime.connection import TemporalConnection
 from worker.runtime.keeper import PERIOD, Keeper
 from worker.runtime.lifecycle_outcomes import outcome_counter
 from worker.runtime.polling import polling
-from worker.runtime.reach import Reach
+from worker.runtime.reach import Reachability
 from worker.runtime.round_watch import RoundWatch
 from worker.runtime.watches import Watches
 from worker.settings import task_queue
@@ -80,7 +80,7 @@ async def at_work(
     keeper_period: timedelta = PERIOD,
     waiting_for: Callable[[str], None] = lambda _what: None,
     rounds_fail: Callable[[str], None] = lambda _why: None,
-    reached_by: Callable[[Reach], None] = lambda _reach: None,
+    reached_by: Callable[[Reachability], None] = lambda _reach: None,
     renewed: Callable[[], Awaitable[Client]] | None = None,
 ) -> AsyncIterator[None]:
     """Run everything that makes a worker; the body runs while it works, and its end stops it in good order.
@@ -103,10 +103,12 @@ async def at_work(
     # Before the cache lists and watches, so that no change goes without its message.
     cache.subscribe(watches.note)
     keeper = Keeper(client, ports, owns_server=owns_server, period=keeper_period)
-    reach = Reach(client, ports)
+    reach = Reachability(client, ports)
     reached_by(reach)
     round_watch = RoundWatch(client, ports, rounds_fail)
-    connection = Connection(client, lambda of: temporal_worker(of, ports), (watches, keeper, reach, round_watch))
+    connection = TemporalConnection(
+        client, lambda of: temporal_worker(of, ports), (watches, keeper, reach, round_watch)
+    )
     async with asyncio.TaskGroup() as group:
         loops = [group.create_task(cache.run(), name="cache")]
         try:

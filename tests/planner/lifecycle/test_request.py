@@ -286,24 +286,6 @@ ROWS = {
         "Released",
         None,
     ),
-    "record is old enough, one of two create calls may be under way": (
-        released({"expires_at": NOW, "attempts": 2, "create_attempt_at": ago(59)}),
-        Wait,
-        "Record",
-        ahead(1),
-    ),
-    "record is old enough, the last of two create calls is a minute ago": (
-        released({"expires_at": NOW, "attempts": 2, "create_attempt_at": ago(60)}),
-        "finish_request",
-        "Expired",
-        None,
-    ),
-    "record is old enough, its one create call was answered": (
-        released({"expires_at": NOW, "attempts": 1, "create_attempt_at": ago(59)}),
-        "finish_request",
-        "Expired",
-        None,
-    ),
     "record is old enough": (released({"expires_at": NOW}), "finish_request", "Expired", None),
     "no end of the record known": (released({"expires_at": None}), "finish_request", "Expired", None),
     "record, Node joins anew": (

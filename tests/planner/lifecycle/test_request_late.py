@@ -5,9 +5,27 @@ import pytest
 from planner.lifecycle.request import next_step
 from planner.lifecycle.seen import ServerSeen
 from planner.lifecycle.step import Wait
-from tests.planner.lifecycle.test_request import NOW, ago, ahead, check_step, pending, provisioning
+from tests.planner.lifecycle.test_request import NOW, ago, ahead, check_step, pending, provisioning, released
 
 ROWS = {
+    "record is old enough, one of two create calls may be under way": (
+        released({"expires_at": NOW, "attempts": 2, "create_attempt_at": ago(59)}),
+        Wait,
+        "Record",
+        ahead(1),
+    ),
+    "record is old enough, the last of two create calls is a minute ago": (
+        released({"expires_at": NOW, "attempts": 2, "create_attempt_at": ago(60)}),
+        "finish_request",
+        "Expired",
+        None,
+    ),
+    "record is old enough, its one create call was answered": (
+        released({"expires_at": NOW, "attempts": 1, "create_attempt_at": ago(59)}),
+        "finish_request",
+        "Expired",
+        None,
+    ),
     # Its time is 3 min, so the deadline and the last one are 6 min apart.
     "late, the provider works on it": (
         provisioning({"provisioning_deadline": NOW}, server_progresses=True),

@@ -5,7 +5,17 @@ import pytest
 from api.keys import LABEL_HOSTNAME
 from api.quantity import rounded_amount
 from planner.plan import plan
-from tests.builders import DRIVER, claim, differing, kwok_node_class, node_pool, pod, server_type, storage_class
+from tests.builders import (
+    DRIVER,
+    claim,
+    daemon_set,
+    differing,
+    kwok_node_class,
+    node_pool,
+    pod,
+    server_type,
+    storage_class,
+)
 from tests.planner.scenes import Scene, scene
 from tests.planner.wishes import needs, using
 
@@ -69,6 +79,8 @@ def test_a_device_that_no_machine_has():
     [
         ({"nodeSelector": {"kubernetes.io/arch": "arm64"}}, "asks for kubernetes.io/arch In arm64, but cx22 has amd64"),
         ({"nodeSelector": {"disk": "ssd"}}, "asks for disk In ssd, but cx22 has none"),
+        ({"nodeSelector": {"disk": ""}}, 'asks for disk In "", but cx22 has none'),
+        ({"nodeSelector": {"empty": "x"}}, 'asks for empty In x, but cx22 has ""'),
         (
             {"affinity": needs([{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["hel1", "nbg1"]}])},
             "asks for topology.kubernetes.io/zone In hel1, nbg1, but cx22 has fsn1",
@@ -94,7 +106,7 @@ def test_a_device_that_no_machine_has():
     ],
 )
 def test_labels_that_no_machine_has(spec, words):
-    ((code, message, kind),) = reasons(pod("a", **spec))
+    ((code, message, kind),) = reasons(pod("a", **spec), template={"labels": {"empty": ""}})
     assert (code, kind) == ("NoCompatibleOffering", "cx22")
     assert message.startswith("no server type of pool default suits: ")
     assert words in message
@@ -179,3 +191,56 @@ def test_a_constraint_that_is_not_judged_names_its_field():
 )
 def test_amounts_are_written_as_people_do(resource, amount, text):
     assert rounded_amount(resource, amount) == text
+
+
+def batch_pool(**spec):
+    """A pool with labels and a taint of its own, which takes no pods that do not select it."""
+    taint = {"key": "workload", "value": "batch", "effect": "NoSchedule"}
+    template = {"labels": {"workload": "batch"}, "taints": [taint]}
+    return node_pool("batch", types=["cx42"], template=template, **spec)
+
+
+def for_batch(*, tolerates=True):
+    spec = {"nodeSelector": {"workload": "batch"}}
+    tolerations = [{"key": "workload", "operator": "Equal", "value": "batch", "effect": "NoSchedule"}]
+    return pod("b", "1", **spec, **({"tolerations": tolerations} if tolerates else {}))
+
+
+HINT = (
+    "pool batch has such machines: add the nodeSelector growth.dev/pool: batch to the pod, "
+    "or matchUnselectedPods: true to the pool's spec"
+)
+
+
+def told(raw, pools):
+    (unplaced,) = plan(scene(raw, pools=pools).snapshot()).unplaced
+    return [(reason.code, reason.message) for reason in unplaced.reasons]
+
+
+def test_a_pod_that_selects_the_labels_of_another_pool_is_told_which_and_what_to_add():
+    """Source: shared case 46, after Karpenter's issue 2320."""
+    (reason,) = told(for_batch(), [node_pool(types=["cx22"]), batch_pool()])
+    assert reason[0] == "NoCompatibleOffering"
+    assert reason[1].endswith(f". But {HINT}")
+    assert told(for_batch(), [node_pool("other", types=["cx22"]), batch_pool()])[0][1].endswith(f". P{HINT[1:]}")
+
+
+def test_a_pod_that_is_too_large_is_told_of_a_pool_that_is_not():
+    pools = [node_pool(types=["cx22"]), node_pool("large", types=["cx42"])]
+    ((code, message),) = told(pod("a", "6", "8Gi"), pools)
+    assert code == "TooLarge"
+    assert ". But pool large has such machines: " in message
+
+
+def test_a_pool_that_would_not_take_the_pod_is_not_named():
+    ((_, message),) = told(for_batch(tolerates=False), [node_pool(types=["cx22"]), batch_pool()])
+    assert "But pool" not in message
+
+
+def test_too_large_names_the_daemon_sets_that_take_the_room():
+    given = scene(pod("a", "1800m", "1Gi"), types=["cx22"])
+    given.daemon_sets = [daemon_set("small", "100m", "10Mi"), daemon_set("logs", "300m", "10Mi")]
+    (unplaced,) = plan(given.snapshot()).unplaced
+    assert unplaced.reasons[0].message.endswith(
+        ". DaemonSet pods take cpu 0.4 (kube-system/logs 0.3, kube-system/small 0.1) of cx22"
+    )

@@ -12,7 +12,7 @@ from simulator.apiserver.cluster import MemoryCluster
 from tests.worker.conftest import free_port, serves, temporal_at
 from tests.worker.runtime.test_keeper import ports_of
 from worker.runtime import reach as reaching
-from worker.runtime.reach import Reach
+from worker.runtime.reach import Reachability
 
 
 class Clock:
@@ -46,7 +46,7 @@ def cluster():
 
 @pytest.fixture
 def reach(client, cluster, clock):
-    return Reach(client, ports_of(cluster, "reach"), clock)
+    return Reachability(client, ports_of(cluster, "reach"), clock)
 
 
 async def test_one_lost_call_is_no_outage(reach, cluster, clock):
@@ -73,7 +73,7 @@ async def test_an_api_server_that_is_away_is_told_until_it_is_back(reach, cluste
         for seconds in (0, 10, 20, 30):
             clock.seconds = seconds
             await reach.ask()
-    assert reach.outage().what == "the API server has not answered for 30s: connection refused"
+    assert reach.outage().sentence == "the API server has not answered for 30s: connection refused"
     assert not reach.outage().is_stuck
     assert [line["event"] for line in lines] == ["no answer: the API server"]
     clock.seconds = 600
@@ -91,11 +91,11 @@ async def test_a_temporal_server_that_is_away_is_told(cluster, clock, monkeypatc
         while not await serves(f"127.0.0.1:{port}"):
             pass
         client = await Client.connect(f"127.0.0.1:{port}", namespace="growth")
-        reach = Reach(client, ports_of(cluster, "reach"), clock)
+        reach = Reachability(client, ports_of(cluster, "reach"), clock)
         await reach.ask()
         clock.seconds = 20
         assert reach.outage() == reaching.NONE
         server.send_signal(end)
         await reach.ask()
         clock.seconds = 40
-        assert reach.outage().what.startswith(f"Temporal at 127.0.0.1:{port} has not answered for 20s: ")
+        assert reach.outage().sentence.startswith(f"Temporal at 127.0.0.1:{port} has not answered for 20s: ")

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, Final
 
 from activities.providers.kinds import node_classes
-from api.keys import GROUP
+from api.keys import API_VERSION, GROUP
 from worker.errors import USAGE_ERROR, CommandError
 
 Json = dict[str, Any]
@@ -25,6 +26,7 @@ _KUBERNETES: Final = {
     "RuntimeClass": "node.k8s.io/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
 }
+_SIMILAR: Final = 0.8
 _DIGITS: Final = 20
 """Of 64 bits."""
 _DEEPEST: Final = 16
@@ -40,6 +42,7 @@ class Objects:
         self._by_kind: dict[str, dict[str, Json]] = {}
         self._files: dict[tuple[str, str], str] = {}
         self._passed_over: Counter[str] = Counter()
+        self._slips: set[str] = set()
         self._twice: Counter[str] = Counter()
         self._nameless: list[str] = []
 
@@ -51,6 +54,8 @@ class Objects:
         """
         if not _is_needed(kind, item):
             self._passed_over[_shown(kind, item)] += 1
+            if _is_own(kind) and _is_slip(str(item.get("apiVersion"))):
+                self._slips.add(_shown(kind, item))
             return
         name = _name(kind, item)
         if "\n" in name:
@@ -98,6 +103,7 @@ class Objects:
         lines: list[str] = []
         if self._passed_over:
             lines.append(f"passed over, as no plan needs them: {_counted(self._passed_over)}")
+            lines += [f"{shown}: did you mean apiVersion: {API_VERSION}?" for shown in sorted(self._slips)]
         if self._twice:
             lines.append(f"given more than once, the latest state of each is taken: {_counted(self._twice)}")
         return lines + self._nameless
@@ -156,6 +162,14 @@ def _is_needed(kind: str, item: Json) -> bool:
 
 def _is_own(kind: str) -> bool:
     return kind in _OWN or any(each.kind == kind for each in node_classes())
+
+
+def _is_slip(version: str) -> bool:
+    """Return whether the group of an object is nearly Growth's, as `growth/v1alpha1`; Karpenter has NodePools, too."""
+    group = version.partition("/")[0]
+    return group.partition(".")[0] == GROUP.partition(".")[0] or bool(
+        get_close_matches(group, [GROUP], cutoff=_SIMILAR)
+    )
 
 
 def _shown(kind: str, item: Json) -> str:

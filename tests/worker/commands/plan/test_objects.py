@@ -49,11 +49,13 @@ def test_kinds_of_others_that_have_the_same_name_are_passed_over():
     typed = {"apiVersion": "karpenter.sh/v1", "kind": "NodePoolList", "items": [{"metadata": {"name": "default"}}]}
     other = {"apiVersion": "example.com/v1", "kind": "Node", "metadata": {"name": "x"}}
     objects = taken(pools, typed, other)
-    (line,) = objects.notes()
-    assert line == (
-        "passed over, as no plan needs them: "
-        "1 Node of example.com/v1, 1 NodePool of growth/v1alpha1, 3 NodePools of karpenter.sh/v1"
-    )
+    assert objects.notes() == [
+        (
+            "passed over, as no plan needs them: "
+            "1 Node of example.com/v1, 1 NodePool of growth/v1alpha1, 3 NodePools of karpenter.sh/v1"
+        ),
+        "NodePool of growth/v1alpha1: did you mean apiVersion: growth.dev/v1alpha1?",
+    ]
     assert objects.of("Node") == []
     assert [pool["apiVersion"] for pool in objects.of("NodePool")] == ["growth.dev/v1alpha1"]
 
