@@ -42,7 +42,6 @@ def _refused(name: str, form: Schema) -> Schema:
 
 
 OF_SPEC: Final = unsupported(
-    paused=FLAG,
     dryRun=FLAG,
     selector=PART,
     rotation=PART,

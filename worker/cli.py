@@ -154,5 +154,9 @@ app.command(
 )
 for _group, _summary in GROUP_HELP.items():
     app.command(f"worker.commands.lifecycles.{_group}:app", name=_group, help=_summary)
+app.command(
+    "worker.commands.pause.command:pause", name="pause", help="Pools buy nothing and begin no removal; the rest ends."
+)
+app.command("worker.commands.pause.command:resume", name="resume", help="End the pause of pools.")
 app.command("worker.commands.rights:rights", name="rights", help="Rights on kinds that other packages bring.")
 app.command("worker.commands.purge.command:purge", name="purge", help="Everything of a cluster: shown, then removed.")

@@ -1,13 +1,14 @@
 """NodePool: which machines may be bought for which pods, and how they come and go."""
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
 from api.duration import Duration, PositiveDuration
-from api.keys import API_VERSION
-from api.meta import Conditions, ObjectMeta
+from api.keys import ANNOTATION_PAUSED, ANNOTATION_PAUSED_UNTIL, API_VERSION
+from api.meta import Conditions, ObjectMeta, format_timestamp
 from api.model import Model, Payload
 from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_label
 from api.quantity import Price
@@ -238,6 +239,8 @@ class NodePoolSpec(Model):
     """Bounds over all server types of the pool."""
     match_unselected_pods: StrictBool | None = None
     """Whether pods that select no pool may use this one. Default: true for the pool named default, else false."""
+    paused: StrictBool = False
+    """Whether nothing is bought and no removal begins, as by the annotation growth.dev/paused; the rest ends."""
     template: NodeTemplate = NodeTemplate()
     """What each machine of the pool looks like."""
     scale_up: ScaleUp = ScaleUp()
@@ -282,9 +285,33 @@ class NodePoolStatus(Payload):
     currency: str | None = None
     """Currency of that price."""
     conditions: Conditions = ()
-    """Conditions of the pool: Ready, AtMax and Blocked; DeadNodes and DaemonSetsTooLarge once there were any."""
+    """Conditions of the pool: Ready, AtMax, Blocked; DeadNodes, DaemonSetsTooLarge and Paused once there was cause."""
     refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPause:
+    """Why a pool is paused, and until when: nothing is bought, no removal begins, and what is under way ends."""
+
+    why: str = ""
+    """In the words of whoever paused it; perhaps none."""
+    until: datetime | None = None
+    """None until somebody ends it."""
+
+    def sentence(self, pool: str) -> str:
+        """Return a sentence on it, without its end."""
+        until = "" if self.until is None else f" until {format_timestamp(self.until)}"
+        because = f": {self.why}" if self.why else ""
+        return f"pool {pool} is paused{until}, so it buys nothing and no removal begins{because}"
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else moment
 
 
 class NodePool(Model):
@@ -302,6 +329,29 @@ class NodePool(Model):
     def _named(self) -> "NodePool":
         self.metadata.check_name(POOL_NAME)
         return self
+
+    def pause_at(self, now: datetime) -> PoolPause | None:
+        """Return the pause of the pool, by its spec or by an annotation; None if it has none at that time.
+
+        An end that cannot be read ends nothing, and is told: whoever pauses wants no surprise.
+        """
+        annotations = self.metadata.annotations
+        why = annotations.get(ANNOTATION_PAUSED)
+        if why is None or why.strip().lower() == "false":
+            return PoolPause("spec.paused is true") if self.spec.paused else None
+        why = "" if why.strip().lower() == "true" else " ".join(why.split())
+        if self.spec.paused:
+            return PoolPause(why or "spec.paused is true")
+        text = annotations.get(ANNOTATION_PAUSED_UNTIL)
+        if not text:
+            return PoolPause(why)
+        until = _moment(text)
+        if until is None:
+            unread = (
+                f"{ANNOTATION_PAUSED_UNTIL} is no time such as 2026-01-31T18:00:00Z, so it ends nothing: {text[:40]}"
+            )
+            return PoolPause(f"{why} ({unread})" if why else unread)
+        return PoolPause(why, until) if now < until else None
 
     @property
     def takes_unselected_pods(self) -> bool:

@@ -6,6 +6,7 @@ The budget counts how many machines may go before a pool falls below its minimum
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from enum import IntEnum
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_REQUEST
@@ -16,7 +17,7 @@ from planner.supply.machines import Machine
 
 
 def safety_checks(
-    wanted: Collection[str], protected_nodes: Collection[str], local_volumes: LocalVolumes
+    wanted: Collection[str], protected_nodes: Collection[str], local_volumes: LocalVolumes, now: datetime
 ) -> tuple[SafetyCheck, ...]:
     """Return the checks in the order in which they are asked.
 
@@ -24,8 +25,10 @@ def safety_checks(
         wanted: machines that pods are planned onto, by name.
         protected_nodes: nodes that carry the worker or its Temporal.
         local_volumes: those of the cluster.
+        now: of the round.
     """
     return (
+        PausedPool(now),
         WantedByPods(wanted),
         CancelledRemoval(),
         OpenRequest(),
@@ -44,6 +47,18 @@ def refusals(candidate: Candidate, checks: Iterable[SafetyCheck]) -> Iterator[st
         refused = check.refuses(candidate)
         if refused is not None:
             yield refused
+
+
+@dataclass(frozen=True, slots=True)
+class PausedPool:
+    """Keeps the machines of a pool that a person has paused; a request that has asked for no server may go."""
+
+    now: datetime
+
+    def refuses(self, candidate: Candidate) -> str | None:
+        """Return the reason if its pool is paused."""
+        pause = candidate.pool.pause_at(self.now) if candidate.action is MachineAction.REMOVE else None
+        return None if pause is None else pause.sentence(candidate.pool.metadata.name)
 
 
 @dataclass(frozen=True, slots=True)

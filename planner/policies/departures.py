@@ -49,7 +49,7 @@ def departures(
     """
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
     holds_data = HoldsData(local_volumes(snapshot.volumes, snapshot.nodes))
-    checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes)
+    checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes, snapshot.now)
     refused = {name: why for name, one in left.items() if (why := next(refusals(one, checks), None)) is not None}
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())

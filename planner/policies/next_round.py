@@ -41,9 +41,13 @@ def _moments(snapshot: Snapshot, memory: PlannerMemory) -> Iterator[datetime]:
     for state in memory.backoff.values():
         if state.until is not None:
             yield state.until
+    for pool in snapshot.pools:
+        pause = pool.pause_at(snapshot.now)
+        if pause is not None and pause.until is not None:
+            yield pause.until
     for node_class in snapshot.classes:
         yield from (entry.until for entry in node_class.status.unavailable)
-        yield from (pause.until for pause in node_class.status.partial_pauses)
+        yield from (part.until for part in node_class.status.partial_pauses)
         if node_class.status.pause is not None:
             yield node_class.status.pause.until
     for request in snapshot.requests:

@@ -25,6 +25,10 @@ DEAD_NODES: Final = "DeadNodes"
 """Condition that Nodes of the pool are dead; its reason says whether their machines go."""
 MISFITS: Final = "DaemonSetsTooLarge"
 """Condition that no machine of the pool is large enough for the pods of a DaemonSet."""
+POOL_PAUSED: Final = "Paused"
+"""Condition that a person has paused the pool."""
+_OVER: Final = {POOL_PAUSED: "NotPaused", DEAD_NODES: "NoDeadNodes", MISFITS: "NoDaemonSetsTooLarge"}
+"""Reasons of these once they are over."""
 _TOLD: Final = 3
 """DaemonSets named in one message; the rest is counted."""
 
@@ -68,7 +72,11 @@ def pool_reports(
             refused_placements=refused_placements.get(name, ()),
             conditions=_with_occasional(
                 _conditions(kinds_of_pool, limits, snapshot.now),
-                {DEAD_NODES: (dead_nodes or {}).get(name), MISFITS: _misfits(kinds_of_pool)},
+                {
+                    POOL_PAUSED: _paused(kinds_of_pool, snapshot.now),
+                    DEAD_NODES: (dead_nodes or {}).get(name),
+                    MISFITS: _misfits(kinds_of_pool),
+                },
                 snapshot.now,
                 kinds_of_pool.pool.metadata.generation,
             ),
@@ -140,12 +148,17 @@ def _with_occasional(
             conditions,
             kind,
             status=state is not None,
-            reason=f"No{kind}" if state is None else state.code,
+            reason=_OVER[kind] if state is None else state.code,
             message="" if state is None else state.message,
             now=now,
             generation=generation,
         )
     return conditions
+
+
+def _paused(kinds_of_pool: PoolKinds, now: datetime) -> Reason | None:
+    pause = kinds_of_pool.pool.pause_at(now)
+    return None if pause is None else Reason("PoolPaused", pause.sentence(kinds_of_pool.pool.metadata.name))
 
 
 def _misfits(kinds_of_pool: PoolKinds) -> Reason | None:

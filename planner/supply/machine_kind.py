@@ -218,6 +218,9 @@ def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | N
     name = pool.metadata.name
     if pool.metadata.deletion_timestamp is not None:
         return Reason("PoolDeleting", f"pool {name} is being deleted and buys nothing more")
+    pause_of_pool = pool.pause_at(now)
+    if pause_of_pool is not None:
+        return Reason("PoolPaused", pause_of_pool.sentence(name))
     if node_class.problem:
         return Reason("ClassInvalid", f"{node_class.ref} of pool {name} cannot be used: {node_class.problem}")
     if blocked_by is not None:

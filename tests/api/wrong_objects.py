@@ -28,7 +28,6 @@ def _not_yet(path: str, value: object) -> Refusal:
 NOT_YET = {
     path: _not_yet(path, value)
     for path, value in {
-        "paused": True,
         "dryRun": True,
         "selector": {"label": "example.com/pool", "value": "a"},
         "rotation": {"maxNodeAge": "720h", "onlyAtMin": True},

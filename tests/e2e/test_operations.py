@@ -244,6 +244,10 @@ def explained(cluster: Cluster) -> None:
 def stopped(cluster: Cluster) -> None:
     walk, view, plane = cluster.walk, cluster.view, cluster.plane
     machines = set(view.nodes())
+    walk.next("growth pause default")
+    cluster.until(lambda: paused(cluster) == "True", "the pool is paused")
+    walk.next("growth resume")
+    cluster.until(lambda: paused(cluster) == "False", "the pool is not paused any more")
     walk.next("kubectl delete nodepools.growth.dev default")
     assert set(view.nodes()) == machines
     cluster.until(lambda: not cluster.removals("Pending"), "all cool-offs are cancelled")
@@ -254,6 +258,11 @@ def stopped(cluster: Cluster) -> None:
     # The machine that was abandoned is kept by its annotation.
     cluster.until(lambda: len(cluster.removals("Pending")) == len(machines) - 1, "its machines cool off")
     walk.next("kubectl get noderemovalrequests")
+
+
+def paused(cluster: Cluster) -> str:
+    jsonpath = '{.status.conditions[?(@.type=="Paused")].status}'
+    return cluster.plane.kubectl("get", "nodepools.growth.dev", "default", "-o", f"jsonpath={jsonpath}")
 
 
 def lost(cluster: Cluster, folder: Path) -> None:

@@ -30,7 +30,9 @@ ELSEWHERE: Final = MappingProxyType(
 """Commands that no test of the documents runs as they stand, by how they begin, each with the reason."""
 
 _ON_A_CLUSTER: Final = re.compile(
-    r"\b(kubectl|curl)\b(?! kustomize)|\bgrowth (run|status|why|requests|removals|purge|catalogue(?! -f))\b", re.ASCII
+    r"\b(kubectl|curl)\b(?! kustomize)"
+    r"|\bgrowth (run|status|why|pause|resume|requests|removals|purge|catalogue(?! -f))\b",
+    re.ASCII,
 )
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)

@@ -154,7 +154,7 @@ def test_a_refusal_names_its_reason_and_the_first_check_comes_first():
         removals=[node_removal_request("n", cancel={"at": before(seconds=1), "by": "Person"})],
     ).snapshot()
     (candidate,) = candidates(given.pools, machines_of(given).values())
-    assert list(refusals(candidate, safety_checks({"n"}, {"n"}, local_volumes(given.volumes, given.nodes)))) == [
+    assert list(refusals(candidate, safety_checks({"n"}, {"n"}, local_volumes(given.volumes, given.nodes), NOW))) == [
         "waiting pods are planned onto it",
         "its removal was cancelled and has not ended yet",
         "it carries the worker or its Temporal",
@@ -179,7 +179,10 @@ def test_what_is_not_a_rounds_own_is_kept(given, reason):
     snapshot = given.snapshot()
     (candidate,) = candidates(snapshot.pools, machines_of(snapshot).values())
     assert (
-        next(refusals(candidate, safety_checks((), (), local_volumes(snapshot.volumes, snapshot.nodes))), None)
+        next(
+            refusals(candidate, safety_checks((), (), local_volumes(snapshot.volumes, snapshot.nodes), snapshot.now)),
+            None,
+        )
         == reason
     )
 

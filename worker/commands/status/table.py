@@ -30,6 +30,7 @@ def print_status(view: ClusterView, console: Console | None = None) -> None:
 
 def draw_status(out: Console, view: ClusterView) -> None:
     """Print the status, for a console that is as wide as it shall be."""
+    _paused(out, view)
     _headline(out, view)
     _failing(out, view)
     _problems(out, view)
@@ -37,6 +38,14 @@ def draw_status(out: Console, view: ClusterView) -> None:
     _demand(out, view)
     _awaited(out, view)
     _machines(out, view)
+
+
+def _paused(out: Console, view: ClusterView) -> None:
+    for pool in view.snapshot.pools:
+        pause = pool.pause_at(view.snapshot.now)
+        if pause is not None:
+            sentence = pause.sentence(pool.metadata.name)
+            out.print(Text(f"{sentence[:1].upper()}{sentence[1:]}", style="bold yellow"), soft_wrap=True)
 
 
 def _headline(out: Console, view: ClusterView) -> None:

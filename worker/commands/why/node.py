@@ -113,7 +113,7 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
         wanted = {placed.node or placed.request or "" for placed in view.plan.placed}
         snapshot = view.snapshot
         local = local_volumes(snapshot.volumes, snapshot.nodes)
-        checks = safety_checks(wanted, snapshot.protected_nodes, local)
+        checks = safety_checks(wanted, snapshot.protected_nodes, local, snapshot.now)
         yield from refusals(Candidate(machine, pool, MachineAction.REMOVE), checks)
 
 
