@@ -91,7 +91,7 @@ class KwokServerType(Model):
     """Price of a machine per hour, in the currency of the class."""
     locations: Annotated[tuple[KwokLocation, ...], Field(min_length=1, max_length=32), distinct("name")]
     """The locations where it can be had, at least one."""
-    startup: KwokStartup = KwokStartup()
+    startup: KwokStartup | None = None
     """How slowly its Node starts. Without it, at once."""
 
     @field_validator("name")

@@ -161,7 +161,7 @@ class ScaleUp(Model):
     """How long a server may take from the create call until it runs; one that takes longer is deleted."""
     join_timeout: PositiveDuration = timedelta(minutes=15)
     """How long a running server may take until its Node can take its pods; one that is not Ready then is deleted."""
-    startup_taints: Annotated[tuple[StartupTaint, ...], Field(max_length=32)] = ()
+    startup_taints: Annotated[tuple[StartupTaint, ...] | None, Field(max_length=32)] = None
     """Taints of a Node's start; until they go, it is coming, for joinTimeout at most. Without it, well-known ones."""
     unavailable_ttl: PositiveDuration = Field(default=timedelta(seconds=120), alias="unavailableTTL")
     """How long plans leave out an offering that had no capacity; twice as long after each further miss."""
@@ -239,8 +239,8 @@ class NodePoolSpec(Model):
     """Bounds over all server types of the pool."""
     match_unselected_pods: StrictBool | None = None
     """Whether pods that select no pool may use this one. Default: true for the pool named default, else false."""
-    paused: StrictBool = False
-    """Whether nothing is bought and no removal begins, as by the annotation growth.dev/paused; the rest ends."""
+    paused: StrictBool | None = None
+    """Whether nothing is bought and no removal begins. Without it, the annotation growth.dev/paused says so."""
     template: NodeTemplate = NodeTemplate()
     """What each machine of the pool looks like."""
     scale_up: ScaleUp = ScaleUp()

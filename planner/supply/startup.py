@@ -44,7 +44,7 @@ def startup_taints(taints: Iterable[Taint], pool: NodePool | None) -> tuple[Tain
     What the pool gives to its Nodes lasts, and a preference keeps no pod out.
     """
     lasting = set() if pool is None else {(taint.key, taint.effect) for taint in pool.spec.template.taints}
-    declared = () if pool is None else pool.spec.scale_up.startup_taints
+    declared = (None if pool is None else pool.spec.scale_up.startup_taints) or ()
     return tuple(
         taint
         for taint in taints

@@ -25,8 +25,10 @@ NOT_READY: Final = {
 """The condition of a Node that joins before it is Ready."""
 
 
-def startup_of(startup: KwokStartup) -> dict[str, Any]:
+def startup_of(startup: KwokStartup | None) -> dict[str, Any]:
     """Return the start as a record keeps it, seconds from the end of the boot; nothing where it takes no time."""
+    if startup is None:
+        return {}
     taints = [taint.to_json() for taint in startup.taints] if startup.taints_for else []
     seconds = {
         "ready": startup.ready_after.total_seconds(),
