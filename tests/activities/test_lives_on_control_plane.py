@@ -138,13 +138,18 @@ async def waiting_pod(machine):
     return {"namespace": machine.space, "name": "web-1", "uid": uid}
 
 
+BY_CHANCE = {"mark_running", "mark_tried", "tolerate_pods"}
+"""Steps that are made only if a look meets the machine, or its pod, on the way."""
+
+
 async def test_a_machine_comes_for_its_pod_and_goes_without_it(machine):
     cluster = machine.cluster
     await machine.prepare({"call": "delete", "times": 3})
     seat = await waiting_pod(machine)
     effects = await machine.drive(await machine.request([seat]))
     assert effects[0] == "create_server"
-    assert effects[-4:] == ["register_node", "mark_ready", "release_node", "finish_request"]
+    certain = [effect for effect in effects if effect not in BY_CHANCE]
+    assert certain[-4:] == ["register_node", "mark_ready", "release_node", "finish_request"]
     pod = await cluster.get(PODS, "web-1", namespace=machine.space)
     assert pod["spec"]["nodeName"] == NAME
     node = await cluster.get(NODES, NAME)
