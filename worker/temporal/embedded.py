@@ -21,6 +21,7 @@ import structlog
 
 from worker import parent_death
 from worker.temporal import data_file
+from worker.temporal.namespace import cli_type
 from workflows.messages import SEARCH_ATTRIBUTES
 
 log = structlog.stdlib.get_logger(__name__)
@@ -93,13 +94,16 @@ async def embedded_temporal(
             record.write_text(json.dumps({"pid": process.pid, "port": ports[0], "uiPort": ports[1]}))
             return process
 
-        process, ports = await _begin(database, choose, start)
         try:
+            process, ports = await _begin(database, choose, start)
             ui = f"http://{LOOPBACK}:{ports[1]}" if with_ui else None
-            yield EmbeddedTemporal(f"{LOOPBACK}:{ports[0]}", ui, process)
+            try:
+                yield EmbeddedTemporal(f"{LOOPBACK}:{ports[0]}", ui, process)
+            finally:
+                await _stop(process)
         finally:
-            await _stop(process)
-            record.write_text(json.dumps({"port": ports[0], "uiPort": ports[1]}))
+            # Also where none came up: commands beside the worker ask where it is.
+            _forget_process(record)
 
 
 async def _begin(
@@ -224,6 +228,12 @@ def _read(record: Path) -> dict[str, int]:
         return {}
 
 
+def _forget_process(record: Path) -> None:
+    known = _read(record)
+    if known.pop("pid", None) is not None:
+        record.write_text(json.dumps(known))
+
+
 async def _end_leftover(pid: int, database: Path) -> None:
     """End the server of a killed worker, if the process of that number is one on our file."""
     if not pid or str(database).encode() not in _command_line(pid):
@@ -282,8 +292,7 @@ async def _start(
     # Twice the throughput of the default journal, and no committed step is lost when a process dies.
     arguments += ["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1"]
     for key in SEARCH_ATTRIBUTES:
-        kind = {"KEYWORD": "Keyword", "DATETIME": "Datetime"}[key.indexed_value_type.name]
-        arguments += ["--search-attribute", f"{key.name}={kind}"]
+        arguments += ["--search-attribute", f"{key.name}={cli_type(key)}"]
     launcher = Path(parent_death.__file__)
     with (database.parent / "temporal.log").open("wb") as output:
         return await asyncio.create_subprocess_exec(

@@ -130,9 +130,13 @@ async def _is_searchable(client: Client, key: SearchAttributeKey) -> bool:
     return True
 
 
+def cli_type(key: SearchAttributeKey) -> str:
+    """Return the type of a search attribute as the command `temporal` writes it."""
+    return {"KEYWORD": "Keyword", "DATETIME": "Datetime"}[key.indexed_value_type.name]
+
+
 def _how_to_add(client: Client, missing: list[SearchAttributeKey]) -> str:
-    kinds = {"KEYWORD": "Keyword", "DATETIME": "Datetime"}
-    options = " ".join(f"--name {key.name} --type {kinds[key.indexed_value_type.name]}" for key in missing)
+    options = " ".join(f"--name {key.name} --type {cli_type(key)}" for key in missing)
     return (
         f"the namespace {client.namespace} lacks search attributes, and these credentials may not add them: "
         f"temporal operator search-attribute create -n {client.namespace} {options}"

@@ -118,6 +118,15 @@ async def test_it_is_started_again_when_another_program_took_a_port_first(tmp_pa
     ]
 
 
+async def test_one_that_ends_at_once_leaves_no_address(tmp_path, monkeypatch):
+    monkeypatch.setattr(embedded, "program", lambda: "/bin/false")
+    with pytest.raises(EmbeddedError, match="the Temporal server ended at once: exit code 1"):
+        async with embedded_temporal(tmp_path, namespace="growth", with_ui=False):
+            pass
+    with pytest.raises(EmbeddedError, match="no embedded Temporal server runs"):
+        embedded_address(tmp_path)
+
+
 async def test_two_settings_of_one_port_are_told(tmp_path):
     port = free_port()
     with pytest.raises(EmbeddedError, match=f"GROWTH_EMBEDDED_PORT and GROWTH_EMBEDDED_UI_PORT are both {port}"):
