@@ -30,6 +30,15 @@ def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
+def read_moment(text: str) -> datetime | None:
+    """Return the time that a text tells in RFC 3339 with its time zone, None if it tells none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else None
+
+
 def format_timestamp(moment: datetime) -> str:
     """Return `moment` as RFC 3339 text in UTC, without a fraction when it is whole."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

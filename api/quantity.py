@@ -6,6 +6,7 @@ Source: apimachinery `resource.Quantity` (MilliValue and Value round up); suffix
 """
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Final
@@ -173,6 +174,11 @@ Price = Annotated[
     WithJsonSchema(_PRICE.schema() | {UNIT: _PRICE_UNIT}),
 ]
 """A price as text."""
+
+
+def rounded_amounts(amounts: Mapping[str, int]) -> str:
+    """Return amounts as one text, by the names of the resources: "cpu 1.5, memory 3.2Gi"."""
+    return ", ".join(f"{name} {rounded_amount(name, amount)}" for name, amount in sorted(amounts.items()))
 
 
 def rounded_amount(resource: str, amount: int) -> str:

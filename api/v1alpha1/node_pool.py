@@ -8,7 +8,7 @@ from pydantic import Field, StrictBool, field_validator, model_validator
 
 from api.duration import Duration, PositiveDuration
 from api.keys import ANNOTATION_PAUSED, ANNOTATION_PAUSED_UNTIL, API_VERSION
-from api.meta import Conditions, ObjectMeta, format_timestamp
+from api.meta import Conditions, ObjectMeta, format_timestamp, read_moment
 from api.model import Model, Payload
 from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_label
 from api.quantity import Price
@@ -306,14 +306,6 @@ class PoolPause:
         return f"pool {pool} is paused{until}, so it buys nothing and no removal begins{because}"
 
 
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-    return None if moment.tzinfo is None else moment
-
-
 class NodePool(Model):
     """A set of server types that Growth may buy, for the pods that select it by their node selector growth.dev/pool."""
 
@@ -345,7 +337,7 @@ class NodePool(Model):
         text = annotations.get(ANNOTATION_PAUSED_UNTIL)
         if not text:
             return PoolPause(why)
-        until = _moment(text)
+        until = read_moment(text.strip())
         if until is None:
             unread = (
                 f"{ANNOTATION_PAUSED_UNTIL} is no time such as 2026-01-31T18:00:00Z, so it ends nothing: {text[:40]}"

@@ -21,9 +21,9 @@ TAINT_SETTLES_AFTER: Final = timedelta(seconds=5)
 LOOK_EVERY: Final = timedelta(seconds=5)
 """A server's disappearance comes without a message."""
 LOOK_AT_COOL_OFF_EVERY: Final = timedelta(seconds=15)
+"""Cancels come by a message; the pods that a cancel places count as placed for 30 s only, so this is the fallback."""
 LOOKS_AT_COOL_OFF: Final = 4
 """Of a longer one: each adds 11 events to a history."""
-"""Cancels come by a message; the pods that a cancel places count as placed for 30 s only, so this is the fallback."""
 LOOK_AT_PARKED_EVERY: Final = timedelta(minutes=10)
 """A parked server may be deleted by a person at the provider; the removal then ends by itself."""
 LONGEST_PARKED: Final = timedelta(days=1)

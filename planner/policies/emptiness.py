@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from api.keys import ANNOTATION_IDLE_SINCE
-from api.meta import format_timestamp
+from api.meta import format_timestamp, read_moment
 from planner.lifecycle.clocks.future_times import is_to_come
 from planner.objects.kinds import Node, Pod
 from planner.policies.port import Advice, Candidate, MachineAction, PolicyView, Proposal
@@ -61,11 +61,7 @@ def is_empty(residents: Iterable[Pod]) -> bool:
 
 def read_idle_since(node: Node) -> datetime | None:
     """Return the start of the idle time by the annotation of the node; a value that cannot be read counts as absent."""
-    try:
-        since = datetime.fromisoformat(node.annotations.get(ANNOTATION_IDLE_SINCE, ""))
-    except ValueError:
-        return None
-    return since if since.tzinfo is not None else None
+    return read_moment(node.annotations.get(ANNOTATION_IDLE_SINCE, ""))
 
 
 def _is_idle(candidate: Candidate, view: PolicyView) -> bool:

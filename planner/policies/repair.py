@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from api.keys import ANNOTATION_SPARED_AT, LABEL_REQUEST
-from api.meta import format_timestamp
+from api.meta import format_timestamp, read_moment
 from api.v1alpha1.node_pool import NodePool, Repair
 from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.step import shortened
@@ -85,11 +85,7 @@ def counted(pods: Iterable[Pod]) -> list[Pod]:
 
 def read_spared_at(annotations: Mapping[str, str]) -> datetime | None:
     """Return when a person last cancelled the repair of a node; a value that cannot be read counts as absent."""
-    try:
-        at = datetime.fromisoformat(annotations.get(ANNOTATION_SPARED_AT, ""))
-    except ValueError:
-        return None
-    return at if at.tzinfo is not None else None
+    return read_moment(annotations.get(ANNOTATION_SPARED_AT, ""))
 
 
 def _dead(machine: Machine, pool: NodePool, view: PolicyView) -> _Dead | None:

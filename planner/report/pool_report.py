@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from api.meta import Condition, set_condition
-from api.quantity import rounded_amount
+from api.quantity import rounded_amounts
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
@@ -176,7 +176,7 @@ def _misfits(kinds_of_pool: PoolKinds) -> Reason | None:
 
 
 def _asked(pod: Pod) -> str:
-    return ", ".join(f"{name} {rounded_amount(name, n)}" for name, n in sorted(pod.requests.items()) if name != "pods")
+    return rounded_amounts({name: amount for name, amount in pod.requests.items() if name != "pods"})
 
 
 def _readiness(kinds_of_pool: PoolKinds) -> tuple[bool, str, str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from api.keys import LABEL_OS, LABEL_POOL, LABEL_REGION, LABEL_ZONE
-from api.quantity import rounded_amount
+from api.quantity import rounded_amount, rounded_amounts
 from planner.lifecycle.request import BUYING_PAUSED
 from planner.model.plan import Reason
 from planner.objects.kinds import Pod, Requirement
@@ -248,7 +248,7 @@ def _too_large(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
             nearest.append((server_type, missing))
     del nearest[_TOLD:]
     short_of = sorted({name for _, missing in nearest for name in missing})
-    wanted = ", ".join(f"{name} {rounded_amount(name, asked(pod)[name])}" for name in short_of)
+    wanted = rounded_amounts({name: asked(pod)[name] for name in short_of})
     shortfalls = [
         (server_type, ", ".join(_shortfall(name, n, kind_of_type[server_type]) for name, n in sorted(missing.items())))
         for server_type, missing in nearest

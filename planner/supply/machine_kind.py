@@ -115,11 +115,8 @@ def shape(
     taints = agreement.taints_beside(pool_taints(pool))
     wanted = daemons_on(labels, taints, daemon_sets)
     daemons = those_that_fit(wanted, offering.allocatable)
-    usable = dict(offering.allocatable)
-    for pod in daemons:
-        take(usable, pod.requests)
     misfits = tuple(pod for pod in wanted if not _fits(pod, offering.allocatable))
-    return Shape(labels, taints, usable, daemons, misfits)
+    return Shape(labels, taints, less(offering.allocatable, daemons), daemons, misfits)
 
 
 def daemons_on(labels: Mapping[str, str], taints: Sequence[Taint], daemon_sets: Iterable[DaemonSet]) -> tuple[Pod, ...]:
@@ -136,10 +133,13 @@ def _fits(pod: Pod, amounts: ResourceVector) -> bool:
     return all(amount <= amounts.get(name, 0) for name, amount in pod.requests.items())
 
 
-def take(free: dict[str, int], requests: ResourceVector) -> None:
-    """Subtract requests from free amounts; a resource that the node lacks becomes negative."""
-    for name, amount in requests.items():
-        free[name] = free.get(name, 0) - amount
+def less(amounts: ResourceVector, pods: Iterable[Pod]) -> dict[str, int]:
+    """Return the amounts without what the pods request; a resource that the node lacks becomes negative."""
+    free = dict(amounts)
+    for pod in pods:
+        for name, amount in pod.requests.items():
+            free[name] = free.get(name, 0) - amount
+    return free
 
 
 def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) -> bool:
@@ -206,12 +206,7 @@ def _shapes(pool: NodePool, offerings: Iterable[Offering], peers: Peers) -> list
 
 
 def _with(node_shape: Shape, daemons: Sequence[Pod]) -> Shape:
-    if not daemons:
-        return node_shape
-    usable = dict(node_shape.usable)
-    for pod in daemons:
-        take(usable, pod.requests)
-    return replace(node_shape, usable=usable, daemons=(*node_shape.daemons, *daemons))
+    return replace(node_shape, usable=less(node_shape.usable, daemons), daemons=(*node_shape.daemons, *daemons))
 
 
 def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | None, now: datetime) -> Reason | None:

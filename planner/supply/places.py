@@ -24,7 +24,7 @@ from planner.scheduling.conflicts import TakenPorts
 from planner.supply.agreement import Agreement
 from planner.supply.carried import missing
 from planner.supply.learned import amounts as planned_amounts
-from planner.supply.machine_kind import daemons_on, shape, take, those_that_fit
+from planner.supply.machine_kind import daemons_on, less, shape, those_that_fit
 from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
 from planner.supply.peers import Peers
@@ -240,10 +240,7 @@ def _uid(machine: Machine) -> str:
 def _free(
     amounts: Mapping[str, int], limits: Mapping[str, int], pods: Sequence[Pod], daemons: Iterable[Pod]
 ) -> dict[str, int]:
-    free = {**amounts, **attachable(limits, pods)}
-    for pod in (*pods, *daemons):
-        take(free, pod.requests)
-    return free
+    return less({**amounts, **attachable(limits, pods)}, (*pods, *daemons))
 
 
 def _lasting(

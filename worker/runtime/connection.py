@@ -8,10 +8,9 @@ from temporalio.worker import Worker
 
 
 class ClientUser(Protocol):
-    """Uses a client of Temporal."""
+    """Uses the client of Temporal that it has at that moment, as the SDK's own worker does."""
 
-    def use(self, client: Client) -> None:
-        """Go on with another client of the same namespace."""
+    client: Client
 
 
 class TemporalConnection:
@@ -39,6 +38,6 @@ class TemporalConnection:
         while True:
             self._client = await renewed()
             for part in self._parts:
-                part.use(self._client)
+                part.client = self._client
             if self._worker is not None:
                 self._worker.client = self._client

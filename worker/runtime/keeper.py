@@ -63,21 +63,16 @@ class Keeper:
         guards: Guards | None = None,
         kinds: Sequence[StoredKind[Any]] = STORED_KINDS,
     ) -> None:
-        self._client = client
+        self.client = client
         self._ports = ports
         self._name = ports.cluster_name
         self._queue = task_queue(ports.cluster_name)
         self._owns_server = owns_server
         self._period = period
-        self._failing = FailingWorkflows(client, self._queue)
+        self._failing = FailingWorkflows(self._queue)
         self._ended: frozenset[str] = frozenset()
         self._kinds = kinds
         self._healer = Healer(ports, Recorder(ports), guards)
-
-    def use(self, client: Client) -> None:
-        """Go on with another client of the same namespace."""
-        self._client = client
-        self._failing.use(client)
 
     async def run(self) -> None:
         """Make a pass every period, for ever. What fails in a part is tried again in the next; the others go on."""
@@ -118,7 +113,7 @@ class Keeper:
             except (RPCError, GrowthError, NotPreparedError, TimeoutError) as error:
                 reason = _reason_of(error)
                 if isinstance(error, RPCError):
-                    reason = call_trouble(error, self._client.service_client.config.target_host)
+                    reason = call_trouble(error, self.client.service_client.config.target_host)
                 waiting_for(reason)
                 warnings.warn(f"cannot prepare yet: {reason}")
             await asyncio.sleep(PREPARE_AGAIN.total_seconds())
@@ -130,21 +125,21 @@ class Keeper:
             CommandError: the planner is another cluster's.
         """
         await self._ensure_own_namespace()
-        created = await ensure_namespace(self._client, keep_retention=self._owns_server)
+        created = await ensure_namespace(self.client, keep_retention=self._owns_server)
         try:
-            await ensure_search_attributes(self._client)
+            await ensure_search_attributes(self.client)
             await self._start_planner()
         except RPCError as error:
             if not created and error.status is not RPCStatusCode.NOT_FOUND:
                 raise
             # The parts of a Temporal server learn of a new namespace within some seconds.
-            log.info("Temporal does not know its new namespace everywhere yet", namespace=self._client.namespace)
+            log.info("Temporal does not know its new namespace everywhere yet", namespace=self.client.namespace)
             return False
         return True
 
     async def end_failing(self) -> None:
         """End the workflows whose tasks keep failing; the planner is started again at once, the others by a sweep."""
-        ended = await self._failing.end()
+        ended = await self._failing.end(self.client)
         self._ended = frozenset(ended)
         if planner_workflow_id(self._name) in ended:
             await self._start_planner()
@@ -208,15 +203,15 @@ class Keeper:
         await self._start_planner_unless(WorkflowIDConflictPolicy.USE_EXISTING)
         if not (uid := self._ports.cluster_uid):
             return
-        planned_for = await planner_uid(self._client, self._name)
-        check_planner(self._ports.identity, planned_for, self._client.namespace)
+        planned_for = await planner_uid(self.client, self._name)
+        check_planner(self._ports.identity, planned_for, self.client.namespace)
         if planned_for != uid:
             log.info("the planner of an earlier version is begun anew, so that it tells its cluster's uid", uid=uid)
             await self._start_planner_unless(WorkflowIDConflictPolicy.TERMINATE_EXISTING)
 
     async def _start_planner_unless(self, conflict: WorkflowIDConflictPolicy) -> None:
         uid = self._ports.cluster_uid
-        await self._client.start_workflow(
+        await self.client.start_workflow(
             PLANNER,
             PlannerState(),
             id=planner_workflow_id(self._name),
@@ -244,7 +239,7 @@ class Keeper:
         # The status filter also keeps out paused runs, which this SDK cannot read.
         types = ", ".join(f"'{stored.lifecycle.workflow}'" for stored in self._kinds)
         query = f"TaskQueue = '{self._queue}' AND WorkflowType IN ({types}) AND ExecutionStatus = 'Running'"
-        return {one.id: one.workflow_type async for one in self._client.list_workflows(query)}
+        return {one.id: one.workflow_type async for one in self.client.list_workflows(query)}
 
     async def _wake(self, resource: Resource, unlisted: list[str]) -> None:
         """Wake the workflows, of those whose object was not listed, whose object does not exist."""
@@ -252,7 +247,7 @@ class Keeper:
             if await self._has_object(resource, workflow_id):
                 continue
             try:
-                await self._client.get_workflow_handle(workflow_id).signal(WAKE, "its object does not exist")
+                await self.client.get_workflow_handle(workflow_id).signal(WAKE, "its object does not exist")
             except RPCError as error:
                 # The list of running workflows lags behind.
                 if error.status is not RPCStatusCode.NOT_FOUND:
@@ -270,7 +265,7 @@ class Keeper:
 
     async def _start(self, kind: LifecycleKind[Any], subject: ObjectId, note: StartNote) -> None:
         # The list of running workflows lags behind: it may have been started meanwhile.
-        if await start_lifecycle(self._client, kind, self._name, subject, note):
+        if await start_lifecycle(self.client, kind, self._name, subject, note):
             log.info(
                 "started the workflow that an object was missing", workflow_id=kind.workflow_id(self._name, subject)
             )

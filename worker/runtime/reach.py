@@ -55,7 +55,7 @@ class Reachability:
     """
 
     def __init__(self, client: Client, ports: Ports, elapsed: Callable[[], float] = time.monotonic) -> None:
-        self._client = client
+        self.client = client
         self._ports = ports
         self._elapsed = elapsed
         self._asked = {
@@ -63,12 +63,8 @@ class Reachability:
             "the API server": self._api_server_trouble,
         }
         self._troubles: dict[str, tuple[float, str]] = {}
-        """Since when, and why, by whom does not answer."""
+        """Since when, and why, by the name of what does not answer."""
         self._warnings = LogOnce(log)
-
-    def use(self, client: Client) -> None:
-        """Go on with another client of the same namespace."""
-        self._client = client
 
     async def run(self) -> None:
         """Ask for ever."""
@@ -79,9 +75,9 @@ class Reachability:
     async def ask(self) -> None:
         """Ask each of them once, side by side."""
         await asyncio.gather(*(self._ask(name, trouble) for name, trouble in self._asked.items()))
-        outage = self.outage()
-        if outage.sentence:
-            self._warnings.warn(f"no answer: {', '.join(sorted(self._gone()))}")
+        gone = self._gone()
+        if gone:
+            self._warnings.warn(f"no answer: {', '.join(sorted(gone))}")
         elif not self._troubles:
             self._warnings.over()
 
@@ -116,7 +112,7 @@ class Reachability:
 
     async def _temporal_trouble(self) -> str:
         try:
-            await self._client.workflow_service.get_system_info(GetSystemInfoRequest(), timeout=ANSWER_LIMIT)
+            await self.client.workflow_service.get_system_info(GetSystemInfoRequest(), timeout=ANSWER_LIMIT)
         except RPCError as error:
             is_away = error.status in {
                 RPCStatusCode.UNAVAILABLE,

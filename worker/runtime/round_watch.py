@@ -38,14 +38,10 @@ class RoundWatch:
     """
 
     def __init__(self, client: Client, ports: Ports, tell: Callable[[str], None]) -> None:
-        self._client = client
+        self.client = client
         self._ports = ports
         self._tell = tell
         self._warnings = LogOnce(log)
-
-    def use(self, client: Client) -> None:
-        """Go on with another client of the same namespace."""
-        self._client = client
 
     async def run(self) -> None:
         """Look every period, for ever."""
@@ -55,7 +51,7 @@ class RoundWatch:
 
     async def look(self) -> None:
         """Ask the planner once, and tell what it says; without an answer, what was told before stays."""
-        planner = self._client.get_workflow_handle(planner_workflow_id(self._ports.cluster_name))
+        planner = self.client.get_workflow_handle(planner_workflow_id(self._ports.cluster_name))
         try:
             report = await planner.query(STATE, result_type=PlannerReport, rpc_timeout=ANSWER_LIMIT)
         except (RPCError, WorkflowQueryFailedError) as error:

@@ -106,7 +106,7 @@ class Watches:
     """
 
     def __init__(self, client: Client, cluster_name: str, class_kinds: Iterable[str]) -> None:
-        self._client = client
+        self.client = client
         self._name = cluster_name
         self._planner = planner_workflow_id(cluster_name)
         self._known = KnownObjects(frozenset(class_kinds))
@@ -115,10 +115,6 @@ class Watches:
             Pace.CALM: Bursts(self._send, quiet=CALM_SECONDS, longest=CALM_LONGEST_SECONDS),
         }
         self._orphans: dict[Subject, asyncio.TimerHandle] = {}
-
-    def use(self, client: Client) -> None:
-        """Go on with another client of the same namespace."""
-        self._client = client
 
     def note(self, resource: Resource, event: WatchEvent, before: Object | None) -> None:
         """Take one change that the cache saw, as a subscriber of it."""
@@ -157,7 +153,7 @@ class Watches:
         return kind.workflow_id(self._name, ObjectId(name=subject.name, uid=subject.uid))
 
     async def _send(self, workflow_id: str, reason: str) -> None:
-        handle = self._client.get_workflow_handle(workflow_id)
+        handle = self.client.get_workflow_handle(workflow_id)
         try:
             await handle.signal(NUDGE if workflow_id == self._planner else WAKE, reason)
         except RPCError as error:

@@ -83,7 +83,8 @@ class Wholeness:
             self._leapt.discard(name)
         elif name not in self._excluded:
             self._excluded[name] = seconds
-            self._leapt.update([name] if self._may_leap() else [])
+            if self._may_leap():
+                self._leapt.add(name)
 
     def _note_removal(self, change: Change, seconds: float) -> None:
         before, removal = change.before, change.now

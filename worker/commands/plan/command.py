@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import yaml
 from cyclopts import Parameter
 
+from api.meta import read_moment
 from planner.model.plan import Snapshot
 from planner.model.stages import Stopwatch
 from planner.plan import plan as decide
@@ -143,10 +144,7 @@ def _print_data(data: Json, output: str) -> None:
 def _moment(text: str | None) -> datetime:
     if text is None:
         return datetime.now(UTC)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+    moment = read_moment(text)
+    if moment is None:
         raise CommandError(f"--now: {text!r} is not a time in RFC 3339, such as 2026-03-01T12:00:00Z", USAGE_ERROR)
     return moment.astimezone(UTC)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from api.meta import format_timestamp
-from api.quantity import rounded_amount
+from api.quantity import rounded_amounts
 from planner.model.plan import Placed, PlannedRequest, Unplaced
 from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
@@ -25,8 +25,7 @@ def why_pod(pod: Pod, view: ClusterView, events: Sequence[ToldEvent] = (), *, is
     They end with what stands in the way on each node and each offering, if the pod is on no node. Of a cluster that is
     not live, no command is named that would tell more.
     """
-    asked = ", ".join(f"{name} {rounded_amount(name, amount)}" for name, amount in sorted(pod.requests.items()))
-    lines = [f"Pod {pod.key} asks for {asked}; {_class(pod, view)}."]
+    lines = [f"Pod {pod.key} asks for {rounded_amounts(pod.requests)}; {_class(pod, view)}."]
     if pod.node_name or pod.is_finished:
         return [*lines, _no_demand(pod, view, is_live=is_live)]
     if is_demand(pod):

@@ -6,9 +6,9 @@ import pytest
 
 from activities.ports.cluster import NODE_POOLS
 from activities.ports.errors import Rejected
-from activities.ports.ports import Ports
 from simulator.apiserver.cluster import MemoryCluster
 from tests.builders import node_pool
+from tests.worker.runtime.test_keeper import ports_of
 from worker.commands.pause.command import annotate
 from worker.errors import CommandError
 
@@ -28,14 +28,7 @@ async def cluster():
 
 @pytest.fixture
 def ports(cluster):
-    return Ports(
-        cluster=cluster,
-        reader=cluster,
-        providers={},
-        now=lambda: datetime.now(UTC),
-        cluster_name="c",
-        namespace="growth-system",
-    )
+    return ports_of(cluster, "c")
 
 
 async def run(ports, *pools, **given):
