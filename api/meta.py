@@ -44,6 +44,11 @@ def format_timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def shown_time(moment: datetime) -> str:
+    """Return `moment`, which is in UTC, as sentences for people have it."""
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
 Timestamp = Annotated[
     datetime,
     AfterValidator(_utc),

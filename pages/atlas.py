@@ -15,15 +15,17 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from api.duration import format_duration
+from api.meta import shown_time
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from pages.exploration import NOW, ExploredWorld, explore
 from planner.lifecycle import removal, request
+from planner.lifecycle.clocks.deadlines import told_late
 from planner.lifecycle.drain import Refusal
 from planner.lifecycle.outcome import REMOVAL_OUTCOMES, REQUEST_OUTCOMES, Outcome
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import RemovalObservation, RequestObservation
+from planner.lifecycle.seen import LifecycleObservation, RemovalObservation, RequestObservation
 from planner.lifecycle.step import Act, Decision, DecisionKind, Step, Wait
 
 ANY_PHASE: Final = ""
@@ -47,6 +49,8 @@ class DrawnLifecycle:
     outcomes: Mapping[Any, tuple[Outcome, ...]]
     decide: Callable[[ExploredWorld, datetime], Step]
     """The step function, on what a world shows at a time."""
+    late: StrEnum
+    """The effect that tells on the object of a deadline that has passed, whatever is awaited."""
     words: Mapping[str, Sequence[str]]
     """Texts that its steps tell apart, by the name of the field."""
 
@@ -95,6 +99,7 @@ def lines_of(lifecycle: DrawnLifecycle) -> tuple[Line, ...]:
         effect = step.effect if isinstance(step, Act) else ""
         alike.setdefault((answer.phase, type(step).__name__.lower(), effect, step.reason), []).append(answer)
     lines = [_line(lifecycle, key, answers) for key, answers in alike.items()]
+    lines.append(_late_line(lifecycle))
     phases, effects = [*map(str, lifecycle.phases), ANY_PHASE], ["", *map(str, lifecycle.effects)]
     return tuple(sorted(lines, key=lambda line: (phases.index(line.phase), effects.index(line.effect))))
 
@@ -129,6 +134,16 @@ def _line(lifecycle: DrawnLifecycle, key: tuple[str, str, str, str], answers: Se
         then=tuple(dict.fromkeys(answer.then for answer in answers if answer.then)),
         outcomes=_outcomes(lifecycle, effect) if effect else (),
     )
+
+
+def _late_line(lifecycle: DrawnLifecycle) -> Line:
+    """Return what every wait may be preceded by. Explored for each of them it would double the worlds."""
+    wait = Wait(reason="", message="<what is awaited>", until=NOW)
+    seen = LifecycleObservation(status=RequestObservation().status, named_deadline=NOW)
+    step = told_late(wait, seen, NOW, lifecycle.late)
+    message = step.message.replace(shown_time(NOW), "<time>")
+    answer = _Answer(ANY_PHASE, step.model_copy(update={"message": message}), "", "")
+    return _line(lifecycle, (ANY_PHASE, "act", str(lifecycle.late), step.reason), [answer])
 
 
 def _outcomes(lifecycle: DrawnLifecycle, effect: str) -> tuple[Outcome, ...]:
@@ -174,12 +189,12 @@ def _field(name: str) -> str:
 
 
 def _decide_request(world: ExploredWorld, now: datetime) -> Step:
-    return request.next_step(world.imagine(RequestObservation), now)
+    return request.decide(world.imagine(RequestObservation), now)
 
 
 def _decide_removal(world: ExploredWorld, now: datetime) -> Step:
     message = world.tell("message", Decision | None, None) if now == NOW else None
-    return removal.next_step(world.imagine(RemovalObservation), message, now)
+    return removal.decide(world.imagine(RemovalObservation), message, now)
 
 
 REQUEST: Final = DrawnLifecycle(
@@ -189,6 +204,7 @@ REQUEST: Final = DrawnLifecycle(
     look=RequestEffect.LOOK,
     outcomes=REQUEST_OUTCOMES,
     decide=_decide_request,
+    late=RequestEffect.TELL_DELAY,
     words={},
 )
 REMOVAL: Final = DrawnLifecycle(
@@ -198,6 +214,7 @@ REMOVAL: Final = DrawnLifecycle(
     look=RemovalEffect.LOOK,
     outcomes=REMOVAL_OUTCOMES,
     decide=_decide_removal,
+    late=RemovalEffect.TELL_BLOCKERS,
     words={
         "message.by": (),
         "decision.by": (),

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Final
 
+from api.meta import shown_time
 from workflows.messages import PlannerReport
-from workflows.ui_details import moment, quoted
+from workflows.ui_details import quoted
 
 ABOUT: Final = """\
 Each round looks at pods, nodes and Growth's objects, decides, writes NodeRequests for machines that shall come and
@@ -29,10 +30,10 @@ def round_details(report: PlannerReport, *, began_at: datetime | None) -> str:
     if report.failures:
         lines.append(f"- **{report.failures} failed** in a row: nothing is decided meanwhile; machines in course go on")
     if began_at is not None:
-        lines.append(f"- Runs since {moment(began_at)}")
+        lines.append(f"- Runs since {shown_time(began_at)}")
     elif report.next_at is not None:
         soon = "" if report.failures else ", or at once when something changes"
-        lines.append(f"- Next round: **{moment(report.next_at)}**{soon}")
+        lines.append(f"- Next round: **{shown_time(report.next_at)}**{soon}")
     return "\n".join(lines)
 
 

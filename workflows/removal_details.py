@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from api.meta import shown_time
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.drain import hard_deadline
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalObservation, ServerSeen
 from planner.lifecycle.step import Act, DecisionKind, Done
-from workflows.ui_details import Account, Choice, moment
+from workflows.ui_details import Account, Choice
 
 EFFECTS: Final[Mapping[DecisionKind, str]] = {
     DecisionKind.CANCEL: "keep the machine; its Node takes pods again, and if it stays empty it cools off again later",
@@ -61,17 +62,17 @@ def facts(seen: RemovalObservation) -> Iterator[str]:
     if status.phase is RemovalPhase.COULD_NOT_REMOVE:
         yield f"Why: {status.message or status.reason}"
     if status.cancel is not None:
-        yield f"Cancelled at {moment(status.cancel.at)} {_by(status.cancel)}"
+        yield f"Cancelled at {shown_time(status.cancel.at)} {_by(status.cancel)}"
     if not status.phase.is_reversible:
         yield f"Server: {_SERVER[seen.server]}"
     if status.remove_attempted_at is not None:
         calls = f"{status.removal_attempts} of {seen.timings.max_attempts}"
-        yield f"Delete calls: {calls}, the last at {moment(status.remove_attempted_at)}"
+        yield f"Delete calls: {calls}, the last at {shown_time(status.remove_attempted_at)}"
     yield f"Node: {_node(seen)}"
     if status.phase is RemovalPhase.DRAINING and status.drain_started_at is not None:
         end = hard_deadline(seen)
-        then = "" if end is None else f"; from {moment(end)} on pods are deleted whatever keeps them"
-        yield f"Drained since {moment(status.drain_started_at)}{then}"
+        then = "" if end is None else f"; from {shown_time(end)} on pods are deleted whatever keeps them"
+        yield f"Drained since {shown_time(status.drain_started_at)}{then}"
     if status.phase.is_reversible and seen.node is not None and not seen.immediate:
         yield f"Pods on it or on their way to it: {_occupants(seen)}"
 

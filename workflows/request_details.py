@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from api.meta import shown_time
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RequestObservation, ServerSeen
 from planner.lifecycle.step import Act, Done
-from workflows.ui_details import Account, Choice, moment
+from workflows.ui_details import Account, Choice
 
 CANCEL: Final = "Request Cancellation"
 """The button of the Temporal UI."""
@@ -43,7 +44,7 @@ def facts(seen: RequestObservation) -> Iterator[str]:
     if status.phase is RequestPhase.DEPROVISIONING:
         yield f"Why: {status.reason}: {status.message}"
     if status.create_attempt_at is not None:
-        yield f"Create calls: {status.attempts}, the last at {moment(status.create_attempt_at)}"
+        yield f"Create calls: {status.attempts}, the last at {shown_time(status.create_attempt_at)}"
     if status.phase is RequestPhase.PENDING and status.message:
         yield f"Last answer: {status.message}"
     if status.phase not in _WITH_SERVER:

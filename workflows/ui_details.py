@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
+from api.meta import shown_time
 from planner.lifecycle.seen import LifecycleObservation
 from planner.lifecycle.step import Act, Done
 from workflows.messages import LifecycleReport
@@ -61,7 +62,7 @@ def details(
     """
     lines = [f"**{report.phase or 'New'}** · {report.reason or 'FirstLook'}", "", quoted(report.message), ""]
     if report.until is not None:
-        lines.append(f"- Deadline: **{moment(report.until)}**")
+        lines.append(f"- Deadline: **{shown_time(report.until)}**")
     if report.trouble:
         lines.append(f"- **Trouble:** {quoted(report.trouble)}; it goes on trying")
     lines += [f"- {quoted(fact)}" for fact in facts]
@@ -78,13 +79,8 @@ def waiting(message: str, until: datetime | None, now: datetime) -> str:
     """Return the summary of a timer: its end and its reason. The end comes first, as long lines are cut."""
     if until is None:
         return message
-    shown = f"{until:%H:%M:%S} UTC" if until.date() == now.date() else moment(until)
+    shown = f"{until:%H:%M:%S} UTC" if until.date() == now.date() else shown_time(until)
     return f"Until {shown}: {message}"
-
-
-def moment(at: datetime) -> str:
-    """Return a time as people read it."""
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def quoted(text: str) -> str:

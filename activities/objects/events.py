@@ -1,6 +1,6 @@
 """Kubernetes Events on the objects that people read: rare enough to be read, and never an error of the work.
 
-One per (object, reason) per five minutes; a round tells at most fifty and sums the rest up on a
+One per (object, reason, machine) per five minutes; a round tells at most fifty and sums the rest up on a
 pool. An event that cannot be written is logged. Source: docs/design.md#events; Kubernetes API reference,
 events.k8s.io/v1.
 """
@@ -39,7 +39,7 @@ ROUND_BUDGET: Final = 50
 SUMMED: Final = "MoreEvents"
 """Reason of the event that sums up what went beyond a round's budget."""
 _REMEMBERED: Final = 10_000
-"""(object, reason) pairs kept at most, each for `QUIET_FOR`; beyond that, at worst one event is written twice."""
+"""(object, reason, machine) kept at most, each for `QUIET_FOR`; beyond that, at worst one event is written twice."""
 _AT_ONCE: Final = 8
 """Concurrent calls: a full budget must not delay a round by fifty round trips."""
 _NOTE_BYTES: Final = 1024
@@ -58,6 +58,9 @@ _ACTIONS: Final = {
 }
 """Action of Events on an object of the kind; the default is Plan."""
 
+_Key = tuple[str, str, str]
+"""Object, reason and machine."""
+
 log = logging.getLogger(__name__)
 
 
@@ -66,7 +69,7 @@ class Recorder:
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._written_at: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+        self._written_at: OrderedDict[_Key, datetime] = OrderedDict()
 
     async def tell(self, event: PlannedEvent, *, always: bool = False) -> None:
         """Write the event, unless the same one was written within `QUIET_FOR`. Never raises: a failure is logged.
@@ -83,7 +86,7 @@ class Recorder:
 
         An event that was only summed up is written by a later round if it still holds. Never raises.
         """
-        news: dict[tuple[str, str], PlannedEvent] = {}
+        news: dict[_Key, PlannedEvent] = {}
         for event in events:
             if self._is_news(event):
                 news.setdefault(_key(event), event)
@@ -124,8 +127,8 @@ class Recorder:
             log.exception("event %s on %s %s was not written", event.reason, event.kind, event.name)
 
 
-def _key(event: PlannedEvent) -> tuple[str, str]:
-    return event.uid or f"{event.kind}/{event.namespace or ''}/{event.name}", event.reason
+def _key(event: PlannedEvent) -> _Key:
+    return event.uid or f"{event.kind}/{event.namespace or ''}/{event.name}", event.reason, event.machine
 
 
 def _body(event: PlannedEvent, now: datetime, cluster_name: str) -> Object:

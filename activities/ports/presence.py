@@ -1,6 +1,6 @@
 """For how long a client and the API server have been there together, without a break.
 
-What was not seen is not judged: `planner.lifecycle.arrival.grace`. A call that is lost now and then is no break.
+What was not seen is not judged: `planner.lifecycle.clocks.deadlines`. A call that is lost now and then is no break.
 """
 
 from collections.abc import Callable

@@ -9,6 +9,7 @@ from datetime import datetime
 from activities.ports.cluster import NODES, Object
 from activities.ports.errors import Unreachable
 from activities.ports.ports import Ports
+from api.meta import shown_time
 from api.v1alpha1.node_pool import NodePool
 from planner.lifecycle.json_predicates import is_ready, unready_since
 from planner.objects.dead_nodes import are_most, judged_at
@@ -43,7 +44,7 @@ async def look_for_death(ports: Ports, pool: NodePool | None, node: Object) -> D
     if node.get("spec", {}).get("unschedulable"):
         return DeadNodeLook(f"Node {name} is cordoned, and whoever did that decides about it")
     if ports.now() < since + repair.after:
-        return DeadNodeLook(f"Node {name} has been Ready, or has changed, at {since:%Y-%m-%d %H:%M:%S} UTC")
+        return DeadNodeLook(f"Node {name} has been Ready, or has changed, at {shown_time(since)}")
     unready, total = await _unready(ports)
     if are_most(unready, total):
         return DeadNodeLook(f"Most Nodes of the cluster are not Ready, {unready} of {total}")

@@ -15,6 +15,7 @@ from activities.removals.evictions import EvictionRefused, ask_to_leave
 from activities.removals.look import RemovalObjects
 from api.meta import Condition
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from planner.lifecycle.clocks.deadlines import LATE
 from planner.lifecycle.drain import HARD_GRACE, NAMED, Refusal, hard_deadline, in_turn
 from planner.lifecycle.json_predicates import key_of
 from planner.lifecycle.leaving import HAS_LOCAL_DATA
@@ -43,7 +44,7 @@ async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects
 
 
 async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Write the blockers of the drain, or the data that keeps the machine, and tell one event for each kind.
+    """Write the blockers of the drain, the data or the delay that keeps the machine, and one event for each kind.
 
     Raises:
         Conflict: the removal has changed since it was read.
@@ -51,7 +52,7 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
     now = ports.now()
     conditions = _not_drained(observed.record, act.reason, act.message, ports)
     record = await write_step(ports.cluster, observed.record, act, now=now, conditions=conditions)
-    if act.reason in (HAS_LOCAL_DATA, Refusal.BUDGET):
+    if act.reason in (HAS_LOCAL_DATA, Refusal.BUDGET, LATE):
         await tell(recorder, record, act.reason, act.message, warning=True)
         if observed.node is not None:
             await tell_on(recorder, NODES, observed.node, act.reason, act.message, warning=True)

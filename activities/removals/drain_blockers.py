@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from activities.ports.cluster import Object
 from api.keys import ANNOTATION_DO_NOT_REMOVE
+from api.meta import shown_time
 from planner.lifecycle.drain import STUCK_AFTER, SYSTEM_CRITICAL_FROM, Occupant
 from planner.lifecycle.json_predicates import is_terminating, key_of
 from planner.lifecycle.seen import Blocker
@@ -42,7 +43,7 @@ def _blocker(pod: Object, now: datetime) -> tuple[Blocker | None, str]:
         end = datetime.fromisoformat(metadata["deletionTimestamp"])
         if now < end + STUCK_AFTER:
             return None, ""
-        return Blocker.TERMINATING, f"should have ended at {end:%Y-%m-%d %H:%M:%S} UTC"
+        return Blocker.TERMINATING, f"should have ended at {shown_time(end)}"
     annotation = str((metadata.get("annotations") or {}).get(ANNOTATION_DO_NOT_REMOVE) or "")
     if annotation:
         return Blocker.ANNOTATION, f"is annotated {ANNOTATION_DO_NOT_REMOVE}: {_short(annotation)}"

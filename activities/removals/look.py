@@ -109,6 +109,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             pods = tuple(pod for pod in on_it if not should_have_ended(pod, now))
             gone_pods = len(on_it) - len(pods)
         occupants = list(dict.fromkeys((*map(key_of, pods), *awaited)))
+    judged_at = dead.judged_at if spec.reason == FOUND_DEAD and status.phase is RemovalPhase.PENDING else None
     volumes = VolumesSeen()
     if node is not None and _may_wait_for_volumes(ports, status, server.seen):
         volumes = await volumes_on(ports, node["metadata"]["name"], status)
@@ -133,7 +134,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
             "drain": drain,
             "alive": shortened(dead.why_alive) if spec.reason == FOUND_DEAD else "",
-            "judged_at": dead.judged_at if spec.reason == FOUND_DEAD else None,
+            "judged_at": judged_at,
+            # The object names the end of its cool-off; a dead Node may be judged later than that.
+            "named_deadline": None if judged_at is None else status.scale_down_at,
             "gone_pods": gone_pods,
             "volumes": volumes,
             "local_data": local_data,

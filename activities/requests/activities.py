@@ -52,6 +52,7 @@ REQUEST_ACTIVITIES: Final[KindActivities[RequestObjects]] = KindActivities(
         RequestEffect.GIVE_UP: lambda of: end.give_up(of.ports, of.recorder, of.observed, of.act),
         RequestEffect.HAND_OVER: lambda of: end.hand_over(of.ports, of.recorder, of.observed, of.act),
         RequestEffect.FINISH: lambda of: end.finish(of.ports, of.observed, of.act),
+        RequestEffect.TELL_DELAY: lambda of: node.tell_delay(of.ports, of.recorder, of.observed, of.act),
         RequestEffect.FORGET: lambda of: end.forget(of.ports, of.observed),
     },
     is_due=_is_due,

@@ -19,7 +19,7 @@ from activities.requests.startup import has_been_tried, missing_on
 from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
-from planner.lifecycle.arrival.grace import with_grace
+from planner.lifecycle.clocks.deadlines import named_deadline, with_grace
 from planner.lifecycle.clocks.future_times import request_as_of
 from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.seen import RequestObservation, ServerSeen
@@ -71,6 +71,7 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects |
         status=status_now.model_copy(update=_WITHOUT_BULK),
         seats=len(request.spec.reserved_for),
         awaited=len(request.spec.reserved_for),
+        named_deadline=named_deadline(status_now),
     )
     if record.is_deleting and await are_going(ports):
         return RequestObjects(record, seen.model_copy(update={"crds_going": True}))

@@ -178,6 +178,12 @@ async def mark_tried(ports: Ports, observed: RequestObjects, act: Act) -> None:
     await write_step(ports.cluster, observed.record, act, now=now, tried_at=now, release_by=act.until)
 
 
+async def tell_delay(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
+    """Write that a deadline which the request names has passed, why it is still awaited, and until when."""
+    await write_step(ports.cluster, observed.record, act, now=ports.now())
+    await tell(recorder, observed.record, act.reason, act.message, warning=True)
+
+
 async def mark_settled(ports: Ports, observed: RequestObjects, act: Act) -> None:
     """Write that all planned pods are there, so that no other machine waits for this one."""
     now = ports.now()

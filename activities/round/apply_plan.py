@@ -191,6 +191,7 @@ def _events(planned: PlannedRequest, request: Object, currency: str) -> list[Pla
                 uid=seat.uid,
                 reason="MachineRequested",
                 message=f"Machine {name} of pool {planned.pool} is to take this pod: {machine} at {price}{instead}",
+                machine=name,
             )
             for seat in planned.seats
         ),

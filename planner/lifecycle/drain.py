@@ -160,8 +160,7 @@ def _blocked(drain: DrainSeen, blocker: Blocker, deadline: datetime | None) -> S
     message = blocked(drain)
     if not drain.is_told:
         return Act(effect=RemovalEffect.TELL_BLOCKERS, reason=blocker, message=message)
-    then = "" if deadline is None else "; at the deadline it is deleted all the same"
-    return Wait(reason=blocker, message=shortened(f"{message}{then}"), until=deadline, look_every=LOOK_AT_BLOCKED_EVERY)
+    return Wait(reason=blocker, message=message, until=deadline, look_every=LOOK_AT_BLOCKED_EVERY)
 
 
 def _asked(status: NodeRemovalRequestStatus, again_at: datetime) -> Wait:
@@ -170,7 +169,7 @@ def _asked(status: NodeRemovalRequestStatus, again_at: datetime) -> Wait:
     elif status.evict_attempts and status.reason == Refusal.SERVER:
         reason, message = Refusal.SERVER.value, status.message
     else:
-        reason, message = EVICTING, "Pods were asked to leave; those that are still there are asked again"
+        reason, message = EVICTING, "Pods were asked to leave"
     return Wait(reason=reason, message=message, until=again_at, look_every=LOOK_AT_BLOCKED_EVERY)
 
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from api.keys import ANNOTATION_DELETE_LOCAL_DATA
+from api.meta import shown_time
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from planner.lifecycle.drain import LOOK_AT_BLOCKED_EVERY, NAMED
 from planner.lifecycle.removal_effect import RemovalEffect
@@ -63,7 +64,7 @@ def leaves_whole(seen: RemovalObservation, now: datetime) -> Step | None:
         return None
     return Wait(
         reason="LoadBalancersLetGo",
-        message="Load balancers were told to leave the node out; at the deadline its server is deleted",
+        message="Load balancers were asked to leave the node out, and need a moment for it",
         until=let_go_at,
     )
 
@@ -117,7 +118,7 @@ def _volumes_detach(seen: RemovalObservation, now: datetime) -> Step | None:
 
 
 def _awaited(volumes: VolumesSeen, until: datetime | None) -> str:
-    at = "" if until is None else f" until {until:%Y-%m-%d %H:%M:%S} UTC"
+    at = "" if until is None else f" until {shown_time(until)}"
     return shortened(f"Waits for {volumes.count} volumes to detach{at}: {', '.join(volumes.names)}")
 
 

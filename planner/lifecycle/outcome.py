@@ -90,6 +90,7 @@ REQUEST_OUTCOMES: Final[Mapping[RequestEffect, tuple[Outcome, ...]]] = {
         ),
     ),
     RequestEffect.FINISH: _GONE,
+    RequestEffect.TELL_DELAY: _STAYS,
     RequestEffect.FORGET: _GONE,
 }
 

@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.clocks.deadlines import told_late, with_consequence
 from planner.lifecycle.decision import RETRIED, annotated, answer
 from planner.lifecycle.drain import per_node_pods_stay, pods_leave
 from planner.lifecycle.leaving import HAS_LOCAL_DATA, data_stays, leave_balancers, leaves_whole
-from planner.lifecycle.removal_effect import RemovalEffect
+from planner.lifecycle.removal_effect import CONSEQUENCES, RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
 from planner.lifecycle.seen import RemovalObservation, ServerSeen
 from planner.lifecycle.step import Act, Decision, DecisionKind, Done, Step, Wait, shared, shortened
@@ -51,6 +52,12 @@ def next_step(seen: RemovalObservation, decision: Decision | None, now: datetime
     early for its phase has no effect here (the update's validator has told its sender). A decision
     that stands on the object goes before it.
     """
+    step = with_consequence(decide(seen, decision, now), lambda at: decide(seen, None, at), CONSEQUENCES)
+    return told_late(step, seen, now, RemovalEffect.TELL_BLOCKERS)
+
+
+def decide(seen: RemovalObservation, decision: Decision | None, now: datetime) -> Step:
+    """Return the next step as `next_step` does, without words on deadlines."""
     if not seen.exists:
         return Done(reason="Gone", message="The removal no longer exists")
     if seen.crds_going:
@@ -117,10 +124,9 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
         )
     verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER, seen.judged_at or now)
     if now < verify_at:
-        then = "is drained and goes" if seen.may_drain else "goes if it is empty"
         return Wait(
             reason="CoolOff",
-            message=f"Cool-off: at the deadline the node {then}; cancel it until then",
+            message="Cool-off: no new pods come, and it can be cancelled until the deadline",
             until=verify_at,
             # Pods and people that want the node back send a message: this is the fallback, some looks a cool-off.
             look_every=shared(
@@ -155,7 +161,7 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
     if now < settled_at:
         return Wait(
             reason="TaintSettles",
-            message="No pod is on the node; at the deadline none can come any more, and the node goes",
+            message="No pod is on the node; a scheduler that has not seen its taint yet may still bind one",
             until=settled_at,
         )
     return _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
@@ -183,7 +189,7 @@ def _deprovisioning(seen: RemovalObservation, now: datetime) -> Step:
         if believe_at is not None and now < believe_at:
             return Wait(
                 reason="AbsenceProof",
-                message="The server may still appear after its create call; if not by then, it never will",
+                message="The server may still appear after its create call",
                 until=believe_at,
                 look_every=shared(LOOK_EVERY, seen.others),
             )
@@ -195,8 +201,8 @@ def _deprovisioning(seen: RemovalObservation, now: datetime) -> Step:
     if status.removal_attempts and retry_at is not None and now < retry_at:
         return Wait(
             reason="ServerDeletion",
-            message=f"Delete call {status.removal_attempts} of {seen.timings.max_attempts} was made; "
-            "at the deadline it is repeated",
+            message=f"Delete call {status.removal_attempts} of {seen.timings.max_attempts} was made, "
+            "and the server still exists",
             until=retry_at,
             look_every=shared(LOOK_EVERY, seen.others),
         )
@@ -272,8 +278,7 @@ def _parked(seen: RemovalObservation, decision: Decision | None, now: datetime) 
         return _resume(BY_TIMER, "Try to delete the server again after a long wait")
     return Wait(
         reason="Parked",
-        message="The server could not be removed. A person may retry, skip or abandon (by command or annotation); "
-        "at the deadline it is tried again by itself",
+        message="The server could not be removed. A person may retry, skip or abandon (by command or annotation)",
         until=status.retry_at,
         look_every=LOOK_AT_PARKED_EVERY,
     )

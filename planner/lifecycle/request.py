@@ -10,6 +10,7 @@ from typing import Final
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.arrival.effect import (
     CANCELLED,
+    CONSEQUENCES,
     DELETED,
     RequestEffect,
     finish,
@@ -20,6 +21,7 @@ from planner.lifecycle.arrival.effect import (
     tolerate,
 )
 from planner.lifecycle.arrival.reservation import LOOK_EVERY, RELEASE_AFTER_READY, STARTUP, reserved
+from planner.lifecycle.clocks.deadlines import named_deadline, told_late, with_consequence
 from planner.lifecycle.seen import NodeSeen, RequestObservation, ServerSeen
 from planner.lifecycle.step import Act, Done, Step, Wait, shared, shortened
 
@@ -58,6 +60,14 @@ OF_THE_ACCOUNT: Final = frozenset({QUOTA_EXCEEDED, BUYING_PAUSED})
 
 def next_step(seen: RequestObservation, now: datetime) -> Step:
     """Return the next step of this request."""
+    step = with_consequence(decide(seen, now), lambda at: decide(seen, at), CONSEQUENCES)
+    was_away = named_deadline(seen.status) != seen.named_deadline
+    why = "Growth or the API server was away, and nobody could see it" if was_away else ""
+    return told_late(step, seen, now, RequestEffect.TELL_DELAY, why)
+
+
+def decide(seen: RequestObservation, now: datetime) -> Step:
+    """Return the next step as `next_step` does, without words on deadlines."""
     if not seen.exists:
         return Done(reason="Gone", message="The request no longer exists")
     if seen.crds_going:
@@ -182,10 +192,10 @@ def _why_open(seen: RequestObservation, node: NodeSeen, now: datetime) -> str:
 
 def _await_boot(seen: RequestObservation, now: datetime) -> Step:
     deadline = seen.status.provisioning_deadline
-    message = "The server boots; if it does not run in time it is removed"
+    message = "The server boots"
     if deadline is not None and now >= deadline and _may_progress(seen, deadline, now):
         deadline += (TIMEOUTS_WHILE_IT_PROGRESSES - 1) * seen.timings.provisioning_timeout
-        message = "The server is late, but its provider still works on it; if it does not run by then it is removed"
+        message = "The server is late, but its provider still works on it"
     if deadline is None or now >= deadline:
         return give_up(PROVISIONING_TIMEOUT, "The server did not run in time")
     return Wait(
@@ -226,7 +236,7 @@ def _await_node(seen: RequestObservation, now: datetime) -> Step:
     if node is not None and node.ready:
         text = f"The node is Ready and its planned pods cannot land yet: {node.missing}"
         return _await_startup(STARTUP, shortened(text), deadline, seen, now)
-    text = "The node shall become Ready; if it does not in time the server is removed"
+    text = "Waits for its node to become Ready"
     return _await_startup("NodeReady", _and_missing(text, seen), deadline, seen, now)
 
 
@@ -261,10 +271,10 @@ def _ready(seen: RequestObservation, now: datetime) -> Step:
         return finish(DELETED, "The record was deleted; the machine stays")
     expires_at = _record_until(seen, now)
     if now >= expires_at:
-        return finish("Expired", "The record has been kept long enough")
+        return finish("Expired", "The machine stays")
     return Wait(
         reason="Record",
-        message="The machine is Ready; this record goes at the deadline, the machine stays",
+        message="The machine is Ready, and only its record is left",
         until=expires_at,
         look_every=LOOK_AT_RECORD_EVERY,
     )
@@ -304,9 +314,7 @@ def _parked(seen: RequestObservation, now: datetime) -> Step:
         return finish("Expired", "The offering may be tried again")
     return Wait(
         reason=status.phase.value,
-        message=shortened(
-            f"At the deadline this record goes and the choice is open again. {status.message or status.reason}"
-        ),
+        message=shortened(f"No machine came: {status.message or status.reason}"),
         until=status.expires_at,
         look_every=LOOK_AT_RECORD_EVERY,
     )

@@ -63,6 +63,8 @@ class LifecycleObservation(Payload):
     """The object has a deletionTimestamp."""
     pool: str = ""
     """Name of the pool, for the Temporal UI."""
+    named_deadline: Timestamp | None = None
+    """The deadline that the object names for what it waits for: it may be judged later."""
     status: Any = None
     """The object's status, without its events. Each kind has its own; its phase and reason are shown to people."""
 
@@ -81,7 +83,7 @@ class RequestObservation(LifecycleObservation):
     """A NodeRequest and what belongs to it."""
 
     status: NodeRequestStatus = NodeRequestStatus()
-    """Without its events, and with deadlines that are later where nobody could see: `arrival.grace`."""
+    """Without its events, and with deadlines that are later where nobody could see: `clocks.deadlines`."""
     server: ServerSeen = ServerSeen.UNKNOWN
     server_progresses: bool = False
     """While it is created: the provider says that it works on it."""

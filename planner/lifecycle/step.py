@@ -15,9 +15,9 @@ SENTENCE_CHARACTERS: Final = 1024
 Sentence = Annotated[str, Field(max_length=SENTENCE_CHARACTERS)]
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, longest: int = SENTENCE_CHARACTERS) -> str:
     """Return `text`, cut to the length of a `Sentence`: other people's words must not stop a lifecycle."""
-    return text if len(text) <= SENTENCE_CHARACTERS else f"{text[: SENTENCE_CHARACTERS - 3]}..."
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 class Act(Payload):

@@ -233,6 +233,8 @@ class PlannedEvent:
     reason: str
     message: str
     warning: bool = False
+    machine: str = ""
+    """The machine that it is about, where that is not the object: one of another machine is another event."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,16 @@ class RefusedPlacements:
         if is_told:
             message = sentence(about[0], entry)
             self.events.append(
-                PlannedEvent("Pod", pod.name, pod.namespace, pod.uid, PLACEMENT_REFUSED, message, warning=True)
+                PlannedEvent(
+                    "Pod",
+                    pod.name,
+                    pod.namespace,
+                    pod.uid,
+                    PLACEMENT_REFUSED,
+                    message,
+                    warning=True,
+                    machine=entry.nodes[-1] if entry.nodes else "",
+                )
             )
 
     def _forget_what_was_bound(self) -> None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from api.keys import ANNOTATION_SPARED_AT, LABEL_REQUEST
-from api.meta import format_timestamp, read_moment
+from api.meta import format_timestamp, read_moment, shown_time
 from api.v1alpha1.node_pool import NodePool, Repair
 from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.step import shortened
@@ -150,7 +150,8 @@ def _proposal(dead_node: _Dead) -> Proposal:
 
 def _report(dead: Sequence[_Dead], pool: NodePool, most: str) -> Reason:
     names = [
-        f"{dead_node.machine.name} (since {_moment(dead_node.since)}{_stays(dead_node)})" for dead_node in dead[:_NAMED]
+        f"{dead_node.machine.name} (since {shown_time(dead_node.since)}{_stays(dead_node)})"
+        for dead_node in dead[:_NAMED]
     ]
     more = len(dead) - _NAMED
     listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
@@ -174,7 +175,3 @@ def _report(dead: Sequence[_Dead], pool: NodePool, most: str) -> Reason:
 
 def _stays(dead_node: _Dead) -> str:
     return f"; stays: {dead_node.why_kept}" if dead_node.why_kept else ""
-
-
-def _moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

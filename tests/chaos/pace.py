@@ -51,7 +51,7 @@ _SECONDS: Final = {
         "LOOK_AT_RECORD_EVERY": 2,
     },
     "planner.lifecycle.arrival.reservation": {"RELEASE_AFTER_READY": 6, "LOOK_EVERY": 0.5},
-    "planner.lifecycle.arrival.grace": {"SEEN_FOR": 12, "RELEASE_AFTER_READY": 6},
+    "planner.lifecycle.clocks.deadlines": {"SEEN_FOR": 12, "RELEASE_AFTER_READY": 6},
     "planner.lifecycle.removal": {
         "TAINT_SETTLES_AFTER": 1,
         "LOOK_EVERY": 0.5,

@@ -123,8 +123,8 @@ def test_every_reason_and_every_effect_is_explained(page, lifecycle):
 def test_a_row_reads_as_a_sentence(page):
     """Source: the step functions' own words."""
     assert (
-        "| Provisioning | `ServerBoot` | The server boots; if it does not run in time it is removed<br/>"
-        "The server is late, but its provider still works on it; if it does not run by then it is removed "
+        "| Provisioning | `ServerBoot` | The server boots<br/>"
+        "The server is late, but its provider still works on it "
         "| `provisioningDeadline` or 2 times `provisioningTimeout` after `provisioningDeadline`; "
         "then `ProvisioningTimeout` or `ServerBoot` |"
     ) in page

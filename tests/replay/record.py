@@ -21,6 +21,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.clocks.deadlines import LATE
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
@@ -107,6 +108,29 @@ def tried_late() -> Script:
     return script
 
 
+def told_late() -> Script:
+    """A server that is late, and on which its provider works until it runs."""
+    script = slow()
+
+    def create(asked: EffectInput) -> None:
+        until = asked.act and asked.act.until
+        script.status(phase=RequestPhase.PROVISIONING, create_attempt_at=clock(), provisioning_deadline=until)
+        script.see(server=ServerSeen.CREATING, server_progresses=True, named_deadline=until)
+
+    def tell(asked: EffectInput) -> None:
+        assert asked.act is not None
+        script.status(reason=asked.act.reason, message=asked.act.message)
+
+    def look(_: object) -> None:
+        if script.seen.status.reason == LATE and script.seen.node is None:
+            script.see(server=ServerSeen.RUNNING, node=NodeSeen(name=NAME, ready=True, unregistered=True))
+
+    script.on(RequestEffect.CREATE_SERVER, create)
+    script.on(RequestEffect.TELL_DELAY, tell)
+    script.on(RequestEffect.LOOK, look)
+    return script
+
+
 def sold_out() -> Script:
     script = machine()
 
@@ -170,6 +194,7 @@ LIVES: dict[str, tuple[str, Callable[[], Script], Course]] = {
     "request-unmet": ("NodeRequest", sold_out, to_the_end),
     "request-refused": ("NodeRequest", refused_once, to_the_end),
     "request-timed-out": ("NodeRequest", slow, to_the_end),
+    "request-late": ("NodeRequest", told_late, to_the_end),
     "request-starts-slowly": ("NodeRequest", tried_late, to_the_end),
     "request-cancelled": ("NodeRequest", booting, cancelled),
     "removal-goes": ("NodeRemoval", leaving, to_the_end),

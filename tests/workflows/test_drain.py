@@ -29,7 +29,9 @@ async def test_a_budget_that_never_allows_it_is_seen_and_asked_rarely(skipping):
         await handle.execute_update("cancel", Asked(by="Ann"))
         await handle.result()
     assert (report.phase, report.reason, report.choices) == ("Draining", "BlockedByBudget", ("cancel",))
-    assert report.message == "The disruption budget web needs 1 healthy pods"
+    assert report.message == (
+        "The disruption budget web needs 1 healthy pods. At the deadline: Evict 2 pods; system-critical ones go last"
+    )
     assert (attributes.get(PHASE), attributes.get(REASON)) == ("Draining", "BlockedByBudget")
     assert attributes.get(DEADLINE) == report.until
     # 10, 20, 40, 80, 160 s, then every 5 min: 16 rounds in an hour, of which the cool-off takes a minute.

@@ -181,5 +181,5 @@ async def test_what_is_awaited_can_be_read(skipping):
     assert shown.get(PHASE) == "Provisioning"
     assert shown.get(REASON) == "ServerBoot"
     assert shown.get(DEADLINE) == deadline
-    assert "The server boots; if it does not run in time it is removed" in details.current_details
+    assert "The server boots. At the deadline the server is removed" in details.current_details
     assert f"{deadline:%Y-%m-%d %H:%M:%S} UTC" in details.current_details

@@ -108,7 +108,10 @@ async def test_every_activity_and_timer_says_what_it_is_about(skipping):
     ]
     [timer] = summaries(events, "timer_started_event_attributes")
     assert timer.startswith("Until ")
-    assert timer.endswith(" UTC: Cool-off: at the deadline the node goes if it is empty; cancel it until then")
+    assert timer.endswith(
+        " UTC: Cool-off: no new pods come, and it can be cancelled until the deadline. "
+        "At the deadline its server is deleted"
+    )
 
 
 async def test_a_look_says_who_asked_for_it(skipping):

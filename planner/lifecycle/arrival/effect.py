@@ -1,5 +1,6 @@
 """What is done in a request's lifecycle: the names of its activities, and the steps that ask for them."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -26,7 +27,18 @@ class RequestEffect(StrEnum):
     GIVE_UP = "give_up"
     HAND_OVER = "hand_over"
     FINISH = "finish_request"
+    TELL_DELAY = "tell_delay"
     FORGET = "forget_request"
+
+
+CONSEQUENCES: Final[Mapping[str, str]] = {
+    RequestEffect.MARK_TRIED: "its planned pods have the time of its reservation to land",
+    RequestEffect.MARK_READY: "the machine counts as Ready. {message}",
+    RequestEffect.RELEASE_NODE: "the node opens for all pods",
+    RequestEffect.GIVE_UP: "the server is removed",
+    RequestEffect.FINISH: "this record goes. {message}",
+}
+"""What the deadline of a wait brings, as the rest of a sentence; other effects are told by their messages."""
 
 
 def register(node: NodeSeen) -> Act:

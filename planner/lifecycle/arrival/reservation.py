@@ -53,7 +53,7 @@ def reserved(seen: RequestObservation, now: datetime) -> Step:
     untried = "" if is_tried else ", and the scheduler has tried none of them since it could take them"
     return Wait(
         reason="PodsBind" if is_tried else "SchedulerTries",
-        message=f"{seen.awaited} of {seen.seats} planned pods are not bound{untried}; then the node opens for all",
+        message=f"{seen.awaited} of {seen.seats} planned pods are not bound{untried}",
         until=deadline,
         look_every=shared(LOOK_EVERY, seen.others),
     )
@@ -102,7 +102,7 @@ def _settled(seen: RequestObservation, now: datetime) -> Step:
         )
     return Wait(
         reason="OthersSettle",
-        message=f"Kept until the pods of {seen.unsettled} other machines are bound; then the node opens for all",
+        message=f"All its pods are bound; those of {seen.unsettled} other machines are on their way",
         until=release_by,
         look_every=shared(LOOK_EVERY, seen.others),
     )

@@ -98,6 +98,16 @@ async def test_another_reason_and_another_object_are_news(world, recorder):
     assert len(await stored_events(world)) == 3
 
 
+async def test_another_machine_is_news(world, recorder):
+    """A pod whose machine never came must not name it for ever. Source: issue 17, section 4."""
+    for machine in ("m-1", "m-2", "m-1"):
+        await recorder.tell(replace(POD_EVENT, message=f"Machine {machine} is to take it", machine=machine))
+    assert [event["note"] for event in await stored_events(world)] == [
+        "Machine m-1 is to take it",
+        "Machine m-2 is to take it",
+    ]
+
+
 async def test_objects_without_uid_are_told_apart_by_name(world, recorder):
     await recorder.tell(replace(POD_EVENT, uid=""))
     await recorder.tell(replace(POD_EVENT, uid="", name="web-2"))

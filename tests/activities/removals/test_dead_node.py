@@ -177,6 +177,9 @@ async def test_after_an_outage_it_waits_until_nodes_have_been_seen_for_two_minut
     life = await dying("db-0")
     life.ports = replace(life.ports, watched_since=lambda: START - timedelta(seconds=30))
     life.restart()
+    told = (await life.do("tell_blockers")).status
+    assert told.reason == "Late"
+    assert "still awaited until 2026-11-01 12:01:30 UTC" in told.message
     step = await life.removal_step()
     assert (step.reason, step.until) == ("CoolOff", START + timedelta(seconds=90))
 

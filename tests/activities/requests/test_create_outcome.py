@@ -1,6 +1,7 @@
 """Where each effect leads, on a cluster in memory: what planner/lifecycle/outcome.py declares is what happens."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -86,6 +87,13 @@ async def one_of_two_comes(life):
     life.cluster.bind("shop", "web-1", NAME)
 
 
+async def nobody_could_see(life):
+    """The time of a Node that was to join is over, and the worker has been there for 50 s."""
+    await machine({**REGISTERED, "joinDeadline": START - timedelta(seconds=9)}, RESERVED)(life)
+    life.ports = replace(life.ports, watched_for=lambda: timedelta(seconds=50))
+    life.restart()
+
+
 async def others_wait(life):
     await machine(READY, RESERVED, ready=True, planned="bound")(life)
     seat = {"namespace": "shop", "name": "web-2", "uid": "2"}
@@ -165,6 +173,7 @@ REQUESTS = [
     (machine(REGISTERED, RESERVED, planned="waiting", refuse=True), "tolerate_pods", STAYS, "PodsRefused"),
     (machine(REGISTERED, ready=True), "mark_ready", "Ready", ""),
     (one_of_two_comes, "mark_tried", STAYS, ""),
+    (nobody_could_see, "tell_delay", STAYS, ""),
     (others_wait, "mark_settled", STAYS, ""),
     (machine(READY, RESERVED, ready=True), "release_node", STAYS, ""),
     (machine(BOOTING, server=ServerState.BROKEN, node=False), "give_up", "Deprovisioning", ""),

@@ -197,6 +197,7 @@ async def test_the_time_of_the_reservation_begins_with_the_first_try(life):
     await written(life, NODES, NAME, None, entry(5, **TAINTS))
     await written(life, PODS, "web-1", "shop", entry(4, "status"))
     life.pass_time(75)
+    assert (await life.do("tell_delay")).status.reason == "Late"
     assert isinstance(next_step(await life.look_request(), START + timedelta(seconds=75)), Wait)
     await written(life, PODS, "web-1", "shop", entry(59, "status"))
     seen = await life.do("mark_tried")
@@ -208,11 +209,13 @@ async def test_the_time_of_the_reservation_begins_with_the_first_try(life):
 
 
 async def test_a_deadline_that_nobody_could_see_come_is_judged_later(life):
-    """Nothing is written: who was there all the time judges by what the object says."""
+    """The deadline itself stays as it is: who was there all the time judges by it."""
     await life.add_machine({**LATE, "joinDeadline": START - timedelta(seconds=9)}, RESERVED, pods=1)
     await life.do("tolerate_pods")
     life.ports = replace(life.ports, watched_for=lambda: timedelta(seconds=50))
     life.restart()
+    told = (await life.do("tell_delay")).status
+    assert "still awaited until 2026-11-01 12:01:10 UTC, as Growth or the API server was away" in told.message
     step = next_step(await life.look_request(), START)
     assert isinstance(step, Wait)
     assert step.until == START + timedelta(seconds=70)

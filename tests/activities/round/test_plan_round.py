@@ -104,6 +104,16 @@ async def test_events_tell_of_the_machine_on_its_request_and_on_its_pods(world):
     )
 
 
+async def test_a_pod_is_told_of_the_machine_that_comes_in_place_of_one_that_never_came(world):
+    activities = world.activities(planner=lambda _: buying(1))
+    for _ in range(2):
+        await world.run(activities)
+    notes = [e["note"] for e in await world.items(EVENTS) if e["reason"] == "MachineRequested"]
+    names = await world.names(NODE_REQUESTS)
+    assert len(names) == 2
+    assert sorted(note.split()[1] for note in notes) == sorted(names)
+
+
 async def test_events_name_the_runner_up_and_its_price(world):
     other = Alternative("cx32", "nbg1", "default", Decimal("0.0106"))
     await world.carry_out(nothing(requests=(bought(because=Because(runner_up=other)),), currency="EUR"))

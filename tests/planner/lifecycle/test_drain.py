@@ -115,10 +115,14 @@ def test_the_pause_doubles_up_to_five_minutes(refusals, pause):
 def test_a_budget_is_told_in_the_words_of_the_api_server():
     words = "evict pod shop/a: The disruption budget web needs 1 healthy pods and has 1 currently"
     status = {"evict_attempts": 1, "evict_attempted_at": NOW, "reason": "BlockedByBudget", "message": words}
-    assert next_step(draining(status), None, NOW).message == words
+    # Asked 10 s later again: planner.lifecycle.drain, ASK_AGAIN_AFTER.
+    evict = "At the deadline: Evict 2 pods; system-critical ones go last"
+    assert next_step(draining(status), None, NOW).message == f"{words}. {evict}"
 
 
 def test_the_deadline_is_announced():
     drain = {"blocker": Blocker.BARE_POD, "blockers": ("shop/bare has no controller",), "is_told": True}
     message = next_step(draining(drain=drain, hard_grace=60), None, NOW).message
-    assert message.endswith("or cancel the removal; at the deadline it is deleted all the same")
+    assert message.endswith(
+        "or cancel the removal. At the deadline: hardGrace is over: delete 2 pods, whatever keeps them"
+    )

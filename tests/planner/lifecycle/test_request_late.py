@@ -100,7 +100,10 @@ def test_a_late_server_says_that_its_provider_still_works_on_it():
     late = next_step(provisioning({"provisioning_deadline": NOW}, server_progresses=True), NOW)
     in_time = next_step(provisioning(server_progresses=True), NOW)
     assert "its provider still works on it" in late.message
-    assert "still works on it" not in in_time.message
+    assert late.message.endswith("still works on it. At the deadline the server is removed")
+    assert in_time.message == (
+        "The server boots. After the deadline: The server is late, but its provider still works on it"
+    )
 
 
 @pytest.mark.parametrize(

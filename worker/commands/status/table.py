@@ -8,6 +8,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from api.meta import shown_time
 from api.v1alpha1.node_pool import NodePool, NodePoolStatus
 from planner.model.plan import PoolReport
 from planner.report.pool_report import ROUNDS_FAILING
@@ -60,7 +61,7 @@ def _headline(out: Console, view: ClusterView) -> None:
     cost = _cost(statuses)
     if cost:
         line.append(f"  {cost} per hour", style="not bold")
-    line.append(f"  {view.snapshot.now:%Y-%m-%d %H:%M:%S} UTC", style="not bold dim")
+    line.append(f"  {shown_time(view.snapshot.now)}", style="not bold dim")
     out.print(line, soft_wrap=True)
 
 
@@ -76,7 +77,7 @@ def _failing(out: Console, view: ClusterView) -> None:
     conditions = (each for pool in view.snapshot.pools for each in pool.status.conditions)
     failing = next((each for each in conditions if each.type == ROUNDS_FAILING and each.status == "True"), None)
     if failing is not None:
-        since = f"{failing.last_transition_time:%Y-%m-%d %H:%M:%S} UTC"
+        since = shown_time(failing.last_transition_time)
         out.print()
         out.print(Text(f"Rounds fail since {since}: {failing.message}", style="bold red"), soft_wrap=True)
 

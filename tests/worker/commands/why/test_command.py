@@ -161,7 +161,10 @@ def test_a_reserved_node():
     taint = {"key": "growth.dev/reserved", "value": "m-1", "effect": "NoSchedule"}
     text = lines("m-1", scene(nodes=[node("m-1", taints=[taint])], requests=[ready], pods=[waits]))
     assert "State: Ready, kept for 1 pod." in text
-    assert "until 12:00:55 (in 55s): 1 of 1 planned pods are not bound; then the node opens for all." in text
+    assert (
+        "until 12:00:55 (in 55s): 1 of 1 planned pods are not bound. At the deadline the node opens for all pods."
+        in text
+    )
 
 
 def test_a_request_that_boots():
@@ -185,7 +188,7 @@ def test_a_request_that_boots():
             "Phase Provisioning: boots, due by 12:10:00; last step 11:59:57 (3s ago). "
             "Launched: Server kwok://m-1 was created"
         ),
-        "Awaited until 12:10:00 (in 10m): The server boots; if it does not run in time it is removed.",
+        "Awaited until 12:10:00 (in 10m): The server boots. At the deadline the server is removed.",
         "You may: `growth requests cancel m-1`.",
         "2 create calls so far; server: kwok://m-1.",
         "Temporal workflow: node-request:c:m-1:u.",
@@ -207,7 +210,10 @@ def test_an_unmet_request():
     )
     told = "\n".join(lines_about(REQUEST, "m-1", sight(scene(requests=[unmet]))))
     assert "Phase Unmet: no capacity: no machine. InsufficientCapacity: none left\n" in told
-    assert "Awaited until 12:02:00 (in 2m): At the deadline this record goes and the choice is open again." in told
+    assert (
+        "Awaited until 12:02:00 (in 2m): No machine came: none left. At the deadline this record goes. "
+        "The offering may be tried again.\n"
+    ) in told
     assert "You may" not in told
 
 
@@ -220,7 +226,8 @@ def test_a_request_whose_machines_settle_together():
     taint = {"key": "growth.dev/reserved", "value": "m-1", "effect": "NoSchedule"}
     made = scene(nodes=[node("m-1", taints=[taint])], requests=[first, second], pods=[bound, other])
     told = "\n".join(lines_about(REQUEST, "m-1", sight(made)))
-    assert "Kept until the pods of 1 other machines are bound; then the node opens for all." in told
+    awaited = "All its pods are bound; those of 1 other machines are on their way."
+    assert f"{awaited} At the deadline the node opens for all pods." in told
 
 
 def test_a_parked_removal():

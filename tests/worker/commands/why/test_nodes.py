@@ -13,6 +13,7 @@ BARE = (
     "No pod is evicted while one must stay: default/web has no controller that would start it again. "
     "Move or delete it, or cancel the removal"
 )
+FORCED = "hardGrace is over: delete 1 pods, whatever keeps them"
 BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods and has 1 currently"
 
 
@@ -22,7 +23,7 @@ BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods 
         (
             None,
             {"reason": "BlockedByBarePod", "message": BARE},
-            f"Awaited until 12:29:00 (in 29m): {BARE}; at the deadline it is deleted all the same.",
+            f"Awaited until 12:29:00 (in 29m): {BARE}. At the deadline: {FORCED}.",
         ),
         (
             "rs-1",
@@ -32,7 +33,7 @@ BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods 
                 "evictAttempts": 3,
                 "evictAttemptedAt": before(seconds=10),
             },
-            f"Awaited until 12:00:30 (in 30s): {BUDGET}.",
+            f"Awaited until 12:00:30 (in 30s): {BUDGET}. At the deadline: Evict 1 pods; system-critical ones go last.",
         ),
         (
             "rs-1",

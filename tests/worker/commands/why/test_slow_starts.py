@@ -35,7 +35,7 @@ def told(kind: str, **of_node) -> str:
     {
         "a start-up taint": ({"taints": [CILIUM]}, "start-up taint node.cilium.io/agent-not-ready:NoSchedule is on it"),
         "no device": ({}, "nvidia.com/gpu is not there yet, planned 1"),
-        "not Ready": ({"ready": False}, "The node shall become Ready"),
+        "not Ready": ({"ready": False}, "Waits for its node to become Ready"),
     },
 )
 def test_what_is_missing_is_named(kind, of_node, sentence):
