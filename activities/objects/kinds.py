@@ -20,6 +20,21 @@ class Status(Protocol):
     """The fields that the status of every such kind has."""
 
     @property
+    def phase(self) -> str:
+        """Where the object stands."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why it stands there, one CamelCase word."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """The same as a sentence."""
+        ...
+
+    @property
     def workflow_id(self) -> str | None:
         """The id of the workflow that drives the object."""
         ...

@@ -25,6 +25,7 @@ from activities.ports.errors import (
     Unreadable,
 )
 from activities.ports.ports import Ports
+from api.meta import shown_time
 from api.model import ModelT, UnreadableError, read
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef
@@ -139,7 +140,18 @@ async def change_class_status(ports: Ports, ref: ClassRef, change: Change) -> No
             if tries >= _TRIES:
                 raise
         else:
+            _warn_of_pauses(ref, before, after)
             return after
+
+
+def _warn_of_pauses(ref: ClassRef, before: NodeClassStatus, after: NodeClassStatus) -> None:
+    """Log each pause of buying that begins."""
+    pause = after.pause
+    if pause is not None and pause != before.pause:
+        log.warning("%s buys nothing until %s: %s", ref, shown_time(pause.until), pause.message)
+    for part in after.partial_pauses:
+        if part not in before.partial_pauses:
+            log.warning("%s buys no %s until %s: %s", ref, part.limit, shown_time(part.until), part.message)
 
 
 async def note_miss(ports: Ports, spec: NodeRequestSpec, ttl: timedelta) -> datetime:

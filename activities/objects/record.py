@@ -4,6 +4,7 @@ A status is replaced as a whole, on condition of the resourceVersion it was made
 change is lost and no two writers can both believe that theirs was first.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,8 @@ from api.meta import Condition, set_condition
 from api.v1alpha1.lifecycle import add_event
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.step import Act
+
+log = logging.getLogger(__name__)
 
 UNKNOWN: Final = "unknown"
 """Pool, type or location of a machine that has lost its labels: its deletion needs none of them."""
@@ -111,8 +114,14 @@ async def write_status(
     events = before.events if event is None else add_event(before.events, event, because, now)
     status = before.model_copy(update={**changes, "events": events})
     operations = guarded(record.object, [{"op": "add", "path": "/status", "value": status.to_json()}])
-    written = await cluster.patch(record.resource, record.name, operations, subresource="status")
-    return as_record(record.stored, written)
+    written = as_record(
+        record.stored, await cluster.patch(record.resource, record.name, operations, subresource="status")
+    )
+    after = written.model.status
+    if after.phase != before.phase and record.stored.lifecycle.is_trouble(after.phase, after.reason):
+        name = f"{record.resource.kind} {record.name}"
+        log.warning("%s is %s, reason %s: %s", name, after.phase, after.reason, after.message)
+    return written
 
 
 async def write_step(

@@ -4,6 +4,7 @@ A deleted pool buys nothing more, its unready requests and its cool-offs are can
 machines stay as plain capacity, unless an annotation says that they go too. Source: docs/design.md#deleting.
 """
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +22,10 @@ from api.v1alpha1.node_pool import ClassRef, NodePoolStatus
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import PlannedRemoval, Problem
+from planner.report.events import is_trouble
 from planner.supply.machines import Machine
+
+log = logging.getLogger(__name__)
 
 
 def is_deleting(pool: Object) -> bool:
@@ -82,7 +86,7 @@ async def write_status(cluster: Cluster, pool: Object, status: NodePoolStatus) -
     def operations(_: Object) -> Sequence[PatchOp]:
         return [{"op": "add", "path": "/status", "value": wanted}]
 
-    return await patch_if_same(
+    written = await patch_if_same(
         cluster,
         NODE_POOLS,
         pool,
@@ -90,14 +94,16 @@ async def write_status(cluster: Cluster, pool: Object, status: NodePoolStatus) -
         lambda live: live["metadata"].get("generation") == generation,
         subresource="status",
     )
+    known = {(each.type, each.status, each.reason) for each in _status_of(pool).conditions}
+    for each in status.conditions:
+        if is_trouble(each) and (each.type, each.status, each.reason) not in known:
+            log.warning("NodePool %s: %s, reason %s: %s", _name(pool), each.type, each.reason, each.message)
+    return written
 
 
 def unreadable_status(pool: Object, problem: Problem, now: datetime) -> NodePoolStatus:
     """Return the status of a pool that cannot be read: as it was, and not Ready for this reason."""
-    try:
-        before = read(NodePoolStatus, pool.get("status", {}))
-    except UnreadableError:
-        before = NodePoolStatus()
+    before = _status_of(pool)
     conditions = set_condition(
         before.conditions,
         "Ready",
@@ -108,6 +114,14 @@ def unreadable_status(pool: Object, problem: Problem, now: datetime) -> NodePool
         generation=pool["metadata"].get("generation"),
     )
     return before.model_copy(update={"conditions": conditions})
+
+
+def _status_of(pool: Object) -> NodePoolStatus:
+    """Return the status of the pool as it was read; one that cannot be read counts as none."""
+    try:
+        return read(NodePoolStatus, pool.get("status", {}))
+    except UnreadableError:
+        return NodePoolStatus()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from planner.lifecycle import removal, request
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.request import RequestEffect
+from planner.lifecycle.request import BY_DELETION, RequestEffect
 from planner.lifecycle.seen import LifecycleObservation, RemovalObservation, RequestObservation
 from planner.lifecycle.step import Decision, DecisionKind, Step
 
@@ -76,6 +76,8 @@ class LifecycleKind(Generic[Seen]):
     """Why a person's decision has no effect now; None if it has one."""
     needs_workflow: Callable[[Mapping[str, Any]], bool] = always
     """Whether something is under way for an object, as JSON: only then must its workflow run."""
+    is_trouble: Callable[[str, str], bool] = lambda _phase, _reason: False
+    """Whether a person should know of an object that enters a phase for a reason: one warning in the log."""
     is_open: Callable[[Mapping[str, Any]], bool] = never
     """Whether something about an object, as JSON, may soon change what a round decides."""
 
@@ -136,6 +138,7 @@ REQUEST: Final = LifecycleKind(
     look=RequestEffect.LOOK,
     next_step=_request_step,
     news=_request_news,
+    is_trouble=lambda phase, reason: phase in _LOST and reason not in BY_DELETION,
     is_open=_is_open_request,
 )
 REMOVAL: Final = LifecycleKind(
@@ -149,6 +152,7 @@ REMOVAL: Final = LifecycleKind(
     next_step=_removal_step,
     news=_removal_news,
     refusal=refusal,
+    is_trouble=lambda phase, _reason: phase == RemovalPhase.COULD_NOT_REMOVE,
     is_open=_is_open_removal,
 )
 KINDS: Final[tuple[LifecycleKind[Any], ...]] = (REQUEST, REMOVAL)

@@ -8,11 +8,13 @@ from typing import Final
 from api.meta import Condition
 from planner.model.plan import KeptMachine, PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
 from planner.objects.kinds import Pod
-from planner.report.pool_report import DEAD_NODES, MOST_UNREADY
+from planner.report.pool_report import DEAD_NODES, MISFITS, MOST_UNREADY, POOL_PAUSED
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
 _BACK_OFF: Final = "BackOff"
+_TROUBLES: Final = frozenset({"Blocked", DEAD_NODES, MISFITS, POOL_PAUSED})
+"""Conditions of a pool that are troubles while they are True."""
 HAS_LOCAL_DATA: Final = "HasLocalData"
 """Reason of the event on a Node that nothing but its data keeps."""
 
@@ -98,9 +100,15 @@ def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[
 
 
 def _is_wrong(condition: Condition) -> bool:
+    # That a person has paused a pool needs no event each five minutes.
+    return is_trouble(condition) and condition.type in {"Ready", "Blocked", DEAD_NODES}
+
+
+def is_trouble(condition: Condition) -> bool:
+    """Return whether a person should know of this condition of a pool."""
     if condition.type == "Ready":
         return bool(condition.message) and condition.reason != "PoolDeleting"
-    return condition.type in {"Blocked", DEAD_NODES} and condition.status == "True"
+    return condition.type in _TROUBLES and condition.status == "True"
 
 
 def _about_kept(machine: KeptMachine) -> PlannedEvent:

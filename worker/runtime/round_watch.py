@@ -5,6 +5,7 @@ asked, which counts the failures.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
@@ -17,6 +18,7 @@ from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.round.failing_rounds import tell_pools
 from planner.model.round import planner_workflow_id
+from planner.policies.next_round import QUIET_PERIOD
 from worker.log_once import LogOnce
 from workflows.messages import STATE, PlannerReport
 from workflows.planner import FAILURES_TOLD
@@ -25,6 +27,8 @@ log = structlog.stdlib.get_logger(__name__)
 
 PERIOD: Final = timedelta(seconds=15)
 """Three rounds that are cut by their time take two minutes: this adds little."""
+LATE_AFTER: Final = 4 * QUIET_PERIOD
+"""Without a new round. A round takes at most a minute, and the next one begins a minute later at the latest."""
 ANSWER_LIMIT: Final = timedelta(seconds=5)
 
 
@@ -35,13 +39,28 @@ class RoundWatch:
         client: of the Temporal server.
         ports: the outside world.
         tell: takes one line on what is wrong, and nothing while rounds succeed.
+        clock: seconds.
     """
 
-    def __init__(self, client: Client, ports: Ports, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        ports: Ports,
+        tell: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.client = client
         self._ports = ports
         self._tell = tell
         self._warnings = LogOnce(log)
+        self._lateness = LogOnce(log)
+        self._clock = clock
+        self._round: int | None = None
+        self._round_since = clock()
+
+    def _warn_if_late(self, why: str) -> None:
+        if self._clock() - self._round_since > LATE_AFTER.total_seconds():
+            self._lateness.warn("the planner is late: pods may wait for machines that nobody buys", reason=why)
 
     async def run(self) -> None:
         """Look every period, for ever."""
@@ -56,7 +75,12 @@ class RoundWatch:
             report = await planner.query(STATE, result_type=PlannerReport, rpc_timeout=ANSWER_LIMIT)
         except (RPCError, WorkflowQueryFailedError) as error:
             log.debug("the planner does not say how its rounds end", error=str(error))
+            self._warn_if_late(str(error))
             return
+        if report.round != self._round:
+            self._round, self._round_since = report.round, self._clock()
+            self._lateness.over()
+        self._warn_if_late(f"round {report.round} is the last that began")
         if report.failures < FAILURES_TOLD:
             self._tell("")
             self._warnings.over()

@@ -225,18 +225,29 @@ async def outcome(life, activities, decide, look):
     return step.effect, phase, after.status.reason if own else ""
 
 
+def check_log(caplog, ended):
+    """Assert that what a person should know of is one warning. Source: issue 17, section 4."""
+    _, phase, _ = ended
+    warnings = [each.message for each in caplog.records if each.name == "activities.objects.record"]
+    is_trouble = phase in {"Unmet", "Failed", "Deprovisioning", "CouldNotRemove"} and ended[0] != "commit_removal"
+    # One that was retried by a person goes on as any other.
+    assert len(warnings) == (is_trouble and ended[0] != "resume_removal")
+    assert all(f" {NAME} is {phase}, reason " in line for line in warnings)
+
+
 @pytest.mark.parametrize("row", REQUESTS, ids=lambda row: ":".join(row[-3:]))
-async def test_of_a_request(life, row):
+async def test_of_a_request(life, row, caplog):
     arrange, *expected = row
     await arrange(life)
     ended = await outcome(
         life, life.requests, lambda seen: request.next_step(seen, life.now()), life.requests.look_request
     )
     assert ended == tuple(expected)
+    check_log(caplog, ended)
 
 
 @pytest.mark.parametrize("row", REMOVALS, ids=lambda row: ":".join(row[-3:]))
-async def test_of_a_removal(life, row):
+async def test_of_a_removal(life, row, caplog):
     arrange, asked, *expected = row
     await arrange(life)
     message = None if asked is None else Decision(kind=asked)
@@ -244,6 +255,7 @@ async def test_of_a_removal(life, row):
         life, life.removals, lambda seen: removal.next_step(seen, message, life.now()), life.removals.look_removal
     )
     assert ended == tuple(expected)
+    check_log(caplog, ended)
 
 
 @pytest.mark.parametrize(("tried", "declared"), [(REQUESTS, REQUEST_OUTCOMES), (REMOVALS, REMOVAL_OUTCOMES)])

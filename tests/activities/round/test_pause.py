@@ -196,10 +196,13 @@ async def test_the_longest_words_of_a_provider_are_cut(life):
     assert (await status_of(life))["pause"]["message"] == f"{'x' * 1021}..."
 
 
-async def test_many_requests_that_are_refused_at_once_count_once(life):
+async def test_many_requests_that_are_refused_at_once_count_once(life, caplog):
     await life.add_request()
     spec = NodeRequest.model_validate(await life.request()).spec
     ends = [await note_pause(life.ports, spec, f"refusal {number}") for number in range(5)]
     assert set(ends) == {START + timedelta(minutes=5)}
     pause = (await status_of(life))["pause"]
     assert (pause["failures"], pause["message"]) == (1, "refusal 0")
+    assert [each.message for each in caplog.records if each.levelname == "WARNING"] == [
+        "KwokNodeClass/default buys nothing until 2026-11-01 12:05:00 UTC: refusal 0"
+    ]

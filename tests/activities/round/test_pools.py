@@ -69,6 +69,15 @@ async def test_a_status_is_written_when_it_differs_and_only_then(world):
     assert not [write for write in world.cluster.writes if "nodepools" in write]
 
 
+async def test_a_condition_that_a_person_should_know_of_is_one_warning(world, caplog):
+    """Source: issue 17, section 4."""
+    await world.cluster.patch(NODE_POOLS, "default", [{"op": "add", "path": "/spec/paused", "value": True}])
+    for _ in range(3):
+        await world.run(world.activities())
+    lines = [each.message for each in caplog.records if each.levelname == "WARNING"]
+    assert len([line for line in lines if line.startswith("NodePool default: Paused, reason PoolPaused: ")]) == 1
+
+
 async def test_a_status_about_an_older_spec_is_not_written(world):
     status = NodePoolStatus(observed_generation=1, nodes=PoolCounts(ready=2))
     plan = nothing(pools=(PoolReport(name="default", status=status, delta=0),))

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from structlog.testing import capture_logs
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.ports.cluster import NODE_POOLS
@@ -25,6 +26,7 @@ class Planner:
     def __init__(self) -> None:
         self.failures = 0
         self.is_away = False
+        self.round = 9
 
     def get_workflow_handle(self, _id: str) -> "Planner":
         return self
@@ -32,7 +34,7 @@ class Planner:
     async def query(self, _name: str, **_how: object) -> PlannerReport:
         if self.is_away:
             raise RPCError("away", RPCStatusCode.UNAVAILABLE, b"")
-        return PlannerReport(round=9, result="", summary=CUT, failures=self.failures, next_at=None, nudges=())
+        return PlannerReport(round=self.round, result="", summary=CUT, failures=self.failures, next_at=None, nudges=())
 
 
 @pytest.fixture
@@ -68,3 +70,28 @@ async def test_failing_rounds_are_told_until_one_succeeds(cluster):
     (pool,) = (await cluster.list(NODE_POOLS)).items
     (report,) = plan(Snapshot(now=datetime.now(UTC), pools=(read(NodePool, pool),))).pools
     assert {each.type for each in report.status.conditions} == {"Ready", "AtMax", "Blocked"}
+
+
+@pytest.mark.parametrize("is_away", [False, True], ids=["no new round", "no answer"])
+async def test_a_late_planner_is_one_warning_until_it_has_a_round(cluster, is_away):
+    """Source: issue 17, section 4."""
+    seconds = 0.0
+    planner = Planner()
+    watch = RoundWatch(planner, ports_of(cluster, "c"), lambda _: None, clock=lambda: seconds)
+
+    async def lines_after(passed: float) -> int:
+        nonlocal seconds
+        seconds += passed
+        with capture_logs() as logs:
+            await watch.look()
+        return sum("the planner is late" in line["event"] for line in logs)
+
+    assert await lines_after(0) == 0
+    planner.is_away = is_away
+    # A round takes up to a minute, and the next begins a minute later.
+    assert await lines_after(239) == 0
+    assert await lines_after(2) == 1
+    assert await lines_after(15) == 0
+    planner.is_away, planner.round = False, 10
+    assert await lines_after(15) == 0
+    assert await lines_after(239) == 0
