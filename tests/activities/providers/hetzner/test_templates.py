@@ -1,7 +1,6 @@
 """The ready-made sets of objects in deploy/hetzner: rendered as for a real server, and read as its programs would."""
 
 import base64
-import os
 import re
 import shlex
 import subprocess
@@ -24,6 +23,7 @@ from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from api.v1alpha1.node_pool import NodePool
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.hetzner.flags import read_flags
+from tests.activities.providers.hetzner.join_script import Machine
 
 FOLDER = Path(__file__).resolve().parents[4] / "deploy" / "hetzner"
 TEMPLATES = sorted(file.name for file in FOLDER.glob("*.yaml"))
@@ -161,7 +161,7 @@ async def test_a_shell_can_read_the_script(name: str):
 def with_variants(script: str) -> str:
     """Return the script with its commented lines of code in force."""
     # Code goes on in lines that stand further to the right; a sentence starts with a capital letter.
-    return re.sub(r"^# (?=until |do |further=|  \[)", "", script, flags=re.MULTILINE)
+    return re.sub(r"^# (?=try '|further=|has_address|\}|  )", "", script, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -174,25 +174,6 @@ async def test_the_variants_for_a_cloud_controller_manager_and_a_private_network
     assert read_flags(changed).is_external == (name == "k3s.yaml")
 
 
-# Stands for curl in the script of k3s: the metadata service, and an installer that says what it was asked for.
-CURL = """#!/bin/sh
-for word; do
-  case "$previous" in -o) target=$word ;; esac
-  previous=$word
-done
-case "$previous" in
-  http://169.254.169.254/hetzner/v1/metadata/instance-id) echo 4711 ;;
-  https://get.k3s.io)
-    printf '%s\\n' 'echo "$INSTALL_K3S_VERSION $K3S_URL $K3S_TOKEN"' 'printf "%s\\n" "$@"' >"$target" ;;
-  *) exit 22 ;;
-esac
-"""
-
-
-# What iproute2 prints of a server that is in a private network.
-IP = "#!/bin/sh\necho '3: enp7s0    inet 10.0.1.2/32 brd 10.0.1.2 scope global dynamic enp7s0'\n"
-
-
 @pytest.mark.parametrize(
     ("changed", "further"),
     [
@@ -203,15 +184,12 @@ IP = "#!/bin/sh\necho '3: enp7s0    inet 10.0.1.2/32 brd 10.0.1.2 scope global d
 async def test_the_k3s_installer_gets_each_flag_as_one_word(
     tmp_path: Path, changed: Callable[[str], str], further: list[str]
 ):
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    for name, text in (("curl", CURL), ("ip", IP)):
-        (programs / name).write_text(text)
-        (programs / name).chmod(0o755)
-    script = changed((await files("k3s.yaml"))[JOIN])
-    printed = run_shell(script, PATH=f"{programs}:{os.environ['PATH']}", TMPDIR=str(tmp_path))
-    environment, *words = printed.splitlines()
-    assert environment == "v1.34.1+k3s1 https://ADDRESS-OF-THE-SERVER:6443 TOKEN-FOR-AGENTS"
+    # What the installer has of its surroundings, and its words.
+    says = ("echo $INSTALL_K3S_VERSION $K3S_URL $K3S_TOKEN $INSTALL_K3S_SKIP_START", 'printf "%s\\n" "$@"')
+    machine = Machine(tmp_path, install_k3s=["; ".join(says)])
+    assert machine.run(changed((await files("k3s.yaml"))[JOIN])) == 0
+    environment, *words = machine.printed.splitlines()
+    assert environment == "v1.34.1+k3s1 https://ADDRESS-OF-THE-SERVER:6443 TOKEN-FOR-AGENTS true"
     given = given_values(class_of("k3s.yaml").spec.kubelet, ORDER)["k3s.args"]
     assert words == [
         "agent",
@@ -254,30 +232,3 @@ async def test_the_file_that_kubeadms_unit_reads_gives_each_flag_as_one_word(tmp
     given = given_values(class_of("kubeadm.yaml").spec.kubelet, ORDER)["kubelet.args"]
     assert words == ["--provider-id=hcloud://4711", *shlex.split(given)]
     assert "--register-with-taints=dedicated=shop:NoExecute,growth.dev/unregistered:NoSchedule" in words
-
-
-async def test_packages_are_installed_though_another_apt_holds_its_locks(tmp_path: Path):
-    """apt-daily is at work at the first boot. apt-get can be told to wait for the lock of dpkg, but not for that of
-    its lists: with apt 2.6, `apt-get -o DPkg::Lock::Timeout=5 update` gives up at once with code 100."""
-    script = (await files("kubeadm.yaml"))[JOIN]
-    lines = [line.replace("sleep 5", "sleep 0") for line in script.splitlines() if "apt" in line and "get" in line]
-    (tmp_path / "apt-get").write_text(
-        """#!/bin/sh
-        echo "$*" >>calls
-        case "$*" in
-        *update) [ $(($(grep -c update calls) % 3)) = 0 ] || exit 100 ;;
-        "-o DPkg::Lock::Timeout=300 install"*) ;;
-        *) exit 100 ;;
-        esac
-        """
-    )
-    (tmp_path / "apt-get").chmod(0o755)
-    (tmp_path / "script").write_text("\n".join(["set -eu", "version=1", *lines]))
-    run_shell(f"cd {tmp_path}\n. ./script", PATH=f"{tmp_path}:{os.environ['PATH']}")
-    wait = "-o DPkg::Lock::Timeout=300"
-    assert (tmp_path / "calls").read_text().splitlines() == [
-        *[f"{wait} update"] * 3,
-        f"{wait} install -y containerd curl gpg",
-        *[f"{wait} update"] * 3,
-        f"{wait} install -y kubelet=1-* kubeadm=1-*",
-    ]
