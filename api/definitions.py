@@ -70,6 +70,7 @@ HETZNER_NODE_CLASS: Final = Definition(
         AGE,
         READY_REASON,
         PrinterColumn("Message", '.status.conditions[?(@.type=="Ready")].message', wide=True),
+        PrinterColumn("User Data", '.status.conditions[?(@.type=="UserDataComplete")].reason', wide=True),
     ),
 )
 

@@ -89,7 +89,7 @@ def hetzner_node_class(name: str = "default", *, status: Json | None = None, **s
     usual = {
         "tokenSecretRef": {"namespace": "growth-system", "name": "hcloud", "key": "token"},
         "image": {"name": "debian-12"},
-        "userData": {"template": "#!/bin/sh\nkubelet {{ kubelet.args }}\n"},
+        "userData": {"template": "#!/bin/sh\nkubelet --cloud-provider=external {{ kubelet.args }}\n"},
     }
     return _object("HetznerNodeClass", name, usual | spec) | ({"status": status} if status else {})
 

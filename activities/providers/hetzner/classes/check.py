@@ -20,6 +20,7 @@ from activities.providers.hetzner.classes.catalogue import (
     offered,
     usable_locations,
 )
+from activities.providers.hetzner.classes.join_text import Completeness
 from activities.providers.hetzner.classes.names import FoundNames, ProjectReader, find_names
 from api.meta import Condition, set_condition
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass, HetznerNodeClassSpec
@@ -28,7 +29,8 @@ from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
 CATALOGUE_READ: Final = "CatalogueRead"
 IMAGES: Final = "Images"
 SSH_KEYS: Final = "SSHKeys"
-OWN_CONDITIONS: Final = (READY, CATALOGUE_READ, IMAGES, SSH_KEYS)
+USER_DATA_COMPLETE: Final = "UserDataComplete"
+OWN_CONDITIONS: Final = (READY, CATALOGUE_READ, IMAGES, SSH_KEYS, USER_DATA_COMPLETE)
 """Types of the conditions that are set here."""
 _Fault = tuple[str, str]
 """Reason and message of a condition that is False."""
@@ -58,8 +60,12 @@ async def look_up(
     if not types or not locations:
         return _unread(node_class, ValueError("Hetzner lists no server types or locations"), now)
     status = node_class.status.model_copy(update={**parts, "read_at": now, "resolved": names.resolved})
-    faults += [*_location_faults(spec, status), *_name_faults(names), *await _user_data_faults(cluster, node_class)]
-    return _with_conditions(node_class, status, names, faults or _offer_faults(spec, status, now), now)
+    text = await _user_data(cluster, node_class)
+    faults += [*_location_faults(spec, status), *_name_faults(names)]
+    if not isinstance(text, Completeness):
+        faults.append(text)
+    after = _with_conditions(node_class, status, names, faults or _offer_faults(spec, status, now), now)
+    return after.model_copy(update={"conditions": _with_completeness(node_class, after.conditions, text, now)})
 
 
 def without_token(node_class: HetznerNodeClass, error: GrowthError, *, now: datetime) -> HetznerNodeClassStatus:
@@ -112,12 +118,12 @@ def _name_faults(names: FoundNames) -> Iterator[_Fault]:
     yield from (("FirewallNotFound", message) for message in names.missing_firewalls)
 
 
-async def _user_data_faults(cluster: Cluster, node_class: HetznerNodeClass) -> list[_Fault]:
+async def _user_data(cluster: Cluster, node_class: HetznerNodeClass) -> Completeness | _Fault:
+    """Return what the user data shows, or the fault for which there is none."""
     try:
-        await user_data.check(cluster, node_class)
+        return await user_data.check(cluster, node_class)
     except InvalidConfiguration as error:
-        return [("InvalidUserData", _plain(node_class, error))]
-    return []
+        return "InvalidUserData", _plain(node_class, error)
 
 
 def _offer_faults(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: datetime) -> list[_Fault]:
@@ -160,6 +166,21 @@ def _with_conditions(
     for kind, why_not, message in verdicts:
         conditions = _conditions_with(node_class, conditions, kind, why_not, message, now=now)
     return status.model_copy(update={"conditions": conditions})
+
+
+def _with_completeness(
+    node_class: HetznerNodeClass, conditions: Sequence[Condition], text: Completeness | _Fault, now: datetime
+) -> tuple[Condition, ...]:
+    shown = text if isinstance(text, Completeness) else Completeness(None, text[0], "Ready says what is wrong with it")
+    return set_condition(
+        conditions,
+        USER_DATA_COMPLETE,
+        status=shown.status,
+        reason=shown.reason,
+        message=shown.message,
+        now=now,
+        generation=node_class.metadata.generation,
+    )
 
 
 def _conditions_with(

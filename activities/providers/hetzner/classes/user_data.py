@@ -16,6 +16,7 @@ from activities.ports.cluster import CONFIG_MAPS, SECRETS, Cluster, Object, Reso
 from activities.ports.errors import Forbidden, InvalidConfiguration, NotFound, Rejected
 from activities.ports.provider import ServerOrder
 from activities.providers.hetzner.classes.catalogue import LABEL_CSI_LOCATION, LABEL_PROVIDED_BY
+from activities.providers.hetzner.classes.join_text import Completeness, completeness
 from activities.providers.hetzner.classes.kubelet import k3s_args, kubelet_args, label_list, taint_list
 from api.keys import (
     LABEL_INSTANCE_TYPE,
@@ -68,14 +69,14 @@ async def user_data_of(cluster: Cluster, node_class: HetznerNodeClass, order: Se
     return rendered
 
 
-async def check(cluster: Cluster, node_class: HetznerNodeClass) -> None:
-    """Do all that `user_data_of` does, for a server that nobody has ordered.
+async def check(cluster: Cluster, node_class: HetznerNodeClass) -> Completeness:
+    """Do all that `user_data_of` does, for a server that nobody has ordered; return whether the text shows all it must.
 
     Raises:
         InvalidConfiguration: as `user_data_of`.
         Unreachable: as `user_data_of`.
     """
-    await user_data_of(cluster, node_class, _SAMPLE)
+    return completeness(await user_data_of(cluster, node_class, _SAMPLE), _SAMPLE)
 
 
 def given_values(kubelet: HetznerKubelet, order: ServerOrder) -> dict[str, str]:

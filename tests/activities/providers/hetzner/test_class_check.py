@@ -6,6 +6,7 @@ import pytest
 
 from activities.ports.errors import InvalidConfiguration, Unreachable
 from activities.providers.hetzner.classes.catalogue import NotLookedUp
+from activities.providers.hetzner.classes.check import OWN_CONDITIONS
 from api.model import read
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 from simulator.hetzner.faults import Fault
@@ -21,7 +22,7 @@ def scene():
 async def test_a_class_without_fault_is_ready_and_offers_the_catalogue_of_the_project(scene):
     status = await scene.look()
     assert scene.condition("Ready") == ("True", "Ready", "it offers servers in ash, fsn1, hel1, hil, nbg1, sin")
-    assert [scene.condition(kind)[0] for kind in ("CatalogueRead", "Images", "SSHKeys")] == ["True"] * 3
+    assert [scene.condition(kind)[0] for kind in OWN_CONDITIONS[1:]] == ["True"] * 4
     assert (status.currency, status.read_at) == ("EUR", START)
     assert {place.name: place.network_zone for place in status.places}["sin"] == "ap-southeast"
     assert [f"{one.location} {one.price_per_hour}" for one in scene.offers("cx23")] == [
@@ -213,7 +214,7 @@ async def test_what_was_learnt_of_the_class_is_left_alone(scene):
     after = await scene.look()
     assert (after.learned, after.pause, after.unavailable) == (before.learned, before.pause, before.unavailable)
     assert after.conditions[0] == before.conditions[0]
-    assert [each.type for each in after.conditions] == ["Other", "Ready", "CatalogueRead", "Images", "SSHKeys"]
+    assert [each.type for each in after.conditions] == ["Other", *OWN_CONDITIONS]
 
 
 async def test_a_condition_that_stays_as_it_was_keeps_its_time(scene):

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from activities.ports.errors import Conflict, Unreachable
+from activities.providers.hetzner.classes.check import OWN_CONDITIONS
 from tests.activities.providers.hetzner.scenes import TOKEN, KeeperScene
 from tests.builders import hetzner_node_class
 
@@ -45,7 +46,7 @@ async def test_what_others_write_meanwhile_is_kept(scene, monkeypatch):
     status = (await scene.node_class())["status"]
     assert writes == ["default"]
     assert status["learned"] == learned
-    assert [each["type"] for each in status["conditions"]] == ["Other", "Ready", "CatalogueRead", "Images", "SSHKeys"]
+    assert [each["type"] for each in status["conditions"]] == ["Other", *OWN_CONDITIONS]
     assert status["serverTypes"]
 
 
@@ -145,7 +146,34 @@ async def test_each_change_is_told_once(scene, caplog):
                 "spec.sshKeys: the project has no SSH key eve: servers are made without it"
             ),
         ),
+        ("INFO", "HetznerNodeClass default: UserDataComplete is True (UserDataComplete)"),
     ]
+
+
+async def test_what_a_text_lacks_is_logged_as_a_warning_and_once(scene, caplog):
+    await scene.add_classes(hetzner_node_class(userData={"template": "kubelet --node-labels=x\n# {{ node.taints }}"}))
+    with caplog.at_level(logging.INFO, LOGGER):
+        await scene.keeper.keep()
+        scene.now += timedelta(minutes=11)
+        await scene.keeper.keep()
+    (record,) = (record for record in caplog.records if "UserDataComplete" in record.message)
+    assert record.levelname == "WARNING"
+    assert "UserDataComplete is False (TaintMissing): spec.userData: only a comment has the taint" in record.message
+
+
+async def test_a_class_that_an_earlier_version_looked_up_gets_the_condition_and_stays_ready(scene):
+    await scene.add_classes()
+    await scene.keeper.keep()
+    before = (await scene.node_class())["status"]
+    await scene.change(
+        "/status",
+        {**before, "conditions": [each for each in before["conditions"] if each["type"] != "UserDataComplete"]},
+        subresource="status",
+    )
+    scene.now += timedelta(minutes=11)
+    await scene.another_worker().keep()
+    assert (await scene.condition("UserDataComplete"))["status"] == "True"
+    assert (await scene.condition())["status"] == "True"
 
 
 async def test_no_token_is_written_or_logged(scene, caplog):
