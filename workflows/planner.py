@@ -141,7 +141,7 @@ class PlannerWorkflow:
     async def _start_one(self, kind: LifecycleKind[Any], subject: ObjectId, note: StartNote | None) -> None:
         workflow_id = kind.workflow_id(self._cluster, subject)
         try:
-            await workflow.start_child_workflow(
+            child = await workflow.start_child_workflow(
                 kind.workflow,
                 subject,
                 id=workflow_id,
@@ -155,6 +155,8 @@ class PlannerWorkflow:
         except WorkflowAlreadyStartedError:
             # With reuse ALLOW_DUPLICATE this can only mean that it runs, which is what is wanted.
             workflow.logger.debug("%s runs already", workflow_id)
+        else:
+            child.add_done_callback(_take_ending)
 
     def _tell_failing(self) -> None:
         """Let the planner be found among all that fails, while several rounds in a row have failed."""
@@ -178,3 +180,9 @@ class PlannerWorkflow:
             )
         except TimeoutError:
             return
+
+
+def _take_ending(child: "asyncio.Task[Any]") -> None:
+    """Take how a child ended, whoever ended it and however: an ending that nobody takes is logged as an error."""
+    if not child.cancelled():
+        child.exception()
