@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from pages.generated import write_or_check
-from worker.metrics import METRICS, Metric
+from worker.metrics import CLUSTER, METRICS, Metric
 
 FILE: Final = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
 """Where a checkout keeps the page."""
 
-_HEAD: Final = """\
+_HEAD: Final = f"""\
 # Metrics
 
 `/metrics` of [each worker](operations.md#logs-health-and-metrics) shows what is here, and what the Temporal SDK counts,
@@ -23,6 +23,11 @@ _HEAD: Final = """\
 A round runs on any worker of the cluster. The worker that ran it shows what it saw, and forgets that after two and a
 half minutes without another; so with several workers take `max without (instance, pod)` of a gauge, and `sum` of a
 counter.
+
+Each sample, the SDK's too, has the label `{CLUSTER}` with the name of the cluster (`GROWTH_CLUSTER`), so that the metrics of
+several can stand in one place. A Prometheus that itself puts a label `{CLUSTER}` on what it scrapes shows this one as
+`exported_{CLUSTER}`, unless the scrape has `honor_labels: true`. Over OTLP the name is in the resource, as `growth.cluster`
+and `k8s.cluster.name`; of the latter, what `OTEL_RESOURCE_ATTRIBUTES` says counts.
 """
 
 _ALERTS: Final = """\
@@ -35,22 +40,27 @@ groups:
   - name: growth
     rules:
       - alert: GrowthDoesNotPlan
-        expr: time() - max(growth_last_round_timestamp_seconds) > 180 or absent(growth_last_round_timestamp_seconds)
+        expr: |
+          time() - max by (cluster) (growth_last_round_timestamp_seconds) > 180
+            or absent(growth_last_round_timestamp_seconds)
         for: 5m
       - alert: GrowthPodsWithoutPlace
-        expr: max(growth_waiting_pods{place="none"}) > 0
+        expr: max by (cluster) (growth_waiting_pods{place="none"}) > 0
         for: 15m
       - alert: GrowthServerDoesNotGo
-        expr: sum(max by (pool) (growth_parked_removals)) > 0
+        expr: sum by (cluster) (max by (cluster, pool) (growth_parked_removals)) > 0
         for: 10m
       - alert: GrowthServersFail
-        expr: sum(increase(growth_requests_total{outcome="Failed"}[15m])) > 0
+        expr: sum by (cluster) (increase(growth_requests_total{outcome="Failed"}[15m])) > 0
       - alert: GrowthProviderRefusesCalls
         expr: |
-          sum by (provider) (rate(growth_provider_calls_total{outcome="RateLimited"}[10m]))
-            > 0.1 * sum by (provider) (rate(growth_provider_calls_total[10m]))
+          sum by (cluster, provider) (rate(growth_provider_calls_total{outcome="RateLimited"}[10m]))
+            > 0.1 * sum by (cluster, provider) (rate(growth_provider_calls_total[10m]))
         for: 10m
 ```
+
+A cluster whose workers are all gone has no series that could be old: for each, add
+`absent(growth_last_round_timestamp_seconds{cluster="NAME"})`.
 """
 
 

@@ -5,17 +5,26 @@ import sys
 from typing import Literal
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor, WrappedLogger
 
 
 def set_up_logging(
     log_format: Literal["auto", "console", "json"],
     level: Literal["debug", "info", "warning", "error"],
+    *,
+    cluster: str = "",
 ) -> None:
-    """Send all logs to stderr, as lines for people or as JSON; auto chooses by whether stderr is a terminal."""
+    """Send all logs to stderr, as lines for people or as JSON; auto chooses by whether stderr is a terminal.
+
+    Args:
+        log_format: of the lines.
+        level: the least that is shown.
+        cluster: its name stands in each line, whoever writes it; empty for a program of no cluster.
+    """
     as_json = log_format == "json" or (log_format == "auto" and not sys.stderr.isatty())
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
+        *([_of_cluster(cluster)] if cluster else []),
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso" if as_json else "%H:%M:%S", utc=as_json),
@@ -49,5 +58,17 @@ def set_up_logging(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    # They would go to stderr as they are, without a level and a cluster.
+    logging.captureWarnings(capture=True)
     for chatty in ("uvicorn.access", "uvicorn.error", "urllib3", "aiohttp", "asyncio"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+
+
+def _of_cluster(name: str) -> Processor:
+    """Return what writes the cluster's name into a line."""
+
+    def add(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        event["cluster"] = name
+        return event
+
+    return add

@@ -76,7 +76,7 @@ class _Progress:
 
 def main(settings: Settings) -> NoReturn:
     """Run the worker and end the process."""
-    set_up_logging(settings.log_format, settings.log_level)
+    set_up_logging(settings.log_format, settings.log_level, cluster=settings.cluster)
     code = asyncio.run(run(settings))
     logging.shutdown()
     sys.stdout.flush()
@@ -176,7 +176,7 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
             reached_by=progress.reached_by,
             renewed=Renewal(settings, partial(connects, attempts=1)),
         ):
-            log.info("working", cluster=settings.cluster, temporal=address)
+            log.info("working", temporal=address)
             await progress.stop.wait()
             log.info("stopping: what has begun may finish")
 

@@ -13,6 +13,8 @@ from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Observation
 
 Labels = Mapping[str, str]
+CLUSTER: Final = "cluster"
+"""Label of every metric: the cluster's name, so that the metrics of two can stand in one place."""
 Values = Callable[[], Iterable[tuple[float, Labels]]]
 """Returns the current values of a gauge, one for each set of labels, none if nothing is known."""
 

@@ -27,7 +27,7 @@ from activities.ports.cluster import (
 )
 from activities.ports.errors import AlreadyExists, GrowthError
 from activities.ports.ports import Ports
-from api.keys import API_VERSION
+from api.keys import API_VERSION, LABEL_CLUSTER
 from api.v1alpha1.node_pool import NodePool
 from planner.model.plan import PlannedEvent
 
@@ -144,7 +144,12 @@ def _body(event: PlannedEvent, now: datetime, cluster_name: str) -> Object:
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,
-        "metadata": {"name": f"{event.name[:_NAME_CHARACTERS].rstrip('.-')}.{digest}", "namespace": namespace},
+        "metadata": {
+            "name": f"{event.name[:_NAME_CHARACTERS].rstrip('.-')}.{digest}",
+            "namespace": namespace,
+            # Where the events of several clusters are kept together, this is what they are selected by.
+            "labels": {LABEL_CLUSTER: cluster_name},
+        },
         "eventTime": now.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         "reportingController": CONTROLLER,
         "reportingInstance": f"growth-{cluster_name}"[:128],

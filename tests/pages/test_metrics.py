@@ -26,6 +26,14 @@ def test_each_metric_and_each_label_is_there_once_and_alerts_name_no_other():
     assert set(re.findall(r"growth_\w+", alerts)) <= set(rows)
 
 
+def test_no_alert_adds_up_what_two_clusters_say():
+    """One that plans would hide one that does not."""
+    _, _, alerts = page().partition("## Alerts")
+    together = re.findall(r"\b(?:max|sum)\b(?: by \(([^)]*)\))?", alerts)
+    assert len(together) == 7
+    assert [by for by in together if "cluster" not in by.split(", ")] == []
+
+
 def test_each_metric_says_what_it_is_for_and_no_label_names_a_pod_or_machine():
     assert all(one.use and one.help for one in METRICS)
     assert not {"pod", "node", "machine", "request", "name"} & {label for one in METRICS for label in one.labels}

@@ -1,5 +1,6 @@
 import json
 import logging
+import warnings
 
 import pytest
 import structlog
@@ -14,6 +15,7 @@ def logged(capsys):
     handlers, level = root.handlers[:], root.level
     yield lambda: capsys.readouterr().err
     root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(capture=False)
     structlog.reset_defaults()
 
 
@@ -25,6 +27,26 @@ def test_json_holds_our_fields_and_those_of_libraries(logged):
     assert (ours["event"], ours["cluster"], ours["level"], ours["logger"]) == ("working", "a", "info", "worker.test")
     assert (theirs["event"], theirs["level"]) == ("slow by 3 s", "warning")
     assert ours["timestamp"].endswith("Z")
+
+
+@pytest.mark.parametrize("log_format", ["console", "json"])
+def test_each_line_names_the_cluster_whoever_writes_it(logged, log_format):
+    set_up_logging(log_format, "info", cluster="shop")
+    structlog.stdlib.get_logger("worker.test").info("working", pool="default")
+    logging.getLogger("temporalio").warning("slow by %d s", 3)
+    warnings.warn("old", stacklevel=1)
+    lines = logged().splitlines()
+    assert len([line for line in lines if "shop" in line]) == 3
+    if log_format == "json":
+        assert [json.loads(line)["cluster"] for line in lines] == ["shop"] * 3
+    else:
+        assert lines[0].rstrip().endswith("cluster=shop pool=default")
+
+
+def test_a_program_of_no_cluster_names_none(logged):
+    set_up_logging("json", "info")
+    logging.getLogger("temporalio").warning("slow")
+    assert "cluster" not in json.loads(logged())
 
 
 def test_an_error_is_one_line_of_json_with_its_traceback(logged):

@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import socket
@@ -54,6 +55,32 @@ def test_a_worker_without_temporal_waits_and_says_so_and_stops_at_once(waiting):
     assert time.monotonic() - began < 5
     assert "stopped" in told
     assert told.count("waiting for Temporal") <= 1
+
+
+def test_two_workers_say_in_each_line_and_each_sample_whose_they_are(environment, dev_server):
+    for cluster in ("shop", "lab"):
+        http = free_port()
+        given = ["--cluster", cluster, "--http-address", f"127.0.0.1:{http}", "--log-format", "json"]
+        with subprocess.Popen(
+            [*RUN[:-2], *given, "--temporal-address", dev_server],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            deadline = time.monotonic() + 30
+            page = ""
+            while "temporal_request_total{" not in page:
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+                page = fetch(http, "/metrics")[1] if answers(http) else ""
+            process.send_signal(signal.SIGTERM)
+            printed, told = process.communicate(timeout=20)
+        assert printed == ""
+        assert {json.loads(line)["cluster"] for line in told.splitlines()} == {cluster}
+        samples = [line for line in page.splitlines() if line and not line.startswith("#")]
+        assert [line for line in samples if f'cluster="{cluster}"' not in line] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

@@ -4,10 +4,13 @@ Temporal's own metrics go through the same pipeline, so that one /metrics and on
 """
 
 import asyncio
+import logging
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
+from typing import Final
 
 from opentelemetry import metrics, trace
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -19,9 +22,18 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from prometheus_client import CollectorRegistry
+from prometheus_client.metrics_core import Metric
 from temporalio.client import Interceptor
 from temporalio.contrib.opentelemetry import MetricsExporter, TracingInterceptor
-from temporalio.runtime import MetricBuffer, Runtime, TelemetryConfig
+from temporalio.runtime import (
+    LogForwardingConfig,
+    LoggingConfig,
+    MetricBuffer,
+    Runtime,
+    TelemetryConfig,
+    TelemetryFilter,
+)
+from worker.metrics import CLUSTER
 
 ENDPOINT_VARIABLES = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -30,6 +42,29 @@ ENDPOINT_VARIABLES = (
 )
 METRIC_BUFFER_SIZE = 20_000
 """Drained each second; a burst of starts makes a few thousand updates in one."""
+_CLUSTER_NAME: Final = "k8s.cluster.name"
+"""OpenTelemetry's own attribute, which collectors and their backends know. Source: its semantic conventions, Kubernetes."""
+
+
+class ClusterRegistry(CollectorRegistry):
+    """Metrics of one cluster: each sample has the label `cluster`, whoever made the metric.
+
+    A resource attribute would stand in `target_info` alone, and the series of two clusters could not be told apart.
+
+    Args:
+        cluster: name of the cluster.
+    """
+
+    def __init__(self, cluster: str) -> None:
+        super().__init__()
+        self._label = {CLUSTER: cluster}
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics."""
+        for metric in super().collect():
+            of_cluster = copy(metric)
+            of_cluster.samples = [sample._replace(labels=sample.labels | self._label) for sample in metric.samples]
+            yield of_cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +81,12 @@ class Telemetry:
 
 @asynccontextmanager
 async def telemetry(cluster: str) -> AsyncIterator[Telemetry]:
-    """Set telemetry up, and flush it at the end."""
-    resource = Resource.create({"service.name": "growth", "growth.cluster": cluster})
-    registry = CollectorRegistry()
+    """Set telemetry up, and flush it at the end; all of it bears the name of the cluster."""
+    # What the variable of OpenTelemetry says of the cluster is what its other programs bear too.
+    resource = Resource({_CLUSTER_NAME: cluster}).merge(
+        Resource.create({"service.name": "growth", "growth.cluster": cluster})
+    )
+    registry = ClusterRegistry(cluster)
     readers: list[MetricReader] = [PrometheusMetricReader(registry=registry, scope_info_enabled=False)]
     exported = any(os.environ.get(name) for name in ENDPOINT_VARIABLES)
     interceptors: list[Interceptor] = []
@@ -62,7 +100,12 @@ async def telemetry(cluster: str) -> AsyncIterator[Telemetry]:
     meters = MeterProvider(metric_readers=readers, resource=resource)
     metrics.set_meter_provider(meters)
     buffer = MetricBuffer(METRIC_BUFFER_SIZE)
-    runtime = Runtime(telemetry=TelemetryConfig(metrics=buffer))
+    # The SDK's core would write to stderr by itself, in lines of its own that name no cluster.
+    core_logs = LoggingConfig(
+        TelemetryFilter(core_level="WARN", other_level="ERROR"),
+        forwarding=LogForwardingConfig(logging.getLogger("temporalio"), prepend_target_on_message=False),
+    )
+    runtime = Runtime(telemetry=TelemetryConfig(logging=core_logs, metrics=buffer))
     try:
         async with MetricsExporter(buffer, meters):
             yield Telemetry(registry, runtime, interceptors)

@@ -55,6 +55,7 @@ async def test_an_event_has_the_fields_that_the_api_server_asks_for(world, recor
     }
     assert event["reportingController"] == "growth.dev/growth"
     assert event["reportingInstance"] == "growth-test"
+    assert event["metadata"]["labels"] == {"growth.dev/cluster": "test"}
     assert event["eventTime"] == "2026-11-01T12:00:00.000000Z"
     assert (event["reason"], event["type"], event["note"]) == ("NoPlace", "Warning", "too big")
     assert event["action"] == "Place"
