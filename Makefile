@@ -125,8 +125,7 @@ clean: ## remove .venv and caches (the built control plane in ~/.cache/growth st
 	@echo "Setting up .venv, once: a minute or two"
 	$(BIN)/python -m pip install -q --require-hashes -r requirements/run.txt -r requirements/build.txt
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
-	@echo "Compiling the optimiser, once: a minute or two"
-	$(BIN)/python -c "from planner.packing.optimiser.solve import warm; warm()"
+	$(BIN)/python -c "from worker.solver.in_process import prepare; prepare()"
 	@touch $@
 
 .venv/dev.stamp: requirements/dev.txt .venv/run.stamp

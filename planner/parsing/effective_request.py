@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from planner.parsing.json_part import Part
+from planner.parsing.pod_total import add_to, pod_total, raise_to
 
 _NOTHING: Final = Part({})
-_OVERCOMMITTABLE: Final = frozenset({"cpu", "memory"})
+OVERCOMMITTABLE: Final = frozenset({"cpu", "memory"})
+"""Resources of which the containers of a node may ask for less than they may use."""
 _HUGE_PAGES: Final = "hugepages-"
 
 Amounts = Mapping[str, int]
@@ -31,7 +33,7 @@ def effective_request(spec: Part, status: Part = _NOTHING) -> dict[str, int]:
     """
     running = _of_containers(spec, status)
     running |= _of_the_whole(spec.part("resources"), status, running)
-    _add(running, spec.amounts("overhead"))
+    add_to(running, spec.amounts("overhead"))
     running["pods"] = 1
     return {name: amount for name, amount in running.items() if amount}
 
@@ -44,30 +46,38 @@ def _of_containers(spec: Part, status: Part) -> dict[str, int]:
         if part.has("resources")
     }
     is_infeasible = _is_infeasible(status)
-    running: dict[str, int] = {}
-    for container in spec.parts("containers"):
-        _add(running, _of_container(container, states.get(container.text("name")), is_infeasible=is_infeasible))
-    sidecars: dict[str, int] = {}
-    starting: dict[str, int] = {}
-    for container in spec.parts("initContainers"):
-        if container.text("restartPolicy") == "Always":
-            state = states.get(container.text("name"))
-            request = _of_container(container, state, is_infeasible=is_infeasible)
-            _add(running, request)
-            _add(sidecars, request)
-            moment = sidecars
-        else:
-            moment = dict(sidecars)
-            _add(moment, _of_container(container, None, is_infeasible=False))
-        _raise_to(starting, moment)
-    _raise_to(running, starting)
-    return running
+    return pod_total(
+        (
+            _of_container(container, states.get(container.text("name")), is_infeasible=is_infeasible)
+            for container in spec.parts("containers")
+        ),
+        (
+            (_of_init_container(container, states, is_infeasible=is_infeasible), is_sidecar(container))
+            for container in spec.parts("initContainers")
+        ),
+    )
+
+
+def container_request(container: Part) -> dict[str, int]:
+    """Return what a container asks for, without any change of it since."""
+    # The API server fills a missing request from the limit; an object from a file never passed it.
+    resources = container.part("resources")
+    return resources.amounts("limits") | resources.amounts("requests")
+
+
+def is_sidecar(container: Part) -> bool:
+    """Return whether an init container runs as long as its pod."""
+    return container.text("restartPolicy") == "Always"
+
+
+def _of_init_container(container: Part, states: Mapping[str, Part], *, is_infeasible: bool) -> Amounts:
+    # Only what runs for long can be resized.
+    state = states.get(container.text("name")) if is_sidecar(container) else None
+    return _of_container(container, state, is_infeasible=is_infeasible)
 
 
 def _of_container(container: Part, state: Part | None, *, is_infeasible: bool) -> Amounts:
-    # The API server fills a missing request from the limit; an object from a file never passed it.
-    resources = container.part("resources")
-    requested = resources.amounts("limits") | resources.amounts("requests")
+    requested = container_request(container)
     return requested if state is None else _resized(requested, state, is_infeasible=is_infeasible)
 
 
@@ -76,7 +86,7 @@ def _of_the_whole(resources: Part, status: Part, containers: Amounts) -> Amounts
     asked = _supported(resources.amounts("requests"))
     for name, limit in _supported(resources.amounts("limits")).items():
         # As the API server fills it in: a limit stands for a request that neither pod nor containers make.
-        if name not in asked and not (name in _OVERCOMMITTABLE and name in containers):
+        if name not in asked and not (name in OVERCOMMITTABLE and name in containers):
             asked[name] = limit
     if asked and status.has("resources"):
         most = _resized(asked, status, is_infeasible=_is_infeasible(status))
@@ -86,8 +96,8 @@ def _of_the_whole(resources: Part, status: Part, containers: Amounts) -> Amounts
 
 def _resized(asked: Amounts, state: Part, *, is_infeasible: bool) -> Amounts:
     most = {} if is_infeasible else dict(asked)
-    _raise_to(most, state.part("resources").amounts("requests"))
-    _raise_to(most, state.amounts("allocatedResources"))
+    raise_to(most, state.part("resources").amounts("requests"))
+    raise_to(most, state.amounts("allocatedResources"))
     return most
 
 
@@ -100,14 +110,4 @@ def _is_infeasible(status: Part) -> bool:
 
 
 def _supported(amounts: Amounts) -> dict[str, int]:
-    return {n: amount for n, amount in amounts.items() if n in _OVERCOMMITTABLE or n.startswith(_HUGE_PAGES)}
-
-
-def _add(total: dict[str, int], more: Amounts) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
-
-
-def _raise_to(total: dict[str, int], floor: Amounts) -> None:
-    for name, amount in floor.items():
-        total[name] = max(total.get(name, 0), amount)
+    return {n: amount for n, amount in amounts.items() if n in OVERCOMMITTABLE or n.startswith(_HUGE_PAGES)}

@@ -4,21 +4,29 @@ A DaemonSet's template may ask for nothing, and each of its pods for what the Li
 first machine of a cluster would be bought too small. What such a pod runs with is known better from itself, once there
 is one (`planner/supply/carried.py`).
 
-Source: Kubernetes docs, "Limit Ranges"; SetDefaults_LimitRangeItem in pkg/apis/core/v1/defaults.go;
-mergePodResourceRequirements and PodValidateLimitFunc in plugin/pkg/admission/limitranger/admission.go.
+Source: Kubernetes docs, "Limit Ranges"; SetDefaults_LimitRangeItem and defaultPodRequests in
+pkg/apis/core/v1/defaults.go; mergePodResourceRequirements and PodValidateLimitFunc in
+plugin/pkg/admission/limitranger/admission.go; validateResourceRequirements and validatePodResourceConsistency in
+pkg/apis/core/validation/validation.go, which a pod meets after it was given its defaults.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any, Final
 
-from api.quantity import parse_quantity
+from api.quantity import format_amount, parse_quantity
+from planner.parsing.effective_request import OVERCOMMITTABLE, container_request, is_sidecar
 from planner.parsing.json_part import FieldError, Part
+from planner.parsing.pod_total import pod_total
 
 _CONTAINER: Final = "Container"
 _POD: Final = "Pod"
+_REQUESTS: Final = 0
+_LIMITS: Final = 1
+"""Where they stand in what a container or a pod states."""
 Json = Mapping[str, Any]
 Quantities = Mapping[str, tuple[Fraction, Any]]
 """By resource the exact amount, and how it is written."""
@@ -84,11 +92,11 @@ class LimitRanges:
         Raises:
             FieldError: a field cannot be read.
         """
-        requests, limits = self._default(namespace, "requests"), self._default(namespace, "limits")
-        if not (requests or limits):
+        if not self.has_any(namespace):
             return spec
+        requests, limits = self._default(namespace, "requests"), self._default(namespace, "limits")
         root = Part(spec, "spec")
-        complete = dict(spec)
+        complete = {**spec, **_of_the_whole(root)}
         for group in ("initContainers", "containers"):
             if root.has(group):
                 complete[group] = [_with_defaults(each, requests, limits) for each in root.parts(group)]
@@ -107,9 +115,9 @@ class LimitRanges:
         whole = _whole(root)
         for each in self._of[namespace]:
             for rule in each.rules:
-                for requests, limits in [whole] if rule.scope == _POD else containers:
-                    if problem := _violation(rule, requests, limits):
-                        return f"LimitRange {each.name} of namespace {namespace} refuses its pods: {problem}"
+                problems = [_violations(rule, *stated) for stated in ([whole] if rule.scope == _POD else containers)]
+                for problem in chain(*problems, _contradictions(rule, root, containers)):
+                    return f"LimitRange {each.name} of namespace {namespace} refuses its pods: {problem}"
         return ""
 
     def _default(self, namespace: str, field: str) -> Quantities:
@@ -174,24 +182,44 @@ def _exact(quantities: Quantities) -> Amounts:
 
 
 def _whole(spec: Part) -> tuple[Amounts, Amounts]:
-    """Return the requests and limits of a pod: of all its containers, or of an init container that needs more."""
-    requests: dict[str, Fraction] = {}
-    limits: dict[str, Fraction] = {}
-    for container in spec.parts("containers"):
-        for total, more in zip((requests, limits), _stated(container), strict=True):
-            for name, amount in more.items():
-                total[name] = total.get(name, Fraction(0)) + amount
-    for container in spec.parts("initContainers"):
-        is_sidecar = container.text("restartPolicy") == "Always"
-        for total, more in zip((requests, limits), _stated(container), strict=True):
-            for name, amount in more.items():
-                before = total.get(name, Fraction(0))
-                total[name] = before + amount if is_sidecar else max(before, amount)
+    """Return the requests and limits of a pod: as it states them for the whole, else of its containers together."""
+    requests, limits = (
+        _of_containers(spec, index)
+        | {
+            name: amount
+            for name, amount in _exact(_quantities(spec.part("resources"), key)).items()
+            if name in OVERCOMMITTABLE
+        }
+        for index, key in ((_REQUESTS, "requests"), (_LIMITS, "limits"))
+    )
     return requests, limits
 
 
-def _violation(rule: _Rule, requests: Amounts, limits: Amounts) -> str:
-    return next(_violations(rule, requests, limits), "")
+def _of_containers(spec: Part, index: int) -> dict[str, Fraction]:
+    """Return the requests or the limits of all containers of a pod together."""
+    return pod_total(
+        (_stated(each)[index] for each in spec.parts("containers")),
+        ((_stated(each)[index], is_sidecar(each)) for each in spec.parts("initContainers")),
+    )
+
+
+def _of_the_whole(spec: Part) -> Json:
+    """Return the pod's own resources with the requests that it has before any LimitRange is asked; none without them.
+
+    Containers that get a default afterwards add nothing to them.
+    """
+    resources = spec.part("resources")
+    limits = resources.part("limits").value
+    if not limits:
+        return {}
+    together = pod_total(
+        (container_request(each) for each in spec.parts("containers")),
+        ((container_request(each), is_sidecar(each)) for each in spec.parts("initContainers")),
+    )
+    of_containers = {n: format_amount(n, amount) for n, amount in together.items() if n in OVERCOMMITTABLE}
+    return {
+        "resources": {**resources.value, "requests": {**limits, **of_containers, **resources.part("requests").value}}
+    }
 
 
 def _violations(rule: _Rule, requests: Amounts, limits: Amounts) -> Iterator[str]:
@@ -206,3 +234,19 @@ def _violations(rule: _Rule, requests: Amounts, limits: Amounts) -> Iterator[str
         request, limit = requests.get(name, Fraction(0)), limits.get(name, Fraction(0))
         if not (request and limit) or limit > ratio * request:
             yield f"a limit of {name} of at most {written} times the request for each {unit}"
+
+
+def _contradictions(rule: _Rule, spec: Part, containers: Iterable[tuple[Amounts, Amounts]]) -> Iterator[str]:
+    """Yield where a default that a container was given does not go with what it or its pod states."""
+    pod_requests, pod_limits = (_exact(_quantities(spec.part("resources"), key)) for key in ("requests", "limits"))
+    main = [_stated(each)[1] for each in spec.parts("containers")]
+    for name, (limit, written) in rule.limits.items():
+        given = f"it gives each container a limit of {written} {name}"
+        if any(limits.get(name) == limit < requests.get(name, limit) for requests, limits in containers):
+            yield f"{given}, and one asks for more"
+        if name in pod_limits and any(limits.get(name) == limit > pod_limits[name] for limits in main):
+            yield f"{given}, which is more than their pod may have"
+    together = _of_containers(spec, _REQUESTS)
+    for name, (_, written) in rule.requests.items():
+        if name in pod_requests and together.get(name, Fraction(0)) > pod_requests[name]:
+            yield f"it gives each container a request of {written} {name}, more together than their pod asks for"

@@ -24,6 +24,7 @@ KINDS: Final[Mapping[str, Resource]] = {
         cluster.SECRETS,
         cluster.DAEMON_SETS,
         cluster.LEASES,
+        cluster.LIMIT_RANGES,
         cluster.CRDS,
         cluster.NODE_POOLS,
         *node_classes(),

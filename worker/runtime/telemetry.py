@@ -33,6 +33,7 @@ from temporalio.runtime import (
     TelemetryConfig,
     TelemetryFilter,
 )
+
 from worker.metrics import CLUSTER
 
 ENDPOINT_VARIABLES = (
@@ -43,7 +44,7 @@ ENDPOINT_VARIABLES = (
 METRIC_BUFFER_SIZE = 20_000
 """Drained each second; a burst of starts makes a few thousand updates in one."""
 _CLUSTER_NAME: Final = "k8s.cluster.name"
-"""OpenTelemetry's own attribute, which collectors and their backends know. Source: its semantic conventions, Kubernetes."""
+"""Known to collectors and their backends. Source: OpenTelemetry semantic conventions, Kubernetes."""
 
 
 class ClusterRegistry(CollectorRegistry):

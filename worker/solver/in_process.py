@@ -1,9 +1,6 @@
 """The packer of commands that plan once and end: the optimiser in this very process, where it is worth its start."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Timer
 from time import monotonic
 from typing import Final
 
@@ -13,8 +10,7 @@ from planner.packing.problem import Packer, Packing, PackingProblem
 
 DEADLINE_SECONDS: Final = 2.0
 """As in a round of the worker."""
-_QUIET_SECONDS: Final = 4.0
-"""Loading what is compiled takes a second or two; compiling, a minute."""
+_NAME_ONE: Final = "name one with NUMBA_CACHE_DIR"
 
 
 def packer() -> Packer:
@@ -26,23 +22,26 @@ def _pack(problem: PackingProblem) -> Packing:
     if is_small(problem):
         return pack(problem)
     # Importing compiled code takes a second, which a command with few pods should not pay.
-    from planner.packing.optimiser.solve import solve, warm  # noqa: PLC0415
+    from planner.packing.optimiser.solve import solve  # noqa: PLC0415
 
-    with _told_of():
-        warm()
+    prepare()
     end = monotonic() + DEADLINE_SECONDS
     packing = solve(problem, is_over=lambda: monotonic() > end)
     return pack(problem) if fault_of(problem, packing) else packing
 
 
-@contextmanager
-def _told_of() -> Iterator[None]:
-    """Tell a person what is waited for, if it takes long."""
-    note = "growth: compiling the optimiser, once after each installation; it takes a minute or two"
-    timer = Timer(_QUIET_SECONDS, lambda: print(note, file=sys.stderr, flush=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def prepare() -> None:
+    """Load the optimiser; where its kernels have to be compiled, say so before that begins."""
+    from planner.packing.optimiser.kernel import before_compiling  # noqa: PLC0415
+    from planner.packing.optimiser.solve import warm  # noqa: PLC0415
+
+    with before_compiling(_tell_of_compiling):
+        warm()
+
+
+def _tell_of_compiling(is_kept: bool) -> None:  # noqa: FBT001 - the kernels' signature
+    """Tell a person what is waited for."""
+    how_often = (
+        "once after each installation" if is_kept else f"each time, as no folder for it can be written: {_NAME_ONE}"
+    )
+    print(f"growth: compiling the optimiser, {how_often}; it takes a minute or two", file=sys.stderr, flush=True)

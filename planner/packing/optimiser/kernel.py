@@ -5,11 +5,16 @@ calls has changed in another. Here what is kept belongs to all sources of kernel
 """
 
 import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
 from numba import config, njit
-from numba.core.caching import InTreeCacheLocator, UserProvidedCacheLocator, UserWideCacheLocator
+from numba.core import event
+from numba.core.caching import FunctionCache, InTreeCacheLocator, UserProvidedCacheLocator, UserWideCacheLocator
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _COMPILED: Final = (b"@kernel", b"NamedTuple")
 """What the source of every kernel, and of all that kernels are given, has in it."""
@@ -46,4 +51,53 @@ _LOCATORS: Final = ",".join(f"{one.__module__}.{one.__qualname__}" for one in (N
 # Read once, when the first function is decorated; numba's types do not name it.
 setattr(config, "CACHE_LOCATOR_CLASSES", _LOCATORS)  # noqa: B010
 
-kernel: Final = njit(cache=True)
+
+class Kept(FunctionCache):
+    """What is kept of one kernel. Where it cannot be read or written, the kernel is compiled: no more depends on it."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return compiled code, None if there is none."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # noqa: BLE001 - pickle raises whatever a file that was cut off happens to spell
+            # Numba would stumble over the same file when it writes.
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+def kernel(function: _Function) -> _Function:
+    """Return the function as one that is compiled when it is first called, and kept where a folder can be written."""
+    dispatcher = njit(function)
+    # Numba raises this where it has no such folder. Its own `cache=True` would do without `Kept`, and then fail.
+    with suppress(RuntimeError):
+        dispatcher._cache = Kept(function)  # noqa: SLF001 - what its `enable_caching` does
+    return cast("_Function", dispatcher)
+
+
+@contextmanager
+def before_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Call `tell` when the body compiles a first kernel, with whether it can be kept; not when it only loads."""
+    with event.install_listener("numba:compile", _First(tell)):
+        yield
+
+
+class _First(event.Listener):
+    """Hears of each compilation, of which numba tells before it begins and only where nothing was kept."""
+
+    def __init__(self, tell: Callable[[bool], None]) -> None:
+        self._tell = tell
+        self._is_over = False
+
+    def on_start(self, event: event.Event) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._tell(isinstance(event.data["dispatcher"]._cache, Kept))  # noqa: SLF001 - numba has no other way
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing."""

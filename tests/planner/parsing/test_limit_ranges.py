@@ -9,9 +9,13 @@ import pytest
 
 from planner.objects.kinds import DaemonSet
 from planner.parsing.admitted import with_limit_ranges
+from planner.parsing.effective_request import effective_request
+from planner.parsing.json_part import Part
+from planner.parsing.limit_ranges import LimitRanges
 from planner.parsing.objects import UnreadableObject, parse_daemon_set, parse_limit_range
 from planner.plan import plan
 from tests.builders import Json, daemon_set, limit_range, node, pod
+from tests.planner.limit_range_cases import CASES
 from tests.planner.outcome import planned, types
 from tests.planner.scenes import scene
 from tests.tables import rows
@@ -60,6 +64,19 @@ def cpu_of(daemons: Json, *ranges: Json) -> int | None:
 )
 def test_containers_get_what_they_do_not_state(resources: Json, item: Json, millicores: int | None):
     assert cpu_of(agent(resources), limit_range("usual", item)) == millicores
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_pod_is_admitted_as_by_an_api_server(name):
+    """The table is compared with a real one in `make e2e`."""
+    case = CASES[name]
+    known = LimitRanges(
+        parse_limit_range(limit_range(f"l{i}") | {"spec": spec}) for i, spec in enumerate(case.ranges())
+    )
+    complete = known.completed("kube-system", case.spec())
+    assert bool(known.refusal("kube-system", complete)) is (case.millicores is None)
+    if case.millicores is not None:
+        assert effective_request(Part(complete, "spec")).get("cpu") == case.millicores
 
 
 def test_each_container_gets_it_and_init_containers_too():

@@ -137,7 +137,7 @@ def test_what_the_collector_knows_as_the_clusters_name_stays(dev_server, cluster
 
 
 def test_the_core_of_the_sdk_logs_as_all_others_do():
-    """By itself it writes to standard output, in lines of its own. It warns of the server that skips time: it is old."""
+    """By itself it writes to standard output, in lines of its own. It warns of the server that skips time."""
     server = Path(sys.executable).with_name("temporal-test-server")
     done = subprocess.run(
         [sys.executable, "-c", CORE_SCRIPT, str(server), "shop"],

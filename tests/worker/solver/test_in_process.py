@@ -1,7 +1,9 @@
 """The packer of commands: the optimiser where there are many pods, and not even its import where there are few."""
 
+import os
 import subprocess
 import sys
+import textwrap
 from dataclasses import replace
 from types import ModuleType
 
@@ -14,6 +16,28 @@ from worker.solver.in_process import DEADLINE_SECONDS, packer
 
 SOLVER = "planner.packing.optimiser.solve"
 PROVEN = 7
+PREPARE = "from worker.solver.in_process import prepare; prepare()"
+NOTE = "growth: compiling the optimiser, once after each installation; it takes a minute or two\n"
+EACH_TIME = (
+    "growth: compiling the optimiser, each time, as no folder for it can be written: name one with NUMBA_CACHE_DIR; "
+    "it takes a minute or two\n"
+)
+KERNELS = textwrap.dedent("""
+    import sys, time
+    from planner.packing.optimiser.kernel import kernel
+
+    @kernel
+    def twice(number):
+        return 2 * number
+
+    @kernel
+    def thrice(number):
+        return number + twice(number)
+
+    def warm():
+        time.sleep(float(sys.argv[1]))
+        print(thrice(2), thrice(2.5))
+""")
 HEAVY = {"numpy", "numba", "ortools", "pandas"}
 
 
@@ -70,6 +94,51 @@ def test_its_time_begins_when_it_is_warm_and_ends(solver, monkeypatch):
 def test_a_wrong_answer_is_not_shown(solver):
     solver.solve = lambda problem, *, is_over: Packing((PackedNode(0, {0: problem.groups[0].count}),))
     assert packer()(problem(MOST_PODS + 1)) == pack(problem(MOST_PODS + 1))
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    """Prepares an optimiser of two small kernels in a process of its own and returns what it prints, and complains."""
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    script = f"import sys, kernels; sys.modules[{SOLVER!r}] = kernels\n{PREPARE}"
+
+    def run(seconds=0.0, cache="cache"):
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(seconds)],
+            env=os.environ | {"PYTHONPATH": f".:{tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path / cache)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout, done.stderr
+
+    return run
+
+
+def test_compiling_is_told_once_when_it_begins_and_never_of_what_is_loaded(prepared):
+    """However long it takes: five seconds on a slow machine were called compiling, though all was kept."""
+    assert prepared() == ("6 7.5\n", NOTE)
+    assert prepared(seconds=5) == ("6 7.5\n", "")
+    assert prepared(cache="another folder") == ("6 7.5\n", NOTE)
+
+
+def test_where_nothing_can_be_kept_it_is_told_what_to_do(prepared, tmp_path, monkeypatch):
+    (tmp_path / "__pycache__").write_text("no folder")
+    monkeypatch.setenv("HOME", "/dev/null")
+    for _ in range(2):
+        assert prepared(cache="kernels.py/below a file") == ("6 7.5\n", EACH_TIME)
+
+
+def test_the_optimiser_says_so_in_a_cold_folder_and_not_in_this_one(tmp_path):
+    command = [sys.executable, "-c", PREPARE]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        # Whether it would come to an end in a minute or two is not the question.
+        assert process.stderr.readline() == NOTE
+        process.kill()
 
 
 @pytest.mark.parametrize(
