@@ -25,8 +25,8 @@ half minutes without another; so with several workers take `max without (instanc
 counter.
 
 Each sample, the SDK's too, has the label `{CLUSTER}` with the name of the cluster (`GROWTH_CLUSTER`), so that the
-metrics of several can stand in one place. A Prometheus that itself puts a label `{CLUSTER}` on what it scrapes shows this
-one as `exported_{CLUSTER}`, unless the scrape has `honor_labels: true`. Over OTLP the name is in the resource, as
+metrics of several can stand in one place. A Prometheus that itself puts a label `{CLUSTER}` on what it scrapes shows
+this one as `exported_{CLUSTER}`, unless the scrape has `honor_labels: true`. Over OTLP the name is in the resource, as
 `growth.cluster` and `k8s.cluster.name`; of the latter, what `OTEL_RESOURCE_ATTRIBUTES` says counts.
 """
 

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -23,9 +24,11 @@ from worker.demo.person import Person
 from worker.demo.scene import SEED, first_choice, objects, prices, snapshot_of, without, workloads
 from worker.demo.screen import Screen
 from worker.demo.stages import Performance, Programme, encore
+from worker.demo.visit import api, invite, kubeconfig
 from worker.demo.watch import StageFailed, Story, Watch
 from worker.logs import set_up_logging
 from worker.ports import ports_on, utc_now, watched
+from worker.runtime.web import serve
 from worker.runtime.wiring import at_work
 from worker.settings import Settings
 from worker.solver.in_process import packer
@@ -45,7 +48,8 @@ def demo(*, keep: Annotated[bool, Parameter(negative="")] = False, seed: int = S
     """Show machines come and go with their pods. Needs no cluster, no token and no money, and takes under a minute.
 
     Args:
-        keep: stay up at the end, with a machine to cancel and one to replay, until Ctrl-C.
+        keep: stay up at the end, with a machine to cancel and one to replay, until Ctrl-C; `growth status`, `growth why`
+            and others look into it from another terminal, as it says there.
         seed: another number is another load.
     """
     set_up_logging("console", "error")
@@ -68,10 +72,12 @@ async def _until_signal(*, seed: int, keep: bool) -> int:
 
         def interrupt() -> None:
             if running.cancelling():
+                # Else the terminal would be left without its cursor.
+                screen.still()
                 os._exit(INTERRUPTED)
             running.cancel()
 
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, interrupt)
         code = 0
         try:
@@ -83,7 +89,9 @@ async def _until_signal(*, seed: int, keep: bool) -> int:
                     screen.failure(str(error))
         except asyncio.CancelledError:
             code = INTERRUPTED
-            screen.note("\nInterrupted: everything is stopped and removed.")
+            # A terminal that was closed takes no more lines.
+            with suppress(OSError):
+                screen.note("\nInterrupted: everything is stopped and removed.")
         return code
 
 
@@ -123,23 +131,14 @@ async def show(screen: Screen, *, seed: int, keep: bool = False) -> None:
                     watch = Watch(world, screen)
                     await Performance(world, watch, Person(client, world), screen).run(programme)
                     if keep:
-                        await encore(world, watch, screen)
-                        _invite(screen, server.address, ui)
-                        await asyncio.Event().wait()
+                        view = await encore(world, watch, screen)
+                        with kubeconfig(Path(folder)) as (listener, file):
+                            loops.append(group.create_task(serve(api(world), listener)))
+                            screen.still()
+                            invite(screen, view, file, server.address, ui)
+                            await asyncio.Event().wait()
                 for loop in loops:
                     loop.cancel()
-
-
-def _invite(screen: Screen, address: str, ui: str) -> None:
-    """Say how to look and what to try, in another terminal."""
-    screen.note(f"\nLook into the Temporal UI: {ui}\nand in another terminal:")
-    screen.command(f"export GROWTH_CLUSTER={CLUSTER_NAME} GROWTH_TEMPORAL_ADDRESS={address}")
-    screen.command("growth removals list")
-    screen.command(
-        "growth removals cancel NAME    # one that cools off: it stays, and if it stays empty, cools off anew"
-    )
-    screen.command("growth removals skip NAME      # the parked one: treat its server as gone")
-    screen.note("Ctrl-C ends it and removes everything.")
 
 
 def _leaves(error: BaseException) -> list[BaseException]:

@@ -114,6 +114,11 @@ def workloads(seed: int) -> list[Workload]:
     ]
 
 
+def too_large() -> Workload:
+    """Return a workload that no machine of the demo is large enough for."""
+    return Workload("huge", 1, {"cpu": "64", "memory": "8Gi"})
+
+
 def stubborn_faults() -> list[dict[str, Any]]:
     """Return the scripted faults of the node class: delete calls for some servers fail."""
     return [

@@ -56,8 +56,13 @@ class Screen:
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         """Take the live part away; what was printed stays."""
+        self.still()
+
+    def still(self) -> None:
+        """Take the live part away for good: the terminal is as it was, and lines that come are printed below."""
         if self._live is not None:
             self._live.stop()
+            self._live = None
 
     @property
     def seconds(self) -> float:

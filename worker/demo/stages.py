@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from activities.ports.cluster import NODE_POOLS
+from activities.ports.cluster import NODE_POOLS, Object
 from api.keys import TAINT_SCALE_DOWN
 from api.v1alpha1.node_removal_request import RemovalPhase
+from simulator.scheduling.conditions import condition_status
 from simulator.scheduling.workloads import Workload
 from simulator.view import View
 from simulator.world import World
@@ -14,7 +15,7 @@ from worker.demo.comparison import LABEL, BoughtMachines, Comparison, comparison
 from worker.demo.person import Person
 from worker.demo.scale_down import Shrink
 from worker.demo.scale_up import Growth
-from worker.demo.scene import STUBBORN, STUBBORN_PODS, SoldOut, prices, stubborn_faults
+from worker.demo.scene import STUBBORN, STUBBORN_PODS, SoldOut, prices, stubborn_faults, too_large
 from worker.demo.screen import Screen
 from worker.demo.tables import cost
 from worker.demo.watch import Watch, own_pods, running
@@ -82,13 +83,16 @@ class Performance:
         screen.note(f"Took {screen.seconds:.0f} s.")
 
 
-async def encore(world: World, watch: Watch, screen: Screen) -> None:
-    """Let a stubborn machine come, park on its way out, and let the others cool off for an hour.
+async def encore(world: World, watch: Watch, screen: Screen) -> View:
+    """Let a stubborn machine come and park on its way out, the others cool off for an hour, and a pod wait in vain.
+
+    Returns:
+        What is seen then.
 
     Raises:
         StageFailed: it was not seen in time.
     """
-    screen.stage("For you to try: a server refuses to die again, and machines cool off for an hour")
+    screen.stage("For you to try: a server refuses to die again, machines cool off for an hour, a pod waits in vain")
     faults = [{"op": "add", "path": "/spec/faults", "value": stubborn_faults()}]
     await world.cluster.patch(world.node_classes, "default", faults)
     before = len(running(await watch.until(lambda _: True, "the pods")))
@@ -102,11 +106,19 @@ async def encore(world: World, watch: Watch, screen: Screen) -> None:
     await world.cluster.patch(NODE_POOLS, "default", longer)
     world.workloads.scale_all(0)
     world.wake()
-    view = await watch.until(
+    await watch.until(
         lambda v: not own_pods(v) and RemovalPhase.PENDING in _phases(v) and bool(v.taints(TAINT_SCALE_DOWN)),
         "a machine that cools off",
     )
+    world.workloads.add(too_large())
+    world.wake()
+    view = await watch.until(lambda v: any(map(_has_no_place, own_pods(v))), "a pod that no machine can take")
     screen.machines(view)
+    return view
+
+
+def _has_no_place(pod: Object) -> bool:
+    return condition_status(pod, "PodScheduled") == "False"
 
 
 def _phases(view: View) -> set[str]:

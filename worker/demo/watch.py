@@ -31,6 +31,8 @@ _SIGNS: Final = {
     "RemovalFailed": ("‖", "bold red"),
     "Retry": ("↻", "cyan"),
     "Removed": ("-", "green"),
+    "Skipped": ("-", "cyan"),
+    "Abandoned": ("-", "cyan"),
 }
 """The events that make the story; the others are steps in between, for `kubectl describe`."""
 _KINDS: Final = {kind.name for kind in KINDS}

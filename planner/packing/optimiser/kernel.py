@@ -76,7 +76,7 @@ def kernel(function: _Function) -> _Function:
     dispatcher = njit(function)
     # Numba raises this where it has no such folder. Its own `cache=True` would do without `Kept`, and then fail.
     with suppress(RuntimeError):
-        dispatcher._cache = Kept(function)  # noqa: SLF001 - what its `enable_caching` does
+        setattr(dispatcher, "_cache", Kept(function))  # noqa: B010 - as its `enable_caching`; its types do not name it
     return cast("_Function", dispatcher)
 
 
@@ -97,7 +97,8 @@ class _First(event.Listener):
     def on_start(self, event: event.Event) -> None:
         if not self._is_over:
             self._is_over = True
-            self._tell(isinstance(event.data["dispatcher"]._cache, Kept))  # noqa: SLF001 - numba has no other way
+            dispatcher = (event.data or {}).get("dispatcher")
+            self._tell(isinstance(getattr(dispatcher, "_cache", None), Kept))
 
     def on_end(self, event: event.Event) -> None:
         """Do nothing."""

@@ -1,11 +1,13 @@
 """What a person sees: on a terminal, in a file, in a picture."""
 
 import io
+import time
 
 from rich.console import Console
 
 from pages.pictures import PictureRecorder
 from simulator.view import View
+from tests.worker.demo.terminal import seen
 from worker.demo.scene import prices
 from worker.demo.screen import Screen
 
@@ -22,6 +24,25 @@ def test_without_a_terminal_there_are_plain_lines_and_nothing_moves():
         screen.progress(View({}, {}, {"NodeRequest": {}, "NodeRemovalRequest": {}}, {}), "machines")
         screen.passed("41 of 41 pods run")
     assert output.getvalue() == "\n1. Pods arrive\n  ✓ 41 of 41 pods run\n"
+
+
+def test_at_rest_a_terminal_has_its_cursor_and_no_frame():
+    output = io.StringIO()
+    console = Console(file=output, width=80, force_terminal=True, highlight=False)
+    nothing = View({}, {}, {"NodeRequest": {}, "NodeRemovalRequest": {}}, {})
+    with Screen(prices(), console) as screen:
+        screen.progress(nothing, "machines")
+        time.sleep(0.3)
+        assert seen(output.getvalue())[1] is False
+        screen.still()
+        lines, is_shown = seen(output.getvalue())
+        assert ([line for line in lines if line], is_shown) == ([], True)
+        before = len(output.getvalue())
+        screen.progress(nothing, "machines")
+        screen.passed("done")
+        time.sleep(0.3)
+        assert "\x1b[?25" not in output.getvalue()[before:]
+        assert [line for line in seen(output.getvalue())[0] if line] == ["  ✓ done"]
 
 
 def test_a_long_sentence_goes_on_below_itself():
