@@ -48,8 +48,8 @@ def demo(*, keep: Annotated[bool, Parameter(negative="")] = False, seed: int = S
     """Show machines come and go with their pods. Needs no cluster, no token and no money, and takes under a minute.
 
     Args:
-        keep: stay up at the end, with a machine to cancel and one to replay, until Ctrl-C; `growth status`, `growth why`
-            and others look into it from another terminal, as it says there.
+        keep: stay up at the end, with a machine to cancel and one to replay, until Ctrl-C; `growth status`,
+            `growth why` and others look into it from another terminal, as it says there.
         seed: another number is another load.
     """
     set_up_logging("console", "error")

@@ -1,7 +1,6 @@
 """`growth demo --keep`: what it leaves on the screen, what it prints works, and nothing is left of it."""
 
 import io
-import os
 import re
 import shlex
 import signal
@@ -73,18 +72,17 @@ def test_on_a_terminal_no_frame_stays_and_what_is_printed_works(tmp_path):
         assert [line for line in lines if "waiting for" in line] == []
         tables = [at for at, line in enumerate(lines) if line.startswith("machine  ")]
         after = lines[tables[-1] :]
-        assert [line.split()[3] for line in after[1:4]] in ([*order] for order in orders("parked", "cools", "ready"))
+        assert sorted(line.split()[3] for line in after[1:4]) == ["cools", "parked", "ready"]
         assert after[4].startswith("0 of 1 pods run")
         last = lines[tables[-1] + 1]
         assert lines.count(last) == 1, "the same frame stands twice"
-        still = terminal.raw.rpartition("\x1b[?25h")[2]
         other = InAnotherTerminal("\n".join(lines), tmp_path)
         cancelled, skipped = check_answers(other.run_all())
         terminal.read_until("Treat the server as gone", 20)
         told = terminal.raw.rpartition(INVITED)[2]
-        assert "\x1b[?25" not in still + told
+        assert "\x1b[?25" not in told
         assert not re.search(r"\x1b\[\d*[AK]", told), "what happens is told in plain lines"
-        assert re.search(rf"{cancelled} By \w+: ", seen(told)[0][1] + seen(told)[0][0] + "\n".join(seen(told)[0]))
+        assert re.search(rf"{cancelled} By \w+: ", "\n".join(seen(told)[0]))
         began = time.monotonic()
         terminal.process.send_signal(signal.SIGINT)
         terminal.read_until("", 30)
@@ -95,13 +93,6 @@ def test_on_a_terminal_no_frame_stays_and_what_is_printed_works(tmp_path):
         assert [line for line in lines if line][-1] == "Interrupted: everything is stopped and removed."
     assert skipped in terminal.raw
     assert left_over(tmp_path) == []
-
-
-def orders(*words):
-    """Return the words in each order."""
-    if not words:
-        return [[]]
-    return [[word, *rest] for word in words for rest in orders(*(other for other in words if other != word))]
 
 
 @pytest.mark.e2e
@@ -134,7 +125,6 @@ def test_in_a_file_there_is_no_sequence_and_what_is_printed_works(tmp_path):
     assert left_over(folder) == []
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs terminals")
 def test_a_demo_whose_terminal_is_closed_leaves_nothing(tmp_path):
     with Terminal(COMMAND, environment(tmp_path)) as terminal:
         terminal.read_until("waiting for", 60)
