@@ -5,11 +5,11 @@ Resources", "Pod-level resources" and "Resize CPU and Memory Resources"; KEP-753
 PodRequests in component-helpers, resource/helpers.go.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Final, TypeVar
 
 from planner.parsing.json_part import Part
-from planner.parsing.pod_total import add_to, pod_total, raise_to
 
 _NOTHING: Final = Part({})
 OVERCOMMITTABLE: Final = frozenset({"cpu", "memory"})
@@ -17,6 +17,7 @@ OVERCOMMITTABLE: Final = frozenset({"cpu", "memory"})
 _HUGE_PAGES: Final = "hugepages-"
 
 Amounts = Mapping[str, int]
+AmountT = TypeVar("AmountT", int, Fraction)
 
 
 def effective_request(spec: Part, status: Part = _NOTHING) -> dict[str, int]:
@@ -33,7 +34,7 @@ def effective_request(spec: Part, status: Part = _NOTHING) -> dict[str, int]:
     """
     running = _of_containers(spec, status)
     running |= _of_the_whole(spec.part("resources"), status, running)
-    add_to(running, spec.amounts("overhead"))
+    _add(running, spec.amounts("overhead"))
     running["pods"] = 1
     return {name: amount for name, amount in running.items() if amount}
 
@@ -96,8 +97,8 @@ def _of_the_whole(resources: Part, status: Part, containers: Amounts) -> Amounts
 
 def _resized(asked: Amounts, state: Part, *, is_infeasible: bool) -> Amounts:
     most = {} if is_infeasible else dict(asked)
-    raise_to(most, state.part("resources").amounts("requests"))
-    raise_to(most, state.amounts("allocatedResources"))
+    _raise_to(most, state.part("resources").amounts("requests"))
+    _raise_to(most, state.amounts("allocatedResources"))
     return most
 
 
@@ -111,3 +112,40 @@ def _is_infeasible(status: Part) -> bool:
 
 def _supported(amounts: Amounts) -> dict[str, int]:
     return {n: amount for n, amount in amounts.items() if n in OVERCOMMITTABLE or n.startswith(_HUGE_PAGES)}
+
+
+def pod_total(
+    containers: Iterable[Mapping[str, AmountT]], init_containers: Iterable[tuple[Mapping[str, AmountT], bool]]
+) -> dict[str, AmountT]:
+    """Return the larger of what runs for long and the hungriest moment of the start, by resource.
+
+    Args:
+        containers: amounts of each.
+        init_containers: amounts of each in their order, and whether it is a sidecar. A sidecar runs for long; any
+            other runs beside the sidecars that were begun before it.
+    """
+    running: dict[str, AmountT] = {}
+    sidecars: dict[str, AmountT] = {}
+    starting: dict[str, AmountT] = {}
+    for amounts in containers:
+        _add(running, amounts)
+    for amounts, runs_on in init_containers:
+        moment = dict(sidecars)
+        _add(moment, amounts)
+        if runs_on:
+            _add(running, amounts)
+            sidecars = moment
+        _raise_to(starting, moment)
+    _raise_to(running, starting)
+    return running
+
+
+def _raise_to(total: dict[str, AmountT], floor: Mapping[str, AmountT]) -> None:
+    for name, amount in floor.items():
+        if name not in total or total[name] < amount:
+            total[name] = amount
+
+
+def _add(total: dict[str, AmountT], more: Mapping[str, AmountT]) -> None:
+    for name, amount in more.items():
+        total[name] = total[name] + amount if name in total else amount

@@ -18,9 +18,8 @@ from itertools import chain
 from typing import Any, Final
 
 from api.quantity import format_amount, parse_quantity
-from planner.parsing.effective_request import OVERCOMMITTABLE, container_request, is_sidecar
+from planner.parsing.effective_request import OVERCOMMITTABLE, container_request, is_sidecar, pod_total
 from planner.parsing.json_part import FieldError, Part
-from planner.parsing.pod_total import pod_total
 
 _CONTAINER: Final = "Container"
 _POD: Final = "Pod"
