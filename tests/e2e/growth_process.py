@@ -118,6 +118,12 @@ class GrowthProcess:
         assert len(sentences) == 1, self.log()
         return sentences[0].partition(CANNOT_GO_ON)[2]
 
+    def metrics(self) -> list[str]:
+        """Return the samples that /metrics shows."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/metrics", timeout=10) as answer:
+            page = answer.read().decode()
+        return [line for line in page.splitlines() if line and not line.startswith("#")]
+
     def kill(self) -> None:
         """SIGKILL, as a machine that loses power."""
         if self._process is not None:

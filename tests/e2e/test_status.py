@@ -12,6 +12,7 @@ import yaml
 from tests.builders import deployment
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.commands import GROWTH, Commands
+from tests.e2e.growth_process import GrowthProcess
 from tests.e2e.harness import ControlPlane
 from tests.e2e.scene import scene
 from tests.e2e.workloads import single_pod
@@ -57,6 +58,7 @@ def test_what_status_and_why_say_is_so(control_plane: ControlPlane, tmp_path: Pa
         assert f"Temporal workflow: node-request:status:{node}:" in told
         plane.wait_for(lambda: "What Growth told of it last:" in growth.told("why", "pod", "too-large"), "an event")
         assert "  TooLarge: no machine of pool default is large enough" in growth.told("why", "pod", "too-large")
+        check_name(plane, worker)
 
         plane.kubectl("delete", "deployments", "web", "-n", "default", "--wait=true")
         plane.wait_for(lambda: has_cool_off(view), "a cool-off has begun")
@@ -76,6 +78,20 @@ def test_what_status_and_why_say_is_so(control_plane: ControlPlane, tmp_path: Pa
 def has_cool_off(view: ClusterView) -> bool:
     removals = view.items("noderemovalrequests")
     return any("taintedAt" in json.dumps(removal.get("status", {})) for removal in removals)
+
+
+def check_name(plane: ControlPlane, worker: GrowthProcess) -> None:
+    """The cluster's name is in all that other places may collect of several clusters."""
+    assert {json.loads(line)["cluster"] for line in worker.log().splitlines()} == {"status"}
+    samples = worker.metrics()
+    assert {line.partition("_")[0] for line in samples} == {"growth", "temporal", "target"}
+    assert [line for line in samples if 'cluster="status"' not in line] == []
+    events = json.loads(plane.kubectl("get", "events.events.k8s.io", "-A", "-o", "json"))["items"]
+    own = [event["metadata"]["name"] for event in events if event.get("reportingInstance") == "growth-status"]
+    assert own
+    selector = "-l", "growth.dev/cluster=status"
+    selected = json.loads(plane.kubectl("get", "events.events.k8s.io", "-A", *selector, "-o", "json"))["items"]
+    assert sorted(event["metadata"]["name"] for event in selected) == sorted(own)
 
 
 def watch_twice(growth: Commands) -> None:
