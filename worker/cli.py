@@ -89,6 +89,7 @@ def _usage(error: CycloptsError) -> str:
 def run(
     *,
     embedded_temporal: Annotated[bool | None, Parameter(negative="")] = None,
+    simulated_machines: Annotated[bool | None, Parameter(negative="")] = None,
     cluster: str | None = None,
     namespace: str | None = None,
     kubeconfig: Path | None = None,
@@ -104,6 +105,7 @@ def run(
 
     Args:
         embedded_temporal: run a Temporal server of this worker's own, on loopback only.
+        simulated_machines: buy simulated machines, as of a KwokNodeClass, beside real Nodes, too: pods run on none.
         cluster: name of this cluster, in workflow ids and server labels; default default.
         namespace: Kubernetes namespace of Growth's own objects; default growth-system.
         kubeconfig: kubeconfig file; without one as kubectl finds it, in a pod without any its service account.

@@ -162,6 +162,7 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
                 cluster_uid=uid,
                 own_pods=settings.own_pods,
                 endpoints=settings.endpoints,
+                simulated_machines=settings.simulated_machines,
                 packer=solver,
                 watched_for=cluster.presence.lasts,
             )

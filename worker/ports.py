@@ -12,6 +12,7 @@ from activities.ports.cluster import NAMESPACES, NODE_POOLS, NODES, Cluster, Res
 from activities.ports.errors import Rejected
 from activities.ports.ports import Ports, Reader
 from activities.ports.provider_kind import Surroundings
+from activities.ports.simulated_kinds import SimulatedKinds
 from activities.providers.kinds import connected, node_classes, provider_kinds
 from activities.round.observe import SURROUNDINGS
 from planner.packing.greedy.pack import pack
@@ -70,6 +71,7 @@ def ports_on(
     cluster_uid: str = "",
     own_pods: frozenset[str] = frozenset(),
     endpoints: Mapping[str, str] | None = None,
+    simulated_machines: bool | None = None,
     now: Callable[[], datetime] = utc_now,
     packer: Packer = pack,
     watched_for: Callable[[], timedelta | None] = lambda: None,
@@ -84,6 +86,8 @@ def ports_on(
         cluster_uid: of its namespace kube-system: tells its servers from those of another cluster of its name.
         own_pods: of the worker and its Temporal, as namespace/name.
         endpoints: where the APIs of clouds are, by kind of node class; without one, where the provider knows it to be.
+        simulated_machines: whether simulated machines are bought beside real Nodes; None: as the worker that buys them
+            has written on their classes.
         now: the time, UTC.
         packer: puts pods on machines.
         watched_for: for how long worker and API server have been there together.
@@ -103,6 +107,10 @@ def ports_on(
         cluster_name=cluster_name,
         namespace=namespace,
         accounts={kind.kind: kind.account for kind in provider_kinds()},
+        simulated=SimulatedKinds(
+            {kind.kind: kind.is_simulated for kind in provider_kinds() if kind.is_simulated is not None},
+            simulated_machines,
+        ),
         cluster_uid=cluster_uid,
         watched_since=followed_since(reader, NODES, now) if isinstance(reader, Cache) else lambda: None,
         own_pods=own_pods,

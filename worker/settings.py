@@ -66,6 +66,8 @@ class Settings(BaseSettings):
     """Kubernetes namespace of Growth's own objects."""
     own_pods: Annotated[frozenset[PodName], NoDecode] = frozenset()
     """Pods of the worker and of its Temporal, as namespace/name with commas between: their nodes are never removed."""
+    simulated_machines: bool = False
+    """Use node classes of simulated machines, as KWOK's, on a cluster with real Nodes, too."""
     kubeconfig: Path | None = None
     """Without one: as kubectl finds it; in a pod without any, its service account."""
     context: str | None = None

@@ -11,6 +11,7 @@ from activities.ports.attachments import Attachments
 from activities.ports.cluster import Cluster, Object, ObjectList, Resource
 from activities.ports.identity import ClusterIdentity
 from activities.ports.provider import Provider
+from activities.ports.simulated_kinds import SimulatedKinds
 from planner.model.plan import Plan, Snapshot
 from planner.model.stages import Stage
 from planner.packing.greedy.pack import pack
@@ -57,6 +58,8 @@ class Ports:
     """Where Growth keeps its own objects: the fence's Lease, KWOK's server records."""
     accounts: Mapping[str, Callable[[Object], str]] = field(default_factory=dict)
     """By kind of node class: returns what is the same for classes of one account. Without one, each has its own."""
+    simulated: SimulatedKinds = field(default_factory=SimulatedKinds)
+    """The kinds of node class whose machines are simulated. Without any, no class is held back for that."""
     cluster_uid: str = ""
     """Of the namespace kube-system: tells this cluster from others of its name. Empty: the name alone does."""
     watched_since: Callable[[], datetime | None] = lambda: None

@@ -95,6 +95,9 @@ class ProviderKind(Generic[ClassT]):
     """RBAC rules that its provider needs in Growth's namespace."""
     config_maps: tuple[str, ...] = ()
     """Names of ConfigMaps that it keeps in Growth's namespace for itself: `growth purge` deletes them."""
+    is_simulated: Callable[[Object], bool] | None = None
+    """Returns whether a Node is a simulated machine, which runs nothing; only a kind of such machines has it. Its
+    classes are not used beside Nodes of which no kind says so, unless the settings allow it."""
     is_required: bool = False
     """Whether Growth always has the definition: when it is absent, Growth is being removed. Else nobody uses it."""
 

@@ -10,6 +10,7 @@ from activities.objects.nodes import get_node, is_of, see_node
 from activities.objects.pods import Seated, occupants_of, see_seats
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_class, find_pool, request_timings, see_server
+from activities.objects.simulated_classes import barrier_of
 from activities.ports.cluster import NODE_REQUESTS, Object
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
@@ -108,6 +109,9 @@ async def _before_the_server(ports: Ports, observed: RequestObjects) -> RequestO
                 "pause_message": part.message,
                 "refused_part": part.limit,
             }
+        # A server that a call may have made already is found by the next one, and goes its way.
+        if spec.class_ref.kind in ports.simulated.rules and not observed.record.model.status.attempts:
+            pauses["class_barrier"] = await barrier_of(ports, node_class)
         seen = seen.model_copy(update=pauses)
     return RequestObjects(observed.record, seen, observed.pool, node_class)
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from activities.kube.json_patch import patch_if_same, set_field
+from activities.objects.simulated_classes import write_condition
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Cluster, Object, PatchOp
 from activities.ports.ports import Ports
 from activities.round.fence import RoundWrites
@@ -83,6 +84,11 @@ async def apply_plan(
         [name for name in statuses if name not in closed],
         lambda name: f"status of pool {name}",
         lambda name: write_status(cluster, pools[name], statuses[name]),
+    )
+    await writes.each(
+        observed.simulated,
+        lambda simulated: f"condition of {'/'.join(simulated.key)}",
+        lambda simulated: write_condition(cluster, simulated, now),
     )
     return AppliedPlan(
         requests=tuple(request for _, request in bought),

@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS, REQUESTS, STORED_KINDS, StoredKind
 from activities.objects.node_classes import class_status
+from activities.objects.simulated_classes import SimulatedClass, simulated_classes
 from activities.ports.cluster import (
     CSI_NODES,
     DAEMON_SETS,
@@ -150,6 +151,8 @@ class Observation:
     pools: Mapping[str, Object]
     requests: Mapping[str, Object]
     removals: Mapping[str, Object]
+    simulated: tuple[SimulatedClass, ...] = ()
+    """The classes whose machines are simulated."""
     others: ObjectsByKind = field(default_factory=dict)
     """Objects of the other kinds with a lifecycle, on which no round decides."""
 
@@ -211,7 +214,11 @@ class Observer:
         pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, limit_ranges, *owned = parsed
         if limit_ranges:
             daemon_sets = with_limit_ranges(daemon_sets, lists[SURROUNDINGS.index(DAEMON_SETS)], limit_ranges)
-        classes, class_problems = self._classes(lists[around + 1 :], owned[0])
+        simulated: tuple[SimulatedClass, ...] = ()
+        if self._ports.simulated.rules:
+            by_kind = dict(zip(resources[around + 1 :], lists[around + 1 :], strict=True))
+            simulated = simulated_classes(self._ports, lists[SURROUNDINGS.index(NODES)], by_kind)
+        classes, class_problems = self._classes(lists[around + 1 :], owned[0], simulated)
         snapshot = Snapshot(
             now=self._ports.now(),
             pods=heeded(pods, nodes),
@@ -237,6 +244,7 @@ class Observer:
             pools=_by_name(pools),
             requests=_by_name(requests),
             removals=_by_name(removals),
+            simulated=simulated,
             others=others,
         )
 
@@ -303,14 +311,17 @@ class Observer:
         return [found for found, _ in results], [problem for _, problems in results for problem in problems]
 
     def _classes(
-        self, lists: Sequence[Sequence[Object]], pools: Sequence[NodePool]
+        self, lists: Sequence[Sequence[Object]], pools: Sequence[NodePool], simulated: Iterable[SimulatedClass]
     ) -> tuple[tuple[NodeClass, ...], list[Problem]]:
+        barriers = {each.key: each.barrier for each in simulated}
         classes: list[NodeClass] = []
         problems: list[Problem] = []
         for provider, items in zip(self._ports.providers.values(), lists, strict=True):
             for item in items:
                 try:
-                    classes.append(_node_class(provider, item, pools, self._ports.now()))
+                    node_class = _node_class(provider, item, pools, self._ports.now())
+                    barrier = barriers.get((node_class.ref.kind, node_class.ref.name), "")
+                    classes.append(replace(node_class, barrier=barrier))
                 except (ValueError, Unreadable) as error:
                     problems.append(problem_of(provider.node_classes, item, error))
                 except Exception as error:

@@ -11,6 +11,7 @@ from temporalio import activity
 
 from activities.objects.events import Recorder
 from activities.objects.kinds import REMOVALS, REQUESTS, STORED_KINDS, StoredKind
+from activities.objects.simulated_classes import BarrierLog
 from activities.objects.start_notes import Prices, prices
 from activities.ports.cluster import NODE_POOLS
 from activities.ports.errors import NotFound
@@ -59,6 +60,7 @@ class PlanActivities:
         self._fence = fence or Fence(ports)
         self._observer = Observer(ports, kinds)
         self._starts = WorkflowStarts(ports.now)
+        self._barriers = BarrierLog()
 
     @activity.defn(name="plan_round")
     async def plan_round(self, round_input: RoundInput) -> RoundResult:
@@ -83,6 +85,8 @@ class PlanActivities:
             observed = await self._observer.observe(round_input.memory, round_input.versions)
         except DefinitionsGoing as going:
             return await self._let_go(round_input, writes, going), (), None
+        if observed.simulated:
+            self._barriers.tell(observed.simulated)
         watch = Stopwatch(self._ports.elapsed)
         try:
             plan = await self._ports.compute(lambda: self._decide(observed.snapshot, watch))

@@ -56,6 +56,8 @@ QUOTA_EXCEEDED: Final = "QuotaExceeded"
 BUYING_PAUSED: Final = "BuyingPaused"
 OF_THE_ACCOUNT: Final = frozenset({QUOTA_EXCEEDED, BUYING_PAUSED})
 """Reasons of an Unmet request that speak against its account and not against its offering."""
+REAL_CLUSTER: Final = "RealCluster"
+"""Reason why nothing of a class is bought: its machines are simulated, and there are real Nodes."""
 
 
 def next_step(seen: RequestObservation, now: datetime) -> Step:
@@ -116,7 +118,17 @@ def _pending(seen: RequestObservation, now: datetime) -> Step:
 
 
 def _left_out(seen: RequestObservation, now: datetime) -> Act | None:
-    """Return the end without a call of a request whose machine cannot be had now, as another request found out."""
+    """Return the end without a call of a request whose machine cannot be had now.
+
+    Its class is not used on this cluster, or another request found out.
+    """
+    if seen.class_barrier:
+        return Act(
+            effect=RequestEffect.MARK_UNMET,
+            reason=REAL_CLUSTER,
+            message=shortened(seen.class_barrier),
+            until=now + seen.timings.unavailable_ttl,
+        )
     paused_until, until = seen.buying_paused_until, seen.offering_unavailable_until
     if paused_until is not None and now < paused_until:
         refused = f"Its class is refused {seen.refused_part}" if seen.refused_part else "Nothing of its class is bought"

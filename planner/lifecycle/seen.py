@@ -112,6 +112,8 @@ class RequestObservation(LifecycleObservation):
     """The account may not have more: nothing of the class is bought."""
     pause_message: str = ""
     """What the provider said of that."""
+    class_barrier: str = ""
+    """Why nothing of the class is bought on this cluster; empty where it can be."""
     refused_part: str = ""
     """What of the class cannot be had, where that is not all of it, such as "dedicated cores"."""
     timings: RequestTimings = RequestTimings()

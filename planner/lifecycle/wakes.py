@@ -113,10 +113,14 @@ def _of_node(change: ObjectChange, known: KnownObjects) -> Iterator[Message]:
     before, after = change.before, change.after
     is_changed = before is not None and after is not None and _role(before) != _role(after)
     reason = "node gone" if after is None else "node changed"
-    if after is None or is_changed:
+    subjects = known.of_node(change.name)
+    # One that Growth has not asked for may be the first real Node beside simulated ones, Ready or not. Each of its own
+    # is awaited by its lifecycle, and asks for a round once it is Ready.
+    is_stranger = not subjects and (before is None or _provider_id(before) != _provider_id(after or before))
+    if after is None or is_changed or is_stranger:
         yield Nudge(reason)
     if after is None or before is None or is_changed or _lets_in(before) != _lets_in(after):
-        yield from (Wake(subject, reason) for subject in known.of_node(change.name))
+        yield from (Wake(subject, reason) for subject in subjects)
 
 
 def _of_claim(before: Object | None, after: Object | None) -> Iterator[Message]:
@@ -162,6 +166,10 @@ def _role(node: Object) -> tuple[bool, bool, bool, str]:
     # A cloud-controller-manager takes this taint off some time after the Node is Ready.
     waits = any(taint.get("key") == TAINT_UNINITIALIZED for taint in spec.get("taints") or ())
     return ready and not waits, bool(spec.get("unschedulable")), is_terminating(node), keep_reason(node)
+
+
+def _provider_id(node: Object) -> str:
+    return (node.get("spec") or {}).get("providerID") or ""
 
 
 def _lets_in(node: Object) -> tuple[frozenset[str], frozenset[str]]:

@@ -54,6 +54,8 @@ class NodeClass:
     generation: int = 0
     problem: str = ""
     """Why its offerings cannot be used; empty when they can."""
+    barrier: str = ""
+    """Why nothing of it is bought on this cluster, though its offerings can be read; empty where it can be."""
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Why it can never have a server type that a pool names, a sentence by type; only where something is known."""
 

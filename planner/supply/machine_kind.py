@@ -12,7 +12,7 @@ from api.meta import format_timestamp
 from api.v1alpha1.node_class_status import PartialPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
-from planner.lifecycle.request import BUYING_PAUSED, NAME_TAKEN, OF_THE_ACCOUNT
+from planner.lifecycle.request import BUYING_PAUSED, NAME_TAKEN, OF_THE_ACCOUNT, REAL_CLUSTER
 from planner.model.plan import NodeClass, Reason, Snapshot
 from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
@@ -25,6 +25,8 @@ from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over
 
 _SENTENCES: Final = 3
 """Refusals in one message."""
+_NOT_OF_THE_OFFERING: Final = OF_THE_ACCOUNT | {REAL_CLUSTER}
+"""Reasons of an Unmet request after which its offering is as good as before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,8 @@ def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | N
         return Reason("PoolPaused", pause_of_pool.sentence(name))
     if node_class.problem:
         return Reason("ClassInvalid", f"{node_class.ref} of pool {name} cannot be used: {node_class.problem}")
+    if node_class.barrier:
+        return Reason(REAL_CLUSTER, f"{node_class.ref} of pool {name} is not used: {node_class.barrier}")
     if blocked_by is not None:
         status = blocked_by.status
         until = "" if status.expires_at is None else f" until {format_timestamp(status.expires_at)}"
@@ -263,7 +267,7 @@ def _unavailable(node_class: NodeClass, snapshot: Snapshot) -> dict[tuple[str, s
         until = request.status.expires_at
         if (
             request.status.phase is RequestPhase.UNMET
-            and request.status.reason not in OF_THE_ACCOUNT
+            and request.status.reason not in _NOT_OF_THE_OFFERING
             and request.metadata.deletion_timestamp is None
             and request.spec.class_ref == node_class.ref
             and (until is None or snapshot.now < until)

@@ -5,7 +5,7 @@ import base64
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
 from secrets import token_hex
+from types import MappingProxyType
 from typing import Any, Final
 
 import yaml
@@ -240,6 +241,7 @@ def hetzner_scene(
     cluster: str,
     controller_delay_seconds: float | None = None,
     objects: tuple[str, ...] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
     quick: bool = False,
     cloud: CountedHetzner | None = None,
 ) -> Iterator[HetznerScene]:
@@ -253,6 +255,7 @@ def hetzner_scene(
         cluster: name of the cluster.
         controller_delay_seconds: how late Hetzner's cloud-controller-manager sees a Node; None: there is none.
         objects: files of objects that are there from the beginning.
+        environment: further variables of the worker.
         quick: the worker's durations are a tenth as long.
         cloud: of another scene, when two clusters share a project.
     """
@@ -271,7 +274,7 @@ def hetzner_scene(
             cluster=cluster,
             temporal=temporal,
             objects=objects,
-            environment={"GROWTH_HCLOUD_ENDPOINT": endpoint},
+            environment={"GROWTH_HCLOUD_ENDPOINT": endpoint, **environment},
             quick=quick,
         ) as growth,
         kubelets(plane, cloud, controller_delay_seconds, joins) as check,

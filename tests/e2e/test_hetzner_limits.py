@@ -22,7 +22,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 def test_projects_without_calls_and_without_servers_wait_while_others_buy(control_plane: ControlPlane, tmp_path: Path):
     """One project has no calls for a while, another may have five servers of six; a KWOK pool has no limit."""
     started = {"cluster": "hetzner-limits", "objects": ("class.yaml",), "quick": True}
-    with hetzner_scene(control_plane, tmp_path, **started) as scene:
+    # A Node with an id of Hetzner's is a real one.
+    allowed = {"GROWTH_SIMULATED_MACHINES": "true"}
+    with hetzner_scene(control_plane, tmp_path, environment=allowed, **started) as scene:
         for name in ("slow", "small"):
             scene.add_class(name, scene.add_project(name))
         scene.cloud.set_server_limit(LIMIT, project="small")

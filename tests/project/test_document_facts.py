@@ -97,6 +97,7 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
         WAITS,
         TOO_MUCH,
         request.BUYING_PAUSED,
+        request.REAL_CLUSTER,
         PLACEMENT_REFUSED,
     }
 

@@ -6,6 +6,7 @@ from activities.ports.provider import Provider
 from activities.ports.provider_kind import ProviderKind, Surroundings
 from activities.providers.kwok.catalogue import catalogue, offerings
 from activities.providers.kwok.faults import NAME as FAULTS
+from activities.providers.kwok.simulated_node import is_simulated
 from api.definitions import KWOK_NODE_CLASS
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 
@@ -34,5 +35,6 @@ KIND: Final = ProviderKind[KwokNodeClass](
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "create", "patch", "delete"]},
     ),
     config_maps=(FAULTS,),
+    is_simulated=is_simulated,
     is_required=True,
 )

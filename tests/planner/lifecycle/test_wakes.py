@@ -48,6 +48,10 @@ def uninitialized(item: dict) -> dict:
     return {**item, "spec": {"taints": [UNINITIALIZED]}}
 
 
+def named(item: dict, provider_id: str) -> dict:
+    return {**item, "spec": {"providerID": provider_id}}
+
+
 def both(reason: str) -> list[Message]:
     return [Wake(HEIR, reason), Wake(LEAVER, reason)]
 
@@ -124,6 +128,23 @@ def both(reason: str) -> list[Message]:
 )
 def test_a_change_asks_for_these_messages(asks, kind, before, after):
     assert messages(change(kind, before, after), KNOWN) == asks
+
+
+@pytest.mark.parametrize(
+    ("asks", "before", "after"),
+    [
+        # It may be the first real Node beside simulated ones: no pod may be bound to one of these for want of a round.
+        ([Nudge("node changed")], None, node(ready=False)),
+        ([Nudge("node changed")], None, named(node(ready=False), "hcloud://42")),
+        ([Nudge("node changed")], node(ready=False), named(node(ready=False), "hcloud://42")),
+        ([], named(node(), "hcloud://42"), named(node(memory="2Gi"), "hcloud://42")),
+        ([Nudge("node gone")], named(node(), "hcloud://42"), None),
+    ],
+)
+def test_a_node_that_growth_has_not_asked_for_asks_for_a_round_when_it_joins_and_when_it_has_its_id(
+    asks, before, after
+):
+    assert messages(change("Node", before, after), NOTHING_KNOWN) == asks
 
 
 def test_nobody_is_woken_who_is_not_known():

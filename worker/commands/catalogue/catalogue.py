@@ -46,7 +46,8 @@ def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: dat
     """Return the offerings of the class, the cheapest first, those without a price last."""
     status = node_class.status
     ref = ref_of(node_class)
-    problem = as_planned(node_class, (), now).problem
+    planned = as_planned(node_class, (), now)
+    problem = planned.problem or planned.barrier
     listed = as_listed(node_class, now)
     buyers = _buyers(ref, pools)
     unmet = {(one.server_type.lower(), one.location): one.until for one in status.unavailable if now < one.until}

@@ -7,8 +7,10 @@ from typing import Any
 from activities.ports.catalogue import ClassCatalogue
 from activities.ports.errors import InvalidConfiguration
 from activities.ports.provider_kind import NodeClassModel, ProviderKind
+from activities.ports.simulated_kinds import READY
 from activities.providers.kinds import provider_kinds
 from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.lifecycle.request import REAL_CLUSTER
 from planner.model.plan import NodeClass
 from planner.objects.offering import Offering
 from planner.supply.machine_kind import refusals
@@ -46,8 +48,17 @@ def as_planned(node_class: NodeClassModel, pools: Iterable[NodePool], now: datet
         status=node_class.status,
         generation=node_class.metadata.generation or 0,
         problem=problem,
+        barrier=_barrier(kind, node_class),
         refusals=refusals(ref, offered, pools, kind.refusal),
     )
+
+
+def _barrier(kind: ProviderKind[Any], node_class: NodeClassModel) -> str:
+    """Return why the worker of a cluster, whose objects these are, buys nothing of the class; empty where it does."""
+    if kind.is_simulated is None:
+        return ""
+    ready = (each for each in node_class.status.conditions if each.type == READY)
+    return next((each.message for each in ready if each.status == "False" and each.reason == REAL_CLUSTER), "")
 
 
 def as_listed(node_class: NodeClassModel, now: datetime) -> ClassCatalogue:

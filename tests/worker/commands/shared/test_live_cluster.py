@@ -8,13 +8,22 @@ from activities.kube.kubeconfig import Access
 from activities.ports.errors import Forbidden, GrowthError, NotFound, Rejected, Unreachable
 from activities.round.observe import DefinitionsGoing, Observer
 from simulator.world import NAMESPACE
-from tests.planner.scenes import Scene
+from tests.builders import kwok_node_class, pod
+from tests.planner.scenes import Scene, scene
 from tests.worker.looking import LookedAt
 from worker.commands.shared import live_cluster
 from worker.commands.shared.live_cluster import LiveCluster
+from worker.commands.why.pod import why_pod
 from worker.errors import CommandError
 from worker.ports import ports_on, utc_now
 
+REAL = {"metadata": {"name": "cp-1"}, "spec": {"providerID": "hcloud://42", "unschedulable": True}}
+ALLOWED = {
+    "type": "Ready",
+    "status": "True",
+    "reason": "SimulatedMachinesAllowed",
+    "lastTransitionTime": "2026-03-01T11:00:00Z",
+}
 KINDS = ("nodepools", "noderequests", "noderemovalrequests", "kwoknodeclasses", "hetznernodeclasses")
 INSTALL = "`growth crds | kubectl apply --server-side -f -` installs"
 
@@ -80,6 +89,26 @@ async def test_definitions_that_are_being_deleted_are_told(cluster, monkeypatch)
 
     monkeypatch.setattr(Observer, "observe", going)
     assert (await refusal(cluster)).startswith("Growth's definitions are being deleted, or have been since (context ")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "conditions", "codes"),
+    [
+        ([], [], []),
+        ([REAL], [], ["RealCluster"]),
+        ([REAL], [ALLOWED], []),
+    ],
+    ids=["simulated", "real", "allowed by the worker"],
+)
+async def test_simulated_machines_are_planned_as_the_worker_does(nodes, conditions, codes):
+    simulated = kwok_node_class()
+    simulated["status"]["conditions"] = conditions
+    cluster = LookedAt(utc_now)
+    await cluster.fill(scene(nodes=nodes, pods=[pod("web")], classes=[simulated]))
+    view = await looking_at(cluster).look()
+    assert [reason.code for entry in view.plan.unplaced for reason in entry.reasons] == codes
+    assert len(view.plan.requests) == (not codes)
+    assert ("Node cp-1 is real" in "\n".join(why_pod(view.snapshot.pods[0], view))) is bool(codes)
 
 
 async def test_a_server_that_hangs_is_given_up_in_time(cluster, monkeypatch):
