@@ -24,7 +24,7 @@ WALKED: Final = MappingProxyType(
 ELSEWHERE: Final = MappingProxyType(
     {
         "docker build ": "needs a container runtime; the recipe itself is read by tests/project/test_deploy.py",
-        "kwokctl create cluster": "needs KWOK's program and a container runtime; the walk has another cluster of its Nodes",
+        "kwokctl create cluster": "needs KWOK's program and a container runtime; the walk has a control plane",
         "growth demo": "takes a minute and may stay; tests/worker/demo plays it, `make demo` is a target",
     }
 )
