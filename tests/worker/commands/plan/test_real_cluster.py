@@ -1,15 +1,13 @@
 """Plans with a class of simulated machines beside real Nodes: as asked by hand, as the worker's of its objects."""
 
-import json
-
 import pytest
 
 from api.model import read
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from tests.builders import NOW, kwok_node_class, node_pool, pod
+from tests.worker.commands.plan.test_command import planned, written
 from tests.worker.hetzner_dump import dump
 from worker.commands.catalogue.catalogue import catalogue_of
-from worker.commands.plan.command import plan
 
 REAL = {
     "apiVersion": "v1",
@@ -29,24 +27,13 @@ def node_class(status=None, reason=""):
     return made
 
 
-@pytest.fixture
-def planned(capsys, tmp_path):
-    def run(*objects):
-        path = tmp_path / "dump.yaml"
-        path.write_text(dump(*objects))
-        assert plan(file=(str(path),), now="2026-03-01T12:00:00Z", output="json") == 0
-        return json.loads(capsys.readouterr().out)
-
-    return run
-
-
-def test_a_class_that_no_worker_has_judged_is_planned_as_asked(planned):
-    made = planned(node_class(), node_pool(), pod("web"), REAL)
+def test_a_class_that_no_worker_has_judged_is_planned_as_asked(capsys, tmp_path):
+    made = planned(capsys, written(tmp_path, dump(node_class(), node_pool(), pod("web"), REAL)))
     assert len(made["requests"]) == 1
 
 
-def test_the_objects_of_a_cluster_give_the_plan_of_its_worker(planned):
-    made = planned(node_class("False", "RealCluster"), node_pool(), pod("web"), REAL)
+def test_the_objects_of_a_cluster_give_the_plan_of_its_worker(capsys, tmp_path):
+    made = planned(capsys, written(tmp_path, dump(node_class("False", "RealCluster"), node_pool(), pod("web"), REAL)))
     assert made["requests"] == []
     (entry,) = made["unplaced"]
     assert [reason["code"] for reason in entry["reasons"]] == ["RealCluster"]
@@ -54,8 +41,9 @@ def test_the_objects_of_a_cluster_give_the_plan_of_its_worker(planned):
 
 
 @pytest.mark.parametrize("reason", ["SimulatedMachinesAllowed", "NoRealNode"])
-def test_a_class_that_its_worker_uses_is_planned(planned, reason):
-    assert len(planned(node_class("True", reason), node_pool(), pod("web"), REAL)["requests"]) == 1
+def test_a_class_that_its_worker_uses_is_planned(capsys, tmp_path, reason):
+    made = planned(capsys, written(tmp_path, dump(node_class("True", reason), node_pool(), pod("web"), REAL)))
+    assert len(made["requests"]) == 1
 
 
 def test_the_price_list_says_that_nothing_is_bought_and_why():
