@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.e2e.cluster_view import ClusterView
 from tests.e2e.harness import ControlPlane
@@ -20,13 +19,10 @@ def test_every_command_works(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     view = ClusterView(plane)
     walk = Walk("README.md", plane, tmp_path, cluster="readme")
-    kubeconfig = as_kwokctl_names_it(plane, tmp_path)
-    walk.environment["KUBECONFIG"] = str(kubeconfig)
     try:
-        walk.next("kubectl config use-context")
         walk.next("growth crds | kubectl apply")
         walk.next("kubectl apply -f deploy/examples/pool.yaml")
-        walk.start_worker(walk.take("growth run"), kubeconfig)
+        walk.start_worker(walk.take("growth run"))
         plane.kubectl("apply", "-f", str(ROOT / "deploy" / "examples" / "pods.yaml"))
         plane.wait_for(lambda: "Ready" in view.phases("noderequests"), "a machine is Ready")
         walk.next("growth status")
@@ -50,17 +46,3 @@ def test_every_command_works(control_plane: ControlPlane, tmp_path: Path):
         clear_with_worker(plane)
         walk.kill_worker()
         clear_rest(plane)
-
-
-def as_kwokctl_names_it(plane: ControlPlane, folder: Path) -> Path:
-    """Return a kubeconfig whose context has the name that `kwokctl create cluster --name growth` gives it, not in use.
-
-    Source: KWOK docs, "kwokctl Manage Clusters".
-    """
-    config = yaml.safe_load(plane.kubeconfig.read_text())
-    (context,) = config["contexts"]
-    context["name"] = "kwok-growth"
-    config["current-context"] = ""
-    path = folder / "kwokctl.kubeconfig"
-    path.write_text(yaml.safe_dump(config))
-    return path

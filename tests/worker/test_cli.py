@@ -32,6 +32,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["statsu"], 'Did you mean "status"?'),
         (["removals", "cancel"], "parameter NAME requires an argument. See `growth removals cancel --help`."),
         (["requests", "cancel", "a", "b"], "growth: b: that is more than the command takes. See `growth requests"),
+        (["run", "--simulated-machines=maybe"], 'unable to convert "maybe" into bool. See `growth run --help`.'),
+        (["run", "--simulated-machines", "--log-format", "xml"], "--log-format: must be 'auto', 'console' or 'json'"),
         (["run", "--log-format", "xml"], "--log-format: must be 'auto', 'console' or 'json', not 'xml'"),
     ],
 )

@@ -20,6 +20,13 @@ def test_the_environment_is_read_and_options_go_first(monkeypatch):
     assert settings.embedded_temporal is True
 
 
+def test_simulated_machines_are_bought_beside_real_nodes_only_where_a_setting_says_so(monkeypatch):
+    assert load().simulated_machines is False
+    assert load(simulated_machines=True).simulated_machines is True
+    monkeypatch.setenv("GROWTH_SIMULATED_MACHINES", "true")
+    assert load().simulated_machines is True
+
+
 def test_own_pods_stand_with_commas_between(monkeypatch):
     monkeypatch.setenv("GROWTH_OWN_PODS", "growth-system/growth-0, growth-system/temporal-0")
     assert load().own_pods == {"growth-system/growth-0", "growth-system/temporal-0"}

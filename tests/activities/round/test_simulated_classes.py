@@ -89,6 +89,17 @@ async def test_with_the_setting_it_is_used_beside_a_real_node_and_says_so():
     assert "Node cp-1 is real" in told["message"]
 
 
+async def test_a_worker_without_the_setting_takes_back_what_one_with_it_has_said():
+    world = await world_with(are_allowed=True)
+    await add_real_node(world)
+    await world.run()
+    world.ports = replace(world.ports, simulated=SimulatedKinds(RULES, False))
+    await world.add_pods(2, cpu="4", prefix="more")
+    await world.run()
+    assert (await condition(world))["reason"] == "RealCluster"
+    assert len(await world.items(NODE_REQUESTS)) == 1, "the one from before, and no further"
+
+
 async def test_once_the_last_real_node_is_gone_it_is_used_again():
     world = await world_with()
     await add_real_node(world)
