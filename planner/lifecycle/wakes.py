@@ -116,7 +116,7 @@ def _of_node(change: ObjectChange, known: KnownObjects) -> Iterator[Message]:
     subjects = known.of_node(change.name)
     # One that Growth has not asked for may be the first real Node beside simulated ones, Ready or not. Each of its own
     # is awaited by its lifecycle, and asks for a round once it is Ready.
-    is_stranger = not subjects and (before is None or _provider_id(before) != _provider_id(after or before))
+    is_stranger = not subjects and after is not None and _origin(after) != ("" if before is None else _origin(before))
     if after is None or is_changed or is_stranger:
         yield Nudge(reason)
     if after is None or before is None or is_changed or _lets_in(before) != _lets_in(after):
@@ -168,8 +168,10 @@ def _role(node: Object) -> tuple[bool, bool, bool, str]:
     return ready and not waits, bool(spec.get("unschedulable")), is_terminating(node), keep_reason(node)
 
 
-def _provider_id(node: Object) -> str:
-    return (node.get("spec") or {}).get("providerID") or ""
+def _origin(node: Object) -> str:
+    """Return what tells whether the Node is real: its provider id, else its kubelet; empty for neither."""
+    info = (node.get("status") or {}).get("nodeInfo") or {}
+    return (node.get("spec") or {}).get("providerID") or info.get("kubeletVersion") or ""
 
 
 def _lets_in(node: Object) -> tuple[frozenset[str], frozenset[str]]:

@@ -52,6 +52,10 @@ def named(item: dict, provider_id: str) -> dict:
     return {**item, "spec": {"providerID": provider_id}}
 
 
+def run_by(item: dict, kubelet: str) -> dict:
+    return {**item, "status": {**item["status"], "nodeInfo": {"kubeletVersion": kubelet}}}
+
+
 def both(reason: str) -> list[Message]:
     return [Wake(HEIR, reason), Wake(LEAVER, reason)]
 
@@ -134,9 +138,11 @@ def test_a_change_asks_for_these_messages(asks, kind, before, after):
     ("asks", "before", "after"),
     [
         # It may be the first real Node beside simulated ones: no pod may be bound to one of these for want of a round.
-        ([Nudge("node changed")], None, node(ready=False)),
+        ([Nudge("node changed")], None, run_by(node(ready=False), "v1.33.1")),
         ([Nudge("node changed")], None, named(node(ready=False), "hcloud://42")),
         ([Nudge("node changed")], node(ready=False), named(node(ready=False), "hcloud://42")),
+        ([Nudge("node changed")], node(ready=False), run_by(node(ready=False), "v1.33.1")),
+        ([], None, node()),
         ([], named(node(), "hcloud://42"), named(node(memory="2Gi"), "hcloud://42")),
         ([Nudge("node gone")], named(node(), "hcloud://42"), None),
     ],
