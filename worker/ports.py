@@ -96,7 +96,7 @@ def ports_on(
     providers = connected(
         provider_kinds(),
         lambda kind: Surroundings(
-            cluster, cluster_name, namespace, now, cluster_uid=cluster_uid, endpoint=known.get(kind)
+            cluster, cluster_name, namespace, now, cluster_uid=cluster_uid, endpoint=known.get(kind), reader=reader
         ),
     )
     return Ports(
@@ -112,7 +112,7 @@ def ports_on(
             simulated_machines,
         ),
         cluster_uid=cluster_uid,
-        watched_since=followed_since(reader, NODES, now) if isinstance(reader, Cache) else lambda: None,
+        watched_since=followed_since(reader, NODES, now, watched_for) if isinstance(reader, Cache) else lambda: None,
         own_pods=own_pods,
         packer=packer,
         watched_for=watched_for,

@@ -132,10 +132,12 @@ class Lifecycle(ABC, Generic[Seen]):
         """Whether the history is long enough to go on in a new run, and nobody waits for an answer of this one."""
         return workflow.info().is_continue_as_new_suggested() and not self.is_asked()
 
-    async def look(self) -> Seen | None:
+    async def look(self, *, at_rest: bool) -> Seen | None:
         """Look once; what changes during the look asks for another one."""
+        at_rest = at_rest and not self._woken
         why, self._why_woken, self._woken = self._why_woken, "", False
-        return await self._run(self.kind.look, None, why or ("the start" if self._seen is None else "by the timer"))
+        why = why or ("the start" if self._seen is None else "by the timer")
+        return await self._run(self.kind.look, None, why, at_rest=at_rest)
 
     async def run_effect(self, effect: str, act: Act) -> Seen | None:
         """Run an effect: `planner.lifecycle.course.CourseDriver.run_effect`."""
@@ -147,20 +149,21 @@ class Lifecycle(ABC, Generic[Seen]):
         if before.exists and not after.exists:
             self._end = self.account.ending(self._subject.name, act, before)
 
-    async def _run(self, effect: str, act: Act | None, why: str = "") -> Seen | None:
+    async def _run(self, effect: str, act: Act | None, why: str = "", *, at_rest: bool = False) -> Seen | None:
         """Run an activity and return its result; None after it gave up: the trouble is shown, and a pause is over.
 
         Args:
             effect: its name.
             act: the step that asks for it; None for a look.
             why: reason of the look.
+            at_rest: the look may be one off caches.
         """
         policy = POLICIES[self.calls.get(effect, Calls.API_SERVER)]
         self._is_acting = True
         try:
             seen: Seen = await workflow.execute_activity(
                 effect,
-                EffectInput(name=self._subject.name, uid=self._subject.uid, act=act),
+                EffectInput(name=self._subject.name, uid=self._subject.uid, act=act, at_rest=at_rest),
                 result_type=self.kind.seen,
                 start_to_close_timeout=policy.start_to_close,
                 schedule_to_close_timeout=policy.schedule_to_close,

@@ -96,7 +96,7 @@ async def _spec(ports: Ports, finding: Finding) -> NodeRemovalRequestSpec:
     of_node = ("", "", "") if node is None else (node.pool, node.server_type, node.location)
     pool, server_type, location = (one or other or UNKNOWN for one, other in zip(of_server, of_node, strict=True))
     kind = next(iter(ports.providers)) if server is None else server.class_kind
-    known = await find_pool(ports, pool)
+    known = await find_pool(ports.cluster, pool)
     ref = None if known is None else known.spec.template.class_ref
     made_by = "" if server is None else server.class_name
     if made_by or ref is None or ref.kind != kind:

@@ -14,7 +14,7 @@ from typing import Final
 from activities.garbage.adopt import adopt, proofs_of, why_namesakes, why_unproven
 from activities.garbage.heal import lift, remove
 from activities.garbage.look import Providers, in_use, list_servers, look_again, look_around, with_answers
-from activities.objects.definitions import are_going
+from activities.objects.definitions import are_going, may_be_going
 from activities.objects.events import Recorder
 from activities.ports.cluster import NAMESPACES, NODE_POOLS
 from activities.ports.errors import Conflict, GrowthError, NotFound, ProviderError
@@ -75,13 +75,20 @@ class Healer:
         """
         # What a sweep cannot see it has not seen again: only sightings in consecutive sweeps count.
         before, self._sightings = self._sightings, {}
-        if await are_going(self._ports):
+        if await may_be_going(self._ports) and await are_going(self._ports):
             return ()
         providers = await in_use(self._ports)
         servers = await self._servers(providers)
         suspected = await look_around(self._ports, servers, self._ports.reader)
+        is_clean = not garbage(suspected, self._guards) and not suspects(suspected, self._guards)
+        if is_clean and all(server.is_proven for server in servers or ()):
+            self._kept = frozenset()
+            return ()
+        # Something is about to be done, and the definitions may have gone a moment ago.
+        if await are_going(self._ports):
+            return ()
         await self._mark(providers, suspected)
-        if not garbage(suspected, self._guards) and not suspects(suspected, self._guards):
+        if is_clean:
             self._kept = frozenset()
             return ()
         # A cache may be behind: it is only good enough for finding nothing.

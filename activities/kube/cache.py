@@ -2,12 +2,16 @@
 
 It satisfies `Reader`. It may lag behind the API server, so nothing is written on its word alone: writes
 are conditional on the version that was read. Of kinds that are read for a few fields it keeps nothing else.
+
+A watch lasts for minutes and costs nothing while it is quiet; but a connection that died without a word is as quiet,
+and so is a watch from a version that the API server has lost, as after a restore of its store. So after a silence a
+list tells, while the watch goes on; a second silence ends the watch.
 """
 
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -24,6 +28,7 @@ from activities.ports.cluster import (
     ObjectList,
     Resource,
     WatchEvent,
+    version_number,
 )
 from activities.ports.errors import Expired, Forbidden, GrowthError, NotFound, Unreachable
 
@@ -36,6 +41,9 @@ Subscriber = Callable[[Resource, WatchEvent, Object | None], None]
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 """As client-go's reflectors: an API server that comes back must not be met by all its clients at once."""
+_SILENCE_SECONDS: Final = 75.0
+"""An API server sends a bookmark a minute on watches of kinds that change, a second or two late at most.
+Source: Kubernetes, apiserver/pkg/storage/cacher, `defaultBookmarkFrequency`."""
 _LONGEST_UNDEFINED_SECONDS: Final = 3.0
 """For a kind that is not defined: asking costs next to nothing, and whoever has defined it waits for the answer."""
 
@@ -61,6 +69,8 @@ class _Store:
         self.version = ""
         """Of the newest change that is known; empty before the first list, and while the resource is undefined."""
         self.must_list = True
+        self.confirmed = 0
+        """The version at which a list has confirmed the watch that is under way; 0 before that."""
         self.is_absent = False
         """Whether it is optional and not defined, or dispensable and may not be read: then it counts as empty."""
         self.failures = 0
@@ -116,6 +126,21 @@ class Cache:
             raise Unreachable(f"list {resource.plural}: the cache has none yet")
         return ObjectList(list(store.items.values()), store.version)
 
+    async def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Object:
+        """Return an object of a resource that is followed: `Reader.get`. It is the cache's own, not a copy.
+
+        Raises:
+            NotFound: there is none of that name, as far as is known here.
+            Unreachable: as for a list.
+        """
+        store = self._stores[resource]
+        if not store.is_known:
+            raise Unreachable(f"get {resource.plural} {name}: the cache has none yet")
+        item = store.items.get((namespace or "", name))
+        if item is None:
+            raise NotFound(f"{resource.kind} {name} is not in the cache")
+        return item
+
     def synced(self, but: Container[Resource] = ()) -> bool:
         """Return whether every resource has been listed, some left out."""
         return all(store.is_known for resource, store in self._stores.items() if resource not in but)
@@ -153,8 +178,7 @@ class Cache:
                     await self._list(store)
                 if await self._watch(store):
                     continue
-                # A watch without any event is either of a quiet resource or at a version that the API server
-                # has lost, as after a restore of its store, when it would stay silent for ever: a list tells.
+                # Nothing was seen of it: the next one could be as silent for ever.
                 store.must_list = True
             except Expired:
                 store.must_list = True
@@ -189,20 +213,45 @@ class Cache:
             self._listed.notify_all()
 
     async def _watch(self, store: _Store) -> bool:
-        """Take over changes until the stream ends, and return whether there were any."""
-        has_any = False
+        """Take over changes until the stream ends, and return whether anything was seen of it."""
+        has_any = is_doubted = False
+        store.confirmed = 0
         began = asyncio.get_running_loop().time()
-        async for event in self._cluster.watch(store.resource, resource_version=store.version):
-            has_any, store.failures = True, 0
+        stream = self._cluster.watch(store.resource, resource_version=store.version)
+        while True:
+            upcoming = asyncio.ensure_future(_next(stream))
+            try:
+                while not (await asyncio.wait({upcoming}, timeout=_SILENCE_SECONDS))[0]:
+                    if is_doubted or not await self._confirm(store):
+                        # The next watch begins at what the list has told.
+                        return True
+                    is_doubted = has_any = True
+            finally:
+                upcoming.cancel()
+            event = await upcoming
+            if event is None:
+                break
+            has_any, is_doubted, store.failures = True, False, 0
             self._note_answer(store)
             self._take(store, event)
         if asyncio.get_running_loop().time() - began > _FIRST_PAUSE_SECONDS:
             store.failures = 0
         return has_any
 
+    async def _confirm(self, store: _Store) -> bool:
+        """List while a watch is silent, and return whether the watch can have more to tell than the list."""
+        watched_from = store.version
+        await self._list(store)
+        store.confirmed = version_number(store.version)
+        return store.confirmed >= version_number(watched_from)
+
     def _take(self, store: _Store, event: WatchEvent) -> None:
         item = trimmed(store.resource, event.object)
-        store.version = item["metadata"]["resourceVersion"]
+        version = item["metadata"]["resourceVersion"]
+        if store.confirmed and version_number(version) <= store.confirmed:
+            # It was on its way while the list was made, which has it, or what came after it.
+            return
+        store.version = version
         if event.type == "BOOKMARK":
             return
         before = store.items.get(_key(item))
@@ -259,9 +308,27 @@ class Cache:
         await self._sleep(max(seconds, asked_seconds or 0))
 
 
-def followed_since(cache: Cache, resource: Resource, now: Callable[[], datetime]) -> Callable[[], datetime]:
-    """Return what returns since when the resource is followed without a failure; the present while it is not."""
-    return lambda: now() - timedelta(seconds=cache.followed_seconds(resource))
+def followed_since(
+    cache: Cache,
+    resource: Resource,
+    now: Callable[[], datetime],
+    present_for: Callable[[], timedelta | None] = lambda: None,
+) -> Callable[[], datetime]:
+    """Return what returns since when the resource is followed without a failure; the present while it is not.
+
+    Args:
+        cache: that follows it.
+        resource: that is followed.
+        now: the time, UTC.
+        present_for: for how long the API server has answered, as far as that is known: a watch that died without a
+            word with its API server goes on where it was, as if nothing had been.
+    """
+
+    def since() -> datetime:
+        followed, present = timedelta(seconds=cache.followed_seconds(resource)), present_for()
+        return now() - (followed if present is None else min(followed, present))
+
+    return since
 
 
 def _differences(known: dict[Key, Object], listed: dict[Key, Object]) -> list[tuple[WatchEvent, Object | None]]:
@@ -278,6 +345,10 @@ def _differences(known: dict[Key, Object], listed: dict[Key, Object]) -> list[tu
         elif now["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]:
             events.append((WatchEvent("MODIFIED", now), before))
     return events
+
+
+async def _next(stream: AsyncIterator[WatchEvent]) -> WatchEvent | None:
+    return await anext(stream, None)
 
 
 def _key(item: Object) -> Key:

@@ -7,6 +7,7 @@ and refuse fields that a newer server sends.
 import asyncio
 import json
 import os
+import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from activities.ports.presence import Presence
 
 _PAGE_SIZE: Final = 500
 """As client-go: large enough for few round trips, small enough that decoding one page does not hold up the loop."""
+_WATCH_SECONDS: Final = 600.0
+"""As client-go's reflectors, which ask for five to ten minutes: each watch that begins is a request."""
 _WATCH_GRACE_SECONDS: Final = 10.0
 """Beyond the time asked for, a stream may last so much longer before it counts as cut off."""
 _CONNECT_SECONDS: Final = 3.0
@@ -58,8 +61,8 @@ class KubeCluster:
         timeout_seconds: for each call but list and watch. Nothing is retried here: who calls knows whether
             a repetition is safe.
         list_timeout_seconds: for each page of a list.
-        watch_seconds: after which the API server is asked to end a watch; also what it takes to notice
-            that a connection died without a word.
+        watch_seconds: after which at the latest the API server is asked to end a watch, and after half of which at the
+            earliest: those of many kinds and workers must not all begin anew together.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class KubeCluster:
         reload: Callable[[], Awaitable[object]] | None = None,
         timeout_seconds: float = 4.0,
         list_timeout_seconds: float = 30.0,
-        watch_seconds: float = 60.0,
+        watch_seconds: float = _WATCH_SECONDS,
     ) -> None:
         self._client = client
         self.presence: Final = Presence(time.monotonic)
@@ -90,7 +93,7 @@ class KubeCluster:
         *,
         timeout_seconds: float = 4.0,
         list_timeout_seconds: float = 30.0,
-        watch_seconds: float = 60.0,
+        watch_seconds: float = _WATCH_SECONDS,
     ) -> Self:
         """Return a cluster: of `kubeconfig` if given, else of the user's, and in a pod without any the pod's own.
 
@@ -147,14 +150,15 @@ class KubeCluster:
     async def watch(self, resource: Resource, *, resource_version: str, labels: str = "") -> AsyncIterator[WatchEvent]:
         """Yield changes after `resource_version` until the server ends the stream: `Cluster.watch`."""
         call = f"watch {resource.plural}"
+        asked_seconds = self._watch_seconds * random.uniform(0.5, 1)  # noqa: S311 - it spreads load, it guards nothing
         query = {
             "watch": "true",
             "resourceVersion": resource_version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(int(self._watch_seconds)),
+            "timeoutSeconds": str(int(asked_seconds)),
             "labelSelector": labels,
         }
-        seconds = self._watch_seconds + _WATCH_GRACE_SECONDS
+        seconds = asked_seconds + _WATCH_GRACE_SECONDS
         response = await self._open("GET", _path(resource), call=call, query=query, seconds=seconds)
         try:
             if response.status != _OK:

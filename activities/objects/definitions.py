@@ -6,9 +6,24 @@ to delete the machines: then nothing is decided and no cloud is called. Source: 
 
 from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import CRDS, NODE_POOLS, Object, Resource
-from activities.ports.errors import NotFound
+from activities.ports.errors import NotFound, Unreachable
 from activities.ports.ports import Ports
 from planner.lifecycle.json_predicates import is_terminating
+
+
+async def may_be_going(ports: Ports) -> bool:
+    """Return whether a definition of ours seems to be going, by what the reader has: without a call, if it is a cache.
+
+    A definition that is deleted marks its objects as deleted, and when it is gone they cannot be listed.
+    """
+    for resource in _resources(ports):
+        try:
+            items = (await ports.reader.list(resource)).items
+        except (NotFound, Unreachable):
+            return True
+        if any(map(is_terminating, items)):
+            return True
+    return False
 
 
 async def are_going(ports: Ports) -> bool:
@@ -44,15 +59,18 @@ async def are_being_deleted(ports: Ports) -> bool:
 
 async def _definitions(ports: Ports) -> list[Object | None]:
     """Return the definitions of our kinds, None for one that does not exist; an optional one is left out then."""
-    classes = (provider.node_classes for provider in ports.providers.values())
-    lifecycles = [stored.resource for stored in STORED_KINDS if not stored.resource.is_optional]
-    resources = (NODE_POOLS, *lifecycles, *classes)
     definitions: list[Object | None] = []
-    for resource in resources:
+    for resource in _resources(ports):
         definition = await _definition(ports, resource)
         if definition is not None or not resource.is_optional:
             definitions.append(definition)
     return definitions
+
+
+def _resources(ports: Ports) -> tuple[Resource, ...]:
+    classes = (provider.node_classes for provider in ports.providers.values())
+    lifecycles = [stored.resource for stored in STORED_KINDS if not stored.resource.is_optional]
+    return (NODE_POOLS, *lifecycles, *classes)
 
 
 async def _definition(ports: Ports, resource: Resource) -> Object | None:

@@ -70,6 +70,10 @@ async def tell_nothing(_recorder: Recorder, _observed: Any) -> None:
     """Tell no event about a look."""
 
 
+async def never_at_rest(_ports: Ports, _name: str, _uid: str) -> None:
+    """Return None: each look is live."""
+
+
 def is_next(kind: LifecycleKind[Any], seen: LifecycleObservation, act: Act, now: datetime) -> bool:
     """Return whether the effect is the next step of the observation, by a clock that may be a little behind."""
     steps = (kind.next_step(seen, None, now), kind.next_step(seen, None, now + CLOCKS_DIFFER_BY))
@@ -87,6 +91,8 @@ class KindActivities(Generic[ObjectsT]):
     """The body of each effect."""
     is_due: Callable[[LifecycleKind[Any], Any, Act, datetime], bool] = is_next
     """Whether an effect is still to be run: what was seen, the step that asks for it, and the time."""
+    rest: Callable[[Ports, str, str], Awaitable[ObjectsT | None]] = never_at_rest
+    """The look off caches at an object at rest; None asks for the live one."""
     after_look: Callable[[Recorder, ObjectsT], Awaitable[None]] = tell_nothing
     """Tells events about the result of a look. Never raises."""
 
@@ -97,7 +103,9 @@ def activities_of(row: KindActivities[Any], ports: Ports, recorder: Recorder) ->
     gone: Final = kind.seen(exists=False)
 
     async def look(given: EffectInput) -> Any:
-        observed = await row.look(ports, given.name, given.uid)
+        observed = await row.rest(ports, given.name, given.uid) if given.at_rest else None
+        if observed is None:
+            observed = await row.look(ports, given.name, given.uid)
         if observed is None:
             return gone
         await note_driver(ports, observed.record)

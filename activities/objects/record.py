@@ -12,7 +12,7 @@ from typing import Any, Final, Generic
 
 from activities.kube.json_patch import guarded, set_field
 from activities.objects.kinds import Status, Stored, StoredKind
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Cluster, Object, Resource, find_object
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Cluster, Getter, Object, Resource, find_object
 from activities.ports.errors import NotFound
 from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
 from api.meta import Condition, set_condition
@@ -60,13 +60,13 @@ class Record(Generic[Stored]):
         return FINALIZER in self.model.metadata.finalizers
 
 
-async def read_record(cluster: Cluster, stored: StoredKind[Stored], name: str, uid: str) -> Record[Stored] | None:
+async def read_record(source: Getter, stored: StoredKind[Stored], name: str, uid: str) -> Record[Stored] | None:
     """Return the object with this uid, or None when its lifecycle is over.
 
     Raises:
         Unreadable: a person broke it.
     """
-    item = await find_object(cluster, stored.resource, name)
+    item = await find_object(source, stored.resource, name)
     if item is None:
         return None
     metadata = item["metadata"]

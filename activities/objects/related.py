@@ -1,13 +1,13 @@
 """Pool, node class, server and number of peers of a request or a removal, read at each look."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from activities.ports.cluster import NODE_POOLS, Object, Resource, find_object
+from activities.ports.cluster import NODE_POOLS, Getter, Object, Resource, find_object
 from activities.ports.errors import GrowthError, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
-from activities.ports.provider import Server
+from activities.ports.provider import Provider, Server
 from api.model import UnreadableError, read
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.lifecycle.seen import RemovalTimings, RequestTimings, ServerSeen
@@ -15,24 +15,24 @@ from planner.lifecycle.seen import RemovalTimings, RequestTimings, ServerSeen
 log = logging.getLogger(__name__)
 
 
-async def read_pool(ports: Ports, name: str) -> NodePool:
-    """Return the pool, read live.
+async def read_pool(source: Getter, name: str) -> NodePool:
+    """Return the pool, read live where `source` is the cluster.
 
     Raises:
         NotFound: it does not exist.
         Unreadable: names the field.
     """
-    pool = await ports.cluster.get(NODE_POOLS, name)
+    pool = await source.get(NODE_POOLS, name)
     try:
         return read(NodePool, pool)
     except UnreadableError as error:
         raise Unreadable(str(error)) from error
 
 
-async def find_pool(ports: Ports, name: str) -> NodePool | None:
+async def find_pool(source: Getter, name: str) -> NodePool | None:
     """Return the pool, or None if it is gone or cannot be read: a lifecycle in course goes on with the defaults."""
     try:
-        return await read_pool(ports, name)
+        return await read_pool(source, name)
     except NotFound:
         return None
     except Unreadable as error:
@@ -84,14 +84,29 @@ class ServerLook:
     failure: GrowthError | None = None
 
 
-async def see_server(ports: Ports, ref: ClassRef, name: str, is_ours: Callable[[Server], bool]) -> ServerLook:
-    """Return the server's state at the provider of this class; without an answer, unknown."""
+async def see_server(
+    ports: Ports,
+    ref: ClassRef,
+    name: str,
+    is_ours: Callable[[Server], bool],
+    *,
+    get: Callable[[Provider], Awaitable[Server]] | None = None,
+) -> ServerLook:
+    """Return the server's state at the provider of this class; without an answer, unknown.
+
+    Args:
+        ports: the outside world.
+        ref: the class.
+        name: of the server.
+        is_ours: whether a server of that name is the one that is looked for.
+        get: how it is asked for, where that is not by its name.
+    """
     provider = ports.providers.get(ref.kind)
     if provider is None:
         log.debug("no provider for %s: server %s is not looked at", ref.kind, name)
         return ServerLook(ServerSeen.UNKNOWN)
     try:
-        server = await provider.get(name, ref.name)
+        server = await (provider.get(name, ref.name) if get is None else get(provider))
     except NotFound:
         return ServerLook(ServerSeen.ABSENT)
     except GrowthError as error:

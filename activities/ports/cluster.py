@@ -86,6 +86,19 @@ PatchOp = dict[str, Any]
 """One operation of a JSON patch (RFC 6902): op, path, value."""
 
 
+class Getter(Protocol):
+    """Where one object is read from: the API server, or a copy of what it has."""
+
+    async def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Object:
+        """Return the object.
+
+        Raises:
+            NotFound: it does not exist there.
+            Unreachable: there is no answer.
+        """
+        ...
+
+
 class Cluster(Protocol):
     """The verbs. Every call may also raise `Unreachable`, and `Rejected` when forbidden."""
 
@@ -181,18 +194,24 @@ class Cluster(Protocol):
         ...
 
 
-async def find_object(
-    cluster: Cluster, resource: Resource, name: str, *, namespace: str | None = None
-) -> Object | None:
-    """Return the object, read live, or None if there is none of this name.
+async def find_object(source: Getter, resource: Resource, name: str, *, namespace: str | None = None) -> Object | None:
+    """Return the object, read live where `source` is the cluster, or None if there is none of this name.
 
     Raises:
         Unreachable: the API server does not answer.
     """
     try:
-        return await cluster.get(resource, name, namespace=namespace)
+        return await source.get(resource, name, namespace=namespace)
     except NotFound:
         return None
+
+
+def version_number(version: str) -> int:
+    """Return a resourceVersion as a number, 0 for what is none.
+
+    Those of one resource are ordered as integers. Source: Kubernetes API concepts, "Resource versions".
+    """
+    return int(version) if version.isdecimal() else 0
 
 
 def secret_value(secret: Object, key: str) -> str | None:

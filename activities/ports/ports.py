@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from activities.ports.attachments import Attachments
-from activities.ports.cluster import Cluster, Object, ObjectList, Resource
+from activities.ports.cluster import Cluster, Getter, Object, ObjectList, Resource
 from activities.ports.identity import ClusterIdentity
 from activities.ports.provider import Provider
+from activities.ports.server_lists import ServerLists
 from activities.ports.simulated_kinds import SimulatedKinds
 from planner.model.plan import Plan, Snapshot
 from planner.model.stages import Stage
@@ -18,8 +19,8 @@ from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer
 
 
-class Reader(Protocol):
-    """Where a round reads pods and nodes from: a watch cache, or a live list."""
+class Reader(Getter, Protocol):
+    """Where a round reads pods and nodes from: a watch cache, which may be behind, or the API server."""
 
     async def list(self, resource: Resource) -> ObjectList:
         """Return all objects of the resource, and the version they are from."""
@@ -70,6 +71,8 @@ class Ports:
     """Pods of the worker and its Temporal, as namespace/name: their nodes are never removed."""
     attachments: Attachments = field(default_factory=Attachments)
     """The volumes attached to nodes, as the removals of this worker share them."""
+    server_lists: ServerLists = field(default_factory=ServerLists)
+    """The servers of each provider, as the machines at rest of this worker share them."""
     elapsed: Callable[[], float] = time.monotonic
     """Seconds since some moment, by a clock that nobody sets. It may stand still while the machine sleeps."""
     compute: Compute = asyncio.to_thread

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from activities.ports.catalogue import ClassCatalogue
 from activities.ports.cluster import CONFIG_MAPS, Cluster, Object, Resource
+from activities.ports.ports import Reader
 from activities.ports.provider import Provider
 from api.definitions import Definition
 from api.keys import GROUP, VERSION
@@ -56,6 +57,8 @@ class Surroundings:
     """Tells it from another cluster of its name: `activities.ports.identity`."""
     endpoint: str | None = None
     """Where its API is, if the settings say that."""
+    reader: Reader | None = None
+    """A copy of its node classes that costs no call and may be behind; without one, `cluster` is asked."""
 
 
 def own_account(node_class: Object) -> str:

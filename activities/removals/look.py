@@ -85,7 +85,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     )
     if record.is_deleting and await are_going(ports):
         return RemovalObjects(record, seen.model_copy(update={"crds_going": True}))
-    pool = await find_pool(ports, spec.pool)
+    pool = await find_pool(ports.cluster, spec.pool)
     node = await _find_node(ports, record.model)
     server = ServerLook(ServerSeen.UNKNOWN)
     pods: tuple[Object, ...] = ()

@@ -9,6 +9,7 @@ from activities.objects.kinds import REQUESTS
 from activities.requests import end, node
 from activities.requests.create import create_server
 from activities.requests.look import RequestObjects, look_at_request
+from activities.requests.rest import rest_of_request
 from api.keys import ANNOTATION_DECISION
 from planner.lifecycle.decision import REFUSED, decision_on
 from planner.lifecycle.kinds import LifecycleKind
@@ -56,5 +57,6 @@ REQUEST_ACTIVITIES: Final[KindActivities[RequestObjects]] = KindActivities(
         RequestEffect.FORGET: lambda of: end.forget(of.ports, of.observed),
     },
     is_due=_is_due,
+    rest=rest_of_request,
     after_look=_tell_undecidable,
 )

@@ -143,7 +143,7 @@ async def _prepare(ports: Ports, observed: RequestObjects) -> _Call:
     request = observed.record.model
     ref = request.spec.class_ref
     try:
-        pool = observed.pool or await read_pool(ports, request.spec.pool)
+        pool = observed.pool or await read_pool(ports.cluster, request.spec.pool)
     except NotFound:
         raise InvalidConfiguration(
             f"NodePool {request.spec.pool} does not exist: create it, or delete NodeRequest {request.metadata.name}"

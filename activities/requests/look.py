@@ -64,30 +64,33 @@ async def look_at_request(ports: Ports, name: str, uid: str) -> RequestObjects |
     record = await read_record(ports.cluster, REQUESTS, name, uid)
     if record is None:
         return None
-    request = record.model
-    status_now = request_as_of(request.status, ports.now(), request.metadata.creation_timestamp)
-    seen = RequestObservation(
-        deleting=record.is_deleting,
-        pool=request.spec.pool,
-        status=status_now.model_copy(update=_WITHOUT_BULK),
-        seats=len(request.spec.reserved_for),
-        awaited=len(request.spec.reserved_for),
-        named_deadline=named_deadline(status_now),
-    )
     if record.is_deleting and await are_going(ports):
-        return RequestObjects(record, seen.model_copy(update={"crds_going": True}))
-    pool = await find_pool(ports, request.spec.pool)
-    timings = request_timings(pool)
-    watched_for = ports.watched_for()
-    watched_since = None if watched_for is None else ports.now() - watched_for
-    status = with_grace(seen.status, timings, watched_since)
-    seen = seen.model_copy(update={"timings": timings, "status": status})
-    phase = request.status.phase
+        return RequestObjects(record, see_request(ports, record, None).model_copy(update={"crds_going": True}))
+    pool = await find_pool(ports.cluster, record.model.spec.pool)
+    seen = see_request(ports, record, pool)
+    phase = record.model.status.phase
     if phase is RequestPhase.PENDING:
         return await _before_the_server(ports, RequestObjects(record, seen, pool))
     if phase in _WITH_NODE:
         return await _with_node(ports, RequestObjects(record, seen, pool))
     return RequestObjects(record, seen, pool)
+
+
+def see_request(ports: Ports, record: Record[NodeRequest], pool: NodePool | None) -> RequestObservation:
+    """Return what the request alone says, with the durations of its pool."""
+    request, now, timings = record.model, ports.now(), request_timings(pool)
+    watched_for = ports.watched_for()
+    watched_since = None if watched_for is None else now - watched_for
+    status = request_as_of(request.status, now, request.metadata.creation_timestamp)
+    return RequestObservation(
+        deleting=record.is_deleting,
+        pool=request.spec.pool,
+        timings=timings,
+        status=with_grace(status.model_copy(update=_WITHOUT_BULK), timings, watched_since),
+        seats=len(request.spec.reserved_for),
+        awaited=len(request.spec.reserved_for),
+        named_deadline=named_deadline(status),
+    )
 
 
 async def _before_the_server(ports: Ports, observed: RequestObjects) -> RequestObjects:

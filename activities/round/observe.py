@@ -31,6 +31,7 @@ from activities.ports.cluster import (
     STORAGE_CLASSES,
     Object,
     Resource,
+    version_number,
 )
 from activities.ports.errors import Forbidden, InvalidConfiguration, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
@@ -302,7 +303,7 @@ class Observer:
         seen = [item["metadata"]["resourceVersion"] for item in live.items]
         # Behind `wanted` is only a cluster that was restored from a backup: its versions begin anew.
         known = [] if _is_older(live.resource_version, wanted) else [wanted]
-        return live.items, max([*known, *seen], key=_number, default="")
+        return live.items, max([*known, *seen], key=version_number, default="")
 
     async def _parse(
         self, parts: Sequence[tuple[ParsedCache[Any], Sequence[Object]]]
@@ -369,9 +370,4 @@ def _by_name(items: Sequence[Object]) -> dict[str, Object]:
 
 
 def _is_older(version: str, wanted: str) -> bool:
-    return bool(wanted) and _number(version) < _number(wanted)
-
-
-def _number(version: str) -> int:
-    # Versions of one resource are ordered as integers. Source: Kubernetes API concepts, "Resource versions".
-    return int(version) if version.isdecimal() else 0
+    return bool(wanted) and version_number(version) < version_number(wanted)

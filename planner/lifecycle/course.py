@@ -20,10 +20,13 @@ class CourseDriver(Protocol[Seen]):
         """Whether the course stops here, to go on from its object in a new run."""
         ...
 
-    async def look(self) -> Seen | None:
+    async def look(self, *, at_rest: bool) -> Seen | None:
         """Look once, and return the observation; None when that failed, after a pause.
 
         A message that comes during the look has to end the next wait: whatever wakes the course is forgotten before it.
+
+        Args:
+            at_rest: the course was at rest: unless a message has come, a look off caches is enough.
         """
         ...
 
@@ -77,7 +80,7 @@ async def run_course(kind: LifecycleKind[Seen], name: str, driver: CourseDriver[
                 seen = await _act(kind, name, driver, step, seen)
             case Wait():
                 await driver.wait(step)
-                seen = await _look(driver)
+                seen = await _look(driver, at_rest=step.is_rest)
 
 
 async def _act(kind: LifecycleKind[Seen], name: str, driver: CourseDriver[Seen], act: Act, before: Seen) -> Seen:
@@ -95,8 +98,8 @@ async def _act(kind: LifecycleKind[Seen], name: str, driver: CourseDriver[Seen],
     return after
 
 
-async def _look(driver: CourseDriver[Seen]) -> Seen:
+async def _look(driver: CourseDriver[Seen], *, at_rest: bool = False) -> Seen:
     while True:
-        seen = await driver.look()
+        seen = await driver.look(at_rest=at_rest)
         if seen is not None:
             return seen

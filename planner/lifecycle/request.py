@@ -289,6 +289,7 @@ def _ready(seen: RequestObservation, now: datetime) -> Step:
         message="The machine is Ready, and only its record is left",
         until=expires_at,
         look_every=LOOK_AT_RECORD_EVERY,
+        is_rest=True,
     )
 
 
@@ -329,6 +330,7 @@ def _parked(seen: RequestObservation, now: datetime) -> Step:
         message=shortened(f"No machine came: {status.message or status.reason}"),
         until=status.expires_at,
         look_every=LOOK_AT_RECORD_EVERY,
+        is_rest=True,
     )
 
 

@@ -46,6 +46,8 @@ class Wait(Payload):
     """The deadline; None waits for a message alone."""
     look_every: timedelta | None = None
     """Look again this often meanwhile, for what no message tells."""
+    is_rest: bool = False
+    """Nothing is under way and a message tells of what ends it: a look by the timer may be one off caches."""
 
     def wake_at(self, now: datetime) -> datetime | None:
         """Return the time of the next look without a message."""
@@ -90,6 +92,8 @@ class EffectInput(Payload):
     """Its uid: an object of the same name with another uid is another object."""
     act: Act | None = None
     """The step that asks for the effect; None only looks."""
+    at_rest: bool = False
+    """A look by the timer of a rest: one off caches is enough, as long as that shows nothing to do."""
 
 
 LOOKS_A_SECOND: Final = 4

@@ -95,7 +95,8 @@ class Incarnation:
         lifecycles = [row.stored.resource for row in world.lifecycles]
         cache = Cache(self.connection, (*SURROUNDINGS, NODE_POOLS, world.node_classes, *lifecycles), sleep=_pause)
         line = _Line(f"line of {name}", lambda: self.connection.is_cut)
-        watched_since, watched_for = followed_since(cache, NODES, self.now), self.connection.presence.lasts
+        watched_for = self.connection.presence.lasts
+        watched_since = followed_since(cache, NODES, self.now, watched_for)
         own = world.ports(self.connection, cache, now=self.now, call=line, watched_for=watched_for)
         ports = equip(replace(own, watched_since=watched_since))
         self._tended = tuple(ports.providers.values()) if world.do_workers_tend else ()

@@ -74,10 +74,11 @@ class LifecycleDriver:
         """Return that it has no history that grows."""
         return False
 
-    async def look(self) -> Any:
+    async def look(self, *, at_rest: bool) -> Any:
         """Look once; what changes during the look asks for another one."""
+        at_rest = at_rest and not self._woken.is_set()
         self._woken.clear()
-        return await self._run(self.kind.look, None)
+        return await self._run(self.kind.look, None, at_rest=at_rest)
 
     def decide(self, seen: Any) -> Step:
         """Return the next step."""
@@ -128,9 +129,9 @@ class LifecycleDriver:
         except TimeoutError:
             return
 
-    async def _run(self, effect: str, act: Act | None) -> Any:
+    async def _run(self, effect: str, act: Act | None, *, at_rest: bool = False) -> Any:
         """Run an activity; None means that it gave up, and a pause was made."""
-        asked = EffectInput(name=self.subject.name, uid=self.subject.uid, act=act)
+        asked = EffectInput(name=self.subject.name, uid=self.subject.uid, act=act, at_rest=at_rest)
         pause = _FIRST_RETRY_SECONDS
         for _ in range(_ATTEMPTS):
             try:

@@ -183,3 +183,21 @@ async def test_what_is_awaited_can_be_read(skipping):
     assert shown.get(DEADLINE) == deadline
     assert "The server boots. At the deadline the server is removed" in details.current_details
     assert f"{deadline:%Y-%m-%d %H:%M:%S} UTC" in details.current_details
+
+
+async def test_a_look_by_the_timer_of_a_rest_may_be_one_off_caches_and_one_by_a_message_never(skipping):
+    script = machine()
+    at_rest: list[bool] = []
+    script.on(RequestEffect.LOOK, lambda asked: at_rest.append(asked.at_rest))
+    async with running_request(skipping, script, seconds=150) as handle:
+        before = len(at_rest)
+        assert script.seen.status.phase is RequestPhase.READY
+        # At the start, and at least one by the timer since, each minute.
+        assert (at_rest[0], at_rest[-1]) == (False, True)
+        await handle.signal("wake", "node changed")
+        while len(at_rest) == before:
+            await skipping.sleep(0.1)
+        assert at_rest[before] is False
+        await handle.result()
+    # The deadline is one, too.
+    assert at_rest[-1] is True

@@ -21,7 +21,7 @@ from activities.objects.events import Recorder
 from activities.objects.kinds import STORED_KINDS, StoredKind
 from activities.objects.start_notes import listed_prices
 from activities.ports.cluster import NAMESPACES, Object, Resource
-from activities.ports.errors import AlreadyExists, GrowthError, NotFound, Rejected
+from activities.ports.errors import AlreadyExists, GrowthError, NotFound, Rejected, Unreachable
 from activities.ports.ports import Ports
 from planner.lifecycle.garbage import Guards
 from planner.lifecycle.kinds import LifecycleKind, ObjectId
@@ -152,6 +152,7 @@ class Keeper:
         # The list of running workflows lags behind.
         ended, self._ended = self._ended, frozenset()
         # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
+        # They come from a cache: what it lacks, or has no workflow by it, is asked for before anything is done.
         listed = [(stored, await self._objects(stored)) for stored in self._kinds]
         running = {id_: kind for id_, kind in (await self._running()).items() if id_ not in ended}
         prices = None
@@ -164,7 +165,8 @@ class Keeper:
                 subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
                 subjects[kind.workflow_id(self._name, subject)] = subject, item
             for workflow_id, (subject, item) in subjects.items():
-                if workflow_id not in running and kind.needs_workflow(item):
+                is_missing = workflow_id not in running and kind.needs_workflow(item)
+                if is_missing and await self._has_object(stored.resource, workflow_id):
                     if prices is None:
                         prices = await listed_prices(self._ports)
                     await self._start(kind, subject, stored.start_note(item, prices))
@@ -182,6 +184,10 @@ class Keeper:
     async def _ensure_own_namespace(self) -> None:
         """Create the Kubernetes namespace of the fence and of KWOK's server records if it is missing."""
         cluster, name = self._ports.cluster, self._ports.namespace
+        # A cache that is behind has it for a moment too long: the next pass makes it.
+        with suppress(NotFound, Unreachable):
+            await self._ports.reader.get(NAMESPACES, name)
+            return
         try:
             await cluster.get(NAMESPACES, name)
         except NotFound:
@@ -224,8 +230,10 @@ class Keeper:
         )
 
     async def _objects(self, stored: StoredKind[Any]) -> list[Object] | None:
-        """Return the objects of a kind, or None if the API server does not know the kind."""
+        """Return the objects of a kind as the cache has them, or None if the API server does not know the kind."""
         resource = stored.resource
+        with suppress(NotFound, Unreachable):
+            return (await self._ports.reader.list(resource)).items
         try:
             listed = await asyncio.wait_for(self._ports.cluster.list(resource), CALL_LIMIT.total_seconds())
         except NotFound:

@@ -21,6 +21,8 @@ from worker.log_once import LogOnce
 log = structlog.stdlib.get_logger(__name__)
 
 PERIOD: Final = timedelta(seconds=10)
+API_SERVER_EVERY: Final = timedelta(seconds=30)
+"""While it answers: what else this worker asks of it tells within seconds when it does not."""
 ANSWER_LIMIT: Final = timedelta(seconds=4)
 GONE_AFTER: Final = timedelta(seconds=15)
 """One call that is lost is no outage: by then a second one is."""
@@ -43,6 +45,7 @@ class Outage:
 
 
 NONE: Final = Outage("")
+API_SERVER: Final = "the API server"
 
 
 class Reachability:
@@ -60,8 +63,10 @@ class Reachability:
         self._elapsed = elapsed
         self._asked = {
             f"Temporal at {client.service_client.config.target_host}": self._temporal_trouble,
-            "the API server": self._api_server_trouble,
+            API_SERVER: self._api_server_trouble,
         }
+        self._answered_at: float | None = None
+        """When the API server was asked last and answered."""
         self._troubles: dict[str, tuple[float, str]] = {}
         """Since when, and why, by the name of what does not answer."""
         self._warnings = LogOnce(log)
@@ -73,8 +78,9 @@ class Reachability:
             await asyncio.sleep(PERIOD.total_seconds())
 
     async def ask(self) -> None:
-        """Ask each of them once, side by side."""
-        await asyncio.gather(*(self._ask(name, trouble) for name, trouble in self._asked.items()))
+        """Ask each of them once, side by side; the API server less often, as long as it answers."""
+        due = [name for name in self._asked if name != API_SERVER or self._is_api_server_due()]
+        await asyncio.gather(*(self._ask(name, self._asked[name]) for name in due))
         gone = self._gone()
         if gone:
             self._warnings.warn(f"no answer: {', '.join(sorted(gone))}")
@@ -91,6 +97,11 @@ class Reachability:
         ]
         return Outage("; ".join(clauses), max(lasts)) if gone else NONE
 
+    def _is_api_server_due(self) -> bool:
+        if API_SERVER in self._troubles or self._answered_at is None or self._ports.watched_for() == timedelta():
+            return True
+        return self._elapsed() - self._answered_at >= API_SERVER_EVERY.total_seconds()
+
     def _gone(self) -> list[str]:
         return [name for name in self._troubles if self._lasts(name) >= GONE_AFTER]
 
@@ -106,6 +117,8 @@ class Reachability:
             why = "no answer in time"
         if not why:
             self._troubles.pop(name, None)
+            if name == API_SERVER:
+                self._answered_at = asked_at
             return
         since, _ = self._troubles.get(name, (asked_at, ""))
         self._troubles[name] = since, why

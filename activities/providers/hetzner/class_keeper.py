@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from activities.kube.json_patch import patch_if_same, set_field
 from activities.ports.cluster import Cluster, Object, PatchOp
 from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
+from activities.ports.ports import Reader
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.classes.catalogue import READY
 from activities.providers.hetzner.classes.check import CATALOGUE_READ, OWN_CONDITIONS, look_up, without_token
@@ -44,8 +45,12 @@ log = logging.getLogger(__name__)
 class ClientSource(Protocol):
     """Finds the project of a class."""
 
-    async def client(self, node_class: HetznerNodeClass) -> ProjectReader:
+    async def client(self, node_class: HetznerNodeClass, *, is_fresh: bool) -> ProjectReader:
         """Return the client of the class's project: another one when the token has changed.
+
+        Args:
+            node_class: the class.
+            is_fresh: its token is read now, and not only after a while.
 
         Raises:
             InvalidConfiguration: there is no token.
@@ -63,6 +68,8 @@ class _Memory:
     """Its client, or why there is none."""
     generation: int | None = None
     """Of the spec that was looked up last."""
+    token_generation: int | None = None
+    """Of the spec by which the token was read last."""
     tried_at: datetime | None = None
     is_doubted: bool = False
     """Something that was found is not there any more: it is looked up at once."""
@@ -85,10 +92,15 @@ class ClassKeeper:
         cluster: where the classes are.
         projects: of the classes.
         now: the time, UTC.
+        classes: where they are read from to see which are due: it may be behind, as each write is conditional on
+            what was read. Without it, the cluster.
     """
 
-    def __init__(self, cluster: Cluster, projects: ClientSource, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, cluster: Cluster, projects: ClientSource, *, now: Callable[[], datetime], classes: Reader | None = None
+    ) -> None:
         self._cluster = cluster
+        self._classes: Reader = classes or cluster
         self._projects = projects
         self._now = now
         self._memories: dict[str, _Memory] = {}
@@ -102,7 +114,7 @@ class ClassKeeper:
         Raises:
             GrowthError: the classes cannot be listed.
         """
-        items = (await self._cluster.list(HETZNER_NODE_CLASSES)).items
+        items = (await self._classes.list(HETZNER_NODE_CLASSES)).items
         uids = [item["metadata"]["uid"] for item in items]
         self._memories = {uid: self._memories.get(uid) or _Memory() for uid in uids}
         outcomes = await asyncio.gather(*(self._keep_one(item) for item in items), return_exceptions=True)
@@ -137,7 +149,10 @@ class ClassKeeper:
         memory = self._memories[item["metadata"]["uid"]]
         access: ProjectReader | GrowthError
         try:
-            access = await self._projects.client(node_class)
+            # One that is not well may wait for its token to be corrected, and a changed spec may name another one.
+            is_fresh = memory.failures > 0 or memory.token_generation != node_class.metadata.generation
+            memory.token_generation = node_class.metadata.generation
+            access = await self._projects.client(node_class, is_fresh=is_fresh)
         except (InvalidConfiguration, AuthenticationFailed) as error:
             access = error
         identity = str(access) if isinstance(access, GrowthError) else access

@@ -25,7 +25,7 @@ from activities.ports.errors import (
     NotFound,
 )
 from activities.ports.identity import ClusterIdentity
-from activities.ports.ports import Compute
+from activities.ports.ports import Compute, Reader
 from activities.ports.provider import Server, ServerOrder, ServerState
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT, ServerFacts
@@ -67,6 +67,7 @@ class HetznerProvider:
         compute: runs a blocking call.
         transport: of HTTP; None is the network.
         elapsed: seconds since some moment, by a clock that nobody sets.
+        classes: where the classes are read from to see which have to be looked up; without it, the cluster.
     """
 
     node_classes: ClassVar[Resource] = HETZNER_NODE_CLASSES
@@ -82,6 +83,7 @@ class HetznerProvider:
         compute: Compute = asyncio.to_thread,
         transport: BaseAdapter | None = None,
         elapsed: Callable[[], float] = time.monotonic,
+        classes: Reader | None = None,
     ) -> None:
         self._cluster = cluster
         self._now = now
@@ -96,7 +98,7 @@ class HetznerProvider:
         )
         self._creator = Creator(self._projects, now)
         self._finisher = Finisher(now)
-        self._keeper = ClassKeeper(cluster, self._projects, now=now)
+        self._keeper = ClassKeeper(cluster, self._projects, now=now, classes=classes)
 
     def offerings(self, node_class: Object) -> tuple[Offering, ...]:
         """Return every offering of the class: `Provider.offerings`."""

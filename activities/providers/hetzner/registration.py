@@ -22,6 +22,7 @@ def _connect(surroundings: Surroundings) -> Provider:
         cluster_name=surroundings.cluster_name,
         cluster_uid=surroundings.cluster_uid,
         endpoint=surroundings.endpoint or DEFAULT_ENDPOINT,
+        classes=surroundings.reader,
     )
 
 

@@ -38,6 +38,8 @@ class KwokBoot:
         self._cluster = cluster
         self._records = records
         self._now = now
+        self.holds_any = False
+        """Whether the last pass saw a server that a fault of its class holds: nobody tells when that is taken off."""
 
     async def boot(self) -> datetime | None:
         """Make one pass over the servers, and return when the next boot ends; None when none is under way.
@@ -50,6 +52,7 @@ class KwokBoot:
         now = self._now()
         faults = _Faults(self._cluster)
         due: list[datetime] = []
+        self.holds_any = False
         for record in await self._records.list():
             if record.is_joined and not record.startup:
                 continue
@@ -57,7 +60,9 @@ class KwokBoot:
                 due.append(record.runs_at)
                 continue
             try:
-                if record.is_joined or not await faults.hold(record, "boot", "join"):
+                if not record.is_joined and await faults.hold(record, "boot", "join"):
+                    self.holds_any = True
+                else:
                     is_played = not await faults.hold(record, "ready")
                     if record.is_joined:
                         await self._go_on(record, is_played=is_played)

@@ -36,6 +36,8 @@ _LONGEST_REST_SECONDS: Final = 2.0
 """Between two passes over booting servers: boots take seconds."""
 _REST_TO_WORK: Final = 4.0
 """A rest is so many times as long as the pass before it."""
+_PASS_EVERY_SECONDS: Final = 20.0
+"""Between two passes while no boot is known to be due: servers of a worker that died wait for so long."""
 
 
 class KwokProvider:
@@ -64,6 +66,10 @@ class KwokProvider:
         self._faults = KwokFaults(cluster, namespace)
         self._boot = KwokBoot(cluster, self._records, now)
         self._stock = asyncio.Lock()
+        self._boot_due_at: datetime | None = None
+        """When the next boot ends that this worker knows of."""
+        self._pass_due = float("-inf")
+        """From when on, by `elapsed`, a pass is due whatever is known."""
 
     def offerings(self, node_class: Object) -> tuple[Offering, ...]:
         """Return every offering of the class: `Provider.offerings`."""
@@ -84,6 +90,7 @@ class KwokProvider:
         with as_provider_errors(f"creation of server {order.name}"):
             existing = await self._find(order.name)
             if existing is not None:
+                self._note_boot(existing.runs_at)
                 return await self._server(existing)
             fault = await self._faults.meet(
                 parsed, "create", server_type=order.server_type, location=order.location, name=order.name
@@ -95,6 +102,7 @@ class KwokProvider:
             raise InsufficientCapacity(f"{call}: sold out")
         with as_provider_errors(f"creation of server {order.name}"):
             record = await self._add(parsed, server_type, location, order)
+        self._note_boot(record.runs_at)
         if fault is not None:
             raise error_of(fault, call)
         return await self._server(record)
@@ -145,12 +153,25 @@ class KwokProvider:
     async def tend(self) -> float:
         """Let servers boot: `Provider.tend`."""
         began = self._elapsed()
-        await self.boot()
+        is_due = self._boot_due_at is not None and self._now() >= self._boot_due_at
+        if not is_due and began < self._pass_due:
+            return 0
+        # A server that is made during the pass notes its own boot; a pass that fails is due again.
+        self._boot_due_at, self._pass_due = None, began
+        next_boot_at = await self.boot()
+        if next_boot_at is not None:
+            self._note_boot(next_boot_at)
+        now = self._elapsed()
+        self._pass_due = now + (0 if self._boot.holds_any else _PASS_EVERY_SECONDS)
         # A pass reads all servers: with hundreds of them it must not be what the worker does most.
-        return min(_LONGEST_REST_SECONDS, _REST_TO_WORK * (self._elapsed() - began))
+        return min(_LONGEST_REST_SECONDS, _REST_TO_WORK * (now - began))
 
     async def close(self) -> None:
         """Do nothing: `Provider.close`. The connection is the cluster's."""
+
+    def _note_boot(self, ends_at: datetime) -> None:
+        """Note when a boot ends: by then a pass is due."""
+        self._boot_due_at = ends_at if self._boot_due_at is None else min(ends_at, self._boot_due_at)
 
     async def _find(self, name: str) -> KwokRecord | None:
         try:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.ports.cluster import CONFIG_MAPS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import AuthenticationFailed, UnknownOutcome, Unreachable
 from activities.providers.built_in import HETZNER_NODE_CLASSES, KWOK_NODE_CLASSES
 from api.model import read
@@ -205,6 +205,23 @@ async def test_while_a_definition_is_gone_nothing_is_called_and_nothing_healed(y
     assert await yard.taints("default-a2") == ["growth.dev/scale-down"]
 
 
+@pytest.mark.parametrize("resource", [NODE_REQUESTS, NODE_REMOVAL_REQUESTS])
+async def test_a_cache_that_has_not_seen_a_definition_go_lets_nothing_be_healed(yard, resource):
+    await yard.server()
+    await yard.node("default-a2", SCALE_DOWN)
+    await yard.request("default-a3", phase="Provisioning")
+    await yard.removal("default-a4")
+    kinds = (NODE_POOLS, NODE_REQUESTS, NODE_REMOVAL_REQUESTS, KWOK_NODE_CLASSES, NODES)
+    cached = Frozen({each: await MemoryCluster.list(yard.cluster, each) for each in kinds})
+    object.__setattr__(yard.ports, "reader", cached)
+    await yard.healer.heal()
+    await yard.delete_definition(resource)
+    yard.cluster.writes.clear()
+    yard.pass_time(30)
+    assert await yard.healer.heal() == ()
+    assert yard.cluster.writes == []
+
+
 async def test_without_a_node_class_no_provider_is_called():
     yard = Yard()
     await yard.install(classes=False)
@@ -214,18 +231,26 @@ async def test_without_a_node_class_no_provider_is_called():
     assert yard.provider.calls == []
 
 
-async def test_a_clean_cluster_costs_one_list_and_no_live_read_of_objects(yard):
+async def test_a_clean_cluster_costs_one_list_and_no_live_read_of_objects(yard, monkeypatch):
     await yard.server()
     await yard.node()
     uid = await yard.request("default-a2", phase="Provisioning")
     await yard.server("default-a2", uid=uid)
-    live = yard.cluster.reads
+    live, gets, get = yard.cluster.reads, set(), yard.cluster.get
     cached = Cached(yard.cluster)
     object.__setattr__(yard.ports, "reader", cached)
+
+    async def noted(resource, name, **options):
+        gets.add(resource.plural)
+        return await get(resource, name, **options)
+
+    monkeypatch.setattr(yard.cluster, "get", noted)
     live.clear()
     assert await yard.sweep() == []
     assert yard.provider.calls == ["list", "list"]
     assert set(live) == {"configmaps"}
+    # KWOK's, of the class of servers that have not joined. No definition is asked for.
+    assert gets == {"kwoknodeclasses"}
 
 
 async def test_a_cache_that_is_behind_condemns_nothing(yard):
@@ -248,6 +273,16 @@ class Cached:
         if resource == self._without:
             listed.items.clear()
         return listed
+
+
+class Frozen:
+    """A cache that stands still."""
+
+    def __init__(self, lists):
+        self._lists = lists
+
+    async def list(self, resource):
+        return self._lists[resource]
 
 
 async def test_a_provider_that_does_not_list_its_servers_keeps_no_other_from_being_swept(yard):

@@ -8,7 +8,7 @@ import json
 import os
 from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 import yaml
@@ -202,8 +202,20 @@ async def test_a_watch_yields_until_it_is_cut(server, cluster):
     with pytest.raises(Unreachable):
         await anext(watch)
     asked = server.requests[0][0]
-    for part in ("watch=true", "resourceVersion=5", "allowWatchBookmarks=true", "timeoutSeconds=60", "labelSelector=a"):
+    for part in ("watch=true", "resourceVersion=5", "allowWatchBookmarks=true", "labelSelector=a"):
         assert part in asked
+
+
+async def test_watches_are_asked_for_five_to_ten_minutes_and_do_not_all_end_together(server, cluster):
+    """As client-go's reflectors: minWatchTimeout is 5 minutes, doubled at random."""
+    server.answers = [stream() for _ in range(20)]
+    for _ in range(20):
+        with pytest.raises(Unreachable):
+            await anext(cluster.watch(PODS, resource_version="5"))
+    queries = (parse_qs(urlsplit(asked.split(" ")[1]).query) for asked, _, _ in server.requests)
+    seconds = [int(query["timeoutSeconds"][0]) for query in queries]
+    assert 300 <= min(seconds) < max(seconds) <= 600
+    assert len(set(seconds)) > 10
 
 
 @pytest.mark.parametrize(

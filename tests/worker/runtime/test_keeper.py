@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
+from activities.kube.cache import Cache
 from activities.objects.start_notes import note_on_removal, note_on_request
 from activities.ports.cluster import NAMESPACES, NODE_REMOVAL_REQUESTS, NODE_REQUESTS
 from activities.ports.errors import Unreachable
@@ -117,6 +119,84 @@ async def test_what_it_starts_reads_as_what_the_planner_starts(client, keeper, c
         ]
     planner = await client.get_workflow_handle(planner_workflow_id(cluster_name)).describe()
     assert await planner.static_details() == ABOUT
+
+
+class Counted(MemoryCluster):
+    """A cluster that counts what it is asked."""
+
+    def __init__(self):
+        super().__init__(lambda: datetime.now(UTC))
+        self.asked = []
+
+    async def list(self, resource, **options):
+        self.asked.append(f"list {resource.plural}")
+        return await super().list(resource, **options)
+
+    async def get(self, resource, name, **options):
+        self.asked.append(f"get {resource.plural}")
+        return await super().get(resource, name, **options)
+
+
+async def cached(cluster: MemoryCluster, name: str) -> Ports:
+    """Return ports whose reader has what is there now, and learns of no change."""
+    cache = Cache(cluster, (NAMESPACES, NODE_REQUESTS, NODE_REMOVAL_REQUESTS))
+    for store in cache._stores.values():
+        await cache._list(store)
+    return replace(ports_of(cluster, name), reader=cache)
+
+
+async def test_a_pass_in_which_nothing_is_missing_asks_nothing_of_the_api_server(client, cluster_name):
+    cluster = Counted()
+    await cluster.create(NAMESPACES, {"metadata": {"name": "growth-system"}})
+    requests = [REQUEST.workflow_id(cluster_name, await request_in(cluster, f"m-{number}")) for number in range(3)]
+    keeper = Keeper(client, await cached(cluster, cluster_name))
+    await keeper.ensure()
+    await keeper.sweep()
+    query = f"TaskQueue = '{task_queue(cluster_name)}' AND WorkflowType = 'NodeRequest'"
+
+    async def are_listed():
+        return (await client.count_workflows(query)).count == len(requests)
+
+    await until(lambda: asyncio.sleep(0.1), are_listed)
+    cluster.asked.clear()
+    await keeper.ensure()
+    await keeper.sweep()
+    assert cluster.asked == []
+
+
+async def test_an_object_that_only_the_cache_has_gets_no_workflow(client, cluster_name):
+    cluster = Counted()
+    request = await request_in(cluster)
+    keeper = Keeper(client, await cached(cluster, cluster_name))
+    await cluster.patch(NODE_REQUESTS, request.name, [{"op": "remove", "path": "/metadata/finalizers"}])
+    await cluster.delete(NODE_REQUESTS, request.name)
+    await keeper.sweep()
+    assert await run_id(client, REQUEST.workflow_id(cluster_name, request)) is None
+
+
+async def test_an_object_that_the_cache_has_not_seen_yet_keeps_its_workflow_undisturbed(client, cluster_name):
+    cluster = Counted()
+    ports = await cached(cluster, cluster_name)
+    request = await request_in(cluster)
+    workflow_id = REQUEST.workflow_id(cluster_name, request)
+    await Keeper(client, ports_of(cluster, cluster_name)).sweep()
+
+    async def is_listed():
+        return (await client.count_workflows(f"WorkflowId = '{workflow_id}'")).count == 1
+
+    await until(lambda: asyncio.sleep(0.1), is_listed)
+    await Keeper(client, ports).sweep()
+    events = [event async for event in client.get_workflow_handle(workflow_id).fetch_history_events()]
+    assert not any(event.HasField("workflow_execution_signaled_event_attributes") for event in events)
+
+
+async def test_a_namespace_that_only_the_cache_lacks_is_asked_for_and_not_made_again(client, cluster_name):
+    cluster = Counted()
+    ports = await cached(cluster, cluster_name)
+    made = await cluster.create(NAMESPACES, {"metadata": {"name": "growth-system"}})
+    await Keeper(client, ports).ensure()
+    assert cluster.asked[-1] == "get namespaces"
+    assert (await cluster.get(NAMESPACES, "growth-system"))["metadata"]["uid"] == made["metadata"]["uid"]
 
 
 @workflow.defn(name="NodeRequest", sandboxed=False)

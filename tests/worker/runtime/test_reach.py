@@ -1,6 +1,7 @@
 """What does not answer is told after a while, with how long it has not, and whether a restart is worth a try."""
 
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -99,3 +100,51 @@ async def test_a_temporal_server_that_is_away_is_told(cluster, clock, monkeypatc
         await reach.ask()
         clock.seconds = 40
         assert reach.outage().sentence.startswith(f"Temporal at 127.0.0.1:{port} has not answered for 20s: ")
+
+
+@pytest.fixture
+def asked(cluster, monkeypatch):
+    """The times at which the API server was asked, as the test's clock had them."""
+    calls = []
+    get = cluster.get
+
+    async def noted(resource, name, **options):
+        calls.append(resource.plural)
+        return await get(resource, name, **options)
+
+    monkeypatch.setattr(cluster, "get", noted)
+    return calls
+
+
+async def ask_for(reach, clock, seconds):
+    for _ in range(0, seconds, 10):
+        await reach.ask()
+        clock.seconds += 10
+
+
+async def test_an_api_server_that_answers_is_asked_twice_a_minute(reach, clock, asked):
+    await ask_for(reach, clock, 600)
+    assert len(asked) == 20
+
+
+async def test_an_api_server_that_does_not_answer_is_asked_each_period(reach, cluster, clock, asked):
+    await reach.ask()
+    cluster.error = Unreachable("connection refused")
+    clock.seconds = 30
+    await ask_for(reach, clock, 60)
+    assert len(asked) == 1 + 6
+
+
+async def test_other_calls_without_an_answer_let_it_be_asked_at_once(client, cluster, clock, asked):
+    """A watch that breaks tells of an outage long before the next question is due."""
+    present = timedelta(minutes=1)
+    ports = replace(ports_of(cluster, "reach"), watched_for=lambda: present)
+    reach = Reachability(client, ports, clock)
+    await reach.ask()
+    clock.seconds = 10
+    await reach.ask()
+    assert len(asked) == 1
+    present = timedelta()
+    clock.seconds = 20
+    await reach.ask()
+    assert len(asked) == 2

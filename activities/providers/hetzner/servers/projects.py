@@ -101,14 +101,14 @@ class Projects:
         known = self._known(name)
         return known if known is not None else await self._read(node_class)
 
-    async def client(self, node_class: HetznerNodeClass) -> HetznerClient:
-        """Return the client of a class, its token read anew.
+    async def client(self, node_class: HetznerNodeClass, *, is_fresh: bool) -> HetznerClient:
+        """Return the client of a class, its token read anew if that is asked for or it was read half a minute ago.
 
         Raises:
             InvalidConfiguration: there is no such token.
             Unreachable: the API server does not answer.
         """
-        return (await self._read(node_class)).client
+        return (await (self._read(node_class) if is_fresh else self.of(node_class))).client
 
     async def of_class(self, name: str) -> Project:
         """Return the project of the class of that name; of one that is gone, the project it had.

@@ -219,7 +219,7 @@ class KeeperScene(Scene):
         super().__init__()
         self.keeper = self.another_worker()
 
-    def another_worker(self):
+    def another_worker(self, classes=None):
         projects = Projects(
             self.cluster,
             identity=ClusterIdentity(CLUSTER),
@@ -228,7 +228,7 @@ class KeeperScene(Scene):
             transport=InProcess(self.cloud),
             elapsed=self.elapsed,
         )
-        return ClassKeeper(self.cluster, projects, now=lambda: self.now)
+        return ClassKeeper(self.cluster, projects, now=lambda: self.now, classes=classes)
 
     async def condition(self, kind="Ready", name="default"):
         status = (await self.node_class(name))["status"]

@@ -89,10 +89,50 @@ async def test_a_change_of_the_token_is_noticed_with_the_next_pass(scene):
     await scene.change_token(TOKEN)
     assert await scene.calls_of() == CALLS
     assert (await scene.condition())["status"] == "True"
-    scene.now += timedelta(seconds=1)
     await scene.change_token("v" * 64)
+    # That of a class which is well is read each half minute. Source: docs/hetzner.md, tokenSecretRef.
+    scene.now += timedelta(seconds=29)
+    assert await scene.calls_of() == 0
+    scene.now += timedelta(seconds=1)
     assert await scene.calls_of() == 1
     assert (await scene.condition())["reason"] == "InvalidToken"
+
+
+async def test_a_spec_that_names_another_secret_is_looked_up_by_its_token_at_once(scene):
+    await scene.add_classes()
+    await scene.keeper.keep()
+    await scene.change("/spec/tokenSecretRef", await scene.add_token("v" * 64, name="other"))
+    await scene.keeper.keep()
+    assert (await scene.condition())["reason"] == "InvalidToken"
+
+
+async def test_a_class_that_is_well_takes_a_read_of_its_secret_each_half_minute_and_no_other(scene, monkeypatch):
+    await scene.add_classes()
+    copy, asked = Copy(scene.cluster), []
+    keeper = scene.another_worker(classes=copy)
+    await keeper.keep()
+    for verb in ("get", "list"):
+        real = getattr(scene.cluster, verb)
+        monkeypatch.setattr(scene.cluster, verb, noted(asked, verb, real))
+    await scene.calls_in(timedelta(minutes=5), keeper)
+    # The first was read before, the eleventh would be at the end.
+    assert asked == [("get", "secrets")] * 9
+
+
+class Copy:
+    """What a watch cache has: reading it is no call."""
+
+    def __init__(self, cluster):
+        self.list = cluster.list
+        self.get = cluster.get
+
+
+def noted(asked, verb, real):
+    async def call(resource, *given, **options):
+        asked.append((verb, resource.plural))
+        return await real(resource, *given, **options)
+
+    return call
 
 
 async def test_a_secret_that_comes_later_is_noticed_and_until_then_no_call_is_made(scene):
