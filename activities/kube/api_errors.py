@@ -33,6 +33,9 @@ _LACKING: Final = re.compile(
 )
 _BUDGET_CAUSE: Final = "DisruptionBudget"
 """Tells an eviction that a budget refuses from a server that is too busy: both are a 429."""
+_TOO_LARGE_CAUSE: Final = "ResourceVersionTooLarge"
+"""Of a 504: the API server has no such version yet, or lost it in a restore, and then it never comes.
+Source: apimachinery, `CauseTypeResourceVersionTooLarge`."""
 _SEVERAL_BUDGETS: Final = "more than one PodDisruptionBudget"
 _STRICT: Final = "strict decoding error: "
 """Before the field that the API server does not know; what stands before it may be the whole object."""
@@ -57,6 +60,8 @@ def error_of(status: int, text: str, headers: Mapping[str, str], *, call: str) -
         case 409:
             return Conflict(message)
         case 410:
+            return Expired(message)
+        case 504 if _TOO_LARGE_CAUSE in _causes(body):
             return Expired(message)
         case 401:
             return Rejected(
@@ -112,6 +117,10 @@ def _budget_of(body: Mapping[str, Any]) -> str | None:
             return str(cause.get("message") or body.get("message"))
     message = str(body.get("message") or "")
     return message if _SEVERAL_BUDGETS in message else None
+
+
+def _causes(body: Mapping[str, Any]) -> set[str]:
+    return {str(cause.get("reason")) for cause in (body.get("details") or {}).get("causes") or ()}
 
 
 def _status_object(text: str) -> dict[str, Any]:

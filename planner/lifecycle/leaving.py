@@ -66,6 +66,8 @@ def leaves_whole(seen: RemovalObservation, now: datetime) -> Step | None:
         reason="LoadBalancersLetGo",
         message="Load balancers were asked to leave the node out, and need a moment for it",
         until=let_go_at,
+        # No longer, should a clock that was set right since have written when they were told.
+        look_every=BALANCERS_LET_GO_AFTER,
     )
 
 

@@ -163,6 +163,8 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
             reason="TaintSettles",
             message="No pod is on the node; a scheduler that has not seen its taint yet may still bind one",
             until=settled_at,
+            # No longer, should a clock that was set right since have written when it was tainted.
+            look_every=TAINT_SETTLES_AFTER,
         )
     return _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
 

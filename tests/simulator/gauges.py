@@ -150,8 +150,8 @@ class Gauges:
             return done
 
         @wraps(run)
-        async def measured_run(course, effect, act):
-            seen = await run(course, effect, act)
+        async def measured_run(course, effect, act, **options):
+            seen = await run(course, effect, act, **options)
             self._note_payload(type(seen).__name__, seen)
             self._note_payload("Act", act)
             return seen

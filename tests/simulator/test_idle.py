@@ -21,13 +21,16 @@ def asked(monkeypatch):
     """The calls of all workers, by verb and resource."""
     calls = Counter()
     for verb in ("list", "get", "create", "patch", "delete", "watch"):
-
-        def count(self, resource, *given, verb=verb, real=getattr(WorkerConnection, verb), **options):
-            calls[verb, resource.plural] += 1
-            return real(self, resource, *given, **options)
-
-        monkeypatch.setattr(WorkerConnection, verb, count)
+        monkeypatch.setattr(WorkerConnection, verb, counted(calls, verb, getattr(WorkerConnection, verb)))
     return calls
+
+
+def counted(calls, verb, real):
+    def call(self, resource, *given, **options):
+        calls[verb, resource.plural] += 1
+        return real(self, resource, *given, **options)
+
+    return call
 
 
 def calls_of_an_hour(machines, asked, record_ttl):
@@ -60,4 +63,6 @@ def test_calls_of_an_idle_worker_do_not_grow_with_its_machines(asked, record_ttl
     # One more or less of what comes each few seconds is at the edge of the hour.
     assert {call: (few[call], many[call]) for call in many if many[call] > few[call] + 2} == {}
     assert 0 < many.total() < MOST_PER_MINUTE * 60
+    # A round a minute takes the fence and releases it; nothing renews it in between.
+    assert (many["get", "leases"], many["patch", "leases"]) == (60, 120)
     assert not [call for call in many if call[0] in {"create", "delete"}]

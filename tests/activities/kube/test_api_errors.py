@@ -42,6 +42,8 @@ INVALID = {
         (409, {"reason": "AlreadyExists"}, AlreadyExists),
         (409, {"reason": "Conflict"}, Conflict),
         (410, {"reason": "Expired"}, Expired),
+        # As apiserver's storage.NewTooLargeResourceVersionError words it.
+        (504, {"reason": "Timeout", "details": {"causes": [{"reason": "ResourceVersionTooLarge"}]}}, Expired),
         (413, {"reason": "RequestEntityTooLarge"}, Rejected),
         (422, INVALID, Rejected),
         (429, {"reason": "TooManyRequests"}, Unreachable),

@@ -203,6 +203,19 @@ async def test_it_recovers_from_a_history_that_the_cluster_has_forgotten():
         assert await cache.list(CONFIG_MAPS) == await memory.list(CONFIG_MAPS)
 
 
+async def test_a_history_that_is_forgotten_again_and_again_is_listed_ever_less_often(memory, pauses):
+    faulty = Faulty(memory)
+    faulty.watches = [Expired("too old resource version")] * 9
+    async with following(faulty, pauses=pauses) as (cache, notices):
+        await cache.wait_until_synced()
+        await until(lambda: len(pauses) == 9)
+        for pause, limit in zip(pauses, [0.5, 1, 2, 4, 8, 16, 30, 30, 30], strict=True):
+            assert limit / 2 <= pause <= limit
+        assert faulty.listed <= 10
+        await create(memory, "a")
+        await until(lambda: notices)
+
+
 async def test_pauses_grow_while_it_fails_and_start_small_again(memory, pauses):
     faulty = Faulty(memory)
     faulty.lists = [Unreachable("down")] * 9

@@ -9,7 +9,8 @@ from planner.lifecycle.removal import next_step as next_step_of_removal
 from planner.lifecycle.request import next_step
 from planner.lifecycle.seen import NodeSeen, RequestObservation, ServerSeen
 from planner.lifecycle.step import Wait
-from tests.planner.lifecycle.removals import cooling, leaving
+from tests.planner.lifecycle import removals
+from tests.planner.lifecycle.removals import ahead, cooling, draining, leaving, node
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -96,3 +97,24 @@ def test_many_removals_together_look_no_more_often_than_a_few(reason, others):
     step = next_step_of_removal(seen.model_copy(update={"others": others}), None, NOW)
     assert isinstance(step, Wait)
     assert (step.reason, step.look_every) == (reason, timedelta(seconds=max(alone, (others + 1) / 4)))
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason", "longest"),
+    [
+        (
+            leaving({"detach_until": ahead(300), "excluded_at": ahead(3600)}, node=node(excluded=True)),
+            "LoadBalancersLetGo",
+            10,
+        ),
+        (draining({"tainted_at": ahead(3600)}, occupants=(), occupant_count=0), "TaintSettles", 5),
+    ],
+    ids=["balancers", "taint"],
+)
+def test_a_time_written_by_a_clock_that_was_set_right_since_is_waited_for_no_longer_than_it_takes(
+    seen, reason, longest
+):
+    """The look came before the clock was set right, the decision after it."""
+    step = next_step_of_removal(seen, None, removals.NOW)
+    assert step.reason == reason
+    assert step.wake_at(removals.NOW) == removals.NOW + timedelta(seconds=longest)
