@@ -6,7 +6,7 @@ has garbage swept: what is left of machines that no object stands for.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -152,26 +152,31 @@ class Keeper:
         # The list of running workflows lags behind.
         ended, self._ended = self._ended, frozenset()
         # Objects first: one whose workflow ends between the two reads gets a workflow that sees it gone and ends.
-        # They come from a cache: what it lacks, or has no workflow by it, is asked for before anything is done.
         listed = [(stored, await self._objects(stored)) for stored in self._kinds]
         running = {id_: kind for id_, kind in (await self._running()).items() if id_ not in ended}
         prices = None
-        for stored, items in listed:
+        for stored, cached in listed:
+            items = cached
+            if cached and self._without_workflow(stored, cached, running):
+                # A cache may be behind; what it lacks, in turn, is asked for before a workflow is woken.
+                items = await self._live_objects(stored)
             if items is None:
                 continue
-            kind = stored.lifecycle
-            subjects = {}
-            for item in items:
-                subject = ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
-                subjects[kind.workflow_id(self._name, subject)] = subject, item
-            for workflow_id, (subject, item) in subjects.items():
-                is_missing = workflow_id not in running and kind.needs_workflow(item)
-                if is_missing and await self._has_object(stored.resource, workflow_id):
-                    if prices is None:
-                        prices = await listed_prices(self._ports)
-                    await self._start(kind, subject, stored.start_note(item, prices))
-            unlisted = [each for each, of in running.items() if of == kind.workflow and each not in subjects]
+            for subject, item in self._without_workflow(stored, items, running):
+                if prices is None:
+                    prices = await listed_prices(self._ports)
+                await self._start(stored.lifecycle, subject, stored.start_note(item, prices))
+            ids = {stored.lifecycle.workflow_id(self._name, _subject(item)) for item in items}
+            unlisted = [each for each, of in running.items() if of == stored.lifecycle.workflow and each not in ids]
             await self._wake(stored.resource, unlisted)
+
+    def _without_workflow(
+        self, stored: StoredKind[Any], items: Sequence[Object], running: Container[str]
+    ) -> list[tuple[ObjectId, Object]]:
+        """Return the objects, and what names them, that need a workflow and have none."""
+        kind = stored.lifecycle
+        subjects = ((_subject(item), item) for item in items if kind.needs_workflow(item))
+        return [(one, item) for one, item in subjects if kind.workflow_id(self._name, one) not in running]
 
     async def heal(self) -> None:
         """Sweep for garbage; what cannot be looked at now is swept the next time.
@@ -231,9 +236,13 @@ class Keeper:
 
     async def _objects(self, stored: StoredKind[Any]) -> list[Object] | None:
         """Return the objects of a kind as the cache has them, or None if the API server does not know the kind."""
-        resource = stored.resource
         with suppress(NotFound, Unreachable):
-            return (await self._ports.reader.list(resource)).items
+            return (await self._ports.reader.list(stored.resource)).items
+        return await self._live_objects(stored)
+
+    async def _live_objects(self, stored: StoredKind[Any]) -> list[Object] | None:
+        """Return the objects of a kind, or None if the API server does not know the kind."""
+        resource = stored.resource
         try:
             listed = await asyncio.wait_for(self._ports.cluster.list(resource), CALL_LIMIT.total_seconds())
         except NotFound:
@@ -277,6 +286,10 @@ class Keeper:
             log.info(
                 "started the workflow that an object was missing", workflow_id=kind.workflow_id(self._name, subject)
             )
+
+
+def _subject(item: Object) -> ObjectId:
+    return ObjectId(name=item["metadata"]["name"], uid=item["metadata"]["uid"])
 
 
 def _reason_of(error: Exception) -> str:

@@ -31,6 +31,14 @@ async def lists_within(cloud, seconds, every=0.5):
     return cloud.cluster.reads.count(CONFIG_MAPS.plural) - before
 
 
+async def created_by_another(cloud):
+    """Let another worker make a server after this one has looked."""
+    await lists_within(cloud, 1)
+    own, cloud.provider = cloud.provider, KwokProvider(cloud.cluster, SPACE, cloud.now)
+    await cloud.create()
+    cloud.provider = own
+
+
 async def test_servers_that_run_are_listed_three_times_a_minute(tended):
     await tended.create()
     await lists_within(tended, 30)
@@ -48,21 +56,13 @@ async def test_a_server_joins_when_its_boot_ends_without_a_list_before(tended):
 
 
 async def test_a_server_of_a_worker_that_died_joins_when_the_next_pass_finds_it(tended):
-    await lists_within(tended, 1)
-    other = KwokProvider(tended.cluster, SPACE, tended.now)
-    tended.provider, own = other, tended.provider
-    await tended.create()
-    tended.provider = own
+    await created_by_another(tended)
     await lists_within(tended, PASS_EVERY)
     assert await tended.nodes() == [NAME]
 
 
 async def test_a_server_that_was_made_by_a_call_without_an_answer_is_noted_when_the_call_is_repeated(tended):
-    await lists_within(tended, 1)
-    other = KwokProvider(tended.cluster, SPACE, tended.now)
-    tended.provider, own = other, tended.provider
-    await tended.create()
-    tended.provider = own
+    await created_by_another(tended)
     await tended.create()
     await lists_within(tended, 10.5)
     assert await tended.nodes() == [NAME]
