@@ -4,12 +4,12 @@ Read as plain JSON: a pod that the planner cannot read still counts on the node 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from activities.kube.json_patch import guarded, set_field
-from activities.ports.cluster import PODS, Cluster, Object, find_object
+from activities.ports.cluster import PODS, Cluster, Object, PatchOp, find_object
 from activities.ports.errors import Conflict, NotFound, Rejected, Unreachable
 from activities.ports.ports import Reader
 from api.keys import TAINT_RESERVED
@@ -20,7 +20,7 @@ from planner.objects.eviction import is_per_node
 _AT_ONCE: Final = 8
 """Concurrent calls for the pods of one machine."""
 _TRIES: Final = 4
-"""The scheduler writes to a pending pod each time it is looked at."""
+"""The scheduler writes to a pending pod each time it is looked at, the kubelet to one that runs."""
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
@@ -146,16 +146,29 @@ async def tolerate(cluster: Cluster, pods: Sequence[Object], request: str) -> st
 
 
 async def _tolerate(cluster: Cluster, pod: Object, request: str) -> None:
-    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     toleration = {"key": TAINT_RESERVED, "operator": "Equal", "value": request, "effect": "NoSchedule"}
+
+    def operations(live: Object) -> Sequence[PatchOp]:
+        if not is_waiting(live) or tolerates(live, request):
+            return ()
+        return set_field(live, ("spec", "tolerations"), [*(live["spec"].get("tolerations") or ()), toleration])
+
+    await change_pod(cluster, pod, operations)
+
+
+async def change_pod(cluster: Cluster, pod: Object, operations: Callable[[Object], Sequence[PatchOp]]) -> None:
+    """Change the pod by the operations for what it is now; without any, nothing is written. One that is gone is left.
+
+    Raises:
+        Conflict: it kept changing.
+        Rejected: the API server refuses the change.
+    """
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     tries = 0
-    while is_waiting(pod) and not tolerates(pod, request):
+    while wanted := operations(pod):
         tries += 1
-        wanted = [*(pod["spec"].get("tolerations") or ()), toleration]
         try:
-            await cluster.patch(
-                PODS, name, guarded(pod, set_field(pod, ("spec", "tolerations"), wanted)), namespace=namespace
-            )
+            await cluster.patch(PODS, name, guarded(pod, wanted), namespace=namespace)
         except NotFound:
             return
         except Conflict:

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from activities.ports.cluster import PODS, Cluster, Object
+from activities.kube.json_patch import set_field
+from activities.objects.pods import change_pod
+from activities.ports.cluster import PODS, Cluster, Object, PatchOp
 from activities.ports.errors import BudgetExhausted, Conflict, Forbidden, NotFound, Rejected
+from api.keys import LABEL_HARD_GRACE_OVER
 from planner.lifecycle.drain import Refusal
 
 _AT_ONCE: Final = 8
@@ -62,10 +65,12 @@ async def _ask(cluster: Cluster, pod: Object, *, whatever_keeps_it: bool, dry_ru
     name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
     try:
         if whatever_keeps_it:
+            await change_pod(cluster, pod, _marked)
             await cluster.delete(PODS, name, namespace=namespace, uid=uid)
         else:
             await cluster.evict(name, namespace=namespace, uid=uid, dry_run=dry_run)
     except (NotFound, Conflict):
+        # A label that could not be put on a pod that kept changing: the next round tries again.
         return None
     except BudgetExhausted as error:
         return EvictionRefused(Refusal.BUDGET, str(error))
@@ -74,3 +79,10 @@ async def _ask(cluster: Cluster, pod: Object, *, whatever_keeps_it: bool, dry_ru
     except Rejected as error:
         return EvictionRefused(Refusal.SERVER, str(error))
     return None
+
+
+def _marked(pod: Object) -> Sequence[PatchOp]:
+    """Return the operations that mark the pod as one to delete: the base's policies let Growth delete no other."""
+    if LABEL_HARD_GRACE_OVER in (pod["metadata"].get("labels") or {}):
+        return ()
+    return set_field(pod, ("metadata", "labels", LABEL_HARD_GRACE_OVER), "true")

@@ -15,7 +15,7 @@ from activities.ports.errors import AlreadyExists, Conflict, GrowthError, NotFou
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.faults import holds
 from activities.providers.kwok.record import KwokRecord, KwokRecords
-from activities.providers.kwok.startup import FAKE, NOT_READY, changes, next_change, node_at
+from activities.providers.kwok.startup import FAKE, NOT_READY, UNPLAYED, changes, next_change, node_at
 from api.model import UnreadableError, read
 from api.v1alpha1.kwok_node_class import KwokFault, KwokNodeClass
 
@@ -125,7 +125,7 @@ def _node(record: KwokRecord, age: timedelta, *, is_played: bool) -> Object:
     return {
         "apiVersion": NODES.api_version,
         "kind": NODES.kind,
-        "metadata": {"name": record.name, "labels": record.node["labels"], "annotations": made["annotations"]},
+        "metadata": {"name": record.name, "labels": record.node["labels"], "annotations": made["annotations"] or UNPLAYED},
         "spec": {"providerID": record.provider_id, "taints": made["taints"]},
         "status": {"capacity": made["capacity"], "allocatable": made["allocatable"], **conditions},
     }

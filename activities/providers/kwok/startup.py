@@ -10,6 +10,8 @@ from api.v1alpha1.kwok_node_class import KwokStartup
 
 FAKE: Final = {"kwok.x-k8s.io/node": "fake"}
 """The annotation by which KWOK knows the Nodes that it plays, from their creation on: it takes up none later."""
+UNPLAYED: Final = {"kwok.x-k8s.io/node": "unplayed"}
+"""The same on a Node that nobody plays: the policies of the base let Growth create none without that annotation."""
 READY_DELAY: Final = "node-initialize.stage.kwok.x-k8s.io/delay"
 """The annotation that says for how long KWOK's stage leaves the Node not Ready, named as its own stages name theirs.
 

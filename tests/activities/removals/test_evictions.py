@@ -5,6 +5,7 @@ import pytest
 from activities.ports.cluster import PODS
 from activities.ports.errors import BudgetExhausted, Forbidden, Rejected, Unreachable
 from activities.removals.drain import EvictionRefused, ask_to_leave
+from api.keys import LABEL_HARD_GRACE_OVER
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import Life
 
@@ -32,14 +33,40 @@ async def going(life):
 async def test_pods_leave_with_their_own_grace(life, whatever_keeps_them):
     assert await ask(life, whatever_keeps_them=whatever_keeps_them) == []
     assert await going(life) == ["web-1", "web-2"]
-    verb = "delete" if whatever_keeps_them else "evict"
-    assert life.cluster.writes == [f"{verb} pods/web-1", f"{verb} pods/web-2"]
+    verbs = ("patch", "delete") if whatever_keeps_them else ("evict",)
+    for name in ("web-1", "web-2"):
+        assert [write for write in life.cluster.writes if write.endswith(name)] == [f"{verb} pods/{name}" for verb in verbs]
 
 
 @pytest.mark.parametrize("whatever_keeps_them", [False, True])
 @pytest.mark.parametrize("changes", [{"uid": "an-earlier-one"}, {"name": "gone"}], ids=["another's name", "gone"])
 async def test_of_a_pod_that_is_gone_nothing_is_hit(life, whatever_keeps_them, changes):
     assert await ask(life, whatever_keeps_them=whatever_keeps_them, **changes) == []
+    assert await going(life) == ["web-2"]
+
+
+async def test_a_pod_is_marked_before_it_is_deleted_and_only_once(life):
+    """The policies of the base let Growth delete no other."""
+    await MemoryCluster.patch(
+        life.cluster,
+        PODS,
+        "web-1",
+        [{"op": "add", "path": "/metadata/labels", "value": {LABEL_HARD_GRACE_OVER: "true", "app": "web"}}],
+        namespace="shop",
+    )
+    assert await ask(life, whatever_keeps_them=True) == []
+    assert [write for write in life.cluster.writes if write.endswith("web-1")] == ["delete pods/web-1"]
+    labels = {
+        pod["metadata"]["name"]: pod["metadata"]["labels"] for pod in (await MemoryCluster.list(life.cluster, PODS)).items
+    }
+    assert labels["web-1"] == {LABEL_HARD_GRACE_OVER: "true", "app": "web"}
+    assert labels["web-2"][LABEL_HARD_GRACE_OVER] == "true"
+
+
+async def test_a_pod_that_may_not_be_marked_stays_and_is_told(life):
+    error = Rejected("no: ValidatingAdmissionPolicy 'growth-deleted-pods'")
+    life.cluster.refuse_writes(error, "patch", name="web-1")
+    assert await ask(life, whatever_keeps_them=True) == [EvictionRefused("EvictionRefused", str(error))]
     assert await going(life) == ["web-2"]
 
 
