@@ -47,8 +47,8 @@ ANNOTATION_SAFE_TO_EVICT: Final = "growth.dev/safe-to-evict"
 ANNOTATION_SAFE_VOLUMES: Final = "growth.dev/safe-to-evict-local-volumes"
 """On a pod: names of its volumes, with commas between, whose data nobody misses."""
 LABEL_HARD_GRACE_OVER: Final = "growth.dev/hard-grace-over"
-"""On a pod that Growth deletes whatever keeps it: the policies of the base let Growth delete no other, and let nobody put
-it on a pod of a Node that Growth has not bought."""
+"""On a pod that Growth deletes whatever keeps it: the policies of the base let Growth delete no other, and let nobody
+put it on a pod of a Node that Growth has not bought."""
 OTHERS_SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 OTHERS_SAFE_VOLUMES: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 """The same words of Cluster Autoscaler, which others set on their pods; ours go before them."""

@@ -1,26 +1,22 @@
 """The kustomize base on a real API server, and the worker under the account that it makes."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.builders import as_sent, deployment, hetzner_node_class, node_pool, node_request
 from tests.e2e.cluster_view import NAMESPACE, ClusterView
 from tests.e2e.harness import ControlPlane
+from tests.e2e.installed_base import calls, installed, refused
 from tests.e2e.scene import account_kubeconfig, scene
 from tests.e2e.workloads import removal, single_pod
-from tests.project.deploy_base import ROOT, one, rendered_base
+from tests.project.deploy_base import ROOT, one
 
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:growth"
 ACCOUNTS = f"system:serviceaccounts:{NAMESPACE}"
-KEPT = ("CustomResourceDefinition", "Namespace")
-"""What other scenarios on the control plane need too."""
 POOL = as_sent(
     node_pool(
         types=["cx22", "cx32"],
@@ -42,11 +38,26 @@ SECRET = {
     "metadata": {"name": "hetzner", "namespace": NAMESPACE},
     "stringData": {"token": "0123456789abcdef" * 4},
 }
+READS = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "Role",
+    "metadata": {"name": "growth-hetzner", "namespace": NAMESPACE},
+    "rules": [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["hetzner"], "verbs": ["get"]}],
+}
+BOUND = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "RoleBinding",
+    "metadata": READS["metadata"],
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "growth-hetzner"},
+    "subjects": [{"kind": "ServiceAccount", "name": "growth", "namespace": NAMESPACE}],
+}
+"""As deploy/hetzner brings them with a class."""
 HETZNER = as_sent(hetzner_node_class(tokenSecretRef={"namespace": NAMESPACE, "name": "hetzner"}))
 # It fails before the cloud is asked, which could not tell that there is no server.
 OF_HETZNER = {"classRef": {"kind": "HetznerNodeClass", "name": "default"}}
 BY_HAND = as_sent(node_request("by-hand", "cx23", pool="nowhere", by_hand=True, spec=OF_HETZNER))
 DENIED = [
+    ("get", "", "secrets", NAMESPACE),
     ("list", "", "secrets", NAMESPACE),
     ("get", "", "secrets", "kube-system"),
     ("list", "", "secrets", None),
@@ -66,38 +77,15 @@ DENIED = [
     ("bind", "rbac.authorization.k8s.io", "clusterroles", None),
     ("create", "rbac.authorization.k8s.io", "clusterrolebindings", None),
     ("impersonate", "", "users", None),
+    ("patch", "admissionregistration.k8s.io", "validatingadmissionpolicies", None),
+    ("delete", "admissionregistration.k8s.io", "validatingadmissionpolicybindings", None),
+    ("patch", "rbac.authorization.k8s.io", "clusterrolebindings", None),
 ]
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 Right = tuple[str, str, str]
 """Group, resource with its subresource, verb."""
-
-
-@contextmanager
-def installed(plane: ControlPlane) -> Iterator[list[dict[str, Any]]]:
-    """Apply the base; its worker is the test's process, so its Deployment has no pod."""
-    objects = rendered_base()
-    given = deepcopy(objects)
-    one(given, "Deployment")["spec"]["replicas"] = 0
-    plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(given))
-    try:
-        yield objects
-    finally:
-        rest = [item for item in given if item["kind"] not in KEPT]
-        plane.kubectl("delete", "-f", "-", stdin=yaml.safe_dump_all(rest))
-
-
-def calls(plane: ControlPlane) -> list[dict[str, Any]]:
-    """Return what the account has asked so far, as the API server wrote it down."""
-    if not plane.audit_log.exists():
-        return []
-    return [json.loads(line) for line in plane.audit_log.read_text().splitlines()]
-
-
-def refused(made: list[dict[str, Any]]) -> list[str]:
-    """Return the calls that were forbidden or came from nobody the API server knows."""
-    return [f"{c['verb']} {c['requestURI']}" for c in made if c.get("responseStatus", {}).get("code") in (401, 403)]
 
 
 def used(made: list[dict[str, Any]]) -> set[Right]:
@@ -122,10 +110,11 @@ def granted(objects: list[dict[str, Any]]) -> set[Right]:
     }
 
 
-def may(plane: ControlPlane, verb: str, group: str, resource: str, namespace: str | None) -> bool:
-    """Return whether the API server would let the account do it."""
-    name, _, subresource = resource.partition("/")
-    asked = {"verb": verb, "group": group, "resource": name, "subresource": subresource, "namespace": namespace or ""}
+def may(plane: ControlPlane, verb: str, group: str, resource: str, namespace: str | None, *, name: str = "") -> bool:
+    """Return whether the API server would let the account do it: to all objects, if none is named."""
+    plural, _, subresource = resource.partition("/")
+    asked = {"verb": verb, "group": group, "resource": plural, "subresource": subresource, "name": name}
+    asked["namespace"] = namespace or ""
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
@@ -163,6 +152,7 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
             plane.kubectl("create", "-f", "-", stdin=json.dumps(body))
         growth.start()
         try:
+            _without_right(plane)
             _looked_up(plane)
             _cancelled_by_hand(plane, view)
             _there_and_back(plane, view)
@@ -174,26 +164,48 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
             raise
         finally:
             plane.kubectl("delete", "secret", "hetzner", "-n", NAMESPACE)
+            plane.kubectl("delete", "role,rolebinding", "growth-hetzner", "-n", NAMESPACE)
         made = calls(plane)[before:]
-        assert refused(made) == []
-        assert used(made) == granted(objects)
+        # By RBAC or a policy; the Secret until its right came.
+        assert {call for call in refused(made) if "/secrets/hetzner" not in call} == set()
+        assert used(made) == granted(objects) | {("", "secrets", "get")}
+
+
+def _without_right(plane: ControlPlane) -> None:
+    """The class whose Secret may not be read names the role that lacks, and goes on when it is there."""
+
+    def says_so() -> bool:
+        ready = _ready_of_class(plane)
+        return ready.get("reason") == "InvalidToken" and "resourceNames: [hetzner]" in ready["message"]
+
+    plane.wait_for(says_so, "the class says which right lacks", 60)
+    for body in (READS, BOUND):
+        plane.kubectl("create", "-f", "-", stdin=json.dumps(body))
+    # A cloud that does not answer says nothing of a class that was looked up before: it has to be another one.
+    plane.kubectl("patch", "hetznernodeclasses", "default", "--type=merge", "-p", '{"spec":{"locations":["fsn1"]}}')
+    assert may(plane, "get", "", "secrets", NAMESPACE, name="hetzner")
+    assert not may(plane, "get", "", "secrets", NAMESPACE, name="another")
 
 
 def _looked_up(plane: ControlPlane) -> None:
     """The class of a cloud that does not answer says so: its token was read, and its status could be written."""
-
-    def says_so() -> bool:
-        found = plane.api.get("hetznernodeclasses", "default")
-        conditions = {each["type"]: each for each in found.get("status", {}).get("conditions", ())}
-        return conditions.get("Ready", {}).get("reason") == "ProjectUnreachable"
-
-    plane.wait_for(says_so, "the class says that its project cannot be reached", 60)
+    plane.wait_for(
+        lambda: _ready_of_class(plane).get("reason") == "ProjectUnreachable",
+        "the class says that its project cannot be reached",
+        60,
+    )
     plane.kubectl("create", "-f", "-", stdin=json.dumps(BY_HAND))
     view = ClusterView(plane)
     plane.wait_for(
         lambda: "Failed" in view.phases("noderequests"), "a request for its machine has looked for the class and fails"
     )
     plane.kubectl("delete", "noderequest", "by-hand", "--timeout=30s")
+
+
+def _ready_of_class(plane: ControlPlane) -> dict[str, str]:
+    node_class = plane.api.get("hetznernodeclasses", "default") or {}
+    conditions = {each["type"]: each for each in node_class.get("status", {}).get("conditions", ())}
+    return conditions.get("Ready", {})
 
 
 def _there_and_back(plane: ControlPlane, view: ClusterView) -> None:

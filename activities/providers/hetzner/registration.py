@@ -40,7 +40,7 @@ KIND: Final = ProviderKind[HetznerNodeClass](
     connect=_connect,
     refusal=refusal,
     account=_account,
-    # The token of a project, and what a class takes user data from.
-    namespace_rules=({"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["get"]},),
+    # What a class takes user data from. Secrets are granted by name, beside the class that names them.
+    namespace_rules=({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]},),
     is_required=True,
 )

@@ -125,7 +125,11 @@ def _node(record: KwokRecord, age: timedelta, *, is_played: bool) -> Object:
     return {
         "apiVersion": NODES.api_version,
         "kind": NODES.kind,
-        "metadata": {"name": record.name, "labels": record.node["labels"], "annotations": made["annotations"] or UNPLAYED},
+        "metadata": {
+            "name": record.name,
+            "labels": record.node["labels"],
+            "annotations": made["annotations"] or UNPLAYED,
+        },
         "spec": {"providerID": record.provider_id, "taints": made["taints"]},
         "status": {"capacity": made["capacity"], "allocatable": made["allocatable"], **conditions},
     }

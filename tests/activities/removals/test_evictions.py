@@ -35,7 +35,9 @@ async def test_pods_leave_with_their_own_grace(life, whatever_keeps_them):
     assert await going(life) == ["web-1", "web-2"]
     verbs = ("patch", "delete") if whatever_keeps_them else ("evict",)
     for name in ("web-1", "web-2"):
-        assert [write for write in life.cluster.writes if write.endswith(name)] == [f"{verb} pods/{name}" for verb in verbs]
+        assert [write for write in life.cluster.writes if write.endswith(name)] == [
+            f"{verb} pods/{name}" for verb in verbs
+        ]
 
 
 @pytest.mark.parametrize("whatever_keeps_them", [False, True])
@@ -57,7 +59,8 @@ async def test_a_pod_is_marked_before_it_is_deleted_and_only_once(life):
     assert await ask(life, whatever_keeps_them=True) == []
     assert [write for write in life.cluster.writes if write.endswith("web-1")] == ["delete pods/web-1"]
     labels = {
-        pod["metadata"]["name"]: pod["metadata"]["labels"] for pod in (await MemoryCluster.list(life.cluster, PODS)).items
+        pod["metadata"]["name"]: pod["metadata"]["labels"]
+        for pod in (await MemoryCluster.list(life.cluster, PODS)).items
     }
     assert labels["web-1"] == {LABEL_HARD_GRACE_OVER: "true", "app": "web"}
     assert labels["web-2"][LABEL_HARD_GRACE_OVER] == "true"

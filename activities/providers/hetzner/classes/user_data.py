@@ -18,6 +18,7 @@ from activities.ports.provider import ServerOrder
 from activities.providers.hetzner.classes.catalogue import LABEL_CSI_LOCATION, LABEL_PROVIDED_BY
 from activities.providers.hetzner.classes.join_text import Completeness, completeness
 from activities.providers.hetzner.classes.kubelet import k3s_args, kubelet_args, label_list, taint_list
+from activities.providers.hetzner.classes.rights import missing_right
 from api.keys import (
     LABEL_INSTANCE_TYPE,
     LABEL_POOL,
@@ -237,8 +238,7 @@ class _Source:
                 ) from None
             except Forbidden as error:
                 raise InvalidConfiguration(
-                    f"{field}: {error.user} may not get {resource.plural} in namespace {ref.namespace}: "
-                    f"allow that by a Role there, or keep {resource.kind} {ref.name} in Growth's own namespace"
+                    f"{field}: {missing_right(error, resource, ref.namespace, ref.name)}"
                 ) from None
             except Rejected as error:
                 raise InvalidConfiguration(f"{field}: {error}") from None

@@ -20,6 +20,7 @@ from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.api.budget import CallBudget
 from activities.providers.hetzner.api.client import HetznerClient
 from activities.providers.hetzner.api.facts import ServerCreation
+from activities.providers.hetzner.classes.rights import missing_right
 from activities.providers.hetzner.servers.actions import OpenActions
 from activities.providers.hetzner.servers.limits import Refusals
 from activities.providers.hetzner.servers.listing import ServerList
@@ -172,13 +173,14 @@ class Projects:
 
     async def _token(self, node_class: HetznerNodeClass) -> SecretStr:
         ref = node_class.spec.token_secret_ref
-        where = f"HetznerNodeClass {node_class.metadata.name}: spec.tokenSecretRef: Secret {ref}"
+        field = f"HetznerNodeClass {node_class.metadata.name}: spec.tokenSecretRef"
+        where = f"{field}: Secret {ref}"
         try:
             secret = await self._cluster.get(SECRETS, ref.name, namespace=ref.namespace)
         except NotFound:
             raise InvalidConfiguration(f"{where} does not exist: create it with the project's API token") from None
         except Forbidden as error:
-            raise InvalidConfiguration(f"{where} may not be read: {error.advice}") from error
+            raise InvalidConfiguration(f"{field}: {missing_right(error, SECRETS, ref.namespace, ref.name)}") from error
         token = secret_value(secret, ref.key)
         if token is None or not token.strip():
             raise InvalidConfiguration(f"{where} has no such key, or it is empty")

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from activities.ports.cluster import SECRETS
-from activities.ports.errors import Unreachable
+from activities.ports.errors import Forbidden, Unreachable
 from activities.providers.built_in import HETZNER_NODE_CLASSES
 from activities.providers.hetzner.class_keeper import PERIOD
 from tests.activities.providers.hetzner.scenes import NAMESPACE, START, TOKEN, KeeperScene, secret
@@ -133,6 +133,28 @@ def noted(asked, verb, real):
         return await real(resource, *given, **options)
 
     return call
+
+
+async def test_a_secret_that_may_not_be_read_is_told_with_the_role_that_grants_it(scene, monkeypatch):
+    read = scene.cluster.get
+    account = "system:serviceaccount:growth-system:growth"
+
+    async def forbidden(resource, name, **where):
+        if resource is SECRETS:
+            raise Forbidden("403", user=account, verb="get", resource="secrets", advice="")
+        return await read(resource, name, **where)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scene.cluster, "get", forbidden)
+        await scene.add_classes()
+        await scene.keeper.keep()
+        condition = await scene.condition()
+    assert (condition["status"], condition["reason"]) == ("False", "InvalidToken")
+    assert condition["message"] == (
+        f"spec.tokenSecretRef: {account} may not get Secret growth-system/hcloud: grant that by a Role in namespace "
+        "growth-system with resources: [secrets], resourceNames: [hcloud] and verbs: [get], bound to that account, "
+        "as deploy/hetzner/k3s.yaml does"
+    )
 
 
 async def test_a_secret_that_comes_later_is_noticed_and_until_then_no_call_is_made(scene):

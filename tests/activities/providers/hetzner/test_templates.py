@@ -103,7 +103,7 @@ def test_both_kinds_of_cluster_have_one():
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_set_is_complete_and_its_parts_name_each_other(name: str):
     by_kind = objects(name)
-    assert set(by_kind) == {"Secret", "HetznerNodeClass", "NodePool"}
+    assert set(by_kind) == {"Secret", "Role", "RoleBinding", "HetznerNodeClass", "NodePool"}
     (item,) = by_kind["NodePool"]
     pool = read(NodePool, item)
     assert str(pool.spec.template.class_ref) == f"HetznerNodeClass/{class_of(name).metadata.name}"
@@ -114,6 +114,20 @@ def test_a_set_is_complete_and_its_parts_name_each_other(name: str):
     refs = [spec.token_secret_ref, *(each.secret_key_ref for each in spec.user_data.variables.values())]
     # Each key is used by something, and each thing that is used has a key.
     assert {(ref.namespace, ref.name, ref.key) for ref in refs if ref is not None} == keys
+    # The base lets the worker's account read no Secret: the set grants these alone, by name.
+    (role,), (binding,) = by_kind["Role"], by_kind["RoleBinding"]
+    assert role["rules"] == [
+        {
+            "apiGroups": [""],
+            "resources": ["secrets"],
+            "resourceNames": [secret["metadata"]["name"] for secret in by_kind["Secret"]],
+            "verbs": ["get"],
+        }
+    ]
+    assert {each["metadata"]["namespace"] for each in (role, binding, *by_kind["Secret"])} == {"growth-system"}
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    account = yaml.safe_load((FOLDER.parent / "kustomize" / "base" / "account.yaml").read_text())["metadata"]["name"]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account, "namespace": "growth-system"}]
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

@@ -356,8 +356,9 @@ async def test_a_missing_right_is_named():
     )
     given_class = of_text("{{ node.taints }} {{ t }}", t=ref("secretKeyRef", "t", "join", namespace="shop"))
     assert await refusal(Failing(error), given_class) == (
-        "spec.userData.variables.t.secretKeyRef: system:serviceaccount:growth-system:growth may not get secrets in "
-        "namespace shop: allow that by a Role there, or keep Secret join in Growth's own namespace"
+        "spec.userData.variables.t.secretKeyRef: system:serviceaccount:growth-system:growth may not get Secret "
+        "shop/join: grant that by a Role in namespace shop with resources: [secrets], resourceNames: [join] and "
+        "verbs: [get], bound to that account, as deploy/hetzner/k3s.yaml does"
     )
 
 
