@@ -49,6 +49,8 @@ ANNOTATION_SAFE_VOLUMES: Final = "growth.dev/safe-to-evict-local-volumes"
 LABEL_HARD_GRACE_OVER: Final = "growth.dev/hard-grace-over"
 """On a pod that Growth deletes whatever keeps it: the policies of the base let Growth delete no other, and let nobody
 put it on a pod of a Node that Growth has not bought."""
+LABEL_BOUNDED: Final = "growth.dev/bounded"
+"""On a ClusterRoleBinding: the policies of the base bound what whoever it names may do."""
 OTHERS_SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 OTHERS_SAFE_VOLUMES: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 """The same words of Cluster Autoscaler, which others set on their pods; ours go before them."""
