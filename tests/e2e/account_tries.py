@@ -126,6 +126,7 @@ ALLOWED: Final[dict[str, Call]] = {
     "node: deletion": delete(f"{NODES}/mine", **ITS),
     "node: deletion of one that never registered": delete(f"{NODES}/fresh", **ITS),
     "node of KWOK: creation": create(KWOKS),
+    "node of KWOK: one of another simulated cloud": create(another(providerID="overcast://new")),
     "node of KWOK: one that is not played": create(another(annotations={"kwok.x-k8s.io/node": "unplayed"})),
     "node of KWOK: the end of its start": node("fake", no_taint(FOREIGN), annotation(DELAY, None)),
     "node of KWOK: played": node("fake", annotation("kwok.x-k8s.io/node", "fake")),
@@ -204,9 +205,8 @@ FORBIDDEN: Final[dict[str, Call]] = {
     "node: deletion of another's": delete(f"{NODES}/control", **ITS),
     "node: deletion of one with another's label": delete(f"{NODES}/alias", **ITS),
     "node: creation": create(another(annotations={})),
-    "node: creation with another provider id": create(another(providerID="hcloud://7")),
     "node: creation without the first taint": create(another(taints=[])),
-    "node of KWOK: provider id": node("fake", put("spec", "unschedulable", value=True)),
+    "node of KWOK: cordon": node("fake", put("spec", "unschedulable", value=True)),
     "node of KWOK: further taint": node("fake", more_taints(taint("example.com/x"))),
     "node of KWOK: conditions": node(
         "fake", put("status", "conditions", value=[{"type": "Ready", "status": "True"}]), status=True
