@@ -8,13 +8,16 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from activities.kube.json_patch import guarded, set_field
-from tests.e2e.api_server import ApiServer
+from tests.e2e.api_server import ApiServer, Refused
 
 Object = dict[str, Any]
 Change = Callable[[Object], list[dict[str, Any]]]
 """Returns the operations of a JSON patch for the object as it is."""
 JSON_PATCH: Final = "application/json-patch+json"
 NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
+TRIES: Final = 5
+UNPROCESSABLE: Final = 422
+"""Without causes, a `test` of a JSON patch that does not hold."""
 NODES: Final = "/api/v1/nodes"
 PODS: Final = "/api/v1/namespaces/default/pods"
 POOLS: Final = "/apis/growth.dev/v1alpha1/nodepools"
@@ -38,8 +41,7 @@ class Call:
         """
         path = self.path + self.subresource
         if self.method == "PATCH":
-            live = admin.call("GET", self.path)
-            return caller.call("PATCH", path, guarded(live, self.change(live)), JSON_PATCH, dryRun="All")
+            return self._patch(path, admin, caller)
         body = deepcopy(self.body)
         if self.method == "DELETE" or self.subresource == "/eviction":
             options = body if self.method == "DELETE" else body["deleteOptions"]
@@ -48,6 +50,18 @@ class Call:
                 options["preconditions"] = {"uid": admin.call("GET", self.path)["metadata"]["uid"]}
             return caller.call(self.method, path, body)
         return caller.call(self.method, path, body, dryRun="All")
+
+    def _patch(self, path: str, admin: ApiServer, caller: ApiServer) -> Object:
+        tries = 0
+        while True:
+            tries += 1
+            live = admin.call("GET", self.path)
+            try:
+                return caller.call("PATCH", path, guarded(live, self.change(live)), JSON_PATCH, dryRun="All")
+            except Refused as refused:
+                # A controller has written to it between the two calls.
+                if tries == TRIES or refused.code != UNPROCESSABLE or refused.causes:
+                    raise
 
 
 def node(name: str, *changes: Change, status: bool = False) -> Call:
