@@ -73,6 +73,7 @@ def test_the_arrows_of_a_request(page):
         "InsufficientCapacity",
         "CreateRefused",
         "QuotaExceeded",
+        "RealCluster",
         "OfferingUnavailable",
         "BuyingPaused",
     ]
