@@ -81,13 +81,11 @@ class Healer:
         servers = await self._servers(providers)
         suspected = await look_around(self._ports, servers, self._ports.reader)
         is_clean = not garbage(suspected, self._guards) and not suspects(suspected, self._guards)
-        if is_clean and all(server.is_proven for server in servers or ()):
-            self._kept = frozenset()
-            return ()
-        # Something is about to be done, and the definitions may have gone a moment ago.
-        if await are_going(self._ports):
-            return ()
-        await self._mark(providers, suspected)
+        if not is_clean or not all(server.is_proven for server in servers or ()):
+            # Something is about to be done, and the definitions may have gone a moment ago.
+            if await are_going(self._ports):
+                return ()
+            await self._mark(providers, suspected)
         if is_clean:
             self._kept = frozenset()
             return ()

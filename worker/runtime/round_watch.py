@@ -58,10 +58,6 @@ class RoundWatch:
         self._round: int | None = None
         self._round_since = clock()
 
-    def _warn_if_late(self, why: str) -> None:
-        if self._clock() - self._round_since > LATE_AFTER.total_seconds():
-            self._lateness.warn("the planner is late: pods may wait for machines that nobody buys", reason=why)
-
     async def run(self) -> None:
         """Look every period, for ever."""
         while True:
@@ -92,3 +88,7 @@ class RoundWatch:
             await tell_pools(self._ports, message)
         except GrowthError as error:
             log.debug("pools are not told that rounds fail", error=str(error))
+
+    def _warn_if_late(self, why: str) -> None:
+        if self._clock() - self._round_since > LATE_AFTER.total_seconds():
+            self._lateness.warn("the planner is late: pods may wait for machines that nobody buys", reason=why)
