@@ -60,6 +60,12 @@ def temporal_at(port: int, binary: str = "") -> Iterator[subprocess.Popen[bytes]
             server.send_signal(signal.SIGKILL)
 
 
+def freeze(pid: int) -> None:
+    """Stop a child process until it gets SIGCONT; when this returns, none of its threads runs any more."""
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+
+
 async def serves(address: str) -> bool:
     """Whether the server answers as one that is wholly up: an open port alone is less."""
     try:

@@ -12,7 +12,7 @@ from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.seen import RemovalTimings, RequestTimings
 from planner.lifecycle.step import DecisionKind
-from tests.worker.conftest import free_port, serves, temporal_at
+from tests.worker.conftest import free_port, freeze, serves, temporal_at
 from tests.workflows.scripts import NAME, booting, leaving, stubborn
 from tests.workflows.world import QUEUE, running
 from worker.commands.lifecycles import group, removals, requests
@@ -169,7 +169,7 @@ async def test_a_temporal_server_that_hangs_between_two_calls(monkeypatch):
         async def hanging(where):
             nonlocal hangs_since
             there = await real(where)
-            server.send_signal(signal.SIGSTOP)
+            freeze(server.pid)
             hangs_since = time.monotonic()
             return there
 

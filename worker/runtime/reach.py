@@ -134,7 +134,7 @@ class Reachability:
                 RPCStatusCode.UNAUTHENTICATED,
                 RPCStatusCode.UNKNOWN,
             }
-            return error.message if is_away else ""
+            return (error.message or error.status.name) if is_away else ""
         return ""
 
     async def _api_server_trouble(self) -> str:

@@ -1,5 +1,6 @@
 """What does not answer is told after a while, with how long it has not, and whether a restart is worth a try."""
 
+import os
 import signal
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -7,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from structlog.testing import capture_logs
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.ports.errors import Rejected, Unreachable
 from simulator.apiserver.cluster import MemoryCluster
-from tests.worker.conftest import free_port, serves, temporal_at
+from tests.worker.conftest import free_port, freeze, serves, temporal_at
 from tests.worker.runtime.test_keeper import ports_of
 from worker.runtime import reach as reaching
 from worker.runtime.reach import Reachability
@@ -84,7 +86,12 @@ async def test_an_api_server_that_is_away_is_told_until_it_is_back(reach, cluste
     assert reach.outage() == reaching.NONE
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP], ids=["dead", "hanging"])
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+@pytest.mark.parametrize("end", [kill, freeze], ids=["dead", "hanging"])
 async def test_a_temporal_server_that_is_away_is_told(cluster, clock, monkeypatch, end):
     monkeypatch.setattr(reaching, "ANSWER_LIMIT", timedelta(seconds=0.5))
     port = free_port()
@@ -96,10 +103,20 @@ async def test_a_temporal_server_that_is_away_is_told(cluster, clock, monkeypatc
         await reach.ask()
         clock.seconds = 20
         assert reach.outage() == reaching.NONE
-        server.send_signal(end)
+        end(server.pid)
         await reach.ask()
         clock.seconds = 40
         assert reach.outage().sentence.startswith(f"Temporal at 127.0.0.1:{port} has not answered for 20s: ")
+
+
+async def test_an_error_without_a_text_is_no_answer_either(reach, clock, monkeypatch):
+    async def refuse(request, **options):
+        raise RPCError("", RPCStatusCode.UNAVAILABLE, b"")
+
+    monkeypatch.setattr(reach.client.workflow_service, "get_system_info", refuse)
+    await reach.ask()
+    clock.seconds = 20
+    assert reach.outage().sentence.endswith("has not answered for 20s: UNAVAILABLE")
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules
 from tests.worker import solver_targets
+from tests.worker.conftest import freeze
 from tests.worker.metrics_reader import metrics_shown
 from tests.worker.solver_targets import FOLDER, PROVEN
 from worker.solver.child import bring_kernels
@@ -135,7 +136,7 @@ def test_far_over_its_deadline_it_is_killed_and_the_greedy_packer_stands_in(name
         pid = solver._started.process.pid
         if name == "good":
             # It does not even read what it is sent.
-            os.kill(pid, signal.SIGSTOP)
+            freeze(pid)
         began = time.monotonic()
         # A megabyte: more than a socket takes that nobody reads from.
         assert solver(of_many_bytes()).proven == 0
