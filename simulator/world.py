@@ -150,7 +150,8 @@ class World:
         self._changed.set()
 
     def stop_scheduler(self, *, is_stopped: bool) -> None:
-        """Let the scheduler stand still, or go on."""
+        """Let the scheduler stand still, or go on: as another leader, that has chosen no node for any pod."""
+        self._scheduler.fail_bindings()
         self.stopped_since = self._now() if is_stopped else None
         self._scheduler_goes_on_at = self._now()
         self.wake()
@@ -161,6 +162,7 @@ class World:
             self.api_back_at = self._now()
         elif is_stopped and not self.is_api_away:
             self._api_away_since = self._now()
+            self._scheduler.fail_bindings()
         self.is_api_away = is_stopped
         self.wake()
 

@@ -166,6 +166,7 @@ class Scenario:
             stopped=lambda: sim.world.stopped_since,
             back=lambda: sim.world.back_from_long_outage_at,
             may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
+            behind=scenario.longest_behind,
         )
         self._standstills = Standstills(sim, witness=self.witness, random=standstills)
         attachments = AttachDetachController(sim, witness=self.witness, random=volumes)

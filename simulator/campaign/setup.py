@@ -60,6 +60,11 @@ class Setup:
     settled_within_seconds: float
     """Without load: all time-outs and pauses, and ten minutes until a server may count as an orphan, are over then."""
 
+    @property
+    def longest_behind(self) -> timedelta:
+        """The longest that a worker's watch may still show what is over: a few stalls in a row."""
+        return timedelta(seconds=3 * _LONGEST_STALL_SECONDS if self.stalls else 2)
+
     def health(self, dies_after: int | None = None) -> Health:
         """Return the health of a worker's connection to the API server."""
         return Health(

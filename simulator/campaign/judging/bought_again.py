@@ -29,6 +29,7 @@ class BoughtAgain:
         stopped: since when the scheduler stands still, None when it works.
         back: since when the API server is back from its last outage, None without one that workers have noticed.
         may_leap: whether a worker's clock is wrong.
+        behind: how long a worker may still see a pod where it is no more.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class BoughtAgain:
         stopped: Callable[[], datetime | None],
         back: Callable[[], datetime | None],
         may_leap: Callable[[], bool],
+        behind: timedelta,
     ) -> None:
         self._cluster = cluster
         self._witness = witness
@@ -49,12 +51,17 @@ class BoughtAgain:
         self._seats: dict[str, str] = {}
         """By uid of the pod, the request on which it was first seated, as long as that one counts."""
         self._may_leap = may_leap
+        self._behind = behind
+        self._taken_at: dict[str, datetime] = {}
+        """When a pod that was not planned onto a machine was there last, or left it, by machine."""
         self._has_leapt = False
         """Once a clock was wrong, so may be every time that is written on an object."""
         self.violations: list[str] = []
 
     def note(self, resource: Resource, change: Change) -> None:
         """Take one write."""
+        if resource == PODS:
+            self._note_taker(change)
         if resource != NODE_REQUESTS:
             return
         request = change.now
@@ -132,12 +139,22 @@ class BoughtAgain:
 
     def _has_takers(self, name: str) -> bool:
         """Return whether pods took room on the machine that were not planned onto it: they tolerate all, or may."""
-        seats = {seat["uid"] for seat in self._witness.requests[name]["spec"].get("reservedFor") or ()}
+        taken_at = self._taken_at.get(name)
+        if taken_at is not None and self._now() <= taken_at + self._behind:
+            # One that is gone by now may still be there for a worker.
+            return True
         return any(
-            pod["spec"].get("nodeName") == name and pod["metadata"]["uid"] not in seats
-            for pod in self._cluster.peek(PODS)
-            if not is_daemon(pod)
+            pod["spec"].get("nodeName") == name and self._is_taker(pod, name) for pod in self._cluster.peek(PODS)
         )
+
+    def _note_taker(self, change: Change) -> None:
+        name = change.now["spec"].get("nodeName", "")
+        if name in self._witness.requests and self._is_taker(change.now, name):
+            self._taken_at[name] = self._now()
+
+    def _is_taker(self, pod: Object, name: str) -> bool:
+        seats = {seat["uid"] for seat in self._witness.requests[name]["spec"].get("reservedFor") or ()}
+        return not is_daemon(pod) and pod["metadata"]["uid"] not in seats
 
     def _starts(self, name: str) -> bool:
         return any(
