@@ -7,7 +7,7 @@ Source: Kubernetes API conventions, "Typical status properties".
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +21,9 @@ from pydantic import (
 
 from api.model import Model
 from api.rules import Text
+
+READY: Final = "Ready"
+"""Type of the condition that says whether an object is there, or is used."""
 
 
 def _utc(moment: datetime) -> datetime:

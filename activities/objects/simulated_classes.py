@@ -13,8 +13,8 @@ from typing import Final
 from activities.kube.json_patch import patch_if_same, set_field
 from activities.ports.cluster import NODES, Cluster, Object, PatchOp, Resource
 from activities.ports.ports import Ports
-from activities.ports.simulated_kinds import ALLOWED, READY, ClassUse
-from api.meta import Condition, set_condition
+from activities.ports.simulated_kinds import ALLOWED, ClassUse
+from api.meta import READY, Condition, set_condition
 from api.model import UnreadableError, read
 from api.v1alpha1.node_class_status import NodeClassStatus
 from planner.lifecycle.request import REAL_CLUSTER

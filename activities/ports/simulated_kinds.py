@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from activities.ports.cluster import Object
+from api.meta import READY
 from planner.lifecycle.json_predicates import conditions
 from planner.lifecycle.request import REAL_CLUSTER
 
 log = logging.getLogger(__name__)
 
-READY: Final = "Ready"
 ALLOWED: Final = "SimulatedMachinesAllowed"
 """Reason of a class that is used beside real Nodes, as the settings of the worker say."""
 _SHOWN: Final = 100

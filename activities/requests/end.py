@@ -28,6 +28,7 @@ from activities.requests.look import RequestObjects
 from activities.requests.node import lift_reservation
 from activities.requests.removal_order import is_ordered, order_removal
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN
+from api.meta import READY
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.json_predicates import is_ready
 from planner.lifecycle.request import BY_DELETION, TIMEOUTS, USELESS
@@ -53,7 +54,7 @@ async def give_up(ports: Ports, recorder: Recorder, observed: RequestObjects, ac
         now=now,
         phase=RequestPhase.DEPROVISIONING,
         conditions=conditions_with(
-            observed.record, "Ready", status=False, reason=act.reason, message=act.message, now=now
+            observed.record, READY, status=False, reason=act.reason, message=act.message, now=now
         ),
     )
     if act.reason in USELESS:
@@ -128,7 +129,7 @@ async def _in_time(ports: Ports, node: Object) -> str:
 
 
 def _is_decided(record: Record[NodeRequest]) -> bool:
-    return any(one.type == "Ready" and one.reason == _HANDED_OVER for one in record.model.status.conditions)
+    return any(one.type == READY and one.reason == _HANDED_OVER for one in record.model.status.conditions)
 
 
 async def _decide(ports: Ports, record: Record[NodeRequest]) -> Record[NodeRequest]:
@@ -149,7 +150,7 @@ async def _decide(ports: Ports, record: Record[NodeRequest]) -> Record[NodeReque
         now=now,
         event=_HANDED_OVER,
         because=message,
-        conditions=conditions_with(record, "Ready", status=False, reason=_HANDED_OVER, message=message, now=now),
+        conditions=conditions_with(record, READY, status=False, reason=_HANDED_OVER, message=message, now=now),
     )
 
 

@@ -32,6 +32,7 @@ from activities.requests.failed_purchase import note_failed_purchase
 from activities.requests.look import RequestObjects
 from activities.requests.provider_id import with_provider_id
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
+from api.meta import READY
 from api.quantity import format_price
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_request import NodeRequestSpec, NodeRequestStatus, RequestPhase
@@ -147,7 +148,7 @@ async def mark_ready(ports: Ports, recorder: Recorder, observed: RequestObjects,
     released = record.model.status.released_at is not None
     ready = conditions_with(
         record,
-        "Ready",
+        READY,
         status=observed.seen.node is not None and observed.seen.node.ready,
         reason=act.reason,
         message=act.message,

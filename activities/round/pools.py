@@ -16,7 +16,7 @@ from activities.round.fence import RoundWrites
 from activities.round.observe import Observation
 from activities.round.removals import can_cancel, cancel, create_removal
 from api.keys import ANNOTATION_DELETE_MACHINES, FINALIZER, LABEL_REQUEST
-from api.meta import set_condition
+from api.meta import READY, set_condition
 from api.model import UnreadableError, read
 from api.v1alpha1.node_pool import ClassRef, NodePoolStatus
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -106,7 +106,7 @@ def unreadable_status(pool: Object, problem: Problem, now: datetime) -> NodePool
     before = _status_of(pool)
     conditions = set_condition(
         before.conditions,
-        "Ready",
+        READY,
         status=False,
         reason="Unreadable",
         message=problem.message,

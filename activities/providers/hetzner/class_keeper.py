@@ -17,10 +17,9 @@ from activities.ports.cluster import Cluster, Object, PatchOp
 from activities.ports.errors import AuthenticationFailed, Conflict, GrowthError, InvalidConfiguration, NotFound
 from activities.ports.ports import Reader
 from activities.providers.built_in import HETZNER_NODE_CLASSES
-from activities.providers.hetzner.classes.catalogue import READY
 from activities.providers.hetzner.classes.check import CATALOGUE_READ, OWN_CONDITIONS, look_up, without_token
 from activities.providers.hetzner.classes.names import ProjectReader
-from api.meta import Condition
+from api.meta import READY, Condition
 from api.model import UnreadableError, read
 from api.quantity import format_price
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass

@@ -7,8 +7,8 @@ from typing import Any
 from activities.ports.catalogue import ClassCatalogue
 from activities.ports.errors import InvalidConfiguration
 from activities.ports.provider_kind import NodeClassModel, ProviderKind
-from activities.ports.simulated_kinds import READY
 from activities.providers.kinds import provider_kinds
+from api.meta import READY
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.lifecycle.request import REAL_CLUSTER
 from planner.model.plan import NodeClass

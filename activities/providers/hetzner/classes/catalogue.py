@@ -16,6 +16,7 @@ from activities.ports.errors import InvalidConfiguration
 from activities.providers.hetzner.api.facts import Architecture, LocationFacts, PriceFacts, TypeFacts, TypePlaceFacts
 from activities.providers.hetzner.classes.kubelet import allocatable
 from api.keys import LABEL_ARCH, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
+from api.meta import READY
 from api.quantity import parse_amount, parse_units
 from api.v1alpha1.hetzner_node_class import HetznerKubelet, HetznerNodeClass, HetznerNodeClassSpec
 from api.v1alpha1.hetzner_node_class_status import (
@@ -29,10 +30,8 @@ from api.v1alpha1.hetzner_node_class_status import (
 )
 from planner.objects.offering import Offering
 
-READY: Final = "Ready"
-"""Type of the condition without which nothing is offered."""
 UNREACHABLE: Final = "ProjectUnreachable"
-"""Its reason while the project has not answered since the spec changed."""
+"""Reason of the condition Ready while the project has not answered since the spec changed."""
 _ATTACH_LIMITS: Final = {"csi.hetzner.cloud": 16}
 """Volumes that a server can have. Source: Hetzner Cloud docs, "Volumes: FAQ"; csi-driver, MaxVolumesPerNode."""
 LABEL_CSI_LOCATION: Final = "csi.hetzner.cloud/location"

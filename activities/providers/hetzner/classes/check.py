@@ -13,7 +13,6 @@ from activities.ports.cluster import Cluster
 from activities.ports.errors import AuthenticationFailed, GrowthError, InvalidConfiguration
 from activities.providers.hetzner.classes import user_data
 from activities.providers.hetzner.classes.catalogue import (
-    READY,
     UNREACHABLE,
     catalogue_of,
     network_zones,
@@ -22,7 +21,7 @@ from activities.providers.hetzner.classes.catalogue import (
 )
 from activities.providers.hetzner.classes.join_text import Completeness
 from activities.providers.hetzner.classes.names import FoundNames, ProjectReader, find_names
-from api.meta import Condition, set_condition
+from api.meta import READY, Condition, set_condition
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass, HetznerNodeClassSpec
 from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
 
@@ -34,6 +33,8 @@ OWN_CONDITIONS: Final = (READY, CATALOGUE_READ, IMAGES, SSH_KEYS, USER_DATA_COMP
 """Types of the conditions that are set here."""
 _Fault = tuple[str, str]
 """Reason and message of a condition that is False."""
+_Verdict = tuple[bool | None, str, str]
+"""Status, None for unknown, reason and message of a condition."""
 
 
 async def look_up(
@@ -65,7 +66,8 @@ async def look_up(
     if not isinstance(text, Completeness):
         faults.append(text)
     after = _with_conditions(node_class, status, names, faults or _offer_faults(spec, status, now), now)
-    return after.model_copy(update={"conditions": _with_completeness(node_class, after.conditions, text, now)})
+    conditions = _conditions_with(node_class, after.conditions, USER_DATA_COMPLETE, _of_user_data(text), now=now)
+    return after.model_copy(update={"conditions": conditions})
 
 
 def without_token(node_class: HetznerNodeClass, error: GrowthError, *, now: datetime) -> HetznerNodeClassStatus:
@@ -73,10 +75,10 @@ def without_token(node_class: HetznerNodeClass, error: GrowthError, *, now: date
     ref = node_class.spec.token_secret_ref
     problem = _plain(node_class, error)
     message = problem if problem.startswith("spec.") else f"spec.tokenSecretRef: Secret {ref}: {problem}"
-    conditions = _conditions_with(node_class, node_class.status.conditions, READY, ("InvalidToken", message), now=now)
-    conditions = _conditions_with(
-        node_class, conditions, CATALOGUE_READ, ("InvalidToken", "no token is accepted"), now=now
-    )
+    verdict = (False, "InvalidToken", message)
+    conditions = _conditions_with(node_class, node_class.status.conditions, READY, verdict, now=now)
+    verdict = (False, "InvalidToken", "no token is accepted")
+    conditions = _conditions_with(node_class, conditions, CATALOGUE_READ, verdict, now=now)
     return node_class.status.model_copy(update={"conditions": conditions})
 
 
@@ -84,11 +86,12 @@ def _unread(node_class: HetznerNodeClass, error: Exception, now: datetime) -> He
     """Return the status after a read that failed: as it was, but for a class that was never looked up as it is now."""
     reason = error.reason if isinstance(error, GrowthError) else "Unreadable"
     problem = " ".join(str(error).split())
-    conditions = _conditions_with(node_class, node_class.status.conditions, CATALOGUE_READ, (reason, problem), now=now)
+    verdict = (False, reason, problem)
+    conditions = _conditions_with(node_class, node_class.status.conditions, CATALOGUE_READ, verdict, now=now)
     ready = next((each for each in conditions if each.type == READY), None)
     if ready is None or ready.observed_generation != node_class.metadata.generation or ready.reason == UNREACHABLE:
-        message = f"the project could not be looked up: {problem}"
-        conditions = _conditions_with(node_class, conditions, READY, (UNREACHABLE, message), now=now)
+        verdict = (False, UNREACHABLE, f"the project could not be looked up: {problem}")
+        conditions = _conditions_with(node_class, conditions, READY, verdict, now=now)
     return node_class.status.model_copy(update={"conditions": conditions})
 
 
@@ -156,50 +159,39 @@ def _with_conditions(
 ) -> HetznerNodeClassStatus:
     fault = (faults[0][0], "; ".join(message for _, message in faults)) if faults else None
     places = _listed({one.location for one in offered(node_class.spec, status, now) if one.available})
-    verdicts: tuple[tuple[str, _Fault | None, str], ...] = (
-        (READY, fault, f"it offers servers in {places}"),
-        (CATALOGUE_READ, None, ""),
-        (IMAGES, _joined("ImageNotFound", names.missing_images), "; ".join(names.partial_images)),
-        (SSH_KEYS, _joined("SSHKeyNotFound", names.missing_ssh_keys), ""),
-    )
+    verdicts = {
+        READY: _verdict(READY, fault, f"it offers servers in {places}"),
+        CATALOGUE_READ: _verdict(CATALOGUE_READ, None),
+        IMAGES: _verdict(IMAGES, _joined("ImageNotFound", names.missing_images), "; ".join(names.partial_images)),
+        SSH_KEYS: _verdict(SSH_KEYS, _joined("SSHKeyNotFound", names.missing_ssh_keys)),
+    }
     conditions = status.conditions
-    for kind, why_not, message in verdicts:
-        conditions = _conditions_with(node_class, conditions, kind, why_not, message, now=now)
+    for kind, verdict in verdicts.items():
+        conditions = _conditions_with(node_class, conditions, kind, verdict, now=now)
     return status.model_copy(update={"conditions": conditions})
 
 
-def _with_completeness(
-    node_class: HetznerNodeClass, conditions: Sequence[Condition], text: Completeness | _Fault, now: datetime
-) -> tuple[Condition, ...]:
-    shown = text if isinstance(text, Completeness) else Completeness(None, text[0], "Ready says what is wrong with it")
-    return set_condition(
-        conditions,
-        USER_DATA_COMPLETE,
-        status=shown.status,
-        reason=shown.reason,
-        message=shown.message,
-        now=now,
-        generation=node_class.metadata.generation,
-    )
+def _verdict(kind: str, fault: _Fault | None, message: str = "") -> _Verdict:
+    """Return what a condition says: False for the fault, or True."""
+    return (True, kind, message) if fault is None else (False, *fault)
+
+
+def _of_user_data(text: Completeness | _Fault) -> _Verdict:
+    if isinstance(text, Completeness):
+        return text.status, text.reason, text.message
+    return None, text[0], "Ready says what is wrong with it"
 
 
 def _conditions_with(
-    node_class: HetznerNodeClass,
-    conditions: Sequence[Condition],
-    kind: str,
-    fault: _Fault | None,
-    message: str = "",
-    *,
-    now: datetime,
+    node_class: HetznerNodeClass, conditions: Sequence[Condition], kind: str, verdict: _Verdict, *, now: datetime
 ) -> tuple[Condition, ...]:
-    """Return the conditions with this one: False for the fault, or True."""
-    reason, text = fault if fault is not None else (kind, message)
+    status, reason, message = verdict
     return set_condition(
         conditions,
         kind,
-        status=fault is None,
+        status=status,
         reason=reason,
-        message=text,
+        message=message,
         now=now,
         generation=node_class.metadata.generation,
     )
