@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from api.duration import format_duration
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.seen import Blocker, DrainSeen, PerNodePodsSeen, RemovalObservation
-from planner.lifecycle.step import Act, Step, Wait, shortened
+from planner.lifecycle.step import SENTENCE_CHARACTERS, Act, Step, Wait, shortened
 
 SYSTEM_CRITICAL_FROM: Final = 2_000_000_000
 """Lowest priority of pods that the cluster itself needs. Source: Kubernetes docs, "Pod Priority and Preemption"."""
@@ -94,11 +95,18 @@ def _order(pod: Occupant) -> tuple[int, str]:
 
 
 def blocked(drain: DrainSeen) -> str:
-    """Return a sentence on the pods that block a drain."""
+    """Return a sentence on the pods that block a drain, what helps, and how often they are looked at."""
     names = f": {', '.join(drain.blockers)}" if drain.blockers else ""
     if drain.blocker is Blocker.TERMINATING:
-        return shortened(f"Pods do not end{names}. See whether their node still runs, or delete them by force")
-    return shortened(f"No pod is evicted while one must stay{names}. Move or delete it, or cancel the removal")
+        helps = "See whether their node still runs, or delete them by force"
+        return _looked_at(f"Pods do not end{names}", f". {helps}")
+    return _looked_at(f"No pod is evicted while one must stay{names}", ". Move or delete it, or cancel the removal")
+
+
+def _looked_at(why: str, helps: str = "") -> str:
+    """Return why nothing happens, what helps, and when it is tried next: names are cut, and not what follows."""
+    rest = f"{helps}. The node is looked at again every {format_duration(LOOK_AT_BLOCKED_EVERY)}"
+    return f"{shortened(why, SENTENCE_CHARACTERS - len(rest))}{rest}"
 
 
 def hard_deadline(seen: RemovalObservation) -> datetime | None:
@@ -120,7 +128,8 @@ def pods_leave(seen: RemovalObservation, now: datetime) -> Step:
         return Wait(
             reason="PodsLeave",
             message=f"{seen.occupant_count} pods are still on the node or on their way to it, "
-            f"{drain.terminating} of them terminate",
+            f"{drain.terminating} of them terminate. "
+            f"The node is looked at again every {format_duration(LOOK_AT_PODS_EVERY)}",
             until=None,
             look_every=LOOK_AT_PODS_EVERY,
         )
@@ -145,15 +154,17 @@ def per_node_pods_stay(seen: RemovalObservation) -> Step | None:
     pods = seen.per_node_pods
     if not pods.refusal:
         return None
+    message = _looked_at(pods.refusal)
     if not pods.is_told:
-        return Act(effect=RemovalEffect.TELL_BLOCKERS, reason=Refusal.BUDGET, message=pods.refusal)
-    return Wait(reason=Refusal.BUDGET, message=pods.refusal, until=None, look_every=LOOK_AT_BLOCKED_EVERY)
+        return Act(effect=RemovalEffect.TELL_BLOCKERS, reason=Refusal.BUDGET, message=message)
+    return Wait(reason=Refusal.BUDGET, message=message, until=None, look_every=LOOK_AT_BLOCKED_EVERY)
 
 
 def see_per_node_pods(refusal: str, status: NodeRemovalRequestStatus) -> PerNodePodsSeen:
     """Return the refusal, and whether the removal says so already."""
-    message = shortened(refusal)
-    return PerNodePodsSeen(refusal=message, is_told=(status.reason, status.message) == (Refusal.BUDGET, message))
+    known = shortened(refusal)
+    is_told = (status.reason, status.message) == (Refusal.BUDGET, _looked_at(known))
+    return PerNodePodsSeen(refusal=known, is_told=is_told)
 
 
 def _blocked(drain: DrainSeen, blocker: Blocker, deadline: datetime | None) -> Step:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from api.duration import format_duration
 from api.keys import ANNOTATION_DELETE_LOCAL_DATA
 from api.meta import shown_time
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
@@ -95,7 +96,8 @@ def _held(data: LocalDataSeen) -> str:
     # What to do stands first: the names are cut where they are too long.
     return shortened(
         "Data is on the machine alone. Delete its claims, or annotate this removal "
-        f"{ANNOTATION_DELETE_LOCAL_DATA}=true to lose the data: {', '.join(data.names)}"
+        f"{ANNOTATION_DELETE_LOCAL_DATA}=true to lose the data; it is looked at again every "
+        f"{format_duration(LOOK_AT_BLOCKED_EVERY)}: {', '.join(data.names)}"
     )
 
 

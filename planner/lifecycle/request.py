@@ -7,6 +7,7 @@ in `tests/planner/lifecycle/test_request.py`.
 from datetime import datetime, timedelta
 from typing import Final
 
+from api.duration import format_duration
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.arrival.effect import (
     CANCELLED,
@@ -312,7 +313,8 @@ def _without_node(seen: RequestObservation, now: datetime) -> Step:
         # Ending here could leave a server that nobody knows of; a hand-over could only wait as well.
         return Wait(
             reason="ServerAnswer",
-            message="The Node is gone; once it is certain whether its server exists, the server goes too",
+            message="The Node is gone; once it is certain whether its server exists, the server goes too. "
+            f"The provider is asked again every {format_duration(LOOK_EVERY)}",
             until=None,
             look_every=LOOK_EVERY,
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 
 from activities.ports.cluster import CONFIG_MAPS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, Object
@@ -46,6 +47,17 @@ def decision(view: View, removal: str) -> str:
     """Return what stands on the removal, empty without it."""
     metadata = view.removals.get(removal, {}).get("metadata", {})
     return (metadata.get("annotations") or {}).get(ANNOTATION_DECISION, "")
+
+
+def join_deadlines(view: View) -> list[datetime]:
+    """Return until when Nodes shall join, of each request that says so and has none."""
+    found = [request.get("status", {}) for name, request in view.requests.items() if name not in view.nodes]
+    return [datetime.fromisoformat(status["joinDeadline"]) for status in found if "joinDeadline" in status]
+
+
+def reasons(view: View) -> list[str]:
+    """Return what each request gives as its reason."""
+    return [request.get("status", {}).get("reason", "") for request in view.requests.values()]
 
 
 async def delete(stage: Stage, request: str) -> None:

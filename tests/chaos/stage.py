@@ -1,6 +1,7 @@
 """A cluster in memory with a worker on a real Temporal server, which may die and is started again."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -24,6 +25,7 @@ from activities.ports.cluster import (
 )
 from activities.ports.errors import Conflict, NotFound
 from activities.ports.ports import Ports
+from activities.ports.presence import Presence
 from activities.ports.provider import Server
 from activities.providers.kwok.provider import KwokProvider
 from api.keys import LABEL_KWOK_SERVER, LABEL_REQUEST_UID
@@ -77,6 +79,8 @@ class Stage:
         self._meet = meet
         self._around = around
         self._dead: set[asyncio.Task[None]] = set()
+        self._may_live = asyncio.Event()
+        self._may_live.set()
         self.name = name
         self.world = self._make_world()
         self.cluster = cluster(self.world.cluster)
@@ -135,6 +139,16 @@ class Stage:
         assert self.tap is not None
         self.tap.kill()
 
+    @contextmanager
+    def without_worker(self) -> Iterator[None]:
+        """Kill the worker, and let none follow it within the block."""
+        self._may_live.clear()
+        self.kill()
+        try:
+            yield
+        finally:
+            self._may_live.set()
+
     def join(self) -> None:
         """Let a second worker work beside the first."""
         self._second = Tap(self._meet)
@@ -153,6 +167,7 @@ class Stage:
 
     async def _supervise(self) -> None:
         while True:
+            await self._may_live.wait()
             self.lives += 1
             tap = self.tap = Tap(self._meet)
             life = asyncio.create_task(self._live(tap))
@@ -170,6 +185,7 @@ class Stage:
     async def _live(self, tap: Tap) -> None:
         cluster = Tapped(self.cluster, tap, PODS.plural)
         cache = Cache(cluster, watched())
+        presence = Presence(time.monotonic)
         ports = Ports(
             cluster=cluster,
             reader=cache,
@@ -177,6 +193,7 @@ class Stage:
             now=utc_now,
             cluster_name=self.name,
             namespace=NAMESPACE,
+            watched_for=presence.lasts,
         )
         # A connection of its own, as another process has: two workers of one task queue cannot share one.
         service = await ServiceClient.connect(self._service.config)

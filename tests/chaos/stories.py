@@ -22,6 +22,7 @@ from activities.ports.cluster import (
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kinds import node_classes
 from api.keys import ANNOTATION_DO_NOT_REMOVE, GROUP, LABEL_ARCH, TAINT_RESERVED, TAINT_SCALE_DOWN
+from planner.lifecycle.clocks.deadlines import LATE
 from planner.lifecycle.leaving import VOLUMES_DETACH
 from planner.lifecycle.seen import Blocker
 from simulator.catalogue import node_class, node_pool
@@ -40,14 +41,17 @@ from tests.chaos.acts import (
     decide,
     decision,
     delete,
+    join_deadlines,
     node_is_deleted_later,
     one_machine,
     open_again,
+    reasons,
     remove_server,
     server_vanishes_later,
     tolerates,
 )
 from tests.chaos.stage import LOOK_SECONDS, Stage
+from worker.ports import utc_now
 
 CLASS_REF: Final = {"kind": KWOK_NODE_CLASSES.kind, "name": "default"}
 
@@ -103,6 +107,21 @@ async def comes_and_goes(stage: Stage) -> None:
 async def times_out(stage: Stage) -> None:
     """The cheapest machine never runs, the next never joins, the third does."""
     await one_machine(stage)
+
+
+async def is_late(stage: Stage) -> None:
+    """No worker is there until the time of a machine on its way is over, and its Node joins after that was told."""
+    stage.world.workloads.add(Workload("web", 1, ASKED))
+    stage.world.wake()
+    view = await stage.until(lambda v: any(join_deadlines(v)), "a server whose Node is awaited")
+    (due,) = join_deadlines(view)
+    with stage.without_worker():
+        while utc_now() <= due:
+            await asyncio.sleep(LOOK_SECONDS)
+    # A worker that dies before it tells may find that the time which was added is over, too.
+    await stage.until(lambda v: due not in join_deadlines(v) or LATE in reasons(v), "a delay that is told")
+    await stage.write(KWOK_NODE_CLASSES, "default", ("spec", "faults"), [])
+    await stage.until(bound(1), "the pod on a machine")
 
 
 async def is_kept(stage: Stage) -> None:
@@ -275,6 +294,14 @@ STORIES: Final = (
         machines=(SILENT, LONELY, SMALL),
         faults=({"serverType": "silent", "call": "boot"}, {"serverType": "lonely", "call": "join"}),
         scale_up={"provisioningTimeout": "3s", "joinTimeout": "3s"},
+    ),
+    Story(
+        "is late",
+        is_late,
+        servers=1,
+        machines=(LONELY, SMALL),
+        faults=({"serverType": "lonely", "call": "join"},),
+        scale_up={"joinTimeout": "6s"},
     ),
     Story("is kept", is_kept, servers=1, soft_grace="12s"),
     Story("is wanted again", is_wanted_again, servers=1, soft_grace="12s"),

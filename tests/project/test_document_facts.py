@@ -24,6 +24,7 @@ from planner.lifecycle.step import DecisionKind
 from planner.model.plan import TOO_MUCH
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, WAITS
 from planner.policies import next_round as rounds
+from planner.report.pool_report import POOL_PAUSED
 from planner.supply import unavailable
 from planner.supply.lost_places import PLACEMENT_REFUSED
 from tests.project.documents import ROOT, documents, objects
@@ -33,6 +34,7 @@ from worker.temporal import namespace as temporal
 from workflows import policies
 
 CONCEPTS = (ROOT / "docs" / "concepts.md").read_text()
+DESIGN = (ROOT / "docs" / "design.md").read_text()
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 MODELS = {
     model.__name__: model for model in (NodePool, HetznerNodeClass, KwokNodeClass, NodeRequest, NodeRemovalRequest)
@@ -53,6 +55,13 @@ def rows(text: str, first: str) -> dict[str, list[str]]:
         for name in re.findall(rf"`({first})`", cells[0]) if line.startswith("| `") else ():
             found.setdefault(name, cells[1:])
     return found
+
+
+def test_the_design_names_each_way_to_pause_a_pool_and_where_it_is_shown():
+    pause = DESIGN.partition("### Pause\n")[2].partition("\n#")[0]
+    keys_of_pause = {key for key in OWN_KEYS if key.startswith("growth.dev/paused")}
+    ways = {"spec.paused", "growth pause", "growth resume"}
+    assert keys_of_pause | ways | {"growth status", POOL_PAUSED} == set(re.findall(r"`([^`]+)`", pause))
 
 
 def test_every_key_has_its_row_and_no_other_is_named():

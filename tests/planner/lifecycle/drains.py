@@ -1,7 +1,7 @@
 """The drain of a removal, for the table of the step function: every observation that its next step depends on."""
 
 from api.v1alpha1.node_removal_request import CancelRecord
-from planner.lifecycle.seen import Blocker
+from planner.lifecycle.seen import Blocker, PerNodePodsSeen
 from planner.lifecycle.step import Decision, Wait
 from tests.planner.lifecycle.removals import NOW, ago, ahead, draining, node, over
 
@@ -103,7 +103,7 @@ DRAINS = {
         None,
     ),
     "a webhook refused": (
-        draining({"evict_attempts": 1, "reason": "EvictionRefused"} | ASKED),
+        draining({"evict_attempts": 1, "reason": "EvictionRefused", "message": "a webhook refused"} | ASKED),
         None,
         Wait,
         "EvictionRefused",
@@ -124,6 +124,23 @@ DRAINS = {
         for blocker in Blocker
     },
     **{f"{blocker}, told": (_blocked(blocker, told=True), None, Wait, blocker, None, None) for blocker in Blocker},
+    # A pod that belongs to the node, as of a storage system, has a budget
+    "all left, a pod of the node's own is not told": (
+        draining(per_node_pods=PerNodePodsSeen(refusal="osd allows none to go"), **EMPTY),
+        None,
+        "tell_blockers",
+        "BlockedByBudget",
+        None,
+        "",
+    ),
+    "all left, a pod of the node's own is told": (
+        draining(per_node_pods=PerNodePodsSeen(refusal="osd allows none to go", is_told=True), **EMPTY),
+        None,
+        Wait,
+        "BlockedByBudget",
+        None,
+        None,
+    ),
     # The deadline, counted from 30 s ago
     **{
         f"{blocker}, until its deadline": (

@@ -1,13 +1,16 @@
 """Deadlines: when they are judged, what a wait says of its own, and what the object says of one that has passed.
 
 Sources: issue 16, B4 (time in which nobody could see or join does not count); issue 17, section 4 (at a wait's deadline
-and a second, what it says has happened, or the object says why not and names the next one).
+and a second, what it says has happened, or the object says why not and names the next one). A wait without a deadline
+says how often it is looked at.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from api.duration import format_duration
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
 from api.v1alpha1.node_request import NodeRequestStatus, RequestPhase
 from planner.lifecycle import removal, request
@@ -67,6 +70,8 @@ def test_no_other_time_changes():
 REQUESTS = test_request.ROWS | test_request_late.ROWS | test_slow_starts.ROWS
 REQUEST_WAITS = {name: row[0] for name, row in REQUESTS.items() if row[1] is Wait and row[3] is not None}
 REMOVAL_WAITS = {name: row[0] for name, row in test_removal.ROWS.items() if row[2] is Wait and row[4] is not None}
+EACH_REQUEST_WAIT = {name: row[0] for name, row in REQUESTS.items() if row[1] is Wait}
+EACH_REMOVAL_WAIT = {name: row[:2] for name, row in test_removal.ROWS.items() if row[2] is Wait}
 ANNOUNCED = {
     RequestEffect.MARK_TRIED: "its planned pods have the time of its reservation to land",
     RequestEffect.MARK_READY: "the machine counts as Ready",
@@ -108,6 +113,25 @@ def test_at_the_deadline_of_a_request_happens_what_its_wait_says(seen):
 @pytest.mark.parametrize("seen", REMOVAL_WAITS.values(), ids=REMOVAL_WAITS)
 def test_at_the_deadline_of_a_removal_happens_what_its_wait_says(seen):
     check_at_deadline(removal.next_step(seen, None, NOW), lambda at: removal.next_step(seen, None, at))
+
+
+def check_says_when(wait):
+    """Assert that a wait tells what is awaited, and what comes at its deadline or how often it is looked at."""
+    assert re.match(r"\w", wait.message)
+    if wait.until is None:
+        assert re.search(rf"\w.*[.;] .* again every {format_duration(wait.look_every)}\b", wait.message)
+    else:
+        assert re.search(r"[\w)]\. (At|After) the deadline", wait.message)
+
+
+@pytest.mark.parametrize("seen", EACH_REQUEST_WAIT.values(), ids=EACH_REQUEST_WAIT)
+def test_each_wait_of_a_request_says_what_its_deadline_brings_or_how_often_it_is_looked_at(seen):
+    check_says_when(request.next_step(seen, NOW))
+
+
+@pytest.mark.parametrize(("seen", "decision"), EACH_REMOVAL_WAIT.values(), ids=EACH_REMOVAL_WAIT)
+def test_each_wait_of_a_removal_says_what_its_deadline_brings_or_how_often_it_is_looked_at(seen, decision):
+    check_says_when(removal.next_step(seen, decision, NOW))
 
 
 @pytest.mark.parametrize(

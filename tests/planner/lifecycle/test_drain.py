@@ -87,20 +87,22 @@ def test_many_blockers_are_counted():
     assert blocked(seen) == (
         "No pod is evicted while one must stay: shop/db-0 has no controller, shop/db-1 has no controller, "
         "shop/db-2 has no controller, shop/db-3 has no controller, shop/db-4 has no controller, 3 more. "
-        "Move or delete it, or cancel the removal"
+        "Move or delete it, or cancel the removal. The node is looked at again every 1m"
     )
 
 
 def test_pods_that_do_not_end_are_told_with_what_helps():
     assert blocked(see_drain([STUCK], UNTOLD)) == (
         "Pods do not end: shop/stuck should have ended at noon. See whether their node still runs, "
-        "or delete them by force"
+        "or delete them by force. The node is looked at again every 1m"
     )
 
 
 def test_what_others_write_does_not_make_a_message_too_long():
     many = [Occupant(f"{'n' * 63}/{'p' * 253}", blocker=Blocker.ANNOTATION, why="w" * 90) for _ in range(9)]
-    assert len(blocked(see_drain(many, UNTOLD))) == 1024
+    message = blocked(see_drain(many, UNTOLD))
+    assert len(message) == 1024
+    assert message.endswith("... Move or delete it, or cancel the removal. The node is looked at again every 1m")
 
 
 @pytest.mark.parametrize(
@@ -124,5 +126,6 @@ def test_the_deadline_is_announced():
     drain = {"blocker": Blocker.BARE_POD, "blockers": ("shop/bare has no controller",), "is_told": True}
     message = next_step(draining(drain=drain, hard_grace=60), None, NOW).message
     assert message.endswith(
-        "or cancel the removal. At the deadline: hardGrace is over: delete 2 pods, whatever keeps them"
+        "or cancel the removal. The node is looked at again every 1m. "
+        "At the deadline: hardGrace is over: delete 2 pods, whatever keeps them"
     )

@@ -346,8 +346,8 @@ ROWS = {
         None,
     ),
     # Unmet, Failed
-    "unmet": (seen(RequestPhase.UNMET, {"expires_at": ahead(9)}), Wait, "Unmet", ahead(9)),
-    "failed": (seen(RequestPhase.FAILED, {"expires_at": ahead(9)}), Wait, "Failed", ahead(9)),
+    "unmet": (seen(RequestPhase.UNMET, {"expires_at": ahead(9), "reason": "SoldOut"}), Wait, "Unmet", ahead(9)),
+    "failed": (seen(RequestPhase.FAILED, {"expires_at": ahead(9), "reason": "NameTaken"}), Wait, "Failed", ahead(9)),
     "unmet, over": (seen(RequestPhase.UNMET, {"expires_at": NOW}), "finish_request", "Expired", None),
     "failed, over": (seen(RequestPhase.FAILED, {"expires_at": NOW}), "finish_request", "Expired", None),
     "unmet, no end known": (seen(RequestPhase.UNMET), "finish_request", "Expired", None),

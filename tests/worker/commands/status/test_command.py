@@ -103,6 +103,16 @@ def test_pools_demand_and_machines_are_told():
     assert "by-hand" not in text
 
 
+def test_a_pause_is_told_first():
+    pool = node_pool()
+    pool["metadata"]["annotations"] = {"growth.dev/paused": "the bill", "growth.dev/paused-until": after(hours=1)}
+    text = drawn(Scene(pools=[pool, node_pool("other")]))
+    assert text.startswith(
+        "Pool default is paused until 2026-03-01T13:00:00Z, so it buys nothing and no removal begins: the bill\n"
+        "0 machines"
+    )
+
+
 def test_machines_are_told_with_what_was_paid_for_them():
     paid = {"growth.dev/price-per-hour": "0.0047", "growth.dev/currency": "EUR"}
     made = busy()
