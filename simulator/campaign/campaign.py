@@ -13,6 +13,7 @@ from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
 from simulator.campaign.mutations import MUTATIONS, Mutation, planted
 from simulator.campaign.plug_in_mutations import PLUG_IN_MUTATIONS
+from simulator.campaign.real_node_mutations import REAL_NODE_MUTATIONS
 from simulator.campaign.repair_mutations import REPAIR_MUTATIONS
 from simulator.campaign.slow_mutations import SLOW_MUTATIONS
 from simulator.campaign.tenant_mutations import TENANT_MUTATIONS
@@ -24,6 +25,7 @@ ALL_MUTATIONS: Final = (
     *SLOW_MUTATIONS,
     *TENANT_MUTATIONS,
     *PLUG_IN_MUTATIONS,
+    *REAL_NODE_MUTATIONS,
     *HETZNER_MUTATIONS,
 )
 _AT_ONCE: Final = 4

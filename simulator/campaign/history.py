@@ -75,7 +75,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         history = Scenario(sim, drawn, weather, random, **streams, deaths=deaths)
         scenarios.append(history)
         sim.pod_ends = history.pod_ends
-        sim.equip = weather.equip
+        sim.equip = lambda ports: history.real_nodes.equip(weather.equip(ports))
         try:
             await history.run()
         except Unsettled as error:
@@ -111,6 +111,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         *history.cloud.wrong(),
         *history.promptness.wrong(),
         *history.plug_ins.violations,
+        *history.real_nodes.violations,
     ]
     wrong += _excess(counts, kind, sim.seconds())
     return HistoryResult(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))

@@ -17,6 +17,7 @@ from simulator.campaign.actors.drains import Deed, Drains
 from simulator.campaign.actors.local_volumes import LocalVolumeClaimants
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.actors.plug_ins import PlugIns
+from simulator.campaign.actors.real_nodes import RealNodes
 from simulator.campaign.actors.slow_starts import Standstills
 from simulator.campaign.actors.tenants import Tenants, draw_tenants
 from simulator.campaign.actors.users import People
@@ -194,7 +195,9 @@ class Scenario:
                 note(NODE_POOLS, Change(0, "ADDED", pool, None))
         self._end = End(sim, self.witness, self.cloud)
         self.plug_ins = PlugIns(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
-        sim.world.cluster.observe(self.plug_ins.note)
+        self.real_nodes = RealNodes(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
+        for note in (self.plug_ins.note, self.real_nodes.note):
+            sim.world.cluster.observe(note)
 
     def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
         """Judge a worker that lets a pod end, and perhaps kill it before it has written that."""
@@ -230,6 +233,7 @@ class Scenario:
             await deeds[deed][1]()
         await self._calm_down()
         await self.plug_ins.trouble()
+        await self.real_nodes.trouble()
         await self._until(self._at_rest, "every pod that can be is served", within=self._scenario.served_within_seconds)
         await self._drains.take_back()
         if blocked := self._end.drains(self.leaving, with_blocked=True):

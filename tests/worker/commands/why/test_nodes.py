@@ -11,7 +11,7 @@ from worker.commands.why.pod import why_pod
 
 BARE = (
     "No pod is evicted while one must stay: default/web has no controller that would start it again. "
-    "Move or delete it, or cancel the removal"
+    "Move or delete it, or cancel the removal. The node is looked at again every 1m"
 )
 FORCED = "hardGrace is over: delete 1 pods, whatever keeps them"
 BUDGET = "evict pod default/web: The disruption budget web needs 1 healthy pods and has 1 currently"
