@@ -30,7 +30,7 @@ _ALLOWED: Final = 0.3
 """Share of those in which workers buy simulated machines all the same."""
 _NAME: Final = "cp-1"
 _REASON: Final = "RealCluster"
-_KNOWN_SECONDS: Final = 45.0
+KNOWN_SECONDS: Final = 45.0
 """A round may decide on what was before: as old as its cache, and as long as it may run."""
 _TOLD_SECONDS: Final = 120.0
 _LASTS_SECONDS: Final = 60.0
@@ -91,7 +91,7 @@ class RealNodes:
         self._sim.tell("story", "a real Node joins")
         await self._sim.world.cluster.create(NODES, _node())
         self._since = self._sim.seconds()
-        await asyncio.sleep(_KNOWN_SECONDS)
+        await asyncio.sleep(KNOWN_SECONDS)
         known = {pod["metadata"]["uid"] for pod in self._sim.world.cluster.peek(PODS)}
         await self._scale(self._replicas + 3, 0)
         if self._is_allowed:
@@ -105,7 +105,7 @@ class RealNodes:
             await self._sim.world.cluster.delete(NODES, _NAME)
 
     def _is_known(self) -> bool:
-        return self._since is not None and self._sim.seconds() - self._since >= _KNOWN_SECONDS
+        return self._since is not None and self._sim.seconds() - self._since >= KNOWN_SECONDS
 
     def _untold(self, known: set[str]) -> list[str]:
         """Return which pools do not say why they buy nothing, and which of the pods that are new do not either."""
