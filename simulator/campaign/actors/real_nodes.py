@@ -115,7 +115,7 @@ class RealNodes:
             for pool in cluster.peek(NODE_POOLS)
             if _REASON not in [each["reason"] for each in pool["status"]["conditions"] if each["type"] == "Ready"]
         ]
-        told = {event["regarding"].get("uid") for event in cluster.peek(EVENTS) if event["reason"] == _REASON}
+        uids = {event["regarding"].get("uid") for event in cluster.peek(EVENTS) if event["reason"] == _REASON}
         # An event that is lost is not written again.
         news = (
             [] if self._scenario.losses else [pod for pod in cluster.peek(PODS) if pod["metadata"]["uid"] not in known]
@@ -123,7 +123,7 @@ class RealNodes:
         return wrong + [
             f"pod {pod['metadata']['name']} waits beside a real Node and is not told why"
             for pod in news
-            if _waits(pod) and pod["metadata"]["uid"] not in told
+            if _waits(pod) and pod["metadata"]["uid"] not in uids
         ]
 
     async def _scale(self, replicas: int, seconds: float) -> None:
