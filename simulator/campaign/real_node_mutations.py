@@ -11,4 +11,4 @@ def _real_nodes_ignored() -> list[Change]:
     return [(SimulatedKinds, "real_node", lambda _self, _nodes: None)]
 
 
-REAL_NODE_MUTATIONS: Final = (Mutation("real Nodes are ignored", _real_nodes_ignored, first=14),)
+REAL_NODE_MUTATIONS: Final = (Mutation("real Nodes are ignored", _real_nodes_ignored, first=12),)

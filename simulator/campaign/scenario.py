@@ -233,7 +233,6 @@ class Scenario:
             await deeds[deed][1]()
         await self._calm_down()
         await self.plug_ins.trouble()
-        await self.real_nodes.trouble()
         await self._until(self._at_rest, "every pod that can be is served", within=self._scenario.served_within_seconds)
         await self._drains.take_back()
         if blocked := self._end.drains(self.leaving, with_blocked=True):
@@ -243,11 +242,21 @@ class Scenario:
             )
         if self._deaths is not None:
             await self._deaths.revive()
-        if self._clocks.random() < _AHEAD:
+        is_ahead = self._clocks.random() < _AHEAD
+        if is_ahead:
             # When nothing is bought any more: absence is believed after a minute by a worker's clock.
             self.witness.counts["clocks an hour ahead"] += 1
             self.wholeness.has_clocks = False
             self._sim.spawn(self._workers.run_ahead(self._clocks))
+        await self._unload()
+        # Last of all, so that no history is another one for it; a clock that is ahead may still be when it buys.
+        if not is_ahead and await self.real_nodes.trouble():
+            await self._until(
+                self._at_rest, "every pod that can be is served again", within=self._scenario.served_within_seconds
+            )
+            await self._unload()
+
+    async def _unload(self) -> None:
         self._sim.world.workloads.scale_all(0)
         self._sim.world.wake()
         await self._until(self._settled, "all has settled without load", within=self._scenario.settled_within_seconds)

@@ -1,7 +1,7 @@
 """A Node of a real cloud beside simulated machines: while it is there, none is bought, unless the worker is told to.
 
-Pools and pods say why, and when it is gone, machines are bought again. It comes at the end of a history, in the middle
-of purchases, as all else happens without it.
+Pools and pods say why, and when it is gone, machines are bought again. It comes in the middle of purchases, when all
+else of a history has happened.
 """
 
 import asyncio
@@ -35,7 +35,6 @@ KNOWN_SECONDS: Final = 45.0
 _TOLD_SECONDS: Final = 120.0
 _LASTS_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 2.0
-_IDLE_SECONDS: Final = 30.0
 
 
 class RealNodes:
@@ -63,13 +62,13 @@ class RealNodes:
         self._is_allowed = random.random() < _ALLOWED
         self._app = random.choice([workload.name for workload in scenario.workloads])
         self._replicas = random.randint(2, 5)
+        self._rules: dict[str, Callable[[Object], bool]] = {}
+        """Empty until such a Node may come: a round has a write more to make for each class that is looked at."""
         self._since: float | None = None
 
     def equip(self, ports: Ports) -> Ports:
         """Return the ports of a worker that looks for real Nodes."""
-        if not self._is_wanted:
-            return ports
-        return replace(ports, simulated=SimulatedKinds({KWOK_NODE_CLASSES.kind: is_simulated}, self._is_allowed))
+        return replace(ports, simulated=SimulatedKinds(self._rules, self._is_allowed)) if self._is_wanted else ports
 
     def note(self, resource: Resource, change: Change) -> None:
         """Judge a machine that is asked for."""
@@ -81,19 +80,19 @@ class RealNodes:
         elif _attempts(change.now) and not _attempts(change.before):
             self._wrong(f"a server is asked for beside a real Node: {name}")
 
-    async def trouble(self) -> None:
-        """Let the Node come while machines are bought, stay for a while, and go, when all else is calm."""
+    async def trouble(self) -> bool:
+        """Let the Node come while machines are bought, stay for a while, and go; return whether it was there."""
         if not self._is_wanted:
-            return
+            return False
         self._witness.counts[f"real Node{', allowed' if self._is_allowed else ''}"] += 1
-        await self._scale(0, _IDLE_SECONDS)
+        self._rules[KWOK_NODE_CLASSES.kind] = is_simulated
         await self._scale(self._replicas, self._random.uniform(0, 6))
         self._sim.tell("story", "a real Node joins")
         await self._sim.world.cluster.create(NODES, _node())
         self._since = self._sim.seconds()
         await asyncio.sleep(KNOWN_SECONDS)
         known = {pod["metadata"]["uid"] for pod in self._sim.world.cluster.peek(PODS)}
-        await self._scale(self._replicas + 3, 0)
+        await self._scale(self._replicas + 3, _LOOK_SECONDS)
         if self._is_allowed:
             await self._until(self._unserved, self._scenario.served_within_seconds)
         else:
@@ -103,6 +102,7 @@ class RealNodes:
         self._sim.tell("story", "the real Node goes")
         with suppress(NotFound):
             await self._sim.world.cluster.delete(NODES, _NAME)
+        return True
 
     def _is_known(self) -> bool:
         return self._since is not None and self._sim.seconds() - self._since >= KNOWN_SECONDS

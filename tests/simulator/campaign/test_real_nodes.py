@@ -10,7 +10,7 @@ from simulator.campaign.campaign import catch
 from simulator.campaign.history import play
 from simulator.campaign.real_node_mutations import REAL_NODE_MUTATIONS
 
-BARRED, ALLOWED = 14, 8
+BARRED, ALLOWED = 21, 88
 """Seeds of histories in which more machines are wanted while the Node is there."""
 
 
