@@ -115,7 +115,10 @@ class RealNodes:
             for pool in cluster.peek(NODE_POOLS)
             if _REASON not in [each["reason"] for each in pool["status"]["conditions"] if each["type"] == "Ready"]
         ]
-        uids = {event["regarding"].get("uid") for event in cluster.peek(EVENTS) if event["reason"] == _REASON}
+        # One that comes to a class of pods in back-off has that for its reason, and this in its words.
+        uids = {
+            event["regarding"].get("uid") for event in cluster.peek(EVENTS) if f"Node {_NAME} is real" in event["note"]
+        }
         # An event that is lost is not written again.
         news = (
             [] if self._scenario.losses else [pod for pod in cluster.peek(PODS) if pod["metadata"]["uid"] not in known]
