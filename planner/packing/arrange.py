@@ -1,7 +1,8 @@
 """Packs a round: split over domains, packed, checked, and split anew where a domain had less room than it seemed to.
 
 A split is made before it is known how groups share machines. Where a packing leaves pods of a
-domain out, that domain is given no more than it took, and the rest goes elsewhere if it may.
+domain out, that domain is given no more than it took, and the rest goes elsewhere if it may. Where
+pods are few, domains and machines are decided once more as one, and that is kept where it is better.
 """
 
 from collections import Counter
@@ -11,12 +12,15 @@ from typing import Final
 
 from planner.packing.assemble import Assembly
 from planner.packing.domains.domains import Ceilings, GroupPart
+from planner.packing.domains.joint import JointProblem, in_any_order
 from planner.packing.domains.landing import check_landing
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.preferences import preferred
-from planner.packing.problem import Packer, Packing
+from planner.packing.problem import Packer, Packing, PackingProblem
 
 _TRIES: Final = 3
+_FEW_PODS: Final = 30
+"""Up to so many, domains and machines are decided as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, pod_count
         ceilings |= more
     if best is None:
         raise AssertionError
-    return _liked(best[1], pod_counts)
+    return _liked(_jointly(best[1], packer, pod_counts), pod_counts)
 
 
 def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrangement:
@@ -65,6 +69,30 @@ def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrang
         for group, number in assembly.split.shares[k].pods:
             refused[group] = refused.get(group, 0) + items * number
     return Arrangement(assembly, checked, refused, left_out=bool(packing.unplaced))
+
+
+def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrangement:
+    """Return an arrangement at least as good, of which domains and machines are decided as one."""
+    assembly, packing = made.assembly, made.packing
+    cost = assembly.problem.cost(packing.nodes)
+    is_full = not packing.unplaced and not assembly.split.unplaceable
+    if not assembly.is_related or sum(group.count for group in assembly.given.groups) > _FEW_PODS:
+        return made
+    if is_full and packing.proven == cost:
+        return made
+    joint = JointProblem(assembly.given, assembly.split, pod_counts)
+    known, topology = joint.in_groups(packing), joint.topology()
+    relaxed = assembly.relaxed
+    for rules in dict.fromkeys((topology, in_any_order(topology))):
+        problem = PackingProblem(joint.rows(), relaxed.bins, relaxed.limits, topology=rules, known=known)
+        answer = packer(problem)
+        if answer.nodes == known.nodes and answer.unplaced == known.unplaced:
+            return replace(made, packing=replace(packing, proven=max(packing.proven, answer.proven)))
+        split, shared = joint.split_of(answer)
+        checked, lost = check_landing(assembly.given, split, shared, pod_counts)
+        if not lost:
+            return Arrangement(assembly.split_as(split), checked, {}, left_out=bool(checked.unplaced))
+    return made
 
 
 def _liked(made: Arrangement, pod_counts: PodCounts) -> Arrangement:

@@ -46,6 +46,12 @@ class Assembly:
                 placed[i] += number * (share.count - unplaced.get(k, 0))
         return placed
 
+    def split_as(self, split: Split) -> "Assembly":
+        """Return the same problem with its groups split otherwise."""
+        bins, limits = self.given.bins, self.relaxed.limits
+        problem = PackingProblem(_rows(self.given, split), _rationed(bins, split), limits, self.relaxed)
+        return replace(self, split=split, problem=problem)
+
     def priced(self, b: int) -> MachineKind | None:
         """Return the kind of bin `b` if its machines are bought for pods alone: none is there, and no minimum asks."""
         kind = self.given.kinds[b]
@@ -164,17 +170,9 @@ class _ProblemBuilder:
         is_related = concerns(given.groups, pod_counts, daemons.values())
         answer = split(given, pod_counts, ceilings) if is_related else plain(given)
         relaxed = PackingProblem(_unsplit_rows(given, answer), given.bins, limits)
-        problem = relaxed
-        if not answer.is_plain:
-            problem = PackingProblem(_rows(given, answer), _rationed(given.bins, answer), limits, relaxed)
-        return Assembly(
-            given=given,
-            problem=problem,
-            resources=(*self._resources, *(row.name for row in self.slots.rows)),
-            split=answer,
-            relaxed=relaxed,
-            is_related=is_related,
-        )
+        resources = (*self._resources, *(row.name for row in self.slots.rows))
+        assembly = Assembly(given, relaxed, resources, answer, relaxed, is_related)
+        return assembly if answer.is_plain else assembly.split_as(answer)
 
     def _given(self) -> PackingInput:
         rows, no_limit = self.slots.rows, self.slots.no_limit

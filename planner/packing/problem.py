@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from planner.packing.topology import Topology
+
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
@@ -52,6 +54,15 @@ class PackingProblem:
     relaxed: "PackingProblem | None" = None
     """The same pods and machines with fewer rules, where this is one of several ways to keep them all: a bound
     that is told of has to hold for any way."""
+    topology: Topology = Topology()
+    """Rules between pods of different machines."""
+    known: "Packing | None" = None
+    """An answer that keeps all rules. A packer that cannot do better, or does not know of `topology`, returns it."""
+
+    @property
+    def has_topology(self) -> bool:
+        """Whether there are any rules between pods of different machines."""
+        return self.topology != Topology()
 
     def cost(self, nodes: Iterable["PackedNode"]) -> int:
         """Return the cost of the machines per hour, in billionths."""

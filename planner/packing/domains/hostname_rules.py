@@ -44,25 +44,38 @@ def machine_rules(
 ) -> MachineRules:
     """Return the rules of group `i` for the kinds `bins`, which may hold it otherwise; `pod` is an example of it."""
     group_counts = domain_counts.group_counts[i]
-    rules = MachineRules(list(bins))
-    apart = group_counts.apart.get(LABEL_HOSTNAME)
-    if apart:
-        _close(rules, [b for b in rules.bins if not apart.get(kinds[b].labels.get(LABEL_HOSTNAME, ""), 0)], APART)
-    shunned = {b for b in rules.bins if _shuns_daemons(pod, kinds[b], domain_counts.namespaces)}
-    if shunned:
-        _close(rules, [b for b in rules.bins if b not in shunned], APART)
+    rules = rules_of_exclusion(i, pod, bins, kinds, domain_counts)
     for spread_count in group_counts.spreads:
         if spread_count.spread.topology_key == LABEL_HOSTNAME:
             _limit(rules, spread_count, kinds)
     if any(term.topology_key == LABEL_HOSTNAME for term in pod.pod_affinity):
         rules.beside = frozenset(rules.bins)
-        near = [b for b in rules.bins if _is_near(pod, kinds[b], domain_counts, group_counts)]
+        near = [b for b in rules.bins if is_near(pod, kinds[b], domain_counts, group_counts)]
         if near or group_counts.near:
             _close(rules, near, NEAR)
         elif group_counts.meets_itself:
             rules.is_bundle = True
         else:
             _close(rules, [], NEAR)
+    if rules.shuns_itself:
+        rules.per_node = 1
+    return rules
+
+
+def rules_of_exclusion(
+    i: int, pod: Pod, bins: Sequence[int], kinds: Sequence[MachineKind | Place], domain_counts: DomainCounts
+) -> MachineRules:
+    """Return the rules that hold wherever the other pods of the round go: what is there already, and a pod's own kind.
+
+    The arguments are those of `machine_rules`.
+    """
+    rules = MachineRules(list(bins))
+    apart = domain_counts.group_counts[i].apart.get(LABEL_HOSTNAME)
+    if apart:
+        _close(rules, [b for b in rules.bins if not apart.get(kinds[b].labels.get(LABEL_HOSTNAME, ""), 0)], APART)
+    shunned = {b for b in rules.bins if _shuns_daemons(pod, kinds[b], domain_counts.namespaces)}
+    if shunned:
+        _close(rules, [b for b in rules.bins if b not in shunned], APART)
     if pod.host_ports or keep_apart(pod, pod, domain_counts.namespaces):
         rules.per_node, rules.shuns_itself = 1, True
     return rules
@@ -73,7 +86,7 @@ def _shuns_daemons(pod: Pod, kind: MachineKind | Place, namespaces: Namespaces) 
     return any(repel_each_other(pod, daemon, kind.labels, namespaces) for daemon in daemons_to_come(kind))
 
 
-def _is_near(pod: Pod, kind: MachineKind | Place, domain_counts: DomainCounts, group_counts: GroupCounts) -> bool:
+def is_near(pod: Pod, kind: MachineKind | Place, domain_counts: DomainCounts, group_counts: GroupCounts) -> bool:
     """Return whether a pod that its affinity looks for is on the machine, or comes with it."""
     if group_counts.near.get((LABEL_HOSTNAME, kind.labels.get(LABEL_HOSTNAME, "")), 0):
         return True

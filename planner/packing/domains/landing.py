@@ -7,6 +7,7 @@ fits its machine by labels, taints, room, ports and volumes is the packer's part
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.predicates import FIELD_NAME, NEW_HOST
@@ -15,6 +16,12 @@ from planner.packing.domains.domains import PackingInput, Share, Split
 from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.packing.problem import PackedNode, Packing
 from planner.scheduling.conflicts import looks_at
+
+
+_MOST_PODS: Final = 100
+"""Up to so many, orders of binding are searched where those that are tried first leave pods out."""
+_MOST_STEPS: Final = 3_000
+"""Pods bound in such a search: some 30 ms."""
 
 
 @dataclass(slots=True)
@@ -47,21 +54,24 @@ def check_landing(
         # Such DaemonSet pods count as soon as their machine is there.
         pod_counts, more = PodCounts((*pod_counts.hosts, *new), pod_counts.namespaces), [()] * len(pods)
 
-    def refused(rank: Callable[[Share], int]) -> Counter[tuple[int, int]]:
-        domain_counts = DomainCounts(pods, pod_counts, more, effects=known)
-        loads = [
+    def loads() -> list[_Load]:
+        every = [
             _Load(n, k, group, of_item, items * of_item, machines[n])
             for n, node in enumerate(packing.nodes)
             for k, items in node.counts.items()
             for group, of_item in shares[k].pods
         ]
-        loads.sort(key=lambda load: load.share)
-        ranks = [rank(shares[load.share]) for load in loads]
-        groups = [[load for load, r in zip(loads, ranks, strict=True) if r == each] for each in sorted(set(ranks))]
+        return sorted(every, key=lambda load: load.share)
+
+    def refused(rank: Callable[[Share], int]) -> Counter[tuple[int, int]]:
+        domain_counts = DomainCounts(pods, pod_counts, more, effects=known)
+        waiting = loads()
+        ranks = [rank(shares[load.share]) for load in waiting]
+        groups = [[load for load, r in zip(waiting, ranks, strict=True) if r == each] for each in sorted(set(ranks))]
         while any([_all_land(domain_counts, group) for group in groups]):  # noqa: C419 - all, each time
             pass
         lost: Counter[tuple[int, int]] = Counter()
-        for load in loads:
+        for load in waiting:
             # An item goes whole.
             lost[load.node, load.share] = max(lost[load.node, load.share], -(-load.left // load.of_item))
         return +lost
@@ -82,6 +92,10 @@ def check_landing(
     for rank in (together, spread_and_affinity_first):
         if lost_items:
             lost_items = min(lost_items, refused(rank), key=lambda counts: counts.total())
+    if lost_items and sum(load.left for load in loads()) <= _MOST_PODS:
+        domain_counts = DomainCounts(pods, pod_counts, more, effects=known)
+        if _Order(domain_counts, loads()).exists():
+            return packing, {}
     return (packing, {}) if not lost_items else _without(packing, lost_items)
 
 
@@ -115,6 +129,37 @@ def _land(domain_counts: DomainCounts, load: _Load) -> bool:
     load.left -= 1
     domain_counts.add(group, load.machine.labels, load.counted)
     return True
+
+
+class _Order:
+    """Searches an order of binding in which all pods land: each is bound, and taken back where no order goes on."""
+
+    def __init__(self, domain_counts: DomainCounts, loads: Sequence[_Load]) -> None:
+        self._domain_counts, self._loads = domain_counts, loads
+        self._dead: set[tuple[int, ...]] = set()
+        self._steps = 0
+
+    def exists(self) -> bool:
+        """Return whether one was found; where the search is too long, it was not."""
+        left = tuple(load.left for load in self._loads)
+        if not any(left):
+            return True
+        if left in self._dead:
+            return False
+        # Most left first: where a machine gets most pods, they have to be spread over the whole of the order.
+        for load in sorted((load for load in self._loads if load.left), key=lambda load: -load.left):
+            if self._steps >= _MOST_STEPS:
+                return False
+            before = load.left
+            if _land(self._domain_counts, load):
+                self._steps += 1
+                if self.exists():
+                    return True
+                if self._domain_counts.effects(load.group):
+                    self._domain_counts.remove(load.group, load.machine.labels, load.counted)
+                load.left = before
+        self._dead.add(left)
+        return False
 
 
 def _without(packing: Packing, refused: Mapping[tuple[int, int], int]) -> tuple[Packing, Mapping[int, int]]:

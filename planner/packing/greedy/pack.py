@@ -42,6 +42,8 @@ def pack(problem: PackingProblem) -> Packing:
     """
     if not problem.groups:
         return Packing()
+    if problem.known is not None:
+        return problem.known
     index = ProblemIndex(problem)
     best = _packed(index, without_paid_first=True)
     if all(index.paid_bins) or not any(index.paid_bins[i] for i in best.unplaced):

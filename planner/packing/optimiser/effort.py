@@ -22,6 +22,8 @@ class Effort:
     """Work of solving the whole problem at once, where there are few pods, in OR-tools' deterministic seconds."""
     proof: int
     """Turns of proving the bound exactly, where there are few groups; 0: not at all."""
+    joint: float = 0.0
+    """As `whole`, for a problem with rules between pods of different machines."""
 
 
 ROUND: Final = Effort(
@@ -32,5 +34,6 @@ ROUND: Final = Effort(
     improving_a_machine=1_000_000,
     whole=0.2,
     proof=2,
+    joint=0.5,
 )
 """Of one round: some two seconds on two cores for 10,000 pods of 500 shapes."""

@@ -52,6 +52,8 @@ def never() -> bool:
 def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[], bool] = never) -> Packing:
     """Return a packing: as many pods as possible by tier, then the least cost that the effort finds."""
     pods = sum(group.count for group in problem.groups)
+    if problem.known is not None:
+        return _jointly(problem, problem.known, effort, is_over)
     if not pods or not any(group.bins for group in problem.groups):
         return Packing(unplaced={i: g.count for i, g in enumerate(problem.groups) if g.count})
     greedy = pack(problem) if pods <= _FEW_PODS else None
@@ -74,6 +76,15 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
     if exact_search.is_optimal:
         return replace(packing, proven=problem.cost(packing.nodes))
     return replace(packing, proven=proven(problem, packing, question, known))
+
+
+def _jointly(problem: PackingProblem, known: Packing, effort: Effort, is_over: Callable[[], bool]) -> Packing:
+    """Return the best packing found of a problem with rules between machines, at least as good as the known one."""
+    found = whole(problem, known, effort.joint, is_over) if effort.joint else None
+    if found is None:
+        return known
+    proven_cost = problem.cost(found.packing.nodes) if found.is_optimal and not found.packing.unplaced else 0
+    return replace(found.packing, proven=proven_cost)
 
 
 @lru_cache(maxsize=1)

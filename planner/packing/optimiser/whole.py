@@ -13,6 +13,7 @@ from typing import Final
 from ortools.sat.python import cp_model
 
 from planner.packing.optimiser.guard import guarded, keep_apart, searcher
+from planner.packing.optimiser.whole_topology import Slot, add_topology, signature
 from planner.packing.problem import PackedNode, Packing, PackingProblem
 
 _MOST_PODS: Final = 30
@@ -48,16 +49,6 @@ def whole(problem: PackingProblem, known: Packing, work: float, is_over: Callabl
     return model.solved(work, is_over) if model.is_small else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    """A machine that may be there."""
-
-    used: dict[int, cp_model.IntVar]
-    """Whether it is of a bin, by bin; one at most."""
-    pods: dict[int, cp_model.IntVar]
-    """How many of a group are on it, by group that may be."""
-
-
 class _Model:
     def __init__(self, problem: PackingProblem, known: Packing, pods: int) -> None:
         self._problem = problem
@@ -69,11 +60,7 @@ class _Model:
             if not one.price and any(b in group.bins for group in problem.groups)
             for _ in range(self._copies(b))
         ]
-        self._paid = [
-            b
-            for b, one in enumerate(problem.bins)
-            if one.price and self._copies(b) and any(b in g.bins for g in problem.groups)
-        ]
+        self._paid = worth_buying(problem, [b for b, one in enumerate(problem.bins) if one.price and self._copies(b)])
         self._bought = self._slots()
         size = (self._bought + len(self._free)) * (len(self._paid) + len(problem.groups))
         self._weights = self._tier_weights()
@@ -111,6 +98,7 @@ class _Model:
                 model.add(sum(groups[i].demand[r] * x for i, x in slot.pods.items()) <= self._capacity([slot], r))
             self._keep_company(model, slot)
         self._order(model, slots)
+        add_topology(model, problem, slots)
         for k, most in enumerate(problem.limits):
             counted = [y for slot in slots for b, y in slot.used.items() if k in problem.bins[b].limits]
             model.add(sum(counted) <= most)
@@ -138,11 +126,11 @@ class _Model:
         better = packing if self._objective(packing) < self._objective(self._known) else self._known
         return Whole(better, status == cp_model.OPTIMAL)
 
-    def _made(self, model: cp_model.CpModel) -> list[_Slot]:
+    def _made(self, model: cp_model.CpModel) -> list[Slot]:
         choices = [[b] for b in self._free] + [self._paid] * self._bought
         # All of one kind before the next: the search depends on the order in which variables are made.
         uses = [{b: model.new_bool_var("") for b in bins} for bins in choices]
-        return [_Slot(used, self._numbers(model, used)) for used in uses]
+        return [Slot(used, self._numbers(model, used)) for used in uses]
 
     def _numbers(self, model: cp_model.CpModel, bins: Iterable[int]) -> dict[int, cp_model.IntVar]:
         numbers: dict[int, cp_model.IntVar] = {}
@@ -152,15 +140,15 @@ class _Model:
                 numbers[i] = model.new_int_var(0, most, "")
         return numbers
 
-    def _price(self, slots: Sequence[_Slot]) -> cp_model.LinearExprT:
+    def _price(self, slots: Sequence[Slot]) -> cp_model.LinearExprT:
         """Return the cost of all slots together."""
         return sum(self._problem.bins[b].price * y for slot in slots for b, y in slot.used.items())
 
-    def _capacity(self, slots: Sequence[_Slot], r: int) -> cp_model.LinearExprT:
+    def _capacity(self, slots: Sequence[Slot], r: int) -> cp_model.LinearExprT:
         """Return the amount of a resource that the slots have together."""
         return sum(self._problem.bins[b].capacity[r] * y for slot in slots for b, y in slot.used.items())
 
-    def _order(self, model: cp_model.CpModel, slots: Sequence[_Slot]) -> None:
+    def _order(self, model: cp_model.CpModel, slots: Sequence[Slot]) -> None:
         """Let of plans that differ only in the order of machines one be left."""
         first = len(self._free)
         prices = [self._price([slot]) for slot in slots[first:]]
@@ -171,7 +159,7 @@ class _Model:
                 if b in right.used:
                     model.add(used >= right.used[b])
 
-    def _keep_company(self, model: cp_model.CpModel, slot: _Slot) -> None:
+    def _keep_company(self, model: cp_model.CpModel, slot: Slot) -> None:
         """Keep groups off bins that may not hold them, and off each other."""
         groups = self._problem.groups
         is_on: dict[int, cp_model.IntVar] = {}
@@ -183,7 +171,7 @@ class _Model:
                 model.add(is_on[i] <= sum(may))
         keep_apart(model, is_on, {i: groups[i].apart for i in is_on})
 
-    def _hint(self, model: cp_model.CpModel, slots: Sequence[_Slot], missing: Sequence[cp_model.IntVar]) -> None:
+    def _hint(self, model: cp_model.CpModel, slots: Sequence[Slot], missing: Sequence[cp_model.IntVar]) -> None:
         bins = self._problem.bins
         nodes = sorted(self._known.nodes, key=lambda node: -bins[node.bin].price)
         for slot in slots:
@@ -202,7 +190,7 @@ class _Model:
         missing = sum(weights[groups[i].tier] * n for i, n in packing.unplaced.items())
         return self._problem.cost(packing.nodes) + missing
 
-    def _packing(self, solver: cp_model.CpSolver, slots: Sequence[_Slot]) -> Packing:
+    def _packing(self, solver: cp_model.CpSolver, slots: Sequence[Slot]) -> Packing:
         nodes: list[PackedNode] = []
         for slot in slots:
             counts = {i: solver.value(x) for i, x in slot.pods.items() if solver.value(x)}
@@ -213,3 +201,24 @@ class _Model:
             for i, n in node.counts.items():
                 unplaced[i] -= n
         return Packing(tuple(nodes), {i: n for i, n in unplaced.items() if n})
+
+
+def worth_buying(problem: PackingProblem, bins: Iterable[int]) -> list[int]:
+    """Return those of some bins that no other can always stand for: as large, no dearer, and as free to be bought."""
+    pods = sum(group.count for group in problem.groups)
+    # A limit that all pods together cannot reach is none.
+    binding = {k for k, most in enumerate(problem.limits) if most < pods}
+    held = {b: frozenset(i for i, group in enumerate(problem.groups) if b in group.bins) for b in bins}
+    limits = {b: binding.intersection(problem.bins[b].limits) for b in held}
+    alike: dict[object, list[int]] = {}
+    for b in sorted(held, key=lambda b: (problem.bins[b].price, problem.bins[b].rank, b)):
+        if held[b]:
+            rivals = alike.setdefault(signature(problem.topology, b), [])
+            if not any(
+                held[b] <= held[a]
+                and limits[a] <= limits[b]
+                and all(more >= most for more, most in zip(problem.bins[a].capacity, problem.bins[b].capacity, strict=True))
+                for a in rivals
+            ):
+                rivals.append(b)
+    return sorted(b for rivals in alike.values() for b in rivals)
