@@ -14,7 +14,7 @@ from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
 from planner.packing.arrange import arrange
 from planner.packing.assemble import Assembly, assemble
-from planner.packing.assign import Assignment, assign, placed_on, requests_of, reservations, unused_minimum
+from planner.packing.assign import Assignment, assign, placed_on, requests_of, reservations
 from planner.packing.cost import Cost, cost_of
 from planner.packing.domains.domain_counts import WAITS
 from planner.packing.domains.domains import Ceilings
@@ -26,7 +26,7 @@ from planner.policies.admission import BackedOff, Miss, Refused, admit, remember
 from planner.policies.class_budget import MOST_OF_ROUND, within_budget
 from planner.policies.departures import departures
 from planner.policies.emptiness import Emptiness
-from planner.policies.minimum import missing_by_type, missing_in_pool, still_missing
+from planner.policies.minimum import missing_by_type, missing_in_pool
 from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
 from planner.policies.refused_placements import RefusedPlacements, RoomSeen
@@ -218,7 +218,7 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         known.refused_placements.learn_of_room(_rooms(assembly, assignment, known.supply), known.supply)
         for kind in _paid(assembly, packing):
             limits.take(kind)
-        ahead = still_missing(unused_minimum(assembly, packing, minimum), _paid(assembly, packing))
+        ahead = assembly.unused_minimum(packing)
         more = Counter(kind.pool.metadata.name for kind in (*(one.kind for one in assignment.bought), *ahead))
         more.update(known.machines[name].pool for name in assignment.used if known.machines[name].is_leaving)
         top_up = missing_in_pool(known.machines.values(), pool_kinds, limits, more)

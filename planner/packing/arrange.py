@@ -63,7 +63,8 @@ def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrang
     packing = packer(assembly.problem)
     if not assembly.is_related:
         return Arrangement(assembly, packing, {})
-    checked, lost = check_landing(assembly.given, assembly.split, packing, pod_counts)
+    idle = assembly.unused_minimum(packing)
+    checked, lost = check_landing(assembly.given, assembly.split, packing, pod_counts, idle)
     refused: dict[int, int] = {}
     for k, items in lost.items():
         for group, number in assembly.split.shares[k].pods:
@@ -89,7 +90,7 @@ def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrang
         if answer.nodes == known.nodes and answer.unplaced == known.unplaced:
             return replace(made, packing=replace(packing, proven=max(packing.proven, answer.proven)))
         split, shared = joint.split_of(answer)
-        checked, lost = check_landing(assembly.given, split, shared, pod_counts)
+        checked, lost = check_landing(assembly.given, split, shared, pod_counts, assembly.unused_minimum(shared))
         if not lost:
             return Arrangement(assembly.split_as(split), checked, {}, left_out=bool(checked.unplaced))
     return made
@@ -104,7 +105,8 @@ def _liked(made: Arrangement, pod_counts: PodCounts) -> Arrangement:
     if packing is made.packing:
         return made
     if assembly.is_related:
-        _, lost = check_landing(assembly.given, assembly.split, packing, pod_counts)
+        idle = assembly.unused_minimum(packing)
+        _, lost = check_landing(assembly.given, assembly.split, packing, pod_counts, idle)
         if lost:
             return made
     return replace(made, packing=packing)

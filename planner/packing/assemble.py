@@ -1,5 +1,6 @@
 """Makes a packing problem of a round: pod groups, places with room, kinds of machines to buy, minimums and limits."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -9,7 +10,7 @@ from planner.objects.predicates import suits
 from planner.packing.domains.domains import NO_LIMIT, Ceilings, PackingInput, Split, daemons_to_come, taken
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.domains.split import concerns, plain, split
-from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem
 from planner.scheduling.attachments import Handle, Slots, amount_of, asked, is_attachments
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import Limits, offering_key
@@ -37,6 +38,8 @@ class Assembly:
     """The same pods before they were split over domains, by group: no split can cost less."""
     is_related: bool
     """Whether any group has to do with pods of other machines."""
+    minimum: tuple[MachineKind, ...]
+    """Machines that minimums of server types ask for."""
 
     def placed(self, unplaced: Mapping[int, int]) -> list[int]:
         """Return the number of pods with a place by group, given the items without one by share."""
@@ -52,10 +55,29 @@ class Assembly:
         problem = PackingProblem(_rows(self.given, split), _rationed(bins, split), limits, self.relaxed)
         return replace(self, split=split, problem=problem)
 
+    def unused_minimum(self, packing: Packing) -> list[MachineKind]:
+        """Return the machines that a minimum asks for beside those of the packing.
+
+        What pods are on counts towards the minimum of its type, wherever it is bought.
+        """
+        kinds = [kind for node in packing.nodes if not isinstance(kind := self.given.kinds[node.bin], Place)]
+        met = Counter(_type_of(kind) for kind in kinds)
+        unused: list[MachineKind] = []
+        for kind in self.minimum:
+            if met[_type_of(kind)] > 0:
+                met[_type_of(kind)] -= 1
+            else:
+                unused.append(kind)
+        return unused
+
     def priced(self, b: int) -> MachineKind | None:
         """Return the kind of bin `b` if its machines are bought for pods alone: none is there, and no minimum asks."""
         kind = self.given.kinds[b]
         return None if isinstance(kind, Place) or kind.is_minimum else kind
+
+
+def _type_of(kind: MachineKind) -> tuple[str, str]:
+    return kind.pool.metadata.name, kind.offering.server_type.lower()
 
 
 def price_units(price: Decimal) -> int:
@@ -89,7 +111,7 @@ def assemble(
         pod_counts: the pods that are there; none are, without it.
         ceilings: most pods of parts of groups.
     """
-    builder = _ProblemBuilder(groups)
+    builder = _ProblemBuilder(groups, minimum)
     fit = PlaceFit(groups)
     for place in places:
         if builder.could_fit(place.free):
@@ -99,10 +121,14 @@ def assemble(
             free = builder.vector(place.free, held, attached)
             builder.add(place, held, BinRow(free, 0, tuple(on), place.rank))
     for kind, number in minimum:
-        held = [i for i, group in enumerate(groups) if fits_kind(group, kind)]
-        on = [builder.limit(("minimum", kind.pool.metadata.name, offering_key(kind)), number)]
-        usable = BinRow(builder.vector(kind.usable, held), 0, tuple(on), Rank.MINIMUM)
-        builder.add(replace(kind, is_minimum=True), held, usable)
+        of_minimum = builder.limit(("minimum", kind.pool.metadata.name, offering_key(kind)), number)
+        for same in (kind, *_as_good(kind, pool_kinds)):
+            held = [i for i, group in enumerate(groups) if fits_kind(group, same)]
+            # What else the machines count towards, their number is taken off already.
+            probed = [] if same is kind else [row for row in limits.rows(same) if row[0] == offering_key(same)]
+            on = [of_minimum, *(builder.limit(key, left) for key, left in probed)]
+            usable = BinRow(builder.vector(same.usable, held), 0, tuple(on), Rank.MINIMUM)
+            builder.add(replace(same, is_minimum=True), held, usable)
     for kind in buyable(pool_kinds):
         held = [i for i, group in enumerate(groups) if fits_kind(group, kind)]
         on = [builder.limit(key, left) for key, left in limits.rows(kind)]
@@ -110,6 +136,14 @@ def assemble(
         rank = _RANK_TO_BUY - kind.priority
         builder.add(kind, held, BinRow(builder.vector(kind.usable, held), price, tuple(on), rank))
     return builder.assembly(PodCounts() if pod_counts is None else pod_counts, ceilings or {})
+
+
+def _as_good(kind: MachineKind, pool_kinds: Mapping[str, PoolKinds]) -> Iterator[MachineKind]:
+    """Yield the kinds that meet a minimum as well as this one: of the same type and price, in other locations."""
+    for other in buyable({kind.pool.metadata.name: pool_kinds[kind.pool.metadata.name]}):
+        is_same = other.offering.server_type.lower() == kind.offering.server_type.lower()
+        if is_same and other.offering.price_per_hour == kind.offering.price_per_hour and other is not kind:
+            yield other
 
 
 def buyable(pool_kinds: Mapping[str, PoolKinds]) -> list[MachineKind]:
@@ -122,8 +156,9 @@ def buyable(pool_kinds: Mapping[str, PoolKinds]) -> list[MachineKind]:
 class _ProblemBuilder:
     """A problem in the making."""
 
-    def __init__(self, groups: Sequence[PodGroup]) -> None:
+    def __init__(self, groups: Sequence[PodGroup], minimum: Sequence[tuple[MachineKind, int]]) -> None:
         self._groups = tuple(groups)
+        self._minimum = tuple(kind for kind, number in minimum for _ in range(number))
         self._demands = [asked(group.example) for group in groups]
         self._resources = sorted({name for demand in self._demands for name in demand})
         self._least = {
@@ -171,7 +206,7 @@ class _ProblemBuilder:
         answer = split(given, pod_counts, ceilings) if is_related else plain(given)
         relaxed = PackingProblem(_unsplit_rows(given, answer), given.bins, limits)
         resources = (*self._resources, *(row.name for row in self.slots.rows))
-        assembly = Assembly(given, relaxed, resources, answer, relaxed, is_related)
+        assembly = Assembly(given, relaxed, resources, answer, relaxed, is_related, self._minimum)
         return assembly if answer.is_plain else assembly.split_as(answer)
 
     def _given(self) -> PackingInput:

@@ -1,6 +1,5 @@
 """Gives every pod its machine: turns a packing back into pods, requests and reservations."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +8,6 @@ from planner.model.plan import Because, Placed, PlannedRequest, RemovalCancel
 from planner.objects.kinds import Pod
 from planner.packing.assemble import Assembly
 from planner.packing.problem import PackedNode, Packing
-from planner.supply.limits import offering_key
 from planner.supply.machine_kind import MachineKind
 from planner.supply.machines import Machine
 from planner.supply.places import Place, Rank
@@ -105,20 +103,6 @@ def placed_on(machine: Machine, pod: Pod, *, coming: bool) -> Placed:
     if machine.node is None or (coming and not machine.is_ready):
         return Placed(pod=pod.key, request=machine.name)
     return Placed(pod=pod.key, node=machine.node.name)
-
-
-def unused_minimum(
-    assembly: Assembly, packing: Packing, minimum: Iterable[tuple[MachineKind, int]]
-) -> list[MachineKind]:
-    """Return the machines that a minimum asks for and that no pod of the packing is on."""
-    filled = Counter(
-        (kind.pool.metadata.name, offering_key(kind))
-        for node in packing.nodes
-        if not isinstance(kind := assembly.given.kinds[node.bin], Place) and kind.is_minimum
-    )
-    return [
-        kind for kind, number in minimum for _ in range(number - filled[kind.pool.metadata.name, offering_key(kind)])
-    ]
 
 
 def requests_of(

@@ -59,6 +59,15 @@ class ApartRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Minimum:
+    """Machines that come in any case: those that pods of the problem are on, and the rest without pods."""
+
+    bins: frozenset[int]
+    """What they may be, each of these one by one."""
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Topology:
     """All rows of a problem."""
 
@@ -67,3 +76,4 @@ class Topology:
     apart: tuple[ApartRow, ...] = ()
     standing: frozenset[int] = frozenset()
     """Bins whose machines are there, with pods of the problem or without, and so are domains in any case."""
+    minimums: tuple[Minimum, ...] = ()

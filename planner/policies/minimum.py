@@ -33,18 +33,6 @@ def missing_by_type(
     return wanted
 
 
-def still_missing(ahead: Iterable[MachineKind], paid: Iterable[MachineKind]) -> list[MachineKind]:
-    """Return those of `ahead` that are needed beside `paid`: a machine for pods counts towards the min of its type."""
-    met = Counter(_kind(kind) for kind in paid)
-    wanted: list[MachineKind] = []
-    for kind in ahead:
-        if met[_kind(kind)] > 0:
-            met[_kind(kind)] -= 1
-        else:
-            wanted.append(kind)
-    return wanted
-
-
 def missing_in_pool(
     fleet: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds], limits: Limits, more: Mapping[str, int]
 ) -> list[MachineKind]:
@@ -69,7 +57,3 @@ def cheapness(kind: MachineKind) -> tuple[object, ...]:
     """Return a sort key: the cheapest kind first, of equally cheap ones that of the higher priority."""
     offering = kind.offering
     return offering.price_per_hour, -kind.priority, offering.server_type, offering.location
-
-
-def _kind(kind: MachineKind) -> tuple[str, str]:
-    return kind.pool.metadata.name, kind.offering.server_type.lower()

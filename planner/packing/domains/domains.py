@@ -54,8 +54,12 @@ class PackingInput:
 
     def host(self, b: int) -> Host:
         """Return a machine of kind `b`, as far as it makes domains."""
-        kind = self.kinds[b]
-        return Host(kind.labels, kind.taints, daemons_to_come(kind))
+        return host_of(self.kinds[b])
+
+
+def host_of(kind: MachineKind | Place) -> Host:
+    """Return a machine of the kind, as far as it makes domains."""
+    return Host(kind.labels, kind.taints, daemons_to_come(kind))
 
 
 def daemons_to_come(kind: MachineKind | Place) -> tuple[Pod, ...]:

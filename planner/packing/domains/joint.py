@@ -15,7 +15,7 @@ from planner.packing.domains.domains import Cell, PackingInput, Share, Split, Un
 from planner.packing.domains.hostname_rules import is_near, rules_of_exclusion
 from planner.packing.domains.pod_counts import PodCounts, host_counts
 from planner.packing.problem import GroupRow, PackedNode, Packing
-from planner.packing.topology import NO_DOMAIN, ApartRow, NearRow, SpreadRow, Topology
+from planner.packing.topology import NO_DOMAIN, ApartRow, Minimum, NearRow, SpreadRow, Topology
 from planner.supply.places import Place
 
 
@@ -56,10 +56,9 @@ class JointProblem:
 
     def topology(self) -> Topology:
         """Return the rules between pods of different machines, as far as they bind whatever the order of binding."""
-        standing = {
-            b for b, kind in enumerate(self._given.kinds) if isinstance(kind, Place) or not self._given.bins[b].price
-        }
-        return Topology(tuple(self._spread()), tuple(self._near()), tuple(self._apart()), frozenset(standing))
+        standing = frozenset(b for b in range(len(self._hosts)) if not self._given.is_new(b))
+        rows = tuple(self._spread()), tuple(self._near()), tuple(self._apart())
+        return Topology(*rows, standing, self._minimums())
 
     def in_groups(self, packing: Packing) -> Packing:
         """Return a packing of the split's shares as one of groups."""
@@ -149,7 +148,8 @@ class JointProblem:
         before = frozenset({i} if count.own else ())
         if key == LABEL_HOSTNAME:
             present = tuple(there.get(value or "", 0) for value in values)
-            missing = max(0, max(count.spread.min_domains, self._hosts_at_least(i)) - len(there))
+            coming = sum(one.number for one in self._minimums() if any(counts[b] for b in one.bins))
+            missing = max(0, count.spread.min_domains - len(there) - coming)
             return SpreadRow(
                 i, frozenset(counted), before, count.spread.max_skew, None, present, counts, least, missing
             )
@@ -166,9 +166,13 @@ class JointProblem:
             missing=max(0, count.spread.min_domains - len(there)),
         )
 
-    def _hosts_at_least(self, i: int) -> int:
-        """Return the number of hosts below which a group is not spread: one machine alone would take all of it."""
-        return min(2, sum(self._given.copies[b] for b in self._bins[i] if self._given.is_new(b)))
+    def _minimums(self) -> tuple[Minimum, ...]:
+        bins: dict[int, set[int]] = {}
+        for b, kind in enumerate(self._given.kinds):
+            if not isinstance(kind, Place) and kind.is_minimum:
+                bins.setdefault(self._given.bins[b].limits[0], set()).add(b)
+        copies = self._given.copies
+        return tuple(Minimum(frozenset(one), max(copies[b] for b in one)) for one in bins.values())
 
     def _near(self) -> Iterable[NearRow]:
         met_by: dict[int, set[int]] = {}

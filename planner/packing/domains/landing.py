@@ -5,17 +5,18 @@ fits its machine by labels, taints, room, ports and volumes is the packer's part
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.predicates import FIELD_NAME, NEW_HOST
 from planner.packing.domains.domain_counts import DomainCounts
-from planner.packing.domains.domains import PackingInput, Share, Split
+from planner.packing.domains.domains import PackingInput, Share, Split, host_of
 from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.packing.problem import PackedNode, Packing
 from planner.scheduling.conflicts import looks_at
+from planner.supply.machine_kind import MachineKind
 
 
 _MOST_PODS: Final = 100
@@ -38,15 +39,17 @@ class _Load:
 
 
 def check_landing(
-    given: PackingInput, split: Split, packing: Packing, pod_counts: PodCounts
+    given: PackingInput, split: Split, packing: Packing, pod_counts: PodCounts, idle: Iterable[MachineKind] = ()
 ) -> tuple[Packing, Mapping[int, int]]:
     """Return the packing without the pods that no order of binding lets land, and those by share, as items.
 
-    A machine that nothing is left on is not in it: it is never bought.
+    A machine that nothing is left on is not in it: it is never bought. `idle` are machines that are bought all the
+    same, without pods.
     """
     pods = [group.example for group in given.groups]
     machines = [_machine(given, node.bin, k) for k, node in enumerate(packing.nodes)]
     new = [m for m, node in zip(machines, packing.nodes, strict=True) if given.is_new(node.bin)]
+    new += [_named(host_of(kind), len(machines) + k) for k, kind in enumerate(idle)]
     shares, known = split.shares, None if split.domain_counts is None else split.domain_counts.known
     more = [new if pod.spread else () for pod in pods]
     daemons = {pod.uid: pod for machine in new for pod in machine.pods}.values()
@@ -100,9 +103,10 @@ def check_landing(
 
 
 def _machine(given: PackingInput, b: int, k: int) -> Host:
-    host = given.host(b)
-    if not given.is_new(b):
-        return host
+    return _named(given.host(b), k) if given.is_new(b) else given.host(b)
+
+
+def _named(host: Host, k: int) -> Host:
     name = f"{NEW_HOST} {k}"
     return Host({**host.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, host.taints, host.pods)
 
