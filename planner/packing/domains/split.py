@@ -118,6 +118,8 @@ class _Splitter:
         self._watchers = self._watched()
         looking = {i for watchers in self._watchers for i in watchers}
         followers = frozenset(i for i in looking if self._rules[i].beside)
+        self._without_room: set[int] = set()
+        """Groups that can have no machine, whatever else is decided."""
         self._answer = Split(domain_counts=self._domain_counts, followers=followers)
 
     def run(self) -> Split:
@@ -185,6 +187,7 @@ class _Splitter:
         stocks = self._stocks(i, rules)
         if not stocks and rules.obstacle is None:
             # Not a matter of other pods: what it is, is told by the reasons for labels, taints, room and limits.
+            self._without_room.add(i)
             self._answer.shares.append(Share(i, group.count, frozenset(rules.bins)))
         elif not rules.bins and rules.obstacle is not None:
             self._rest(i, group.count, rules.obstacle)
@@ -305,7 +308,8 @@ class _Splitter:
     def _bundle(self, i: int, stocks: Mapping[Cell, _Stock]) -> None:
         """Put all pods of a group on one machine, or as many as one can take."""
         group, domain_counts = self._groups[i], self._domain_counts
-        if any(i in self._watchers[j] for share in self._answer.shares for j, _ in share.pods):
+        leaders = {j for share in self._answer.shares for j, _ in share.pods} - self._without_room
+        if any(i in self._watchers[j] for j in leaders):
             # Its place is beside one of those, on a machine that has no name yet.
             self._rest(i, group.count, NEAR)
             return

@@ -144,7 +144,6 @@ def test_priority_of_the_pair_is_the_higher_one():
     assert machines(planned(made)) == [("cx32", {"db": 1, "web": 1})]
 
 
-@pytest.mark.xfail(reason="a group that meets its own affinity waits for one that can have no machine")
 def test_who_meets_its_own_affinity_begins_where_the_others_can_have_no_machine():
     # Found by a random scene. The scheduler lets it land anywhere: no pod with a machine matches, and it does itself.
     stuck = pod("stuck", labels={"app": "web"}, nodeSelector={"disk": "none-has-it"})
