@@ -19,6 +19,7 @@ from planner.packing.cost import Cost, cost_of
 from planner.packing.domains.domain_counts import WAITS
 from planner.packing.domains.domains import Ceilings
 from planner.packing.domains.hostname_rules import machine_rules
+from planner.packing.domains.levels import Levels
 from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint, count_pods
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
@@ -200,10 +201,17 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         refused += over
         minimum = missing_by_type(known.machines.values(), pool_kinds, limits)
 
-    def assembled(ceilings: Ceilings) -> Assembly:
+    def assembled(ceilings: Ceilings, levels: Levels) -> Assembly:
         with stages("assemble"):
             return assemble(
-                admitted, known.supply, pool_kinds, limits, minimum, pod_counts=known.pod_counts, ceilings=ceilings
+                admitted,
+                known.supply,
+                pool_kinds,
+                limits,
+                minimum,
+                pod_counts=known.pod_counts,
+                ceilings=ceilings,
+                levels=levels,
             )
 
     def packed(problem: PackingProblem) -> Packing:

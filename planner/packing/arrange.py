@@ -14,7 +14,9 @@ from planner.packing.assemble import Assembly
 from planner.packing.domains.domains import Ceilings, GroupPart
 from planner.packing.domains.joint import JointProblem, in_any_order
 from planner.packing.domains.landing import check_landing
+from planner.packing.domains.levels import Levels, evened, levels_of
 from planner.packing.domains.pod_counts import PodCounts
+from planner.packing.greedy.pack import pack
 from planner.packing.preferences import preferred
 from planner.packing.problem import Packer, Packing, PackingProblem
 
@@ -38,15 +40,16 @@ class Arrangement:
     """Whether the packer left pods out."""
 
 
-def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, pod_counts: PodCounts) -> Arrangement:
-    """Return the best arrangement of some tries; one is enough where nothing depends on other machines' pods.
+Assembled = Callable[[Ceilings, Levels], Assembly]
+"""Returns the problem under ceilings, and with levels."""
 
-    `assembled` returns the problem under ceilings.
-    """
+
+def arrange(assembled: Assembled, packer: Packer, pod_counts: PodCounts) -> Arrangement:
+    """Return the best arrangement of some tries; one is enough where nothing depends on other machines' pods."""
     ceilings: dict[GroupPart, int] = {}
     best: tuple[tuple[object, ...], Arrangement] | None = None
     for _ in range(_TRIES):
-        made = _packed(assembled(ceilings), packer, pod_counts)
+        made = _packed(assembled(ceilings, {}), packer, pod_counts)
         score = _score(made)
         if best is None or score < best[0]:
             best = score, made
@@ -56,7 +59,33 @@ def arrange(assembled: Callable[[Ceilings], Assembly], packer: Packer, pod_count
         ceilings |= more
     if best is None:
         raise AssertionError
-    return _liked(_jointly(best[1], packer, pod_counts), pod_counts)
+    made = best[1]
+    if not made.assembly.is_related:
+        return _liked(made, pod_counts)
+    made = _levelled(made, assembled, packer, pod_counts)
+    if sum(group.count for group in made.assembly.given.groups) <= _FEW_PODS:
+        made = _jointly(made, packer, pod_counts)
+    return _liked(made, pod_counts)
+
+
+def _levelled(made: Arrangement, assembled: Assembled, packer: Packer, pod_counts: PodCounts) -> Arrangement:
+    """Return an arrangement at least as good, with machines evenly filled by groups that are spread over them."""
+    best: tuple[tuple[object, ...], Levels] = _score(made), {}
+    for levels in levels_of(made.assembly.given, made.assembly.split):
+        tried = _even(assembled({}, levels), pack, pod_counts, levels)
+        best = min(best, (_score(tried), levels), key=lambda one: one[0])
+    if not best[1]:
+        return made
+    levels = best[1]
+    tries = [_even(assembled({}, levels), packer, pod_counts, levels), _even(assembled({}, levels), pack, pod_counts, levels)]
+    return min([made, *tries], key=_score)
+
+
+def _even(assembly: Assembly, packer: Packer, pod_counts: PodCounts, levels: Levels) -> Arrangement:
+    def packed(problem: PackingProblem) -> Packing:
+        return evened(assembly.given, problem, assembly.split, packer(problem), levels)
+
+    return _packed(assembly, packed, pod_counts)
 
 
 def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrangement:
@@ -77,8 +106,6 @@ def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrang
     assembly, packing = made.assembly, made.packing
     cost = assembly.problem.cost(packing.nodes)
     is_full = not packing.unplaced and not assembly.split.unplaceable
-    if not assembly.is_related or sum(group.count for group in assembly.given.groups) > _FEW_PODS:
-        return made
     if is_full and packing.proven == cost:
         return made
     joint = JointProblem(assembly.given, assembly.split, pod_counts)

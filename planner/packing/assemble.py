@@ -8,6 +8,7 @@ from typing import Final
 
 from planner.objects.predicates import suits
 from planner.packing.domains.domains import NO_LIMIT, Ceilings, PackingInput, Split, daemons_to_come, taken
+from planner.packing.domains.levels import Levels
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.domains.split import concerns, plain, split
 from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem
@@ -99,6 +100,7 @@ def assemble(
     *,
     pod_counts: PodCounts | None = None,
     ceilings: Ceilings | None = None,
+    levels: Levels | None = None,
 ) -> Assembly:
     """Return the problem of placing `groups`.
 
@@ -110,6 +112,7 @@ def assemble(
         minimum: kinds that are bought in any case, with their numbers.
         pod_counts: the pods that are there; none are, without it.
         ceilings: most pods of parts of groups.
+        levels: pods that each machine has at least of groups that are spread over machines.
     """
     builder = _ProblemBuilder(groups, minimum)
     fit = PlaceFit(groups)
@@ -135,7 +138,7 @@ def assemble(
         price = price_units(kind.offering.price_per_hour)
         rank = _RANK_TO_BUY - kind.priority
         builder.add(kind, held, BinRow(builder.vector(kind.usable, held), price, tuple(on), rank))
-    return builder.assembly(PodCounts() if pod_counts is None else pod_counts, ceilings or {})
+    return builder.assembly(PodCounts() if pod_counts is None else pod_counts, ceilings or {}, levels or {})
 
 
 def _as_good(kind: MachineKind, pool_kinds: Mapping[str, PoolKinds]) -> Iterator[MachineKind]:
@@ -199,11 +202,11 @@ class _ProblemBuilder:
             self._bins.append(row)
             self._kinds.append(kind)
 
-    def assembly(self, pod_counts: PodCounts, ceilings: Ceilings) -> Assembly:
+    def assembly(self, pod_counts: PodCounts, ceilings: Ceilings, levels: Levels) -> Assembly:
         given, limits = self._given(), tuple(self._limits)
         daemons = {pod.uid: pod for kind in given.kinds for pod in daemons_to_come(kind)}
         is_related = concerns(given.groups, pod_counts, daemons.values())
-        answer = split(given, pod_counts, ceilings) if is_related else plain(given)
+        answer = split(given, pod_counts, ceilings, levels) if is_related else plain(given)
         relaxed = PackingProblem(_unsplit_rows(given, answer), given.bins, limits)
         resources = (*self._resources, *(row.name for row in self.slots.rows))
         assembly = Assembly(given, relaxed, resources, answer, relaxed, is_related, self._minimum)

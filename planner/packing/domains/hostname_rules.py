@@ -40,14 +40,22 @@ class MachineRules:
 
 
 def machine_rules(
-    i: int, pod: Pod, bins: Sequence[int], kinds: Sequence[MachineKind | Place], domain_counts: DomainCounts
+    i: int,
+    pod: Pod,
+    bins: Sequence[int],
+    kinds: Sequence[MachineKind | Place],
+    domain_counts: DomainCounts,
+    level: int = 0,
 ) -> MachineRules:
-    """Return the rules of group `i` for the kinds `bins`, which may hold it otherwise; `pod` is an example of it."""
+    """Return the rules of group `i` for the kinds `bins`, which may hold it otherwise; `pod` is an example of it.
+
+    `level` is how many of its pods each machine with any has at the end.
+    """
     group_counts = domain_counts.group_counts[i]
     rules = rules_of_exclusion(i, pod, bins, kinds, domain_counts)
     for spread_count in group_counts.spreads:
         if spread_count.spread.topology_key == LABEL_HOSTNAME:
-            _limit(rules, spread_count, kinds)
+            _limit(rules, spread_count, kinds, level)
     if any(term.topology_key == LABEL_HOSTNAME for term in pod.pod_affinity):
         rules.beside = frozenset(rules.bins)
         near = [b for b in rules.bins if is_near(pod, kinds[b], domain_counts, group_counts)]
@@ -99,9 +107,11 @@ def _close(rules: MachineRules, left: list[int], code: str) -> None:
     rules.bins = left
 
 
-def _limit(rules: MachineRules, spread_count: SpreadCount, kinds: Sequence[MachineKind | Place]) -> None:
-    """Keep the skew between machines; a machine that can be bought counts as an empty one."""
-    room = spread_count.spread.max_skew + spread_count.least
+def _limit(
+    rules: MachineRules, spread_count: SpreadCount, kinds: Sequence[MachineKind | Place], level: int
+) -> None:
+    """Keep the skew between machines; a machine that can be bought has as many pods as the level says."""
+    room = spread_count.spread.max_skew + max(level, spread_count.least)
     left = {b: room - spread_count.counts.get(kinds[b].labels.get(LABEL_HOSTNAME, ""), 0) for b in rules.bins}
     _close(rules, [b for b, n in left.items() if n >= spread_count.own], SPREAD)
     if spread_count.own:

@@ -33,6 +33,7 @@ from planner.packing.domains.hostname_rules import (
     machine_rules,
     rations,
 )
+from planner.packing.domains.levels import Levels, too_small
 from planner.packing.domains.pod_counts import PodCounts
 from planner.supply.pod_group import PodGroup
 
@@ -55,6 +56,7 @@ def split(
     given: PackingInput,
     pod_counts: PodCounts,
     ceilings: Ceilings,
+    levels: Levels,
 ) -> Split:
     """Return the shares of each group: parts, each with the kinds that it may go to.
 
@@ -62,8 +64,9 @@ def split(
         given: the groups, in the order in which they are decided, and the kinds.
         pod_counts: the pods that are there.
         ceilings: most pods of parts of classes, known from a packing that left some out.
+        levels: pods that each machine has at least of groups that are spread over machines.
     """
-    return _Splitter(given, pod_counts, ceilings).run()
+    return _Splitter(given, pod_counts, ceilings, levels).run()
 
 
 def plain(given: PackingInput) -> Split:
@@ -98,6 +101,7 @@ class _Splitter:
         given: PackingInput,
         pod_counts: PodCounts,
         ceilings: Ceilings,
+        levels: Levels,
     ) -> None:
         self._given = given
         self._groups = given.groups
@@ -110,8 +114,17 @@ class _Splitter:
             for pod, bins in zip(pods, given.holders, strict=True)
         ]
         self._domain_counts = DomainCounts(pods, pod_counts, new, hidden=(LABEL_HOSTNAME,))
+        small = too_small(given, levels)
         self._rules = [
-            machine_rules(i, pod, given.holders[i], given.kinds, self._domain_counts) for i, pod in enumerate(pods)
+            machine_rules(
+                i,
+                pod,
+                [b for b in given.holders[i] if b not in small],
+                given.kinds,
+                self._domain_counts,
+                levels.get(i, 0),
+            )
+            for i, pod in enumerate(pods)
         ]
         self._keys = self._topology_keys()
         self._cells: list[Cell] = [tuple(kind.labels.get(k) for k in self._keys) for kind in given.kinds]
