@@ -27,7 +27,7 @@ from planner.policies.admission import BackedOff, Miss, Refused, admit, remember
 from planner.policies.class_budget import MOST_OF_ROUND, within_budget
 from planner.policies.departures import departures
 from planner.policies.emptiness import Emptiness
-from planner.policies.minimum import missing_by_type, missing_in_pool
+from planner.policies.minimum import kept_by_pools, missing_by_type, missing_in_pool
 from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
 from planner.policies.refused_placements import RefusedPlacements, RoomSeen
@@ -200,6 +200,7 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         admitted, over = within_budget(admitted, known.pod_counts, most_of_round=MOST_OF_ROUND)
         refused += over
         minimum = missing_by_type(known.machines.values(), pool_kinds, limits)
+        kept = kept_by_pools(known.machines.values(), pool_kinds, limits, minimum)
 
     def assembled(ceilings: Ceilings, levels: Levels) -> Assembly:
         with stages("assemble"):
@@ -212,6 +213,7 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
                 pod_counts=known.pod_counts,
                 ceilings=ceilings,
                 levels=levels,
+                top_up=kept,
             )
 
     def packed(problem: PackingProblem) -> Packing:

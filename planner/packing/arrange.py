@@ -14,7 +14,7 @@ from planner.packing.assemble import Assembly
 from planner.packing.domains.domains import Ceilings, GroupPart
 from planner.packing.domains.joint import JointProblem, in_any_order
 from planner.packing.domains.landing import check_landing
-from planner.packing.domains.levels import Levels, evened, levels_of
+from planner.packing.domains.levels import Levels, evened, levels_of, wishing_apart
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.greedy.pack import pack
 from planner.packing.preferences import preferred
@@ -60,12 +60,11 @@ def arrange(assembled: Assembled, packer: Packer, pod_counts: PodCounts) -> Arra
     if best is None:
         raise AssertionError
     made = best[1]
-    if not made.assembly.is_related:
-        return _liked(made, pod_counts)
-    made = _levelled(made, assembled, packer, pod_counts)
-    if sum(group.count for group in made.assembly.given.groups) <= _FEW_PODS:
-        made = _jointly(made, packer, pod_counts)
-    return _liked(made, pod_counts)
+    if made.assembly.is_related:
+        made = _levelled(made, assembled, packer, pod_counts)
+        if sum(group.count for group in made.assembly.given.groups) <= _FEW_PODS:
+            made = _jointly(made, packer, pod_counts)
+    return _liked(_apart(made, pod_counts), pod_counts)
 
 
 def _levelled(made: Arrangement, assembled: Assembled, packer: Packer, pod_counts: PodCounts) -> Arrangement:
@@ -92,7 +91,7 @@ def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrang
     packing = packer(assembly.problem)
     if not assembly.is_related:
         return Arrangement(assembly, packing, {})
-    idle = assembly.unused_minimum(packing)
+    idle = assembly.idle_machines(packing)
     checked, lost = check_landing(assembly.given, assembly.split, packing, pod_counts, idle)
     refused: dict[int, int] = {}
     for k, items in lost.items():
@@ -103,24 +102,43 @@ def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrang
 
 def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrangement:
     """Return an arrangement at least as good, of which domains and machines are decided as one."""
-    assembly, packing = made.assembly, made.packing
-    cost = assembly.problem.cost(packing.nodes)
-    is_full = not packing.unplaced and not assembly.split.unplaceable
-    if is_full and packing.proven == cost:
+    assembly, packing, relaxed = made.assembly, made.packing, made.assembly.relaxed
+    joint = JointProblem(assembly.given, assembly.split, pod_counts, assembly.top_up)
+    known = joint.in_groups(packing)
+    if not known.unplaced and packing.proven == relaxed.cost(packing.nodes):
         return made
-    joint = JointProblem(assembly.given, assembly.split, pod_counts)
-    known, topology = joint.in_groups(packing), joint.topology()
-    relaxed = assembly.relaxed
+    topology = joint.topology()
     for rules in dict.fromkeys((topology, in_any_order(topology))):
-        problem = PackingProblem(joint.rows(), relaxed.bins, relaxed.limits, topology=rules, known=known)
+        problem = PackingProblem(
+            joint.rows(), relaxed.bins, relaxed.limits, top_ups=relaxed.top_ups, topology=rules, known=known
+        )
         answer = packer(problem)
         if answer.nodes == known.nodes and answer.unplaced == known.unplaced:
             return replace(made, packing=replace(packing, proven=max(packing.proven, answer.proven)))
         split, shared = joint.split_of(answer)
-        checked, lost = check_landing(assembly.given, split, shared, pod_counts, assembly.unused_minimum(shared))
+        checked, lost = check_landing(assembly.given, split, shared, pod_counts, assembly.idle_machines(shared))
         if not lost:
             return Arrangement(assembly.split_as(split), checked, {}, left_out=bool(checked.unplaced))
     return made
+
+
+def _apart(made: Arrangement, pod_counts: PodCounts) -> Arrangement:
+    """Return the arrangement with pods on machines of their own where they wish it and its machines have room."""
+    assembly, packing = made.assembly, made.packing
+    groups = wishing_apart(assembly.given, pod_counts.namespaces)
+    even = evened(assembly.given, assembly.problem, assembly.split, packing, groups) if groups else packing
+    return made if even is packing else _if_it_lands(made, even, pod_counts)
+
+
+def _if_it_lands(made: Arrangement, packing: Packing, pod_counts: PodCounts) -> Arrangement:
+    """Return the arrangement with another packing, unless a pod could not land then."""
+    assembly = made.assembly
+    if assembly.is_related:
+        idle = assembly.idle_machines(packing)
+        _, lost = check_landing(assembly.given, assembly.split, packing, pod_counts, idle)
+        if lost:
+            return made
+    return replace(made, packing=packing)
 
 
 def _liked(made: Arrangement, pod_counts: PodCounts) -> Arrangement:
@@ -129,14 +147,7 @@ def _liked(made: Arrangement, pod_counts: PodCounts) -> Arrangement:
     if not any(pod.preferences.chooses_kinds for group in assembly.given.groups for pod in group.pods):
         return made
     packing = preferred(assembly, made.packing, pod_counts)
-    if packing is made.packing:
-        return made
-    if assembly.is_related:
-        idle = assembly.unused_minimum(packing)
-        _, lost = check_landing(assembly.given, assembly.split, packing, pod_counts, idle)
-        if lost:
-            return made
-    return replace(made, packing=packing)
+    return made if packing is made.packing else _if_it_lands(made, packing, pod_counts)
 
 
 def _less_room(made: Arrangement) -> dict[GroupPart, int]:

@@ -8,10 +8,11 @@ from typing import Final
 
 from planner.objects.predicates import suits
 from planner.packing.domains.domains import NO_LIMIT, Ceilings, PackingInput, Split, daemons_to_come, taken
+from planner.packing.domains.joint import in_pool
 from planner.packing.domains.levels import Levels
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.domains.split import concerns, plain, split
-from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem
+from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem, TopUp
 from planner.scheduling.attachments import Handle, Slots, amount_of, asked, is_attachments
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import Limits, offering_key
@@ -41,6 +42,8 @@ class Assembly:
     """Whether any group has to do with pods of other machines."""
     minimum: tuple[MachineKind, ...]
     """Machines that minimums of server types ask for."""
+    top_up: tuple[tuple[MachineKind, int], ...]
+    """Machines that pools keep beyond them, with numbers; those for pods are among them."""
 
     def placed(self, unplaced: Mapping[int, int]) -> list[int]:
         """Return the number of pods with a place by group, given the items without one by share."""
@@ -53,7 +56,8 @@ class Assembly:
     def split_as(self, split: Split) -> "Assembly":
         """Return the same problem with its groups split otherwise."""
         bins, limits = self.given.bins, self.relaxed.limits
-        problem = PackingProblem(_rows(self.given, split), _rationed(bins, split), limits, self.relaxed)
+        rows = _rows(self.given, split)
+        problem = PackingProblem(rows, _rationed(bins, split), limits, self.relaxed, self.relaxed.top_ups)
         return replace(self, split=split, problem=problem)
 
     def unused_minimum(self, packing: Packing) -> list[MachineKind]:
@@ -70,6 +74,13 @@ class Assembly:
             else:
                 unused.append(kind)
         return unused
+
+    def idle_machines(self, packing: Packing) -> list[MachineKind]:
+        """Return the machines that are bought beside those of the packing, as minimums ask for them."""
+        idle = self.unused_minimum(packing)
+        for (kind, number), row in zip(self.top_up, self.relaxed.top_ups, strict=True):
+            idle += [kind] * (number - sum(node.bin in row.bins for node in packing.nodes))
+        return idle
 
     def priced(self, b: int) -> MachineKind | None:
         """Return the kind of bin `b` if its machines are bought for pods alone: none is there, and no minimum asks."""
@@ -101,6 +112,7 @@ def assemble(
     pod_counts: PodCounts | None = None,
     ceilings: Ceilings | None = None,
     levels: Levels | None = None,
+    top_up: Sequence[tuple[MachineKind, int]] = (),
 ) -> Assembly:
     """Return the problem of placing `groups`.
 
@@ -113,8 +125,9 @@ def assemble(
         pod_counts: the pods that are there; none are, without it.
         ceilings: most pods of parts of groups.
         levels: pods that each machine has at least of groups that are spread over machines.
+        top_up: machines that pools keep beyond `minimum`, with numbers.
     """
-    builder = _ProblemBuilder(groups, minimum)
+    builder = _ProblemBuilder(groups, minimum, top_up)
     fit = PlaceFit(groups)
     for place in places:
         if builder.could_fit(place.free):
@@ -159,9 +172,15 @@ def buyable(pool_kinds: Mapping[str, PoolKinds]) -> list[MachineKind]:
 class _ProblemBuilder:
     """A problem in the making."""
 
-    def __init__(self, groups: Sequence[PodGroup], minimum: Sequence[tuple[MachineKind, int]]) -> None:
+    def __init__(
+        self,
+        groups: Sequence[PodGroup],
+        minimum: Sequence[tuple[MachineKind, int]],
+        top_up: Sequence[tuple[MachineKind, int]],
+    ) -> None:
         self._groups = tuple(groups)
         self._minimum = tuple(kind for kind, number in minimum for _ in range(number))
+        self._top_up = tuple(top_up)
         self._demands = [asked(group.example) for group in groups]
         self._resources = sorted({name for demand in self._demands for name in demand})
         self._least = {
@@ -207,9 +226,13 @@ class _ProblemBuilder:
         daemons = {pod.uid: pod for kind in given.kinds for pod in daemons_to_come(kind)}
         is_related = concerns(given.groups, pod_counts, daemons.values())
         answer = split(given, pod_counts, ceilings, levels) if is_related else plain(given)
-        relaxed = PackingProblem(_unsplit_rows(given, answer), given.bins, limits)
+        top_ups = tuple(
+            TopUp(in_pool(given, kind), number, price_units(kind.offering.price_per_hour))
+            for kind, number in self._top_up
+        )
+        relaxed = PackingProblem(_unsplit_rows(given, answer), given.bins, limits, top_ups=top_ups)
         resources = (*self._resources, *(row.name for row in self.slots.rows))
-        assembly = Assembly(given, relaxed, resources, answer, relaxed, is_related, self._minimum)
+        assembly = Assembly(given, relaxed, resources, answer, relaxed, is_related, self._minimum, self._top_up)
         return assembly if answer.is_plain else assembly.split_as(answer)
 
     def _given(self) -> PackingInput:

@@ -60,7 +60,8 @@ def lower_bound(problem: PackingProblem, placed: Sequence[int], proven: int = 0)
         value = [pod * n for pod, n in zip(prices.pod, placed, strict=True)]
         least = max(least, _by_shares(index, prices, placed))
     least = max(least, max((_by_class(index, i, placed[i]) for i in _weighty(value, placed)), default=0))
-    usable = sorted({index.price[b] for i, n in enumerate(placed) if n for b in index.paid_bins[i]})
+    usable = {index.price[b] for i, n in enumerate(placed) if n for b in index.paid_bins[i]}
+    usable = sorted(usable | {one.price for one in problem.top_ups if one.price})
     return _next_sum(least, usable)
 
 

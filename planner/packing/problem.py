@@ -44,6 +44,17 @@ class BinRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TopUp:
+    """Machines that are bought without pods where pods need fewer: a pool keeps so many."""
+
+    bins: frozenset[int]
+    """Of any of these a machine counts."""
+    number: int
+    price: int
+    """Of one that is bought without pods, in billionths."""
+
+
+@dataclass(frozen=True, slots=True)
 class PackingProblem:
     """What to pack."""
 
@@ -54,6 +65,7 @@ class PackingProblem:
     relaxed: "PackingProblem | None" = None
     """The same pods and machines with fewer rules, where this is one of several ways to keep them all: a bound
     that is told of has to hold for any way."""
+    top_ups: tuple[TopUp, ...] = ()
     topology: Topology = Topology()
     """Rules between pods of different machines."""
     known: "Packing | None" = None
@@ -65,8 +77,10 @@ class PackingProblem:
         return self.topology != Topology()
 
     def cost(self, nodes: Iterable["PackedNode"]) -> int:
-        """Return the cost of the machines per hour, in billionths."""
-        return sum(self.bins[node.bin].price for node in nodes)
+        """Return the cost of the machines per hour, and of those that are bought beside them, in billionths."""
+        bins = [node.bin for node in nodes]
+        short = sum(one.price * max(0, one.number - sum(b in one.bins for b in bins)) for one in self.top_ups)
+        return sum(self.bins[b].price for b in bins) + short
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class SpreadRow:
     """Pods in the emptiest domain that no bin belongs to; None where there is no such domain."""
     missing: int = 0
     """Domains short of minDomains; while there are any, the emptiest domain counts as empty."""
+    idle: frozenset[int] = frozenset()
+    """Of `Topology.minimums`, by position, those of which a machine without pods is an empty domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Minimum:
     """Machines that come in any case: those that pods of the problem are on, and the rest without pods."""
 
     bins: frozenset[int]
-    """What they may be, each of these one by one."""
+    """Those of any of these are among them."""
     number: int
 
 

@@ -33,6 +33,26 @@ def missing_by_type(
     return wanted
 
 
+def kept_by_pools(
+    fleet: Iterable[Machine],
+    pool_kinds: Mapping[str, PoolKinds],
+    limits: Limits,
+    minimum: Iterable[tuple[MachineKind, int]],
+) -> list[tuple[MachineKind, int]]:
+    """Return what the pools' own minimums lack beside `minimum`: the cheapest kind of each pool, with the number."""
+    number_by_pool = Counter(machine.pool for machine in fleet if machine.stays)
+    for kind, number in minimum:
+        number_by_pool[kind.pool.metadata.name] += number
+    cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
+    kept: list[tuple[MachineKind, int]] = []
+    for name, kinds_of_pool in pool_kinds.items():
+        missing = kinds_of_pool.pool.spec.limits.min - number_by_pool[name]
+        kind = next((one for one in cheapest_first if one.pool.metadata.name == name), None)
+        if kind is not None and missing > 0 and (number := limits.left(kind, missing)) > 0:
+            kept.append((kind, min(number, missing)))
+    return kept
+
+
 def missing_in_pool(
     fleet: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds], limits: Limits, more: Mapping[str, int]
 ) -> list[MachineKind]:

@@ -126,7 +126,7 @@ class RaisedLimits:
         made = self._assembly
         if made.is_related:
             tried, _ = check_landing(
-                made.given, made.split, tried, self._pod_counts, made.unused_minimum(tried)
+                made.given, made.split, tried, self._pod_counts, made.idle_machines(tried)
             )
         before, after = (self._assembly.placed(packing.unplaced) for packing in (self._packing, tried))
         gained = {i: n - m for i, (n, m) in enumerate(zip(after, before, strict=True)) if n != m}

@@ -5,17 +5,18 @@ those domains.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.predicates import NEW_HOST
 from planner.packing.domains.domain_counts import DomainCounts, SpreadCount
-from planner.packing.domains.domains import Cell, PackingInput, Share, Split, Unplaceable
+from planner.packing.domains.domains import Cell, PackingInput, Share, Split, Unplaceable, host_of
 from planner.packing.domains.hostname_rules import is_near, rules_of_exclusion
-from planner.packing.domains.pod_counts import PodCounts, host_counts
+from planner.packing.domains.pod_counts import Host, PodCounts, host_counts
 from planner.packing.problem import GroupRow, PackedNode, Packing
 from planner.packing.topology import NO_DOMAIN, ApartRow, Minimum, NearRow, SpreadRow, Topology
+from planner.supply.machine_kind import MachineKind
 from planner.supply.places import Place
 
 
@@ -26,13 +27,17 @@ class JointProblem:
         given: the groups and kinds.
         split: what the packing was made by; what it knows of groups on one machine holds for any split.
         pod_counts: the pods that are there.
+        top_up: machines that pools keep beyond minimums of single types, with numbers.
     """
 
-    def __init__(self, given: PackingInput, split: Split, pod_counts: PodCounts) -> None:
+    def __init__(
+        self, given: PackingInput, split: Split, pod_counts: PodCounts, top_up: Sequence[tuple[MachineKind, int]] = ()
+    ) -> None:
         self._given, self._split = given, split
         self._pods = [group.example for group in given.groups]
         self._hosts = [given.host(b) for b in range(len(given.bins))]
         new = [host for b, host in enumerate(self._hosts) if given.is_new(b) and given.copies[b]]
+        self._minimums = tuple(self._all_minimums(given, top_up))
         known = None if split.domain_counts is None else split.domain_counts.known
         self._domain_counts = DomainCounts(
             self._pods, pod_counts, [new if pod.spread else [] for pod in self._pods], effects=known
@@ -58,7 +63,7 @@ class JointProblem:
         """Return the rules between pods of different machines, as far as they bind whatever the order of binding."""
         standing = frozenset(b for b in range(len(self._hosts)) if not self._given.is_new(b))
         rows = tuple(self._spread()), tuple(self._near()), tuple(self._apart())
-        return Topology(*rows, standing, self._minimums())
+        return Topology(*rows, standing, tuple(minimum for minimum, _ in self._minimums))
 
     def in_groups(self, packing: Packing) -> Packing:
         """Return a packing of the split's shares as one of groups."""
@@ -148,10 +153,20 @@ class JointProblem:
         before = frozenset({i} if count.own else ())
         if key == LABEL_HOSTNAME:
             present = tuple(there.get(value or "", 0) for value in values)
-            coming = sum(one.number for one in self._minimums() if any(counts[b] for b in one.bins))
-            missing = max(0, count.spread.min_domains - len(there) - coming)
+            idle = [k for k, (_, host) in enumerate(self._minimums) if host_counts(pod, count.spread, host)]
+            free = [self._minimums[k][0] for k in idle]
+            coming = sum(one.number for one in free if all(not self._given.bins[b].price for b in one.bins))
             return SpreadRow(
-                i, frozenset(counted), before, count.spread.max_skew, None, present, counts, least, missing
+                group=i,
+                counted=frozenset(counted),
+                before=before,
+                max_skew=count.spread.max_skew,
+                domain_of=None,
+                present=present,
+                counts=counts,
+                least=least,
+                missing=max(0, count.spread.min_domains - len(there) - coming),
+                idle=frozenset(idle),
             )
         domains = {value: d for d, value in enumerate(sorted(set(there) & {v for v in values if v is not None}))}
         return SpreadRow(
@@ -166,13 +181,19 @@ class JointProblem:
             missing=max(0, count.spread.min_domains - len(there)),
         )
 
-    def _minimums(self) -> tuple[Minimum, ...]:
-        bins: dict[int, set[int]] = {}
-        for b, kind in enumerate(self._given.kinds):
+    @staticmethod
+    def _all_minimums(
+        given: PackingInput, top_up: Sequence[tuple[MachineKind, int]]
+    ) -> Iterator[tuple[Minimum, Host]]:
+        """Yield the machines that come in any case, each with one of them as it is without pods."""
+        bins: dict[int, list[int]] = {}
+        for b, kind in enumerate(given.kinds):
             if not isinstance(kind, Place) and kind.is_minimum:
-                bins.setdefault(self._given.bins[b].limits[0], set()).add(b)
-        copies = self._given.copies
-        return tuple(Minimum(frozenset(one), max(copies[b] for b in one)) for one in bins.values())
+                bins.setdefault(given.bins[b].limits[0], []).append(b)
+        for same in bins.values():
+            yield Minimum(frozenset(same), max(given.copies[b] for b in same)), given.host(same[0])
+        for kind, number in top_up:
+            yield Minimum(in_pool(given, kind), number), host_of(kind)
 
     def _near(self) -> Iterable[NearRow]:
         met_by: dict[int, set[int]] = {}
@@ -212,6 +233,17 @@ class JointProblem:
             values = [host.labels.get(key) for host in self._hosts]
             domains = {value: d for d, value in enumerate(sorted({v for v in values if v is not None}))}
             yield ApartRow((i, j), _numbered(values, domains))
+
+
+def in_pool(given: PackingInput, kind: MachineKind) -> frozenset[int]:
+    """Return the bins that cost something of the kind's pool."""
+    return frozenset(
+        b
+        for b, other in enumerate(given.kinds)
+        if not isinstance(other, Place)
+        and given.bins[b].price
+        and other.pool.metadata.name == kind.pool.metadata.name
+    )
 
 
 def _numbered(values: Sequence[str | None], domains: Mapping[str, int]) -> tuple[int, ...]:

@@ -16,10 +16,25 @@ from planner.objects.predicates import NEW_HOST
 from planner.packing.domains.domain_counts import SpreadCount
 from planner.packing.domains.domains import PackingInput, Split
 from planner.packing.problem import PackedNode, Packing, PackingProblem
+from planner.scheduling.affinity import Namespaces, term_matches
+from planner.scheduling.spread import own_count
 
 Levels = Mapping[int, int]
 """Pods that each machine with pods of a group gets at least, by group; 0 where nothing is promised."""
 _MOST_TRIED: Final = 4
+
+
+def wishing_apart(given: PackingInput, namespaces: Namespaces) -> Levels:
+    """Return the groups whose pods rather have machines of their own, though they need not."""
+    return {
+        i: 0
+        for i, pod in enumerate(group.example for group in given.groups)
+        if any(
+            one.term.topology_key == LABEL_HOSTNAME and term_matches(one.term, pod, namespaces)
+            for one in pod.preferences.apart
+        )
+        or any(one.topology_key == LABEL_HOSTNAME and own_count(pod, one) for one in pod.preferences.spread)
+    }
 
 
 def levels_of(given: PackingInput, split: Split) -> Iterator[Levels]:
@@ -92,77 +107,99 @@ def evened(
     given: PackingInput, problem: PackingProblem, split: Split, packing: Packing, levels: Levels
 ) -> Packing:
     """Return the packing with the pods of these groups as even as its machines have room for, share by share."""
-    nodes = [Counter(node.counts) for node in packing.nodes]
-    bins = [node.bin for node in packing.nodes]
-    free = [_free(problem, b, counts) for b, counts in zip(bins, nodes, strict=True)]
-    shares_of: dict[int, list[int]] = {i: [] for i in levels}
+    shares_of: dict[int, list[int]] = {i: [] for i in sorted(levels, key=lambda i: (-given.groups[i].count, i))}
     for k, share in enumerate(split.shares):
         if share.group in levels:
             shares_of[share.group].append(k)
-    for i in sorted(levels, key=lambda i: (-given.groups[i].count, i)):
-        shares = shares_of[i]
-        if any(split.shares[k].pods != ((i, 1),) for k in shares):
-            # Pods that share a machine with others stay where they are.
-            continue
-        before = [(Counter(one), list(amounts)) for one, amounts in zip(nodes, free, strict=True)]
-        there = [_present(given, split, i, b) for b in bins]
-        if not _even(problem, shares, nodes, bins, free, there):
-            nodes, free = [one for one, _ in before], [amounts for _, amounts in before]
-    kept = [PackedNode(b, dict(+counts)) for b, counts in zip(bins, nodes, strict=True) if +counts]
-    return Packing(tuple(kept), packing.unplaced, packing.proven)
+    # Pods that share a machine with others stay where they are.
+    alone = {i: shares for i, shares in shares_of.items() if all(split.shares[k].pods == ((i, 1),) for k in shares)}
+    dealing = _Dealing(given, problem, split, packing)
+    # All at once, as each may be in the way of the others; where not all have room then, one group after the other.
+    if not dealing.deals_again(alone):
+        for i, shares in alone.items():
+            dealing.deals_again({i: shares})
+    return Packing(dealing.nodes(), packing.unplaced, packing.proven)
 
 
-def _present(given: PackingInput, split: Split, i: int, b: int) -> int:
-    """Return the number of pods that the group counts on a machine that is there."""
-    if given.is_new(b) or split.domain_counts is None:
-        return 0
-    name = given.kinds[b].labels.get(LABEL_HOSTNAME, "")
-    counts = (one.counts for one in split.domain_counts.group_counts[i].spreads if _is_over_machines(one))
-    return max((one.get(name, 0) for one in counts), default=0)
+class _Dealing:
+    """The machines of a packing, onto which pods are dealt anew."""
 
+    def __init__(self, given: PackingInput, problem: PackingProblem, split: Split, packing: Packing) -> None:
+        self._given, self._problem, self._split = given, problem, split
+        self._bins = [node.bin for node in packing.nodes]
+        self._counts = [Counter(node.counts) for node in packing.nodes]
+        self._free = [list(problem.bins[b].capacity) for b in self._bins]
+        self._on: dict[int, Counter[int]] = {}
+        """Pods of a share by machine."""
+        for n, node in enumerate(packing.nodes):
+            for k, number in node.counts.items():
+                self._on.setdefault(k, Counter())[n] = number
+                self._use(n, k, number)
 
-def _free(problem: PackingProblem, b: int, counts: Mapping[int, int]) -> list[int]:
-    loads = [[d * n for d in problem.groups[k].demand] for k, n in counts.items()]
-    return [have - sum(column) for have, *column in zip(problem.bins[b].capacity, *loads, strict=True)]
+    def nodes(self) -> tuple[PackedNode, ...]:
+        """Return the machines that have pods."""
+        return tuple(PackedNode(b, dict(+one)) for b, one in zip(self._bins, self._counts, strict=True) if +one)
 
+    def deals_again(self, shares_of: Mapping[int, Sequence[int]]) -> bool:
+        """Deal the pods of these groups anew, each to the machine with the fewest; return whether all had room.
 
-def _even(
-    problem: PackingProblem,
-    shares: Sequence[int],
-    nodes: Sequence[Counter[int]],
-    bins: Sequence[int],
-    free: Sequence[list[int]],
-    there: Sequence[int],
-) -> bool:
-    """Deal the pods of a group's shares out again, each to the machine with the fewest; return whether all have one."""
-    numbers = {k: sum(counts[k] for counts in nodes) for k in shares}
-    for counts, amounts in zip(nodes, free, strict=True):
-        for k in shares:
-            for r, d in enumerate(problem.groups[k].demand):
-                amounts[r] += d * counts[k]
-            del counts[k]
-    held = list(there)
-    for k in shares:
-        row = problem.groups[k]
-        # Of equally full ones, the machine with the most room: those that others need are left to them.
-        open_ = [
-            (held[n], [-have for have in free[n]], n)
-            for n, b in enumerate(bins)
-            if b in row.bins and row.apart.isdisjoint(nodes[n])
-        ]
-        heapify(open_)
-        left = numbers[k]
-        while left and open_:
-            n = open_[0][2]
-            if any(have < d for have, d in zip(free[n], row.demand, strict=True)):
-                heappop(open_)
-                continue
-            held[n] += 1
-            nodes[n][k] += 1
-            left -= 1
-            for r, d in enumerate(row.demand):
-                free[n][r] -= d
-            heapreplace(open_, (held[n], [-have for have in free[n]], n))
-        if left:
-            return False
-    return True
+        Where they had not, they stay where they were.
+        """
+        before = {k: self._take_off(k) for shares in shares_of.values() for k in shares}
+        if all(self._deal(i, {k: before[k].total() for k in shares}) for i, shares in shares_of.items()):
+            return True
+        for k, machines in before.items():
+            self._take_off(k)
+            for n, number in machines.items():
+                self._put(n, k, number)
+        return False
+
+    def _deal(self, i: int, numbers: Mapping[int, int]) -> bool:
+        held = [self._present(i, b) for b in self._bins]
+        for k, number in numbers.items():
+            row = self._problem.groups[k]
+            # Of equally full ones, the machine with the most room: those that others need are left to them.
+            open_ = [
+                (held[n], [-have for have in self._free[n]], n)
+                for n, b in enumerate(self._bins)
+                if b in row.bins and row.apart.isdisjoint(+self._counts[n])
+            ]
+            heapify(open_)
+            left = number
+            while left and open_:
+                n = open_[0][2]
+                is_full = row.per_node is not None and self._counts[n][k] >= row.per_node
+                if is_full or any(have < d for have, d in zip(self._free[n], row.demand, strict=True)):
+                    heappop(open_)
+                    continue
+                self._put(n, k, 1)
+                held[n] += 1
+                left -= 1
+                heapreplace(open_, (held[n], [-have for have in self._free[n]], n))
+            if left:
+                return False
+        return True
+
+    def _present(self, i: int, b: int) -> int:
+        """Return the number of pods that the group counts on a machine that is there."""
+        counts = self._split.domain_counts
+        if self._given.is_new(b) or counts is None:
+            return 0
+        name = self._given.kinds[b].labels.get(LABEL_HOSTNAME, "")
+        return max((one.counts.get(name, 0) for one in counts.group_counts[i].spreads if _is_over_machines(one)), default=0)
+
+    def _take_off(self, k: int) -> Counter[int]:
+        machines = self._on.pop(k, Counter())
+        for n, number in machines.items():
+            self._use(n, k, -number)
+            self._counts[n][k] -= number
+        return machines
+
+    def _put(self, n: int, k: int, number: int) -> None:
+        self._use(n, k, number)
+        self._counts[n][k] += number
+        self._on.setdefault(k, Counter())[n] += number
+
+    def _use(self, n: int, k: int, number: int) -> None:
+        for r, d in enumerate(self._problem.groups[k].demand):
+            self._free[n][r] -= number * d

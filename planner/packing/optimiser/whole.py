@@ -14,7 +14,7 @@ from ortools.sat.python import cp_model
 
 from planner.packing.optimiser.guard import guarded, keep_apart, searcher
 from planner.packing.optimiser.whole_topology import Slot, add_topology, signature
-from planner.packing.problem import PackedNode, Packing, PackingProblem
+from planner.packing.problem import PackedNode, Packing, PackingProblem, TopUp
 
 _MOST_PODS: Final = 30
 _MOST_ALIKE: Final = 75
@@ -82,6 +82,7 @@ class _Model:
     def _tier_weights(self) -> dict[int, int] | None:
         """Return the cost of a pod without a place by tier: more than all machines and all pods of lower tiers."""
         weight = 1 + self._bought * max((self._problem.bins[b].price for b in self._paid), default=0)
+        weight += sum(one.price * one.number for one in self._problem.top_ups)
         weights: dict[int, int] = {}
         for tier in sorted({group.tier for group in self._problem.groups}):
             weights[tier] = weight
@@ -107,7 +108,7 @@ class _Model:
         missing = [model.new_int_var(0, 0 if is_full else group.count, "") for group in groups]
         for i, group in enumerate(groups):
             model.add(sum(slot.pods[i] for slot in slots if i in slot.pods) + missing[i] == group.count)
-        cost = self._price(slots)
+        cost = self._price(slots) + sum(one.price * self._short(model, slots, one) for one in problem.top_ups)
         if is_full:
             model.add(cost <= problem.cost(self._known.nodes) - 1)
             # That all machines together have room for all pods follows from the rest, but bounds sooner.
@@ -143,6 +144,12 @@ class _Model:
     def _price(self, slots: Sequence[Slot]) -> cp_model.LinearExprT:
         """Return the cost of all slots together."""
         return sum(self._problem.bins[b].price * y for slot in slots for b, y in slot.used.items())
+
+    def _short(self, model: cp_model.CpModel, slots: Sequence[Slot], one: TopUp) -> cp_model.IntVar:
+        """Return the number of machines that are bought beside the slots."""
+        short = model.new_int_var(0, one.number, "")
+        model.add(short >= one.number - sum(y for slot in slots for b, y in slot.used.items() if b in one.bins))
+        return short
 
     def _capacity(self, slots: Sequence[Slot], r: int) -> cp_model.LinearExprT:
         """Return the amount of a resource that the slots have together."""
@@ -213,7 +220,8 @@ def worth_buying(problem: PackingProblem, bins: Iterable[int]) -> list[int]:
     alike: dict[object, list[int]] = {}
     for b in sorted(held, key=lambda b: (problem.bins[b].price, problem.bins[b].rank, b)):
         if held[b]:
-            rivals = alike.setdefault(signature(problem.topology, b), [])
+            counts = tuple(b in one.bins for one in problem.top_ups)
+            rivals = alike.setdefault((counts, signature(problem.topology, b)), [])
             if not any(
                 held[b] <= held[a]
                 and limits[a] <= limits[b]

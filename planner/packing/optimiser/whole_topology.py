@@ -118,14 +118,12 @@ class _Rules:
     def _bound_by_machines(self, row: SpreadRow, least: cp_model.IntVar, highest: int) -> list[cp_model.LinearExprT]:
         """Let no machine have fewer pods than `least`; return whether each machine is a new domain."""
         new: list[cp_model.LinearExprT] = []
-        minimums = self._problem.topology.minimums
-        for minimum in minimums:
-            if any(row.counts[b] for b in minimum.bins):
-                # One that no pod is on is a domain all the same, an empty one.
-                parts = [part.used for part in self._parts if part.bin in minimum.bins]
-                is_filled = self._model.new_bool_var("")
-                self._model.add(sum(parts) >= minimum.number).only_enforce_if(is_filled)
-                self._model.add(least <= highest * is_filled)
+        for position in sorted(row.idle):
+            minimum = self._problem.topology.minimums[position]
+            is_filled = self._model.new_bool_var("")
+            parts = [part.used for part in self._parts if part.bin in minimum.bins]
+            self._model.add(sum(parts) >= minimum.number).only_enforce_if(is_filled)
+            self._model.add(least <= highest * is_filled)
         for part in self._parts:
             if not row.counts[part.bin]:
                 continue
@@ -134,7 +132,8 @@ class _Rules:
                 self._model.add(least <= pods)
             else:
                 self._model.add(least <= pods + highest - highest * part.used)
-                new += [] if any(part.bin in minimum.bins for minimum in minimums) else [part.used]
+                # What costs nothing comes in any case, and was counted.
+                new += [part.used] if self._problem.bins[part.bin].price else []
         return new
 
     def add_near(self, row: NearRow) -> None:

@@ -37,7 +37,6 @@ def test_a_zone_that_nothing_can_be_bought_in_holds_the_others_back():
     assert len(made.unplaced) == 3
 
 
-@pytest.mark.xfail(reason="minimums are filled after pods are spread, so the round that buys for both is a round late")
 def test_a_machine_of_a_minimum_is_a_domain():
     # Found by a random scene. The second pool takes none of these pods, and its Node counts for their spread.
     arm = node_pool("arm", types=("cax11",), limits={"min": 1, "max": 1}, matchUnselectedPods=False)
@@ -102,9 +101,10 @@ def test_of_a_spread_without_any_domain_no_minimum_is_told_that_nobody_set():
     )
 
 
-def test_hosts_take_as_many_as_the_skew():
-    made = planned(scene(*several(5, "100m", topologySpreadConstraints=[spread(HOST, 2)])))
-    assert sorted(len(r.seats) for r in made.requests) == [1, 2, 2]
+def test_hosts_take_as_many_as_the_skew_beside_one_that_has_none():
+    full = pod("full", "1900m", "64Mi", node="n1")
+    given = scene(full, *several(5, "100m", topologySpreadConstraints=[spread(HOST, 2)]), nodes=[at("n1", "fsn1")])
+    assert sorted(len(r.seats) for r in planned(given).requests) == [1, 2, 2]
 
 
 def test_a_host_with_a_pod_takes_no_second_one():
@@ -120,9 +120,18 @@ def test_a_host_with_a_pod_takes_no_second_one():
 
 
 def test_zones_and_hosts_together():
-    # Source: Karpenter, topology_test 944-1093.
     both = [spread(), spread(HOST)]
     made = planned(scene(*several(6, "100m", topologySpreadConstraints=both)))
+    assert by_zone(made) == {"fsn1": 2, "hel1": 2, "nbg1": 2}
+    # The scheduler binds one pod to each of the three machines, and then a second one.
+    assert len(made.requests) == 3
+
+
+def test_zones_and_hosts_together_beside_a_host_that_has_none():
+    # Source: Karpenter, topology_test 944-1093.
+    full = pod("full", "1900m", "64Mi", node="n1")
+    both = [spread(), spread(HOST)]
+    made = planned(scene(full, *several(6, "100m", topologySpreadConstraints=both), nodes=[at("n1", "fsn1")]))
     assert by_zone(made) == {"fsn1": 2, "hel1": 2, "nbg1": 2}
     assert len(made.requests) == 6
 
