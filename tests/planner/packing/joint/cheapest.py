@@ -1,0 +1,141 @@
+"""The best plan of a small round, found by trying all: first the fewest pods left out by priority, then the least cost."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from heapq import heappop, heappush
+from itertools import product
+
+from tests.planner.packing.joint.binding import Board
+from tests.planner.packing.joint.scheduler import Content, Rules
+from tests.planner.packing.joint.small_round import Limit, SmallRound
+
+Score = tuple[tuple[int, ...], Decimal]
+"""Pods without a place by priority, the highest first, and the cost per hour of all machines that are bought."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best plan."""
+
+    score: Score
+    machines: dict[str, list[str]]
+    """Workloads with numbers by machine, of machines that are bought as by name, location and a number."""
+
+
+def cheapest(given: SmallRound) -> Best:
+    """Return the best plan.
+
+    Raises:
+        AssertionError: limits leave no way to keep the minimums.
+    """
+    rules = Rules(given)
+    search = _Search(rules)
+    for missing, wanted in _levels(given):
+        hopeful = [each for each in wanted if search.is_conceivable(each)]
+        if hopeful and (found := search.first(hopeful)) is not None:
+            cost, machines = found
+            return Best((missing, cost), machines)
+    raise AssertionError("limits leave no room for the minimums")
+
+
+def _levels(given: SmallRound) -> Iterator[tuple[tuple[int, ...], list[Content]]]:
+    """Yield pods without a place by priority, the fewest first, each with the numbers to place by workload."""
+    tiers = sorted({w.priority for w in given.workloads}, reverse=True)
+    numbers = [len(w.names) for w in given.workloads]
+    levels: dict[tuple[int, ...], list[Content]] = {}
+    for placed in product(*(range(n + 1) for n in numbers)):
+        left = Counter[int]()
+        for w, n, all_ in zip(given.workloads, placed, numbers, strict=True):
+            left[w.priority] += all_ - n
+        levels.setdefault(tuple(left[tier] for tier in tiers), []).append(placed)
+    yield from sorted(levels.items())
+
+
+class _Search:
+    def __init__(self, rules: Rules) -> None:
+        self._rules, self._given = rules, rules.given
+        self._there = tuple(range(len(self._given.there)))
+        kinds = [self._kind(k) for k in range(len(self._given.kinds))]
+        useful = [any(row[s] for row in rules.is_open) for s in kinds]
+        self._kinds = [
+            k
+            for k, is_useful in enumerate(useful)
+            if is_useful or any(limit in self._given.missing for limit in self._given.kinds[k].limits)
+        ]
+        self._conceivable: dict[Content, bool] = {}
+        self._all: Board | None = None
+
+    def _kind(self, k: int) -> int:
+        return len(self._there) + k
+
+    def is_conceivable(self, wanted: Content) -> bool:
+        """Return whether so many pods have a place where all machines that could help are there at once.
+
+        First those alone that need none of the others: who only takes room is no help to them.
+        """
+        parts = {tuple(n if j in self._rules.kin[i] else 0 for j, n in enumerate(wanted)) for i, n in enumerate(wanted) if n}
+        return all(self._is_conceivable(each) for each in (*sorted(parts, key=sum), wanted))
+
+    def _is_conceivable(self, wanted: Content) -> bool:
+        if self._all is None:
+            most = sum(len(w.names) for w in self._given.workloads)
+            spots = [self._kind(k) for k in self._kinds for _ in range(min(most, self._limit(k, most)))]
+            self._all = Board(self._rules, (*self._there, *spots), is_relaxed=True)
+        if wanted not in self._conceivable:
+            self._conceivable[wanted] = self._all.end(wanted) is not None
+        return self._conceivable[wanted]
+
+    def _limit(self, k: int, most: int) -> int:
+        return min(self._given.left.get(limit, most) for limit in self._given.kinds[k].limits)
+
+    def first(self, wanted: list[Content]) -> tuple[Decimal, dict[str, list[str]]] | None:
+        """Return the least cost of placing any of these numbers, with its machines, or None if none can be placed."""
+        most = max(sum(each) for each in wanted) + sum(self._given.missing.values())
+        for cost, bought in self._purchases(most):
+            forced = self._forced(bought)
+            if forced is None:
+                continue
+            board = Board(self._rules, (*self._there, *(self._kind(k) for k in bought)))
+            for each in wanted:
+                if len(bought) - forced > sum(each):
+                    continue
+                state = board.end(each, unneeded=forced)
+                if state is not None:
+                    return cost, self._told(bought, state)
+        return None
+
+    def _purchases(self, most: int) -> Iterator[tuple[Decimal, tuple[int, ...]]]:
+        """Yield all sets of machines within the limits, the cheapest first."""
+        heap: list[tuple[Decimal, tuple[int, ...]]] = [(Decimal(0), ())]
+        while heap:
+            cost, bought = heappop(heap)
+            yield cost, bought
+            if len(bought) == most:
+                continue
+            counts = Counter(limit for k in bought for limit in self._given.kinds[k].limits)
+            for k in self._kinds:
+                kind = self._given.kinds[k]
+                if bought and k < bought[-1]:
+                    continue
+                if all(counts[limit] < self._given.left.get(limit, most) for limit in kind.limits):
+                    assert kind.price is not None
+                    heappush(heap, (cost + kind.price, (*bought, k)))
+
+    def _forced(self, bought: tuple[int, ...]) -> int | None:
+        """Return how many of these machines minimums ask for, or None if one is still missing."""
+        counts = Counter[Limit](limit for k in bought for limit in self._given.kinds[k].limits)
+        missing = self._given.missing
+        return None if any(counts[limit] < n for limit, n in missing.items()) else sum(missing.values())
+
+    def _told(self, bought: tuple[int, ...], state: tuple[Content, ...]) -> dict[str, list[str]]:
+        names = [s.name for s in self._given.there]
+        names += [f"{self._given.kinds[k].name} #{n}" for n, k in enumerate(bought)]
+        return {
+            name: [
+                f"{n} of {w.names[0]}" for w, n in zip(self._given.workloads, content, strict=True) if n
+            ]
+            for name, content in zip(names, state, strict=True)
+            if any(content) or "#" in name
+        }
