@@ -1,4 +1,4 @@
-"""The best plan of a small round, found by trying all: first the fewest pods left out by priority, then the least cost."""
+"""The best plan of a small round, found by trying all: the fewest pods left out by priority, then the least cost."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from decimal import Decimal
 from heapq import heappop, heappush
 from itertools import product
 
-from tests.planner.packing.joint.binding import Board
+from tests.planner.packing.joint.binding import Board, State
 from tests.planner.packing.joint.scheduler import Content, Rules
-from tests.planner.packing.joint.small_round import Limit, SmallRound
+from tests.planner.packing.joint.small_round import Limit, SmallRound, Spot
 
 Score = tuple[tuple[int, ...], Decimal]
 """Pods without a place by priority, the highest first, and the cost per hour of all machines that are bought."""
@@ -20,8 +20,20 @@ class Best:
     """The best plan."""
 
     score: Score
-    machines: dict[str, list[str]]
-    """Workloads with numbers by machine, of machines that are bought as by name, location and a number."""
+    bought: tuple[Spot, ...]
+    """Kinds of the machines to buy."""
+    steps: tuple[tuple[str, int], ...]
+    """Pods in an order in which the scheduler binds them, each with its machine: those that are there come first."""
+
+    def told(self, given: SmallRound) -> str:
+        """Return the plan in words."""
+        names = [*(s.name for s in given.there), *(s.name for s in self.bought)]
+        pods = [", ".join(pod for pod, m in self.steps if m == k) for k in range(len(names))]
+        return "; ".join(
+            f"{name}: {on or 'nothing'}"
+            for k, (name, on) in enumerate(zip(names, pods, strict=True))
+            if on or k >= len(given.there)
+        )
 
 
 def cheapest(given: SmallRound) -> Best:
@@ -35,8 +47,8 @@ def cheapest(given: SmallRound) -> Best:
     for missing, wanted in _levels(given):
         hopeful = [each for each in wanted if search.is_conceivable(each)]
         if hopeful and (found := search.first(hopeful)) is not None:
-            cost, machines = found
-            return Best((missing, cost), machines)
+            cost, bought, steps = found
+            return Best((missing, cost), bought, steps)
     raise AssertionError("limits leave no room for the minimums")
 
 
@@ -75,7 +87,9 @@ class _Search:
 
         First those alone that need none of the others: who only takes room is no help to them.
         """
-        parts = {tuple(n if j in self._rules.kin[i] else 0 for j, n in enumerate(wanted)) for i, n in enumerate(wanted) if n}
+        parts = {
+            tuple(n if j in self._rules.kin[i] else 0 for j, n in enumerate(wanted)) for i, n in enumerate(wanted) if n
+        }
         return all(self._is_conceivable(each) for each in (*sorted(parts, key=sum), wanted))
 
     def _is_conceivable(self, wanted: Content) -> bool:
@@ -90,8 +104,8 @@ class _Search:
     def _limit(self, k: int, most: int) -> int:
         return min(self._given.left.get(limit, most) for limit in self._given.kinds[k].limits)
 
-    def first(self, wanted: list[Content]) -> tuple[Decimal, dict[str, list[str]]] | None:
-        """Return the least cost of placing any of these numbers, with its machines, or None if none can be placed."""
+    def first(self, wanted: list[Content]) -> tuple[Decimal, tuple[Spot, ...], tuple[tuple[str, int], ...]] | None:
+        """Return the least cost of placing any of these numbers, machines and steps, or None if none can be placed."""
         most = max(sum(each) for each in wanted) + sum(self._given.missing.values())
         for cost, bought in self._purchases(most):
             forced = self._forced(bought)
@@ -99,12 +113,15 @@ class _Search:
                 continue
             board = Board(self._rules, (*self._there, *(self._kind(k) for k in bought)))
             for each in wanted:
-                if len(bought) - forced > sum(each):
-                    continue
-                state = board.end(each, unneeded=forced)
-                if state is not None:
-                    return cost, self._told(bought, state)
+                if len(bought) - forced <= sum(each) and (state := board.end(each, forced)) is not None:
+                    return cost, tuple(self._given.kinds[k] for k in bought), self._steps(board, state)
         return None
+
+    def _steps(self, board: Board, state: State) -> tuple[tuple[str, int], ...]:
+        order = board.order(state)
+        assert order is not None
+        names = [iter(w.names) for w in self._given.workloads]
+        return tuple((next(names[i]), m) for i, m in order)
 
     def _purchases(self, most: int) -> Iterator[tuple[Decimal, tuple[int, ...]]]:
         """Yield all sets of machines within the limits, the cheapest first."""
@@ -128,14 +145,3 @@ class _Search:
         counts = Counter[Limit](limit for k in bought for limit in self._given.kinds[k].limits)
         missing = self._given.missing
         return None if any(counts[limit] < n for limit, n in missing.items()) else sum(missing.values())
-
-    def _told(self, bought: tuple[int, ...], state: tuple[Content, ...]) -> dict[str, list[str]]:
-        names = [s.name for s in self._given.there]
-        names += [f"{self._given.kinds[k].name} #{n}" for n, k in enumerate(bought)]
-        return {
-            name: [
-                f"{n} of {w.names[0]}" for w, n in zip(self._given.workloads, content, strict=True) if n
-            ]
-            for name, content in zip(names, state, strict=True)
-            if any(content) or "#" in name
-        }

@@ -1,4 +1,4 @@
-"""Plans of ordinary small rounds beside the best ones: `python -m tests.planner.packing.joint.compare --seeds 0:400`."""
+"""Plans of small rounds beside the best ones: `python -m tests.planner.packing.joint.compare --seeds 0:400`."""
 
 import argparse
 from collections import Counter
@@ -68,11 +68,10 @@ class Comparison:
         ]
         there = [f"{p.pod.partition('/')[2]} on {p.node or p.request}" for p in self.made.placed]
         left = [f"{u.pod} left out: {u.reasons[0].message}" for u in self.made.unplaced]
-        best = [f"{name}: {', '.join(on) or 'nothing'}" for name, on in self.best.machines.items()]
         return (
             f"seed {self.seed} ({', '.join(sorted(kinds_of(self.given)))}): the plan is {self.verdict}: "
             f"{_words(self.score)} beside {_words(self.best.score)}\n"
-            f"  plan: {'; '.join([*bought, *there, *left])}\n  best: {'; '.join(best)}"
+            f"  plan: {'; '.join([*bought, *there, *left])}\n  best: {self.best.told(self.given)}"
         )
 
 
@@ -106,10 +105,9 @@ def can_be_bound(given: SmallRound, made: Plan, *, at_limits: bool = False) -> b
         if name in of_pod:
             homes[str(placed.node or placed.request)][of_pod[name]] += 1
     goal = tuple(tuple(content) for content in homes.values())
-    wanted = tuple(map(sum, zip(*goal, strict=True)))
     bought_of = Counter(limit for r in made.requests for limit in ((r.pool, ""), (r.pool, r.server_type)))
     met = [limit for limit, left in given.left.items() if at_limits and bought_of[limit] >= left]
-    return Board(Rules(given, met), spots).end(wanted, goal) is not None
+    return Board(Rules(given, met), spots).order(goal) is not None
 
 
 def kinds_of(given: SmallRound) -> set[str]:

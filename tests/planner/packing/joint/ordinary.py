@@ -118,16 +118,15 @@ def _add_node(
     labels = {ZONE: where, "topology.kubernetes.io/region": where, "node.kubernetes.io/instance-type": "foreign"}
     if with_racks and draw.random() < 0.7:
         labels["rack"] = draw.choice(("r0", "r1"))
-    of_growth = k == 0 and draw.random() < 0.3
-    if of_growth:
-        pool = draw.choice(scene.pools)
+    pool = draw.choice(scene.pools) if k == 0 and draw.random() < 0.3 else None
+    if pool is not None:
         kind = draw.choice(pool["spec"]["serverTypes"])["name"]
         labels |= {"growth.dev/server-type": kind, "node.kubernetes.io/instance-type": kind}
     scene.nodes.append(
         node(
             name,
-            pool=scene.pools[0]["metadata"]["name"] if of_growth else None,
-            labels=labels | ({"growth.dev/pool": pool["metadata"]["name"]} if of_growth else {}),
+            pool=pool and pool["metadata"]["name"],
+            labels=labels,
             taints=[dict(TAINT)] if draw.random() < 0.1 else [],
             allocatable={"cpu": f"{cpu * 1000 - 100}m", "memory": f"{memory * 1024 - 500}Mi"},
             spec={"unschedulable": True} if draw.random() < 0.05 else {},

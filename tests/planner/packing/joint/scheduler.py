@@ -109,7 +109,7 @@ class Rules:
         return clashing | self.apart.get(HOSTNAME, set())
 
     def more(self, spot: int, content: Content) -> tuple[int, ...]:
-        """Return how many more pods of each workload a machine with this content could hold, as far as it alone says."""
+        """Return how many more pods of each workload this machine could hold alone, as far as itself matters."""
         known = self._more.get((spot, content))
         if known is None:
             known = self._more[spot, content] = tuple(
@@ -137,13 +137,13 @@ class Rules:
         eligible = tuple(
             all(k in spot.labels for k in keys)
             and (constraint.get("nodeAffinityPolicy") == "Ignore" or wants(pod["spec"], dict(spot.labels), spot.name))
-            and (
-                constraint.get("nodeTaintsPolicy") != "Honor" or all(tolerates(pod["spec"], t) for t in spot.taints)
-            )
+            and (constraint.get("nodeTaintsPolicy") != "Honor" or all(tolerates(pod["spec"], t) for t in spot.taints))
             for spot in self.spots
         )
         to_buy = [
-            (k, spot) for k, spot in enumerate(self.spots) if spot.price is not None and self._met.isdisjoint(spot.limits)
+            (k, spot)
+            for k, spot in enumerate(self.spots)
+            if spot.price is not None and self._met.isdisjoint(spot.limits)
         ]
         return Spread(
             key=key,
@@ -170,7 +170,7 @@ class Rules:
         return Affinity(
             keys=tuple(term["topologyKey"] for term in wanted),
             met_by=tuple(j for j, w in enumerate(self.workloads) if meets(w.example)),
-            residents=tuple(sum(map(meets, spot.pods)) if k < len(given.there) else 0 for k, spot in enumerate(self.spots)),
+            residents=tuple(0 if spot.price is not None else sum(map(meets, spot.pods)) for spot in self.spots),
             meets_itself=meets(pod),
         )
 
@@ -190,9 +190,7 @@ class Rules:
         """Whether it matters when pods of a workload are bound: they look at others that come, or are looked at."""
         looked_at = {j for own in self.spreads for spread in own for j in spread.counted}
         looked_at |= {j for one in self.affinities if one for j in one.met_by}
-        return tuple(
-            bool(self.spreads[i] or self.affinities[i] or i in looked_at) for i in range(len(self.workloads))
-        )
+        return tuple(bool(self.spreads[i] or self.affinities[i] or i in looked_at) for i in range(len(self.workloads)))
 
 
 def _apart(pod: Json, other: Json, given: SmallRound) -> list[str]:

@@ -93,7 +93,7 @@ def small_round(scene: Scene) -> SmallRound:
             if bounds.get("min", 0) > counted[name, kind]:
                 missing[name, kind] = bounds["min"] - counted[name, kind]
     kinds = [
-        _to_come(scene, pool, kind, place, "new", ())
+        _to_come(scene, pool, kind, place)
         for pool in scene.pools
         for kind in _types(scene, pool)
         for place in kind["locations"]
@@ -129,7 +129,9 @@ def _limits(pool: Json, kind: Json) -> tuple[Limit, Limit]:
     return (name, ""), (name, kind["name"])
 
 
-def _to_come(scene: Scene, pool: Json, kind: Json, place: Json, host: str, pods: tuple[Json, ...]) -> Spot:
+def _to_come(
+    scene: Scene, pool: Json, kind: Json, place: Json, *, host: str = "new", pods: tuple[Json, ...] = ()
+) -> Spot:
     """Return a machine that will be of this pool, type and location; one that is to be bought has its price."""
     labels, taints, allocatable = offering_node(pool, kind, place, host)
     running = (*pods, *_daemons(scene, labels, taints, host, pods))
@@ -151,7 +153,7 @@ def _in_flight(scene: Scene, request: Json, seats: Mapping[str, str]) -> Spot:
     kind = next(k for k in _types(scene, pool) if k["name"] == spec["serverType"])
     place = next(p for p in kind["locations"] if p["name"] == spec["location"])
     held = tuple(p for p in scene.pods if seats.get(p["metadata"]["uid"]) == name)
-    return _to_come(scene, pool, kind, place, name, held)
+    return _to_come(scene, pool, kind, place, host=name, pods=held)
 
 
 def _node(scene: Scene, node: Json) -> Spot:
@@ -175,7 +177,10 @@ def _daemons(
         kept = [t for t in taints if t["key"].removeprefix("node.kubernetes.io/") not in DAEMON_KEYS]
         is_wanted = wants(spec, {**labels, HOSTNAME: name}, name) and all(tolerates(spec, t) for t in kept)
         if is_wanted and each["metadata"]["uid"] not in there:
-            meta = {"namespace": each["metadata"]["namespace"], "labels": each["spec"]["template"]["metadata"]["labels"]}
+            meta = {
+                "namespace": each["metadata"]["namespace"],
+                "labels": each["spec"]["template"]["metadata"]["labels"],
+            }
             found.append({"metadata": meta, "spec": spec})
     return found
 

@@ -4,14 +4,20 @@ from decimal import Decimal
 
 import pytest
 
+from planner.scheduling.feasibility import Judge
+from planner.scheduling.site import sites_of
 from tests.builders import Json, before, daemon_set, node, node_request, pod, server_type
 from tests.planner import scenes
+from tests.planner.packing.domains.landing import machine, with_daemons
 from tests.planner.packing.domains.rows import at, away, near, scene, several, spread, term
 from tests.planner.packing.joint.cheapest import Score, cheapest
+from tests.planner.packing.joint.contradictions import contradictions
+from tests.planner.packing.joint.ordinary import ordinary
 from tests.planner.packing.joint.small_round import small_round
 from tests.planner.reading import REQUIRED
 from tests.planner.scenes import Scene
 from tests.planner.wishes import HOST, ZONE, on_port
+from tests.searching import blocks
 
 NOTHING = Decimal(0)
 CX22, CX32, CX42 = Decimal("0.0066"), Decimal("0.0106"), Decimal("0.0170")
@@ -212,3 +218,35 @@ def test_limits_count_what_is_there():
     given = scene(*several(2, "1900m"), node("own"), types=("cx22",), limits={"max": 2})
     given.pods.append(pod("full", "2", "1Mi", node="own", labels={"app": "other"}))
     assert best(given) == ((1,), CX22)
+
+
+def steps_refused(seed: int) -> list[str]:
+    """Return what the judge of feasibility says against the steps of the best plan, each after those before."""
+    given = ordinary(seed)
+    table, snapshot = small_round(given), given.snapshot()
+    best_plan = cheapest(table)
+    pods = {pod.name: pod for pod in snapshot.pods}
+    sites = {site.name: with_daemons(site, snapshot) for site in sites_of(snapshot.nodes, snapshot.pods)}
+    for each in snapshot.requests:
+        spec = each.spec
+        sites[each.metadata.name] = machine(snapshot, each.metadata.name, spec.pool, spec.server_type, spec.location)
+    names = [spot.name for spot in table.there]
+    for k, spot in enumerate(best_plan.bought):
+        names.append(f"bought-{k}")
+        sites[names[-1]] = machine(snapshot, names[-1], *spot.name.split("/"))
+    judge = Judge(sites.values(), snapshot.namespaces)
+    for each in snapshot.requests:
+        for held in each.spec.reserved_for:
+            judge.seat(pods[held.name], sites[each.metadata.name])
+    refused: list[str] = []
+    for name, m in best_plan.steps:
+        if (words := judge.verdict(pods[name], sites[names[m]])) is not None:
+            refused.append(f"{seed}: {name} on {names[m]}: {words}")
+        judge.seat(pods[name], sites[names[m]])
+    return refused
+
+
+@pytest.mark.parametrize("seeds", [*blocks(range(400), 100), *blocks(range(400, 2000), 400, pytest.mark.nightly)])
+def test_each_step_of_the_best_plan_is_one_that_the_judge_of_feasibility_allows(seeds):
+    possible = [seed for seed in seeds if not contradictions(ordinary(seed))]
+    assert [words for seed in possible for words in steps_refused(seed)] == []

@@ -40,34 +40,34 @@ def _spread(draw: Draw, key: str, app: str) -> Json:
     return spread(key, draw.choice((1, 1, 1, 2)), app, **few)
 
 
-def _over_hosts(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: ARG001, FBT001 - one form for all
+def _over_hosts(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: FBT001 - one form for all
     return {"topologySpreadConstraints": [_spread(draw, HOST, app)]}
 
 
-def _over_zones(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: ARG001, FBT001
+def _over_zones(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: FBT001
     return {"topologySpreadConstraints": [_spread(draw, ZONE, app)]}
 
 
-def _over_both(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: ARG001, FBT001
+def _over_both(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: FBT001
     return {"topologySpreadConstraints": [_spread(draw, ZONE, app), _spread(draw, HOST, app)]}
 
 
-def _over_more(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: ARG001, FBT001
+def _over_more(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: FBT001
     return {"topologySpreadConstraints": [_spread(draw, "rack" if with_racks else TYPE, app)]}
 
 
-def _spread_from(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: ARG001, FBT001
+def _spread_from(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: FBT001
     return {"topologySpreadConstraints": [_spread(draw, draw.choice((ZONE, HOST)), other)]}
 
 
 def _affine(kind: str, key: str, *, own: bool) -> Callable[[Draw, str, str, bool], Json]:
-    def made(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: ARG001, FBT001
+    def made(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: FBT001
         return {"affinity": {kind: {REQUIRED: [term(key, {"app": app if own else other})]}}}
 
     return made
 
 
-def _port(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: ARG001, FBT001
+def _port(draw: Draw, app: str, other: str, with_racks: bool) -> Json:  # noqa: FBT001
     number = draw.choice((80, 80, 9100))
     return {"ports": [{"containerPort": number, "hostPort": number}]}
 
