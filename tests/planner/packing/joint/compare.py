@@ -24,7 +24,13 @@ from tests.planner.selecting import spreads, terms
 _SMALL: Final = replace(ROUND, placing=100_000, improving=100_000, improving_a_machine=100_000)
 """Enough for six pods: the same plans as with a round's effort, in an eighth of the time."""
 PACKERS: Final[dict[str, Packer]] = {"optimiser": partial(solve, effort=_SMALL), "round": solve, "default": pack}
-SAME, DEARER, LEFT_OUT, BETTER, STUCK = "as good", "dearer", "left out", "better than all ways", "can not be bound"
+SAME, DEARER, LEFT_OUT, BETTER, STUCK = (
+    "as good",
+    "dearer",
+    "left out",
+    "better than all ways",
+    "one that the scheduler does not bind",
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Comparison:
         """Return what is to be said of the plan in few words.
 
         A domain in which a machine could be bought counts from the start. It need not where the plan's own machines
-        meet the limit, and no more can come: who places more pods so has done right.
+        meet the limit, and no more can come: who places more pods so, or pays less, has done right.
         """
         is_strict = can_be_bound(self.given, self.made)
         if not is_strict and not can_be_bound(self.given, self.made, at_limits=True):
