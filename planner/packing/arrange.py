@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.packing.assemble import Assembly
+from planner.packing.check import fault_of
 from planner.packing.domains.domains import Ceilings, GroupPart
 from planner.packing.domains.joint import JointProblem, in_any_order
 from planner.packing.domains.landing import check_landing
@@ -23,6 +24,8 @@ from planner.packing.problem import Packer, Packing, PackingProblem
 _TRIES: Final = 3
 _FEW_PODS: Final = 30
 """Up to so many, domains and machines are decided as one."""
+_ANSWERS: Final = 50
+"""Looked at where pods of the first one cannot be bound in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,10 @@ def _levelled(made: Arrangement, assembled: Assembled, packer: Packer, pod_count
     if not best[1]:
         return made
     levels = best[1]
-    tries = [_even(assembled({}, levels), packer, pod_counts, levels), _even(assembled({}, levels), pack, pod_counts, levels)]
+    tries = [
+        _even(assembled({}, levels), packer, pod_counts, levels),
+        _even(assembled({}, levels), pack, pod_counts, levels),
+    ]
     return min([made, *tries], key=_score)
 
 
@@ -108,17 +114,20 @@ def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrang
     if not known.unplaced and packing.proven == relaxed.cost(packing.nodes):
         return made
     topology = joint.topology()
-    for rules in dict.fromkeys((topology, in_any_order(topology))):
-        problem = PackingProblem(
-            joint.rows(), relaxed.bins, relaxed.limits, top_ups=relaxed.top_ups, topology=rules, known=known
-        )
-        answer = packer(problem)
+    problem = PackingProblem(
+        joint.rows(), relaxed.bins, relaxed.limits, top_ups=relaxed.top_ups, topology=topology, known=known
+    )
+    # In turn: what is necessary, the same with other answers that cost as much, and what suffices more often.
+    for asked in (problem, replace(problem, answers=_ANSWERS), replace(problem, topology=in_any_order(topology))):
+        answer = packer(asked)
         if answer.nodes == known.nodes and answer.unplaced == known.unplaced:
             return replace(made, packing=replace(packing, proven=max(packing.proven, answer.proven)))
-        split, shared = joint.split_of(answer)
-        checked, lost = check_landing(assembly.given, split, shared, pod_counts, assembly.idle_machines(shared))
-        if not lost:
-            return Arrangement(assembly.split_as(split), checked, {}, left_out=bool(checked.unplaced))
+        for one in (answer, *(other for other in answer.others if not fault_of(asked, other))):
+            split, shared = joint.split_of(replace(one, proven=answer.proven))
+            idle = assembly.idle_machines(shared)
+            checked, lost = check_landing(assembly.given, split, shared, pod_counts, idle)
+            if not lost:
+                return Arrangement(assembly.split_as(split), checked, {}, left_out=bool(checked.unplaced))
     return made
 
 

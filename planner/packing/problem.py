@@ -71,10 +71,8 @@ class PackingProblem:
     known: "Packing | None" = None
     """An answer that keeps all rules. A packer that cannot do better, or does not know of `topology`, returns it."""
 
-    @property
-    def has_topology(self) -> bool:
-        """Whether there are any rules between pods of different machines."""
-        return self.topology != Topology()
+    answers: int = 1
+    """How many answers are wanted: more than one where it is only known afterwards whether one will do."""
 
     def cost(self, nodes: Iterable["PackedNode"]) -> int:
         """Return the cost of the machines per hour, and of those that are bought beside them, in billionths."""
@@ -104,6 +102,8 @@ class Packing:
 
     Of the `relaxed` problem, where there is one.
     """
+    others: "tuple[Packing, ...]" = ()
+    """Further answers that cost as much, where `PackingProblem.answers` are wanted."""
 
 
 class Packer(Protocol):

@@ -125,9 +125,7 @@ class RaisedLimits:
         tried = Packing((*self._packing.nodes, node), +left)
         made = self._assembly
         if made.is_related:
-            tried, _ = check_landing(
-                made.given, made.split, tried, self._pod_counts, made.idle_machines(tried)
-            )
+            tried, _ = check_landing(made.given, made.split, tried, self._pod_counts, made.idle_machines(tried))
         before, after = (self._assembly.placed(packing.unplaced) for packing in (self._packing, tried))
         gained = {i: n - m for i, (n, m) in enumerate(zip(after, before, strict=True)) if n != m}
         # Where others would have to give way, nothing is promised.

@@ -45,6 +45,7 @@ def machine_rules(
     bins: Sequence[int],
     kinds: Sequence[MachineKind | Place],
     domain_counts: DomainCounts,
+    *,
     level: int = 0,
 ) -> MachineRules:
     """Return the rules of group `i` for the kinds `bins`, which may hold it otherwise; `pod` is an example of it.
@@ -107,9 +108,7 @@ def _close(rules: MachineRules, left: list[int], code: str) -> None:
     rules.bins = left
 
 
-def _limit(
-    rules: MachineRules, spread_count: SpreadCount, kinds: Sequence[MachineKind | Place], level: int
-) -> None:
+def _limit(rules: MachineRules, spread_count: SpreadCount, kinds: Sequence[MachineKind | Place], level: int) -> None:
     """Keep the skew between machines; a machine that can be bought has as many pods as the level says."""
     room = spread_count.spread.max_skew + max(level, spread_count.least)
     left = {b: room - spread_count.counts.get(kinds[b].labels.get(LABEL_HOSTNAME, ""), 0) for b in rules.bins}

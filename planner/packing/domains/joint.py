@@ -95,9 +95,12 @@ class JointProblem:
                 totals[part] += n
                 unplaced[part] = n
         parts = {part: k for k, part in enumerate(sorted(totals, key=lambda part: (part[0], str(part[1]))))}
-        shares = [Share(i, totals[i, cell], self._bins_in(i, cell, cells), cell or None, is_first=True) for i, cell in parts]
+        shares = [
+            Share(i, totals[i, cell], self._bins_in(i, cell, cells), cell or None, is_first=True) for i, cell in parts
+        ]
         nodes = [
-            PackedNode(node.bin, {parts[i, cells[node.bin]]: n for i, n in node.counts.items()}) for node in packing.nodes
+            PackedNode(node.bin, {parts[i, cells[node.bin]]: n for i, n in node.counts.items()})
+            for node in packing.nodes
         ]
         split = replace(
             self._split,
@@ -182,9 +185,7 @@ class JointProblem:
         )
 
     @staticmethod
-    def _all_minimums(
-        given: PackingInput, top_up: Sequence[tuple[MachineKind, int]]
-    ) -> Iterator[tuple[Minimum, Host]]:
+    def _all_minimums(given: PackingInput, top_up: Sequence[tuple[MachineKind, int]]) -> Iterator[tuple[Minimum, Host]]:
         """Yield the machines that come in any case, each with one of them as it is without pods."""
         bins: dict[int, list[int]] = {}
         for b, kind in enumerate(given.kinds):
@@ -213,9 +214,7 @@ class JointProblem:
                 values = [host.labels.get(key) for host in self._hosts]
                 if key == LABEL_HOSTNAME:
                     domain_of = None
-                    present = tuple(
-                        is_near(pod, kind, self._domain_counts, counts) for kind in self._given.kinds
-                    )
+                    present = tuple(is_near(pod, kind, self._domain_counts, counts) for kind in self._given.kinds)
                 else:
                     domains = {value: d for d, value in enumerate(sorted({v for v in values if v is not None}))}
                     domain_of = _numbered(values, domains)
@@ -240,9 +239,7 @@ def in_pool(given: PackingInput, kind: MachineKind) -> frozenset[int]:
     return frozenset(
         b
         for b, other in enumerate(given.kinds)
-        if not isinstance(other, Place)
-        and given.bins[b].price
-        and other.pool.metadata.name == kind.pool.metadata.name
+        if not isinstance(other, Place) and given.bins[b].price and other.pool.metadata.name == kind.pool.metadata.name
     )
 
 
@@ -254,7 +251,5 @@ def in_any_order(topology: Topology) -> Topology:
     """Return stricter rules, by which pods of other groups may also come first."""
     return replace(
         topology,
-        spread=tuple(
-            replace(row, before=row.counted | row.before) for row in topology.spread
-        ),
+        spread=tuple(replace(row, before=row.counted | row.before) for row in topology.spread),
     )

@@ -18,7 +18,6 @@ from planner.packing.problem import PackedNode, Packing
 from planner.scheduling.conflicts import looks_at
 from planner.supply.machine_kind import MachineKind
 
-
 _MOST_PODS: Final = 100
 """Up to so many, orders of binding are searched where those that are tried first leave pods out."""
 _MOST_STEPS: Final = 3_000

@@ -42,7 +42,7 @@ def levels_of(given: PackingInput, split: Split) -> Iterator[Levels]:
 
     Each stands for a plan that has machines of one kind only, evenly filled.
     """
-    spread = dict(_spread_over_machines(given, split))
+    spread = dict(_spread_over_machines(split))
     seen: list[Levels] = [{}]
     for _, b, machines in sorted(_sorts_of_machines(given)):
         levels = {
@@ -57,7 +57,7 @@ def levels_of(given: PackingInput, split: Split) -> Iterator[Levels]:
             return
 
 
-def _spread_over_machines(given: PackingInput, split: Split) -> Iterator[tuple[int, int]]:
+def _spread_over_machines(split: Split) -> Iterator[tuple[int, int]]:
     """Yield groups that are spread over machines, and the highest level that those which are there allow."""
     if split.domain_counts is None:
         return
@@ -78,7 +78,10 @@ def _least_there(count: SpreadCount) -> int:
 
 def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:
     """Yield what it costs to have all pods on machines of one kind, the kind, and the number of such machines."""
-    total = [sum(d * g.count for d, g in zip(column, given.groups, strict=True)) for column in zip(*given.demands, strict=True)]
+    total = [
+        sum(d * g.count for d, g in zip(column, given.groups, strict=True))
+        for column in zip(*given.demands, strict=True)
+    ]
     for b, row in enumerate(given.bins):
         if row.price and all(row.capacity[r] for r, amount in enumerate(total) if amount):
             machines = max((-(-amount // row.capacity[r]) for r, amount in enumerate(total) if amount), default=1)
@@ -103,9 +106,7 @@ def too_small(given: PackingInput, levels: Levels) -> frozenset[int]:
     )
 
 
-def evened(
-    given: PackingInput, problem: PackingProblem, split: Split, packing: Packing, levels: Levels
-) -> Packing:
+def evened(given: PackingInput, problem: PackingProblem, split: Split, packing: Packing, levels: Levels) -> Packing:
     """Return the packing with the pods of these groups as even as its machines have room for, share by share."""
     shares_of: dict[int, list[int]] = {i: [] for i in sorted(levels, key=lambda i: (-given.groups[i].count, i))}
     for k, share in enumerate(split.shares):
@@ -186,7 +187,9 @@ class _Dealing:
         if self._given.is_new(b) or counts is None:
             return 0
         name = self._given.kinds[b].labels.get(LABEL_HOSTNAME, "")
-        return max((one.counts.get(name, 0) for one in counts.group_counts[i].spreads if _is_over_machines(one)), default=0)
+        return max(
+            (one.counts.get(name, 0) for one in counts.group_counts[i].spreads if _is_over_machines(one)), default=0
+        )
 
     def _take_off(self, k: int) -> Counter[int]:
         machines = self._on.pop(k, Counter())

@@ -122,7 +122,7 @@ class _Splitter:
                 [b for b in given.holders[i] if b not in small],
                 given.kinds,
                 self._domain_counts,
-                levels.get(i, 0),
+                level=levels.get(i, 0),
             )
             for i, pod in enumerate(pods)
         ]

@@ -5,8 +5,9 @@ one objective, in whole numbers, so that no tolerance mixes the two.
 Source: the direct model of this project's study of packing.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -25,6 +26,8 @@ _MOST_SIZE: Final = 30_000
 """Slots times bins and groups."""
 _LARGEST: Final = 1 << 61
 """Objectives have to fit into 64 bits."""
+_MOST_SOLUTIONS: Final = 2_000
+"""Looked at where several are wanted."""
 _WORKERS: Final = 8
 """Searches that take turns."""
 
@@ -51,7 +54,7 @@ def whole(problem: PackingProblem, known: Packing, work: float, is_over: Callabl
 
 class _Model:
     def __init__(self, problem: PackingProblem, known: Packing, pods: int) -> None:
-        self._problem = problem
+        self.problem = problem
         self._known = known
         self._pods = pods
         self._free = [
@@ -67,8 +70,8 @@ class _Model:
         self.is_small = len(self._free) <= _MOST_SLOTS and size <= _MOST_SIZE and self._weights is not None
 
     def _copies(self, b: int) -> int:
-        limits = self._problem.limits
-        return min([self._pods, *(limits[k] for k in self._problem.bins[b].limits)])
+        limits = self.problem.limits
+        return min([self._pods, *(limits[k] for k in self.problem.bins[b].limits)])
 
     def _slots(self) -> int:
         """Return the number of machines that a better plan buys at most: no dearer than the known one, or one a pod."""
@@ -76,21 +79,21 @@ class _Model:
             return 0
         if self._known.unplaced:
             return self._pods
-        cheapest = min(self._problem.bins[b].price for b in self._paid)
-        return min(self._pods, self._problem.cost(self._known.nodes) // cheapest)
+        cheapest = min(self.problem.bins[b].price for b in self._paid)
+        return min(self._pods, self.problem.cost(self._known.nodes) // cheapest)
 
     def _tier_weights(self) -> dict[int, int] | None:
         """Return the cost of a pod without a place by tier: more than all machines and all pods of lower tiers."""
-        weight = 1 + self._bought * max((self._problem.bins[b].price for b in self._paid), default=0)
-        weight += sum(one.price * one.number for one in self._problem.top_ups)
+        weight = 1 + self._bought * max((self.problem.bins[b].price for b in self._paid), default=0)
+        weight += sum(one.price * one.number for one in self.problem.top_ups)
         weights: dict[int, int] = {}
-        for tier in sorted({group.tier for group in self._problem.groups}):
+        for tier in sorted({group.tier for group in self.problem.groups}):
             weights[tier] = weight
-            weight *= 1 + sum(group.count for group in self._problem.groups if group.tier <= tier)
+            weight *= 1 + sum(group.count for group in self.problem.groups if group.tier <= tier)
         return weights if weight < _LARGEST else None
 
     def solved(self, work: float, is_over: Callable[[], bool]) -> Whole:
-        model, problem, weights = cp_model.CpModel(), self._problem, self._weights or {}
+        model, problem, weights = cp_model.CpModel(), self.problem, self._weights or {}
         groups = problem.groups
         slots = self._made(model)
         for slot in slots:
@@ -108,7 +111,8 @@ class _Model:
         missing = [model.new_int_var(0, 0 if is_full else group.count, "") for group in groups]
         for i, group in enumerate(groups):
             model.add(sum(slot.pods[i] for slot in slots if i in slot.pods) + missing[i] == group.count)
-        cost = self._price(slots) + sum(one.price * self._short(model, slots, one) for one in problem.top_ups)
+        beside = [one.price * self._short(model, slots, one) for one in problem.top_ups]
+        cost = cp_model.LinearExpr.sum([self._price(slots), *beside])
         if is_full:
             model.add(cost <= problem.cost(self._known.nodes) - 1)
             # That all machines together have room for all pods follows from the rest, but bounds sooner.
@@ -123,9 +127,27 @@ class _Model:
             status = solver.solve(model)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Whole(self._known, is_full and status == cp_model.INFEASIBLE)
-        packing = self._packing(solver, slots)
-        better = packing if self._objective(packing) < self._objective(self._known) else self._known
-        return Whole(better, status == cp_model.OPTIMAL)
+        packing = self.packing(solver.value, slots)
+        if self._objective(packing) >= self._objective(self._known):
+            return Whole(self._known, status == cp_model.OPTIMAL)
+        if problem.answers > 1:
+            model.clear_objective()
+            model.add(cost <= problem.cost(packing.nodes))
+            for i, variable in enumerate(missing):
+                model.add(variable == packing.unplaced.get(i, 0))
+            packing = replace(packing, others=self._others(model, slots, work, is_over))
+        return Whole(packing, status == cp_model.OPTIMAL)
+
+    def _others(
+        self, model: cp_model.CpModel, slots: Sequence[Slot], work: float, is_over: Callable[[], bool]
+    ) -> tuple[Packing, ...]:
+        """Return solutions of the model, no two of them the same machines."""
+        solver = searcher(work, 1)
+        solver.parameters.enumerate_all_solutions = True
+        found = _Solutions(self, slots)
+        with guarded(solver, is_over):
+            solver.solve(model, found)
+        return tuple(found.packings.values())
 
     def _made(self, model: cp_model.CpModel) -> list[Slot]:
         choices = [[b] for b in self._free] + [self._paid] * self._bought
@@ -135,7 +157,7 @@ class _Model:
 
     def _numbers(self, model: cp_model.CpModel, bins: Iterable[int]) -> dict[int, cp_model.IntVar]:
         numbers: dict[int, cp_model.IntVar] = {}
-        for i, group in enumerate(self._problem.groups):
+        for i, group in enumerate(self.problem.groups):
             if not group.bins.isdisjoint(bins):
                 most = group.count if group.per_node is None else min(group.count, group.per_node)
                 numbers[i] = model.new_int_var(0, most, "")
@@ -143,7 +165,7 @@ class _Model:
 
     def _price(self, slots: Sequence[Slot]) -> cp_model.LinearExprT:
         """Return the cost of all slots together."""
-        return sum(self._problem.bins[b].price * y for slot in slots for b, y in slot.used.items())
+        return sum(self.problem.bins[b].price * y for slot in slots for b, y in slot.used.items())
 
     def _short(self, model: cp_model.CpModel, slots: Sequence[Slot], one: TopUp) -> cp_model.IntVar:
         """Return the number of machines that are bought beside the slots."""
@@ -153,7 +175,7 @@ class _Model:
 
     def _capacity(self, slots: Sequence[Slot], r: int) -> cp_model.LinearExprT:
         """Return the amount of a resource that the slots have together."""
-        return sum(self._problem.bins[b].capacity[r] * y for slot in slots for b, y in slot.used.items())
+        return sum(self.problem.bins[b].capacity[r] * y for slot in slots for b, y in slot.used.items())
 
     def _order(self, model: cp_model.CpModel, slots: Sequence[Slot]) -> None:
         """Let of plans that differ only in the order of machines one be left."""
@@ -168,7 +190,7 @@ class _Model:
 
     def _keep_company(self, model: cp_model.CpModel, slot: Slot) -> None:
         """Keep groups off bins that may not hold them, and off each other."""
-        groups = self._problem.groups
+        groups = self.problem.groups
         is_on: dict[int, cp_model.IntVar] = {}
         for i, x in slot.pods.items():
             may = [y for b, y in slot.used.items() if b in groups[i].bins]
@@ -179,7 +201,7 @@ class _Model:
         keep_apart(model, is_on, {i: groups[i].apart for i in is_on})
 
     def _hint(self, model: cp_model.CpModel, slots: Sequence[Slot], missing: Sequence[cp_model.IntVar]) -> None:
-        bins = self._problem.bins
+        bins = self.problem.bins
         nodes = sorted(self._known.nodes, key=lambda node: -bins[node.bin].price)
         for slot in slots:
             node = next((node for node in nodes if node.bin in slot.used), None)
@@ -193,21 +215,40 @@ class _Model:
             model.add_hint(s, self._known.unplaced.get(i, 0))
 
     def _objective(self, packing: Packing) -> int:
-        weights, groups = self._weights or {}, self._problem.groups
+        weights, groups = self._weights or {}, self.problem.groups
         missing = sum(weights[groups[i].tier] * n for i, n in packing.unplaced.items())
-        return self._problem.cost(packing.nodes) + missing
+        return self.problem.cost(packing.nodes) + missing
 
-    def _packing(self, solver: cp_model.CpSolver, slots: Sequence[Slot]) -> Packing:
+    def packing(self, value: Callable[[cp_model.IntVar], int], slots: Sequence[Slot]) -> Packing:
+        """Return the packing that a solution is."""
         nodes: list[PackedNode] = []
         for slot in slots:
-            counts = {i: solver.value(x) for i, x in slot.pods.items() if solver.value(x)}
+            counts = {i: value(x) for i, x in slot.pods.items() if value(x)}
             if counts:
-                nodes.append(PackedNode(next(b for b, y in slot.used.items() if solver.value(y)), counts))
-        unplaced = {i: group.count for i, group in enumerate(self._problem.groups)}
+                nodes.append(PackedNode(next(b for b, y in slot.used.items() if value(y)), counts))
+        unplaced = {i: group.count for i, group in enumerate(self.problem.groups)}
         for node in nodes:
             for i, n in node.counts.items():
                 unplaced[i] -= n
         return Packing(tuple(nodes), {i: n for i, n in unplaced.items() if n})
+
+
+class _Solutions(cp_model.CpSolverSolutionCallback):
+    """Keeps solutions that are different plans: those that differ in the order of machines are one."""
+
+    def __init__(self, model: _Model, slots: Sequence[Slot]) -> None:
+        super().__init__()
+        self._model, self._slots = model, slots
+        self.packings: dict[object, Packing] = {}
+        self._left = _MOST_SOLUTIONS
+
+    def on_solution_callback(self) -> None:
+        packing = self._model.packing(self.value, self._slots)
+        key = frozenset(Counter((node.bin, frozenset(node.counts.items())) for node in packing.nodes).items())
+        self.packings.setdefault(key, packing)
+        self._left -= 1
+        if not self._left or len(self.packings) >= self._model.problem.answers:
+            self.stop_search()
 
 
 def worth_buying(problem: PackingProblem, bins: Iterable[int]) -> list[int]:
@@ -225,7 +266,9 @@ def worth_buying(problem: PackingProblem, bins: Iterable[int]) -> list[int]:
             if not any(
                 held[b] <= held[a]
                 and limits[a] <= limits[b]
-                and all(more >= most for more, most in zip(problem.bins[a].capacity, problem.bins[b].capacity, strict=True))
+                and all(
+                    more >= most for more, most in zip(problem.bins[a].capacity, problem.bins[b].capacity, strict=True)
+                )
                 for a in rivals
             ):
                 rivals.append(b)

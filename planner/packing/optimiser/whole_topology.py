@@ -3,17 +3,13 @@
 Of every rule it has what is necessary: whether pods can be bound in some order is checked by whoever binds them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from ortools.sat.python import cp_model
 
 from planner.packing.problem import PackingProblem
 from planner.packing.topology import NO_DOMAIN, ApartRow, NearRow, SpreadRow, Topology
-
-_HOST: Final = None
-"""The topology key of which each machine is a domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +41,8 @@ class _Part:
     slot: int
     bin: int
     """One of them."""
-    used: cp_model.LinearExprT
-    pods: Mapping[int, cp_model.LinearExprT]
+    used: cp_model.LinearExpr
+    pods: Mapping[int, cp_model.IntVar]
     """By group."""
 
 
@@ -55,7 +51,7 @@ def signature(topology: Topology, b: int) -> tuple[object, ...]:
     return (
         *(row.domain_of and row.domain_of[b] for row in (*topology.spread, *topology.near, *topology.apart)),
         *(row.counts[b] for row in topology.spread),
-        *(row.present[b] for row in (*topology.spread, *topology.near) if row.domain_of is _HOST),
+        *(row.present[b] for row in (*topology.spread, *topology.near) if row.domain_of is None),
     )
 
 
@@ -75,10 +71,10 @@ class _Rules:
         for b in slot.used:
             alike.setdefault(signature(topology, b), []).append(b)
         if len(alike) == 1:
-            return [_Part(s, b, sum(slot.used.values()), slot.pods) for b in list(slot.used)[:1]]
+            return [_Part(s, b, _total(slot.used.values()), slot.pods) for b in list(slot.used)[:1]]
         parts: list[_Part] = []
         for bins in alike.values():
-            used = sum(slot.used[b] for b in bins)
+            used = _total(slot.used[b] for b in bins)
             pods: dict[int, cp_model.IntVar] = {}
             for i in slot.pods:
                 if not self._problem.groups[i].bins.isdisjoint(bins):
@@ -87,7 +83,7 @@ class _Rules:
                     self._model.add(pods[i] <= most * used)
             parts.append(_Part(s, bins[0], used, pods))
         for i, x in slot.pods.items():
-            self._model.add(sum(part.pods[i] for part in parts if i in part.pods) == x)
+            self._model.add(_total(part.pods[i] for part in parts if i in part.pods) == x)
         return parts
 
     def add_spread(self, row: SpreadRow) -> None:
@@ -97,11 +93,11 @@ class _Rules:
         least = model.new_int_var(0, highest, "")
         if row.least is not None:
             model.add(least <= row.least)
-        if row.domain_of is _HOST:
+        if row.domain_of is None:
             new = self._bound_by_machines(row, least, highest)
             if row.missing:
                 is_enough = model.new_bool_var("")
-                model.add(sum(new) >= row.missing).only_enforce_if(is_enough)
+                model.add(_total(new) >= row.missing).only_enforce_if(is_enough)
                 model.add(least <= highest * is_enough)
         else:
             for d, there in enumerate(row.present):
@@ -109,25 +105,25 @@ class _Rules:
             if row.missing:
                 model.add(least == 0)
         for d in self._domains(row.domain_of):
-            there = row.present[self._slot_bin(d) if row.domain_of is _HOST else d]
+            there = row.present[self._slot_bin(d) if row.domain_of is None else d]
             has = self._is_in(row.group, row.domain_of, d)
             if has is not None:
                 before = self._counted(row, row.before, d)
                 model.add(there + before - least <= row.max_skew).only_enforce_if(has)
 
-    def _bound_by_machines(self, row: SpreadRow, least: cp_model.IntVar, highest: int) -> list[cp_model.LinearExprT]:
+    def _bound_by_machines(self, row: SpreadRow, least: cp_model.IntVar, highest: int) -> list[cp_model.LinearExpr]:
         """Let no machine have fewer pods than `least`; return whether each machine is a new domain."""
-        new: list[cp_model.LinearExprT] = []
+        new: list[cp_model.LinearExpr] = []
         for position in sorted(row.idle):
             minimum = self._problem.topology.minimums[position]
             is_filled = self._model.new_bool_var("")
             parts = [part.used for part in self._parts if part.bin in minimum.bins]
-            self._model.add(sum(parts) >= minimum.number).only_enforce_if(is_filled)
+            self._model.add(_total(parts) >= minimum.number).only_enforce_if(is_filled)
             self._model.add(least <= highest * is_filled)
         for part in self._parts:
             if not row.counts[part.bin]:
                 continue
-            pods = row.present[part.bin] + sum(part.pods[j] for j in row.counted if j in part.pods)
+            pods = row.present[part.bin] + _total(part.pods[j] for j in sorted(row.counted) if j in part.pods)
             if part.bin in self._problem.topology.standing:
                 self._model.add(least <= pods)
             else:
@@ -141,15 +137,15 @@ class _Rules:
         begins: list[cp_model.IntVar] = []
         for d in self._domains(row.domain_of):
             has = self._is_in(row.group, row.domain_of, d)
-            if has is None or (row.domain_of is not _HOST and row.present[d]):
+            if has is None or (row.domain_of is not None and row.present[d]):
                 continue
             others = row.met_by - row.alike if row.group in row.alike else row.met_by - {row.group}
             begin = self._begin(row, d)
             begins += [] if begin is None else [begin]
-            beside = sum(self._pods(j, row.domain_of, d) for j in sorted(others))
-            if row.domain_of is _HOST:
-                beside += sum(part.used for part in self._in(_HOST, d) if row.present[part.bin])
-            self._model.add(has <= beside + (0 if begin is None else begin))
+            beside = [self._pods(j, row.domain_of, d) for j in sorted(others)]
+            if row.domain_of is None:
+                beside += [part.used for part in self._in(None, d) if row.present[part.bin]]
+            self._model.add(has <= _total([*beside, *([] if begin is None else [begin])]))
         if begins:
             self._model.add_at_most_one(begins)
 
@@ -174,7 +170,7 @@ class _Rules:
                 self._model.add_at_most_one(here, there)
 
     def _domains(self, domain_of: Domains) -> Iterable[int]:
-        if domain_of is _HOST:
+        if domain_of is None:
             return range(len(self._slots))
         return sorted({*domain_of} - {NO_DOMAIN})
 
@@ -182,18 +178,18 @@ class _Rules:
         """Return a bin of the slot; all that a slot may be of are alike as long as nothing is on them."""
         return next(iter(self._slots[s].used))
 
-    def _counted(self, row: SpreadRow, groups: Iterable[int], d: int) -> cp_model.LinearExprT:
+    def _counted(self, row: SpreadRow, groups: Iterable[int], d: int) -> cp_model.LinearExpr:
         """Return the number of pods of these groups in a domain, on machines that count."""
         wanted = [part for part in self._in(row.domain_of, d) if row.counts[part.bin]]
-        return sum(part.pods[j] for part in wanted for j in sorted(groups) if j in part.pods)
+        return _total(part.pods[j] for part in wanted for j in sorted(groups) if j in part.pods)
 
     def _in(self, domain_of: Domains, d: int) -> list[_Part]:
-        if domain_of is _HOST:
+        if domain_of is None:
             return [part for part in self._parts if part.slot == d]
         return [part for part in self._parts if domain_of[part.bin] == d]
 
-    def _pods(self, i: int, domain_of: Domains, d: int) -> cp_model.LinearExprT:
-        return sum(part.pods[i] for part in self._in(domain_of, d) if i in part.pods)
+    def _pods(self, i: int, domain_of: Domains, d: int) -> cp_model.LinearExpr:
+        return _total(part.pods[i] for part in self._in(domain_of, d) if i in part.pods)
 
     def _is_in(self, i: int, domain_of: Domains, d: int) -> cp_model.IntVar | None:
         """Return whether any pod of the group is in the domain; None where none can be."""
@@ -207,3 +203,5 @@ class _Rules:
         return self._has[key]
 
 
+def _total(terms: Iterable[cp_model.LinearExpr]) -> cp_model.LinearExpr:
+    return cp_model.LinearExpr.sum([*terms])

@@ -6,8 +6,6 @@ respect self/other pod affinity (hostname)"), whose simulation places one pod be
 
 from collections import Counter
 
-import pytest
-
 from planner.model.plan import Plan
 from tests.builders import Json, pod
 from tests.planner.packing.domains.rows import at, away, codes, near, places, planned, scene, several, spread, term

@@ -59,9 +59,7 @@ def test_zones_and_machines_are_even_at_once():
 
 
 def test_two_deployments_are_even_on_the_same_machines():
-    apps = [
-        several(40, "200m", app=app, topologySpreadConstraints=[spread(HOST, 1, app)]) for app in ("web", "queue")
-    ]
+    apps = [several(40, "200m", app=app, topologySpreadConstraints=[spread(HOST, 1, app)]) for app in ("web", "queue")]
     made = planned(scene(*apps[0], *apps[1], types=(LARGE,)))
     free = planned(scene(*several(40, "200m", app="web"), *several(40, "200m", app="queue"), types=(LARGE,)))
     assert made.cost_per_hour == free.cost_per_hour
