@@ -102,7 +102,7 @@ def test_of_a_spread_without_any_domain_no_minimum_is_told_that_nobody_set():
 
 
 def test_hosts_take_as_many_as_the_skew_beside_one_that_has_none():
-    full = pod("full", "1900m", "64Mi", node="n1")
+    full = pod("full", "2", "64Mi", node="n1")
     given = scene(full, *several(5, "100m", topologySpreadConstraints=[spread(HOST, 2)]), nodes=[at("n1", "fsn1")])
     assert sorted(len(r.seats) for r in planned(given).requests) == [1, 2, 2]
 
@@ -129,7 +129,7 @@ def test_zones_and_hosts_together():
 
 def test_zones_and_hosts_together_beside_a_host_that_has_none():
     # Source: Karpenter, topology_test 944-1093.
-    full = pod("full", "1900m", "64Mi", node="n1")
+    full = pod("full", "2", "64Mi", node="n1")
     both = [spread(), spread(HOST)]
     made = planned(scene(full, *several(6, "100m", topologySpreadConstraints=both), nodes=[at("n1", "fsn1")]))
     assert by_zone(made) == {"fsn1": 2, "hel1": 2, "nbg1": 2}
