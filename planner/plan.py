@@ -200,7 +200,7 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         admitted, over = within_budget(admitted, known.pod_counts, most_of_round=MOST_OF_ROUND)
         refused += over
         minimum = missing_by_type(known.machines.values(), pool_kinds, limits)
-        kept = kept_by_pools(known.machines.values(), pool_kinds, limits, minimum)
+        top_up_at_most = kept_by_pools(known.machines.values(), pool_kinds, limits, minimum)
 
     def assembled(ceilings: Ceilings, levels: Levels) -> Assembly:
         with stages("assemble"):
@@ -213,7 +213,7 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
                 pod_counts=known.pod_counts,
                 ceilings=ceilings,
                 levels=levels,
-                top_up=kept,
+                top_up=top_up_at_most,
             )
 
     def packed(problem: PackingProblem) -> Packing:

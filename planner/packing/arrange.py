@@ -122,8 +122,8 @@ def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrang
         answer = packer(asked)
         if answer.nodes == known.nodes and answer.unplaced == known.unplaced:
             return replace(made, packing=replace(packing, proven=max(packing.proven, answer.proven)))
-        for one in (answer, *(other for other in answer.others if not fault_of(asked, other))):
-            split, shared = joint.split_of(replace(one, proven=answer.proven))
+        for candidate in (answer, *(other for other in answer.others if not fault_of(asked, other))):
+            split, shared = joint.split_of(replace(candidate, proven=answer.proven))
             idle = assembly.idle_machines(shared)
             checked, lost = check_landing(assembly.given, split, shared, pod_counts, idle)
             if not lost:

@@ -44,13 +44,13 @@ def kept_by_pools(
     for kind, number in minimum:
         number_by_pool[kind.pool.metadata.name] += number
     cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
-    kept: list[tuple[MachineKind, int]] = []
+    lacking: list[tuple[MachineKind, int]] = []
     for name, kinds_of_pool in pool_kinds.items():
         missing = kinds_of_pool.pool.spec.limits.min - number_by_pool[name]
         kind = next((one for one in cheapest_first if one.pool.metadata.name == name), None)
         if kind is not None and missing > 0 and (number := limits.left(kind, missing)) > 0:
-            kept.append((kind, min(number, missing)))
-    return kept
+            lacking.append((kind, min(number, missing)))
+    return lacking
 
 
 def missing_in_pool(

@@ -151,11 +151,11 @@ class JointProblem:
         key, pod = count.spread.topology_key, self._pods[i]
         values = [host.labels.get(key) for host in self._hosts]
         counts = tuple(host_counts(pod, count.spread, host) for host in self._hosts)
-        there = {value: n for value, n in count.counts.items() if value != NEW_HOST}
-        least = min((n for value, n in there.items() if value not in values), default=None)
+        pods_by_domain = {value: n for value, n in count.counts.items() if value != NEW_HOST}
+        least = min((n for value, n in pods_by_domain.items() if value not in values), default=None)
         before = frozenset({i} if count.own else ())
         if key == LABEL_HOSTNAME:
-            present = tuple(there.get(value or "", 0) for value in values)
+            present = tuple(pods_by_domain.get(value or "", 0) for value in values)
             idle = [k for k, (_, host) in enumerate(self._minimums) if host_counts(pod, count.spread, host)]
             free = [self._minimums[k][0] for k in idle]
             coming = sum(one.number for one in free if all(not self._given.bins[b].price for b in one.bins))
@@ -168,20 +168,22 @@ class JointProblem:
                 present=present,
                 counts=counts,
                 least=least,
-                missing=max(0, count.spread.min_domains - len(there) - coming),
+                missing=max(0, count.spread.min_domains - len(pods_by_domain) - coming),
                 idle=frozenset(idle),
             )
-        domains = {value: d for d, value in enumerate(sorted(set(there) & {v for v in values if v is not None}))}
+        domains = {
+            value: d for d, value in enumerate(sorted(set(pods_by_domain) & {v for v in values if v is not None}))
+        }
         return SpreadRow(
             group=i,
             counted=frozenset(counted),
             before=before,
             max_skew=count.spread.max_skew,
             domain_of=_numbered(values, domains),
-            present=tuple(there[value] for value in domains),
+            present=tuple(pods_by_domain[value] for value in domains),
             counts=counts,
             least=least,
-            missing=max(0, count.spread.min_domains - len(there)),
+            missing=max(0, count.spread.min_domains - len(pods_by_domain)),
         )
 
     @staticmethod

@@ -72,8 +72,7 @@ def _is_over_machines(count: SpreadCount) -> bool:
 
 
 def _least_there(count: SpreadCount) -> int:
-    there = [n for value, n in count.counts.items() if value != NEW_HOST]
-    return min(there) if there else 1 << 30
+    return min((n for value, n in count.counts.items() if value != NEW_HOST), default=1 << 30)
 
 
 def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:

@@ -80,11 +80,11 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
 
 def _jointly(problem: PackingProblem, known: Packing, effort: Effort, is_over: Callable[[], bool]) -> Packing:
     """Return the best packing found of a problem with rules between machines, at least as good as the known one."""
-    found = whole(problem, known, effort.joint, is_over) if effort.joint else None
-    if found is None:
+    exact = whole(problem, known, effort.joint, is_over) if effort.joint else None
+    if exact is None:
         return known
-    proven_cost = problem.cost(found.packing.nodes) if found.is_optimal and not found.packing.unplaced else 0
-    return replace(found.packing, proven=proven_cost)
+    proven_cost = problem.cost(exact.packing.nodes) if exact.is_optimal and not exact.packing.unplaced else 0
+    return replace(exact.packing, proven=proven_cost)
 
 
 @lru_cache(maxsize=1)

@@ -144,10 +144,10 @@ class _Model:
         """Return solutions of the model, no two of them the same machines."""
         solver = searcher(work, 1)
         solver.parameters.enumerate_all_solutions = True
-        found = _Solutions(self, slots)
+        solutions = _Solutions(self, slots)
         with guarded(solver, is_over):
-            solver.solve(model, found)
-        return tuple(found.packings.values())
+            solver.solve(model, solutions)
+        return tuple(solutions.packings.values())
 
     def _made(self, model: cp_model.CpModel) -> list[Slot]:
         choices = [[b] for b in self._free] + [self._paid] * self._bought
@@ -167,10 +167,11 @@ class _Model:
         """Return the cost of all slots together."""
         return sum(self.problem.bins[b].price * y for slot in slots for b, y in slot.used.items())
 
-    def _short(self, model: cp_model.CpModel, slots: Sequence[Slot], one: TopUp) -> cp_model.IntVar:
+    def _short(self, model: cp_model.CpModel, slots: Sequence[Slot], top_up: TopUp) -> cp_model.IntVar:
         """Return the number of machines that are bought beside the slots."""
-        short = model.new_int_var(0, one.number, "")
-        model.add(short >= one.number - sum(y for slot in slots for b, y in slot.used.items() if b in one.bins))
+        short = model.new_int_var(0, top_up.number, "")
+        used = sum(y for slot in slots for b, y in slot.used.items() if b in top_up.bins)
+        model.add(short >= top_up.number - used)
         return short
 
     def _capacity(self, slots: Sequence[Slot], r: int) -> cp_model.LinearExprT:

@@ -100,16 +100,16 @@ class _Rules:
                 model.add(_total(new) >= row.missing).only_enforce_if(is_enough)
                 model.add(least <= highest * is_enough)
         else:
-            for d, there in enumerate(row.present):
-                model.add(least <= there + self._counted(row, row.counted, d))
+            for d, present in enumerate(row.present):
+                model.add(least <= present + self._counted(row, row.counted, d))
             if row.missing:
                 model.add(least == 0)
         for d in self._domains(row.domain_of):
-            there = row.present[self._slot_bin(d) if row.domain_of is None else d]
+            present = row.present[self._slot_bin(d) if row.domain_of is None else d]
             has = self._is_in(row.group, row.domain_of, d)
             if has is not None:
                 before = self._counted(row, row.before, d)
-                model.add(there + before - least <= row.max_skew).only_enforce_if(has)
+                model.add(present + before - least <= row.max_skew).only_enforce_if(has)
 
     def _bound_by_machines(self, row: SpreadRow, least: cp_model.IntVar, highest: int) -> list[cp_model.LinearExpr]:
         """Let no machine have fewer pods than `least`; return whether each machine is a new domain."""
@@ -165,9 +165,9 @@ class _Rules:
             if i == j:
                 self._model.add(self._pods(i, row.domain_of, d) <= 1)
                 continue
-            here, there = self._is_in(i, row.domain_of, d), self._is_in(j, row.domain_of, d)
-            if here is not None and there is not None:
-                self._model.add_at_most_one(here, there)
+            one_is, other_is = self._is_in(i, row.domain_of, d), self._is_in(j, row.domain_of, d)
+            if one_is is not None and other_is is not None:
+                self._model.add_at_most_one(one_is, other_is)
 
     def _domains(self, domain_of: Domains) -> Iterable[int]:
         if domain_of is None:
