@@ -36,12 +36,13 @@ class JointProblem:
         self._given, self._split = given, split
         self._pods = [group.example for group in given.groups]
         self._hosts = [given.host(b) for b in range(len(given.bins))]
-        new = [host for b, host in enumerate(self._hosts) if given.is_new(b) and given.copies[b]]
+        new = [
+            [self._hosts[b] for b in bins if given.is_new(b) and given.copies[b]] if pod.spread else []
+            for pod, bins in zip(self._pods, given.holders, strict=True)
+        ]
         self._minimums = tuple(self._all_minimums(given, top_up))
         known = None if split.domain_counts is None else split.domain_counts.known
-        self._domain_counts = DomainCounts(
-            self._pods, pod_counts, [new if pod.spread else [] for pod in self._pods], effects=known
-        )
+        self._domain_counts = DomainCounts(self._pods, pod_counts, new, effects=known)
         self._bins = [self._open_bins(i) for i in range(len(self._pods))]
 
     def rows(self) -> tuple[GroupRow, ...]:

@@ -51,6 +51,7 @@ def signature(topology: Topology, b: int) -> tuple[object, ...]:
     return (
         *(row.domain_of and row.domain_of[b] for row in (*topology.spread, *topology.near, *topology.apart)),
         *(row.counts[b] for row in topology.spread),
+        *(b in minimum.bins for minimum in topology.minimums),
         *(row.present[b] for row in (*topology.spread, *topology.near) if row.domain_of is None),
     )
 
