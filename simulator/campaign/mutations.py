@@ -341,7 +341,7 @@ def _unmarked_is_ours() -> list[Change]:
 MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, first=60, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
-    Mutation("the taint gets no time to settle", _taint_does_not_settle, first=110, within=60),
+    Mutation("the taint gets no time to settle", _taint_does_not_settle, first=190, within=30),
     Mutation("the fence is always granted", _fence_always_granted, first=6, within=80),
     Mutation("the point of no return is not conditional", _commit_without_condition, first=6, within=60),
     Mutation("the server is deleted before the point of no return is written", _commit_not_recorded),
@@ -361,7 +361,7 @@ MUTATIONS: Final = (
     Mutation("a delete call's yes is believed", _delete_believed),
     Mutation("no answer is taken for a refusal", _unknown_taken_for_refusal),
     Mutation("a drain passes budgets by", _budgets_passed_by),
-    Mutation("a drain ignores pods that must stay", _blockers_ignored),
+    Mutation("a drain ignores pods that must stay", _blockers_ignored, first=10, within=30),
     Mutation(
         "a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, first=10, within=150
     ),
