@@ -34,6 +34,8 @@ _PARTS: Final = 20
 """Parts of the work of improving, between which the clock is looked at."""
 _PATIENCE: Final = 8
 """Parts without any gain, after which no more is expected."""
+_NEAR: Final = 1.003
+"""So many times what the pods cost at least: no more improving is worth its time."""
 _EMPTIED: Final = 16
 _CANDIDATES: Final = 3
 _BEFORE: Final = 0.25
@@ -154,10 +156,11 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) ->
     pods, room = paid.pods, paid.before(yard)
     if answer.missing.any():
         prices = _prices(question, pods, room)
+    enough = 0.0 if free.count else _NEAR * _least(question, prices, pods)
     work = min(question.effort.improving, paid.count * question.effort.improving_a_machine)
     # With fewer machines than groups, nearly all of a relaxation is parts of machines.
     if paid.count >= np.count_nonzero(pods):
-        _improve(question, prices, paid, int(_BEFORE * work), 0)
+        _improve(question, prices, paid, int(_BEFORE * work), 0, enough)
         known.add(paid.columns(yard))
         relaxation = relaxed(question, prices, pods, room, known)
         if relaxation is not None:
@@ -169,15 +172,22 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) ->
     else:
         work *= 2
     answer = joined(free, paid, width)
-    _improve(question, prices, answer, work, 1)
+    _improve(question, prices, answer, work, 1, enough)
     trim(yard, answer.nodes, answer.count, answer.room)
     return answer
 
 
-def _improve(question: Question, prices: Prices, answer: Answer, work: int, seed: int) -> None:
+def _least(question: Question, prices: Prices, pods: Ints) -> float:
+    """Return what bought machines for the pods cost at least; 0 where limits have prices, which are paid back."""
+    yard = question.yard
+    return 0.0 if np.any(prices.cost > yard.price) else float(prices.pod @ pods)
+
+
+def _improve(question: Question, prices: Prices, answer: Answer, work: int, seed: int, enough: float) -> None:
+    """Improve an answer until its cost is `enough`, or no more is expected."""
     yard, last, idle = question.yard, answer.cost(question.yard), 0
     for part in range(_PARTS):
-        if question.is_over() or idle == _PATIENCE:
+        if question.is_over() or idle == _PATIENCE or last <= enough:
             break
         answer.count = improve(
             yard,
