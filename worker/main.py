@@ -163,7 +163,7 @@ async def _work(settings: Settings, seen: Telemetry, progress: _Progress) -> Non
                 own_pods=settings.own_pods,
                 endpoints=settings.endpoints,
                 simulated_machines=settings.simulated_machines,
-                packer=solver,
+                packers=solver,
                 watched_for=cluster.presence.lasts,
             )
         )

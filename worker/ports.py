@@ -10,13 +10,11 @@ from activities.kube.client import KubeCluster
 from activities.objects.kinds import STORED_KINDS
 from activities.ports.cluster import NAMESPACES, NODE_POOLS, NODES, Cluster, Resource
 from activities.ports.errors import Rejected
-from activities.ports.ports import Ports, Reader
+from activities.ports.ports import Packers, Ports, Reader, ReadyPackers
 from activities.ports.provider_kind import Surroundings
 from activities.ports.simulated_kinds import SimulatedKinds
 from activities.providers.kinds import connected, node_classes, provider_kinds
 from activities.round.observe import SURROUNDINGS
-from planner.packing.greedy.pack import pack
-from planner.packing.problem import Packer
 from worker.errors import USAGE_ERROR, CommandError
 from worker.settings import Settings
 
@@ -73,7 +71,7 @@ def ports_on(
     endpoints: Mapping[str, str] | None = None,
     simulated_machines: bool | None = None,
     now: Callable[[], datetime] = utc_now,
-    packer: Packer = pack,
+    packers: Packers = ReadyPackers(),  # noqa: B008 - frozen
     watched_for: Callable[[], timedelta | None] = lambda: None,
 ) -> Ports:
     """Return the ports on a cluster, with every provider there is.
@@ -89,7 +87,7 @@ def ports_on(
         simulated_machines: whether simulated machines are bought beside real Nodes; None: as the worker that buys them
             has written on their classes.
         now: the time, UTC.
-        packer: puts pods on machines.
+        packers: give each round what puts its pods on machines.
         watched_for: for how long worker and API server have been there together.
     """
     known = endpoints or {}
@@ -114,6 +112,6 @@ def ports_on(
         cluster_uid=cluster_uid,
         watched_since=followed_since(reader, NODES, now, watched_for) if isinstance(reader, Cache) else lambda: None,
         own_pods=own_pods,
-        packer=packer,
+        packers=packers,
         watched_for=watched_for,
     )

@@ -43,6 +43,49 @@ async def in_place(work: Callable[[], T], /) -> T:
     return work()
 
 
+def _greedy() -> Packer:
+    return pack
+
+
+class Packers(Protocol):
+    """Gives each round its packer."""
+
+    def for_round(self) -> Packer:
+        """Return the packer of one round, whose packings share the time that a round has for them.
+
+        It is called where `compute` runs the round, and may take seconds.
+        """
+        ...
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether what is packed now costs more than what is packed in some seconds."""
+        ...
+
+    async def until_started(self) -> None:
+        """Wait while `is_starting`: no longer than some seconds, however often it is asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyPackers:
+    """Packers that are as good at once as they will be."""
+
+    of_round: Callable[[], Packer] = _greedy
+
+    def for_round(self) -> Packer:
+        """Return the packer of one round."""
+        return self.of_round()
+
+    @property
+    def is_starting(self) -> bool:
+        """Return that nothing is waited for."""
+        return False
+
+    async def until_started(self) -> None:
+        """Return at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The outside world."""
@@ -81,8 +124,8 @@ class Ports:
     """Called with the seconds that each stage of a round took."""
     tell_round: Callable[[Snapshot, Plan], None] = lambda _snapshot, _plan: None
     """Called with each round that was carried out."""
-    packer: Packer = pack
-    """Puts pods on machines. It is called where `compute` runs the round, and may take seconds."""
+    packers: Packers = field(default_factory=ReadyPackers)
+    """Give each round what puts its pods on machines."""
 
     @property
     def identity(self) -> ClusterIdentity:

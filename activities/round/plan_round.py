@@ -20,6 +20,7 @@ from activities.round.apply_plan import AppliedPlan, apply_plan
 from activities.round.fence import WRITES_WITHIN, Fence, Fenced, Hold, RoundWrites
 from activities.round.observe import DefinitionsGoing, Observation, Observer
 from activities.round.pools import is_deleting, release_pool
+from activities.round.warm_start import await_packer
 from activities.round.workflow_starts import ObjectsByKind, WorkflowStarts, notes_on_started, started_fields
 from api.quantity import format_price
 from planner.model.plan import Plan, PlannedEvent, PlanResult, Snapshot
@@ -40,7 +41,7 @@ class PlanActivities:
     Args:
         ports: the outside world.
         recorder: tells events.
-        planner: decides; without one, the round of `planner.plan` with the packer of the ports.
+        planner: decides; without one, the round of `planner.plan` with a packer of the ports.
         fence: lets one round write at a time.
         kinds: with a lifecycle: the workflows of their objects are started.
     """
@@ -69,6 +70,8 @@ class PlanActivities:
         Raises:
             Unreachable: the API server does not answer; nothing was decided.
         """
+        if self._ports.packers.is_starting:
+            await await_packer(self._ports, self._fence)
         try:
             async with self._fence.held(f"{round_input.run}/{round_input.round}") as hold:
                 result, events, observed = await self._round(round_input, hold)
@@ -102,7 +105,9 @@ class PlanActivities:
         return self._result(round_input, observed, plan, applied, writes), (*applied.events, *plan.events), observed
 
     def _decide(self, snapshot: Snapshot, watch: Stopwatch) -> Plan:
-        return decide(snapshot, self._ports.packer, watch) if self._planner is None else self._planner(snapshot)
+        if self._planner is not None:
+            return self._planner(snapshot)
+        return decide(snapshot, self._ports.packers.for_round(), watch)
 
     def _tell_stages(self, round_input: RoundInput, plan: Plan, watch: Stopwatch) -> None:
         self._ports.tell_stages(watch.seconds)

@@ -15,6 +15,8 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 
+from tests.worker.running_solver import ROOT
+from tests.worker.solver_targets import FOLDER
 from worker import parent_death as child
 from worker.temporal.embedded import program
 from worker.temporal.namespace import ensure_search_attributes
@@ -104,3 +106,11 @@ async def client(dev_server):
 def cluster_name():
     """A name that no other test of the run uses: the server is shared."""
     return f"c{next(_numbers)}"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where the solvers of `solver_targets` leave notes; their processes find the tests."""
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path

@@ -13,6 +13,8 @@ PROVEN = 7
 """What a good solver here claims to have proven: the greedy packer never does, so it tells who answered."""
 FOLDER = "SOLVER_TEST_FOLDER"
 """Variable with a folder where a solver leaves notes for its test."""
+LOADED = "loaded"
+"""The note that a test leaves for a solver."""
 
 
 def note(name):
@@ -24,7 +26,7 @@ def note(name):
 
 
 class Good:
-    def warm(self):
+    def warm(self, compiles):
         pass
 
     def solve(self, problem, *, is_over):
@@ -95,6 +97,39 @@ class TakesItsTime(Good):
         return replace(pack(problem), proven=int((time.monotonic() - began) * 1000))
 
 
+class Burns(Good):
+    """Computes as long as it may, and claims to have proven the milliseconds of processor time that it took."""
+
+    def solve(self, problem, *, is_over):
+        began = time.process_time()
+        while not is_over():
+            pass
+        return replace(pack(problem), proven=int((time.process_time() - began) * 1000))
+
+
+class WarmsLate(Good):
+    """Is loaded for a second."""
+
+    def warm(self, compiles):
+        time.sleep(1)
+
+
+class WarmsWhenLet(Good):
+    """Is loaded until its test leaves a note."""
+
+    def warm(self, compiles):
+        while not (Path(os.environ[FOLDER]) / LOADED).exists():
+            time.sleep(0.01)
+
+
+class Compiles(WarmsWhenLet):
+    """Says that it compiles before it is loaded."""
+
+    def warm(self, compiles):
+        compiles(True)
+        super().warm(compiles)
+
+
 class OneAtATime(Good):
     def solve(self, problem, *, is_over):
         was_there = note("working")
@@ -104,14 +139,14 @@ class OneAtATime(Good):
 
 
 class NeverWarm(Good):
-    def warm(self):
+    def warm(self, compiles):
         note("warming")
         while True:
             time.sleep(60)
 
 
 class CannotWarm(Good):
-    def warm(self):
+    def warm(self, compiles):
         note(f"try-{time.time_ns()}")
         raise ImportError("no kernels here")
 
@@ -119,3 +154,4 @@ class CannotWarm(Good):
 good, ends, crashes, hangs = Good(), Ends(), Crashes(), Hangs()
 raises, overfills, babbles, unlike = Raises(), Overfills(), Babbles(), Unlike()
 takes_its_time, one_at_a_time, never_warm, cannot_warm = TakesItsTime(), OneAtATime(), NeverWarm(), CannotWarm()
+burns, warms_late, warms_when_let, compiles = Burns(), WarmsLate(), WarmsWhenLet(), Compiles()

@@ -18,6 +18,7 @@ from typing import Annotated, Final, NoReturn
 from cyclopts import Parameter
 
 from activities.kube.cache import Cache
+from activities.ports.ports import ReadyPackers
 from simulator.world import CLUSTER_NAME, CLUSTER_UID, NAMESPACE, World
 from worker.demo.comparison import compare
 from worker.demo.person import Person
@@ -123,7 +124,7 @@ async def show(screen: Screen, *, seed: int, keep: bool = False) -> None:
                 cluster_name=CLUSTER_NAME,
                 cluster_uid=CLUSTER_UID,
                 namespace=NAMESPACE,
-                packer=packer(),
+                packers=ReadyPackers(packer),
             )
             async with asyncio.TaskGroup() as group:
                 loops = [group.create_task(world.run()), group.create_task(Story(world, screen).tell())]

@@ -8,7 +8,6 @@ import pkgutil
 import shutil
 import socket
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,8 +15,11 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from planner.packing.problem import Packing, PackingProblem
+from worker.solver.allowance import Allowance
 from worker.solver.wire import Failure, receive, send
 
+COMPILING: Final = "compiling"
+"""Sent before `WARM`, when it will take minutes."""
 WARM: Final = "warm"
 """Sent once, when problems may come."""
 _NICENESS: Final = 5
@@ -31,8 +33,8 @@ COMPILED: Final = Path(sys.prefix) / "share" / "growth" / "kernels"
 class Solver(Protocol):
     """What the dotted name stands for: a module, as a rule."""
 
-    def warm(self) -> None:
-        """Do everything that the first problem would otherwise wait for."""
+    def warm(self, compiles: Callable[[bool], None]) -> None:
+        """Do everything that the first problem would otherwise wait for; call `compiles` if that will take minutes."""
         ...
 
     def solve(self, problem: PackingProblem, *, is_over: Callable[[], bool]) -> Packing:
@@ -48,17 +50,17 @@ def main() -> None:
     with socket.socket(fileno=int(number)) as worker:
         try:
             solver: Solver = pkgutil.resolve_name(name)
-            solver.warm()
+            solver.warm(lambda _is_kept: send(worker, COMPILING))
         except Exception as error:  # noqa: BLE001 - told to the worker, which goes on without
             send(worker, _failure(error))
             return
         send(worker, WARM)
         while True:
             try:
-                problem, seconds = receive(worker)
+                problem, allowance = receive(worker)
             except EOFError:
                 return
-            send(worker, _answer(solver, problem, seconds))
+            send(worker, _answer(solver, problem, allowance))
 
 
 def bring_kernels(cache: str) -> None:
@@ -74,10 +76,9 @@ def bring_kernels(cache: str) -> None:
         begun.rename(cache)
 
 
-def _answer(solver: Solver, problem: PackingProblem, seconds: float) -> Packing | Failure:
-    end = time.monotonic() + seconds
+def _answer(solver: Solver, problem: PackingProblem, allowance: Allowance) -> Packing | Failure:
     try:
-        return solver.solve(problem, is_over=lambda: time.monotonic() > end)
+        return solver.solve(problem, is_over=allowance.guard())
     except Exception as error:  # noqa: BLE001 - told to the worker, where the greedy packer stands in
         return _failure(error)
 

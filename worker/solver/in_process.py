@@ -1,42 +1,58 @@
 """The packer of commands that plan once and end: the optimiser in this very process, where it is worth its start."""
 
 import sys
-from time import monotonic
+from collections.abc import Callable
 from typing import Final
 
 from planner.packing.check import fault_of
-from planner.packing.greedy.pack import is_small, pack
+from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
+from worker.solver.allowance import Allowance, RoundTime
+from worker.solver.quick import is_proven, quick_answer
 
-DEADLINE_SECONDS: Final = 2.0
-"""As in a round of the worker."""
 _NAME_ONE: Final = "name one with NUMBA_CACHE_DIR"
 
 
 def packer() -> Packer:
-    """Return a packer that needs no process beside this one; nothing is imported for it before it has much to do."""
-    return _pack
+    """Return a packer for one plan, which needs no process beside this one.
+
+    Nothing is imported for it before a quick answer falls short. It takes no longer than a round of the worker does.
+    """
+    time = RoundTime(Allowance())
+
+    def solved(problem: PackingProblem) -> Packing:
+        with time.taken() as allowance:
+            return _solved(problem, allowance.guard())
+
+    return lambda problem: _answer(problem, solved)
 
 
-def _pack(problem: PackingProblem) -> Packing:
-    if is_small(problem):
-        return pack(problem)
-    # Importing compiled code takes a second, which a command with few pods should not pay.
-    from planner.packing.optimiser.solve import solve  # noqa: PLC0415
+def patient_packer() -> Packer:
+    """Return a packer for plans that are compared: no clock ends its work, so each plan gets all of it."""
+    return lambda problem: _answer(problem, _solved)
 
+
+def _answer(problem: PackingProblem, solved: Callable[[PackingProblem], Packing]) -> Packing:
+    quick = quick_answer(problem)
+    if quick is not None and is_proven(problem, quick):
+        return quick
     prepare()
-    end = monotonic() + DEADLINE_SECONDS
-    packing = solve(problem, is_over=lambda: monotonic() > end)
-    return pack(problem) if fault_of(problem, packing) else packing
+    packing = solved(problem)
+    return (quick or pack(problem)) if fault_of(problem, packing) else packing
+
+
+def _solved(problem: PackingProblem, is_over: Callable[[], bool] = lambda: False) -> Packing:
+    # Importing compiled code takes a second, which a command should not pay for nothing.
+    from worker.solver.optimiser import solve  # noqa: PLC0415
+
+    return solve(problem, is_over=is_over)
 
 
 def prepare() -> None:
     """Load the optimiser; where its kernels have to be compiled, say so before that begins."""
-    from planner.packing.optimiser.kernel import before_compiling  # noqa: PLC0415
-    from planner.packing.optimiser.solve import warm  # noqa: PLC0415
+    from worker.solver.optimiser import warm  # noqa: PLC0415
 
-    with before_compiling(_tell_of_compiling):
-        warm()
+    warm(_tell_of_compiling)
 
 
 def _tell_of_compiling(is_kept: bool) -> None:  # noqa: FBT001 - the kernels' signature

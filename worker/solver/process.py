@@ -3,43 +3,41 @@
 Until it is warm, and whenever it fails, the greedy packer answers in its stead: a round is never without a plan.
 """
 
-import os
+import asyncio
 import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
-from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import structlog
 
 from planner.packing.check import fault_of
-from planner.packing.greedy.pack import is_small, pack
-from planner.packing.problem import Packing, PackingProblem
-from worker import parent_death
+from planner.packing.greedy.pack import pack
+from planner.packing.problem import Packer, Packing, PackingProblem
 from worker.metrics import PACKING, histogram
-from worker.solver.child import WARM
-from worker.solver.wire import Failure, receive, send
+from worker.solver.allowance import Allowance, RoundTime
+from worker.solver.quick import is_proven, quick_answer
+from worker.solver.started import StartedProcess
+from worker.solver.wire import Failure
 
 log = structlog.stdlib.get_logger(__name__)
 
-SOLVER: Final = "planner.packing.optimiser.solve"
-DEADLINE_SECONDS: Final = 2.0
-"""For one packing. The solver has a good one long before; a round should not take longer than a machine's API call."""
+SOLVER: Final = "worker.solver.optimiser"
 GRACE_SECONDS: Final = 3.0
-"""Beyond the deadline: its steps between two looks at the clock are short, so by then it hangs."""
-WARMS_WITHIN_SECONDS: Final = 300.0
-"""Compiling takes a minute where a whole core is free, and the worker's container may have a part of one."""
+"""Beyond the wall time: its steps between two looks at the clock are short, so by then it hangs."""
+STARTS_WITHIN_SECONDS: Final = 10.0
+"""After the worker's start. Loading takes two seconds of a whole core, and the container may have a part of one."""
 FIRST_PAUSE_SECONDS: Final = 1.0
 """Before a process that ended is started anew; twice as long after each that ended without an answer."""
 LONGEST_PAUSE_SECONDS: Final = 300.0
 _ENDS_WITHIN_SECONDS: Final = 5.0
-_ROOMS: Final = Path(__file__).parents[2]
-"""The folder that holds our packages; the search path may have others of the same names."""
+_LOOK_SECONDS: Final = 0.05
+"""Between two looks at whether it is warm, while a round waits for that."""
+
+
+_LOADING: Final = "it is being loaded"
+_COMPILING: Final = "its kernels are being compiled, which takes a minute or two"
 
 
 class PackedBy(StrEnum):
@@ -47,7 +45,7 @@ class PackedBy(StrEnum):
 
     SOLVER = "solver"
     SMALL = "small"
-    """The greedy packer, which looks at everything where pods are few."""
+    """The greedy packer, which has proven its answer for a few pods."""
     COLD = "greedy-because-cold"
     LATE = "greedy-because-late"
     FAILED = "greedy-because-failed"
@@ -67,39 +65,47 @@ class SolverProcess:
 
     Args:
         solver: dotted name of what the process imports: `worker.solver.child.Solver` says what it has.
-        deadline_seconds: for one packing.
-        grace_seconds: after the deadline, before the process is killed.
+        allowance: of the packings of a round.
+        grace_seconds: after the wall time, before the process is killed.
         first_pause_seconds: before a process that ended is started anew.
+        starts_within_seconds: so long after `start`, rounds wait for the first process to become warm.
     """
 
     def __init__(
         self,
         solver: str = SOLVER,
         *,
-        deadline_seconds: float = DEADLINE_SECONDS,
+        allowance: Allowance = Allowance(),  # noqa: B008 - frozen
         grace_seconds: float = GRACE_SECONDS,
         first_pause_seconds: float = FIRST_PAUSE_SECONDS,
+        starts_within_seconds: float = STARTS_WITHIN_SECONDS,
     ) -> None:
         self._solver = solver
-        self._deadline_seconds = deadline_seconds
+        self._allowance = allowance
         self._grace_seconds = grace_seconds
         self._first_pause_seconds = first_pause_seconds
         self._pause_seconds = first_pause_seconds
+        self._starts_within_seconds = starts_within_seconds
+        self._start_ends_at = 0.0
+        self._why_cold = _LOADING
+        self._is_cold_told = False
         self._asking = threading.Lock()
         self._closing = threading.Event()
-        self._started: _Child | None = None
-        self._warm: _Child | None = None
+        self._started: StartedProcess | None = None
+        self._warm: StartedProcess | None = None
         # The kernel kills the process when the thread that started it ends: one thread starts all, and ends last.
         self._keeper = threading.Thread(target=self._keep, name="solver", daemon=True)
         self._seconds = histogram(PACKING)
 
     def start(self) -> None:
         """Begin to warm a process in the background."""
+        self._start_ends_at = time.monotonic() + self._starts_within_seconds
         self._keeper.start()
 
     def close(self) -> None:
         """End the process; from here on the greedy packer answers."""
         self._closing.set()
+        self._start_ends_at = 0.0
         if self._started is not None:
             self._started.kill("the worker stops")
         self._keeper.join(_ENDS_WITHIN_SECONDS)
@@ -109,25 +115,57 @@ class SolverProcess:
         """Whether a problem that came now would be put to the solver."""
         return self._warm is not None
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether the first process is being loaded, which takes seconds; it is not worth a wait when it has failed."""
+        return self._warm is None and time.monotonic() < self._start_ends_at
+
+    async def until_started(self) -> None:
+        """Wait until the first process is warm, fails or begins to compile; never longer than a start may take."""
+        while self.is_starting:  # noqa: ASYNC110 - another thread sees what becomes of the process
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def for_round(self) -> Packer:
+        """Return the packer of one round: its packings share the wall time of an allowance."""
+        round_time = RoundTime(self._allowance)
+
+        def packed(problem: PackingProblem) -> Packing:
+            with round_time.taken() as allowance:
+                return self._packed(problem, allowance)
+
+        return packed
+
     def __call__(self, problem: PackingProblem) -> Packing:
+        """Return the answer to the one problem of a round."""
+        return self._packed(problem, self._allowance)
+
+    def _packed(self, problem: PackingProblem, allowance: Allowance) -> Packing:
         """Return the solver's packing, or the greedy packer's; other threads run while the solver works."""
         began = time.monotonic()
-        answer, packing = self._answer(problem)
+        answer, packing = self._answer(problem, allowance)
         self._seconds.record(time.monotonic() - began, {"answer": answer.value})
         return packing
 
-    def _answer(self, problem: PackingProblem) -> tuple[PackedBy, Packing]:
-        if is_small(problem):
-            return PackedBy.SMALL, pack(problem)
+    def _answer(self, problem: PackingProblem, allowance: Allowance) -> tuple[PackedBy, Packing]:
+        quick = quick_answer(problem)
+        if quick is not None and is_proven(problem, quick):
+            return PackedBy.SMALL, quick
         try:
             with self._asking:
-                return PackedBy.SOLVER, self._solved(problem)
+                return PackedBy.SOLVER, self._solved(problem, allowance)
         except _StandIn as error:
-            if error.why is not PackedBy.COLD:
-                log.warning("the greedy packer stands in for the solver", reason=str(error), exception=error.traceback)
-            return error.why, pack(problem)
+            self._tell(error)
+            return error.why, quick or pack(problem)
 
-    def _solved(self, problem: PackingProblem) -> Packing:
+    def _tell(self, error: _StandIn) -> None:
+        """Log why the greedy packer stands in; while the solver becomes warm, once."""
+        if error.why is not PackedBy.COLD:
+            log.warning("the greedy packer stands in for the solver", reason=str(error), exception=error.traceback)
+        elif not self._is_cold_told:
+            self._is_cold_told = True
+            log.info("the greedy packer stands in until the solver is warm: plans may cost more", reason=str(error))
+
+    def _solved(self, problem: PackingProblem, allowance: Allowance) -> Packing:
         """Return the solver's answer; a process that gives none, or a wrong one, is killed.
 
         Raises:
@@ -135,11 +173,11 @@ class SolverProcess:
         """
         child = self._warm
         if child is None:
-            raise _StandIn(PackedBy.COLD, "it is not warm yet")
+            raise _StandIn(PackedBy.COLD, self._why_cold)
         try:
-            answer = child.ask(problem, self._deadline_seconds, self._grace_seconds)
+            answer = child.ask(problem, allowance, self._grace_seconds)
         except TimeoutError as error:
-            late = f"no answer within {self._deadline_seconds + self._grace_seconds:g} s"
+            late = f"no answer within {allowance.wall_seconds + self._grace_seconds:.3g} s"
             raise self._lost(child, PackedBy.LATE, late) from error
         except (OSError, EOFError) as error:
             # Why, its exit code tells.
@@ -157,7 +195,7 @@ class SolverProcess:
         self._pause_seconds = self._first_pause_seconds
         return answer
 
-    def _lost(self, child: "_Child", why: PackedBy, reason: str) -> _StandIn:
+    def _lost(self, child: StartedProcess, why: PackedBy, reason: str) -> _StandIn:
         self._warm = None
         child.kill(reason)
         return _StandIn(why, reason or "its process ended")
@@ -169,11 +207,16 @@ class SolverProcess:
                 reason = self._live()
             except OSError as error:
                 reason = f"no process can be started: {error}"
+            self._start_ends_at = 0.0
             if self._closing.is_set():
                 return
             log.warning("the solver is started anew", reason=reason, in_seconds=self._pause_seconds)
             self._closing.wait(self._pause_seconds)
             self._pause_seconds = min(2 * self._pause_seconds, LONGEST_PAUSE_SECONDS)
+
+    def _compiles(self) -> None:
+        self._why_cold = _COMPILING
+        self._start_ends_at = 0.0
 
     def _live(self) -> str:
         """Run one process from its start to its end and return why it ended.
@@ -181,13 +224,14 @@ class SolverProcess:
         Raises:
             OSError: it could not be started.
         """
-        child = self._started = _Child.start(self._solver)
+        child = self._started = StartedProcess.start(self._solver)
         try:
             if self._closing.is_set():
                 # `close` came before this process was in its place, and could not kill it.
                 child.kill("the worker stops")
             began = time.monotonic()
-            if child.warms():
+            self._why_cold, self._is_cold_told = _LOADING, False
+            if child.warms(self._compiles):
                 log.info("the solver is warm", seconds=round(time.monotonic() - began, 1))
                 self._warm = child
             child.process.wait()
@@ -197,83 +241,6 @@ class SolverProcess:
             with self._asking:
                 child.socket.close()
         return child.reason or _how_ended(child.process.returncode)
-
-
-@dataclass(slots=True)
-class _Child:
-    """A process and the worker's end of the socket to it."""
-
-    process: subprocess.Popen[bytes]
-    socket: socket.socket
-    reason: str = ""
-    """Why the worker killed it, if it did."""
-
-    @classmethod
-    def start(cls, solver: str) -> Self:
-        """Start a process that dies with this thread.
-
-        Raises:
-            OSError: there is none to be had.
-        """
-        worker_end, child_end = socket.socketpair()
-        program = [sys.executable, "-P", "-m", "worker.solver.child", str(child_end.fileno()), solver]
-        launcher = [sys.executable, "-IS", str(Path(parent_death.__file__)), str(os.getpid())]
-        # Only the child may hold its end: the worker learns from the closed socket that the process has ended.
-        with child_end:
-            try:
-                process = subprocess.Popen(  # noqa: S603 - this very Python, and a name that no user gives
-                    [*launcher, *program],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    pass_fds=[child_end.fileno()],
-                    env={**os.environ, "PYTHONPATH": _search_path()},
-                    # Ctrl-C at the terminal goes to the worker alone, which ends this process itself.
-                    start_new_session=True,
-                )
-            except BaseException:
-                worker_end.close()
-                raise
-        return cls(process, worker_end)
-
-    def warms(self) -> bool:
-        """Return whether it became warm; if not, it is killed."""
-        try:
-            answer = receive(self.socket, WARMS_WITHIN_SECONDS)
-        except TimeoutError:
-            answer = f"not warm within {WARMS_WITHIN_SECONDS:g} s"
-        except (OSError, EOFError, ValueError):
-            # It ended, and its exit code tells more.
-            return False
-        if isinstance(answer, Failure):
-            log.warning("the solver cannot be warmed", reason=answer.message, exception=answer.traceback)
-            self.kill(answer.message)
-        elif answer != WARM:
-            self.kill(str(answer))
-        return answer == WARM
-
-    def ask(self, problem: PackingProblem, deadline_seconds: float, grace_seconds: float) -> object:
-        """Return the answer of the process.
-
-        Raises:
-            TimeoutError: it is far over its deadline.
-            EOFError: it has ended.
-            OSError: it has ended.
-            ValueError: the problem is too large, or the answer is none.
-        """
-        within = deadline_seconds + grace_seconds
-        self.socket.settimeout(within)
-        send(self.socket, (problem, deadline_seconds))
-        return receive(self.socket, within)
-
-    def kill(self, reason: str) -> None:
-        """End it at once: there is nothing in it to save."""
-        self.reason = self.reason or reason
-        self.process.kill()
-
-
-def _search_path() -> str:
-    """Return PYTHONPATH with our packages first."""
-    return os.pathsep.join(filter(None, (str(_ROOMS), os.environ.get("PYTHONPATH"))))
 
 
 def _how_ended(code: int) -> str:

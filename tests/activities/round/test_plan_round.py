@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from activities.ports.cluster import EVENTS, LEASES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.ports.ports import ReadyPackers
 from api.keys import ANNOTATION_IDLE_SINCE, FINALIZER
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.node_request import Seat
@@ -60,7 +61,7 @@ async def test_a_round_packs_with_the_packer_of_its_ports():
         asked.append(sum(group.count for group in problem.groups))
         return pack(problem)
 
-    world = World(packer=packer)
+    world = World(packers=ReadyPackers(lambda: packer))
     await world.install()
     await world.add_pods(3)
     await world.run()

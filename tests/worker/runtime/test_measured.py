@@ -56,7 +56,7 @@ async def test_a_worker_shows_what_waits_what_is_there_what_it_costs_and_what_ca
         ),
     )
     cache = Cache(world.cluster, watched())
-    reached = ports_on(world.cluster, cache, cluster_name=cluster_name, namespace=NAMESPACE, packer=SolverProcess())
+    reached = ports_on(world.cluster, cache, cluster_name=cluster_name, namespace=NAMESPACE, packers=SolverProcess())
     ports = measured(reached)
 
     def shows(name: str, *labels: str, value: float = 1):

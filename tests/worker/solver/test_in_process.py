@@ -12,9 +12,11 @@ import pytest
 from planner.packing.greedy.exact import MOST_PODS
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import BinRow, GroupRow, PackedNode, Packing, PackingProblem
-from worker.solver.in_process import DEADLINE_SECONDS, packer
+from worker.solver.allowance import CPU_SECONDS, WALL_SECONDS
+from worker.solver.in_process import packer, patient_packer
 
-SOLVER = "planner.packing.optimiser.solve"
+SOLVER = "worker.solver.optimiser"
+LADDER = "planner.packing.optimiser.solve"
 PROVEN = 7
 PREPARE = "from worker.solver.in_process import prepare; prepare()"
 NOTE = "growth: compiling the optimiser, once after each installation; it takes a minute or two\n"
@@ -51,18 +53,40 @@ def solver(monkeypatch):
     """The optimiser's module, for a while with functions of the test."""
     module = ModuleType(SOLVER)
     module.calls = []
-    module.warm = lambda: module.calls.append("warm")
+    module.warm = lambda compiles: module.calls.append("warm")
     module.solve = lambda problem, *, is_over: replace(pack(problem), proven=PROVEN)
     monkeypatch.setitem(sys.modules, SOLVER, module)
     return module
 
 
-def test_few_pods_are_packed_without_the_optimiser(monkeypatch):
+def half_free(pods):
+    """The same with a machine that is there: whose pods it is to take, the quick answer does not prove."""
+    free, paid = BinRow((4,), 0, limits=(0,)), BinRow((4,), 10)
+    return PackingProblem((GroupRow((1,), pods, frozenset({0, 1})),), (free, paid), (1,))
+
+
+NOWHERE = PackingProblem((GroupRow((1,), 3, frozenset()),), (BinRow((4,), 10),))
+
+
+@pytest.mark.parametrize("asked", [problem(MOST_PODS), half_free(4), NOWHERE], ids=["proven", "free", "nowhere"])
+@pytest.mark.parametrize("made", [packer, patient_packer])
+def test_what_is_proven_for_few_pods_is_kept_without_the_optimiser(monkeypatch, asked, made):
     # Whoever imports it now fails.
     monkeypatch.setitem(sys.modules, SOLVER, None)
-    assert packer()(problem(MOST_PODS)) == pack(problem(MOST_PODS))
-    with pytest.raises(ImportError):
-        packer()(problem(MOST_PODS + 1))
+    assert made()(asked) == pack(asked)
+
+
+@pytest.mark.parametrize("asked", [problem(MOST_PODS + 1), half_free(5)], ids=["many", "not proven"])
+@pytest.mark.parametrize("made", [packer, patient_packer])
+def test_all_else_is_the_optimisers(solver, asked, made):
+    assert made()(asked).proven == PROVEN
+    assert solver.calls == ["warm"]
+
+
+def test_pods_that_only_a_limit_keeps_out_are_the_optimisers(solver):
+    limited = PackingProblem((GroupRow((3,), 2, frozenset({0})),), (BinRow((4,), 10, limits=(0,)),), (1,))
+    assert pack(limited).unplaced
+    assert packer()(limited).proven == PROVEN
 
 
 def test_many_pods_are_the_optimisers(solver):
@@ -72,23 +96,61 @@ def test_many_pods_are_the_optimisers(solver):
     assert solver.calls == ["warm"]
 
 
-def test_its_time_begins_when_it_is_warm_and_ends(solver, monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr("worker.solver.in_process.monotonic", lambda: now[0])
+@pytest.fixture
+def clocks(monkeypatch):
+    """Wall and processor time, as the test says."""
+    clocks = {"monotonic": 1000.0, "process_time": 1.0}
+    monkeypatch.setattr("worker.solver.allowance.monotonic", lambda: clocks["monotonic"])
+    monkeypatch.setattr("worker.solver.allowance.process_time", lambda: clocks["process_time"])
+    return clocks
+
+
+@pytest.mark.parametrize(("clock", "seconds"), [("process_time", CPU_SECONDS), ("monotonic", WALL_SECONDS)])
+def test_its_time_begins_when_it_is_warm_and_ends(solver, clocks, clock, seconds):
     seen = []
 
-    def warm():
-        now[0] += 30
+    def warm(compiles):
+        for name in clocks:
+            clocks[name] += 30
 
     def solve(problem, *, is_over):
         seen.append(is_over())
-        now[0] += DEADLINE_SECONDS + 0.1
+        clocks[clock] += seconds + 0.1
         seen.append(is_over())
         return pack(problem)
 
     solver.warm, solver.solve = warm, solve
     packer()(problem(MOST_PODS + 1))
     assert seen == [False, True]
+
+
+def test_packings_of_one_plan_share_their_wall_time(solver, clocks):
+    seen = []
+
+    def solve(problem, *, is_over):
+        clocks["monotonic"] += 0.6 * WALL_SECONDS
+        seen.append(is_over())
+        return pack(problem)
+
+    solver.solve = solve
+    one, other = packer(), packer()
+    for packs in (one, one, other):
+        packs(problem(MOST_PODS + 1))
+    assert seen == [False, True, False]
+
+
+def test_plans_that_are_compared_get_all_their_work(solver, clocks):
+    seen = []
+
+    def solve(problem, *, is_over):
+        for name in clocks:
+            clocks[name] += 1000
+        seen.append(is_over())
+        return pack(problem)
+
+    solver.solve = solve
+    patient_packer()(problem(MOST_PODS + 1))
+    assert seen == [False]
 
 
 def test_a_wrong_answer_is_not_shown(solver):
@@ -100,7 +162,7 @@ def test_a_wrong_answer_is_not_shown(solver):
 def prepared(tmp_path):
     """Prepares an optimiser of two small kernels in a process of its own and returns what it prints, and complains."""
     (tmp_path / "kernels.py").write_text(KERNELS)
-    script = f"import sys, kernels; sys.modules[{SOLVER!r}] = kernels\n{PREPARE}"
+    script = f"import sys, kernels; sys.modules[{LADDER!r}] = kernels\n{PREPARE}"
 
     def run(seconds=0.0, cache="cache"):
         done = subprocess.run(

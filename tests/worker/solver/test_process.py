@@ -7,7 +7,6 @@ import sys
 import textwrap
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,30 +17,16 @@ from planner.packing.greedy.pack import pack
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules
-from tests.worker import solver_targets
 from tests.worker.conftest import freeze
 from tests.worker.metrics_reader import metrics_shown
-from tests.worker.solver_targets import FOLDER, PROVEN
+from tests.worker.running_solver import ROOT, SMALLEST_FOR_SOLVER, WITHIN, problem, running, until
+from tests.worker.solver_targets import PROVEN
+from worker.solver.allowance import Allowance
 from worker.solver.child import bring_kernels
-from worker.solver.process import WARMS_WITHIN_SECONDS, SolverProcess
+from worker.solver.process import SolverProcess
+from worker.solver.started import WARMS_WITHIN_SECONDS
 
-ROOT = Path(__file__).resolve().parents[3]
-SMALLEST_FOR_SOLVER = 17
-"""Up to 16 pods, `pack` looks at every way to share machines."""
-WITHIN = 20.0
-
-
-def problem(pods=SMALLEST_FOR_SOLVER):
-    """Machines of 4 units for 10 and pods of 1."""
-    return PackingProblem((GroupRow((1,), pods, frozenset({0})),), (BinRow((4,), 10),))
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """Where solvers leave notes; their processes find the tests."""
-    monkeypatch.setenv(FOLDER, str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture
@@ -49,26 +34,6 @@ def answers(monkeypatch):
     """How often each kind of answer was given, as /metrics would show it."""
     with metrics_shown(monkeypatch) as shown:
         yield lambda: {name: int(number) for (name,), number in shown.values("growth_packing_seconds_count").items()}
-
-
-@contextmanager
-def running(name, **options):
-    """A solver's process with one of the targets; it may not be warm yet."""
-    assert hasattr(solver_targets, name)
-    solver = SolverProcess(f"tests.worker.solver_targets.{name}", **{"first_pause_seconds": 0.05, **options})
-    solver.start()
-    try:
-        yield solver
-    finally:
-        solver.close()
-        assert not solver.is_warm
-
-
-def until(claim, within=WITHIN):
-    deadline = time.monotonic() + within
-    while not claim():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def is_alive(pid):
@@ -91,10 +56,22 @@ def test_the_process_answers_and_the_worker_counts_who_did(answers):
         assert answers() == {"solver": 2, "small": 1}
 
 
+def test_few_pods_go_there_unless_their_answer_is_proven(answers):
+    free, paid = BinRow((4,), 0, limits=(0,)), BinRow((4,), 10)
+    unproven = PackingProblem((GroupRow((1,), 5, frozenset({0, 1})),), (free, paid), (1,))
+    assert (pack(unproven).proven, unproven.cost(pack(unproven).nodes)) == (0, 10)
+    with running("good") as solver:
+        assert solver(unproven) == pack(unproven)
+        until(lambda: solver.is_warm)
+        assert solver(unproven).proven == PROVEN
+        assert solver(problem(5)) == pack(problem(5))
+        assert answers() == {"greedy-because-cold": 1, "solver": 1, "small": 1}
+
+
 @pytest.mark.timeout(400)
 def test_the_optimiser_itself_answers_in_its_process(answers):
     asked = instance(120, 12, seed=1)
-    solver = SolverProcess(deadline_seconds=0.5)
+    solver = SolverProcess(allowance=Allowance(cpu_seconds=0.5))
     solver.start()
     try:
         # Minutes, where nothing was compiled before.
@@ -131,7 +108,7 @@ def test_a_process_that_fails_is_replaced_and_the_greedy_packer_stands_in(name, 
 
 @pytest.mark.parametrize("name", ["hangs", "good"])
 def test_far_over_its_deadline_it_is_killed_and_the_greedy_packer_stands_in(name, answers):
-    with capture_logs() as lines, running(name, deadline_seconds=0.2, grace_seconds=0.3) as solver:
+    with capture_logs() as lines, running(name, allowance=Allowance(wall_seconds=0.2), grace_seconds=0.3) as solver:
         until(lambda: solver.is_warm)
         pid = solver._started.process.pid
         if name == "good":
@@ -167,9 +144,20 @@ def test_an_exception_is_told_and_the_process_goes_on(answers):
 
 
 def test_it_is_told_when_its_time_is_over():
-    with running("takes_its_time", deadline_seconds=0.3) as solver:
+    with running("takes_its_time", allowance=Allowance(wall_seconds=0.3)) as solver:
         until(lambda: solver.is_warm)
         assert 300 <= solver(problem()).proven < 3300
+
+
+def test_packings_of_a_round_share_the_wall_time():
+    with running("takes_its_time", allowance=Allowance(wall_seconds=0.4)) as solver:
+        until(lambda: solver.is_warm)
+        packs, began = solver.for_round(), time.monotonic()
+        first, second = packs(problem()).proven, packs(problem()).proven
+        seconds = time.monotonic() - began
+        assert solver.for_round()(problem()).proven >= 400
+    assert first >= 400 > second
+    assert seconds < 1
 
 
 def test_a_cold_process_keeps_nobody_waiting(answers, folder):
@@ -204,7 +192,7 @@ def test_a_process_that_ends_between_problems_is_replaced():
 
 
 def test_without_a_program_to_start_the_greedy_packer_answers(monkeypatch, answers):
-    monkeypatch.setattr("worker.solver.process.sys.executable", str(ROOT / "nowhere"))
+    monkeypatch.setattr("worker.solver.started.sys.executable", str(ROOT / "nowhere"))
     with capture_logs() as lines, running("good") as solver:
         until(lambda: any(line["event"] == "the solver is started anew" for line in lines))
         assert solver(problem()) == pack(problem())

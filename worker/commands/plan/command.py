@@ -24,7 +24,7 @@ from worker.commands.shared.cluster_view import cluster_view
 from worker.commands.why.pod import why_pod
 from worker.errors import USAGE_ERROR, CommandError
 from worker.printing import shown_line
-from worker.solver.in_process import packer
+from worker.solver.in_process import packer, patient_packer
 
 
 def plan(
@@ -81,11 +81,11 @@ def plan(
         _explain(explain, snapshot, output)
         return 0
     watch = Stopwatch(time.perf_counter)
-    made = decide(snapshot, packer(), watch)
+    made = decide(snapshot, patient_packer() if diff else packer(), watch)
     if timing:
         print(f"growth: planned in {watch.summary}", file=sys.stderr)
     if diff:
-        changes = compare(decide(given, packer()), made)
+        changes = compare(decide(given, patient_packer()), made)
         if output == "table":
             print_diff(changes)
         else:
