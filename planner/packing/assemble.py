@@ -253,6 +253,7 @@ class _ProblemBuilder:
             kinds=tuple(self._kinds),
             bins=tuple(self._bins),
             copies=tuple(min((self._limits[k] for k in one.limits), default=NO_LIMIT) for one in self._bins),
+            limits=tuple(self._limits),
         )
 
 

@@ -365,7 +365,7 @@ MUTATIONS: Final = (
     Mutation(
         "a cancel in the middle of a drain leaves the taint", _drain_cancelled_without_untainting, first=10, within=150
     ),
-    Mutation("an eviction is taken for the end of its pod", _drained_before_empty, first=128, within=50),
+    Mutation("an eviction is taken for the end of its pod", _drained_before_empty, first=45, within=60),
     Mutation("a server goes with its volumes attached", _volumes_not_awaited),
     Mutation("removals look for no local volumes", planted_data.not_looked_at, first=38, within=12),
     Mutation("data goes with machines that a person removes", planted_data.kept_in_rounds_alone, first=40, within=40),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Final, NamedTuple
 
 from planner.objects.kinds import Pod
@@ -47,6 +48,8 @@ class PackingInput:
     """The same kinds in numbers."""
     copies: tuple[int, ...]
     """Machines that limits allow, by kind."""
+    limits: tuple[int, ...] = ()
+    """Machines that each limit allows, by the indexes that `bins` name."""
 
     def is_new(self, b: int) -> bool:
         """Return whether kind `b` stands for machines without a name yet."""
@@ -55,6 +58,14 @@ class PackingInput:
     def host(self, b: int) -> Host:
         """Return a machine of kind `b`, as far as it makes domains."""
         return host_of(self.kinds[b])
+
+    def may_be_two(self, kinds: Sequence[int]) -> bool:
+        """Return whether limits allow two new machines of these kinds, alike or not."""
+        new = [b for b in kinds if self.is_new(b) and self.copies[b]]
+        return any(self.copies[b] > 1 for b in new) or any(
+            all(self.limits[k] > 1 for k in set(self.bins[a].limits).intersection(self.bins[b].limits))
+            for a, b in combinations(new, 2)
+        )
 
 
 def host_of(kind: MachineKind | Place) -> Host:

@@ -13,6 +13,7 @@ from planner.objects.predicates import NEW_HOST
 from planner.packing.domains.domain_counts import DomainCounts, SpreadCount
 from planner.packing.domains.domains import Cell, PackingInput, Share, Split, Unplaceable, host_of
 from planner.packing.domains.hostname_rules import is_near, rules_of_exclusion
+from planner.packing.domains.levels import hosts_at_least
 from planner.packing.domains.pod_counts import Host, PodCounts, host_counts
 from planner.packing.problem import GroupRow, PackedNode, Packing
 from planner.packing.topology import NO_DOMAIN, ApartRow, Minimum, NearRow, SpreadRow, Topology
@@ -159,6 +160,7 @@ class JointProblem:
             present = tuple(pods_by_domain.get(value or "", 0) for value in values)
             idle = [k for k, (_, host) in enumerate(self._minimums) if host_counts(pod, count.spread, host)]
             free = [self._minimums[k][0] for k in idle]
+            at_least = hosts_at_least(self._given, self._bins[i], is_any_there=bool(pods_by_domain))
             coming = sum(one.number for one in free if all(not self._given.bins[b].price for b in one.bins))
             return SpreadRow(
                 group=i,
@@ -169,7 +171,7 @@ class JointProblem:
                 present=present,
                 counts=counts,
                 least=least,
-                missing=max(0, count.spread.min_domains - len(pods_by_domain) - coming),
+                missing=max(0, max(count.spread.min_domains, at_least) - len(pods_by_domain) - coming),
                 idle=frozenset(idle),
             )
         domains = {

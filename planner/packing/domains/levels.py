@@ -14,7 +14,7 @@ from typing import Final
 from api.keys import LABEL_HOSTNAME
 from planner.objects.predicates import NEW_HOST
 from planner.packing.domains.domain_counts import SpreadCount
-from planner.packing.domains.domains import PackingInput, Split
+from planner.packing.domains.domains import NO_LIMIT, PackingInput, Split
 from planner.packing.problem import PackedNode, Packing, PackingProblem
 from planner.scheduling.affinity import Namespaces, term_matches
 from planner.scheduling.spread import own_count
@@ -22,6 +22,14 @@ from planner.scheduling.spread import own_count
 Levels = Mapping[int, int]
 """Pods that each machine with pods of a group gets at least, by group; 0 where nothing is promised."""
 _MOST_TRIED: Final = 4
+
+
+def hosts_at_least(given: PackingInput, bins: Sequence[int], *, is_any_there: bool) -> int:
+    """Return the number of hosts below which pods are not spread over hosts: on a single one there is no skew.
+
+    Where no machine is there, two are bought, if limits allow: the scheduler would take one, and nobody means that.
+    """
+    return 2 if not is_any_there and given.may_be_two(bins) else 1
 
 
 def wishing_apart(given: PackingInput, namespaces: Namespaces) -> Levels:
@@ -42,13 +50,13 @@ def levels_of(given: PackingInput, split: Split) -> Iterator[Levels]:
 
     Each stands for a plan that has machines of one kind only, evenly filled.
     """
-    spread = dict(_spread_over_machines(split))
+    spread = list(_spread_over_machines(given, split))
     seen: list[Levels] = [{}]
     for _, b, machines in sorted(_sorts_of_machines(given)):
         levels = {
             i: level
-            for i, highest in spread.items()
-            if (level := min(highest, given.groups[i].count // machines, _fitting(given, i, b))) > 0
+            for i, at_least, highest in spread
+            if (level := min(highest, given.groups[i].count // max(machines, at_least), _fitting(given, i, b))) > 0
         }
         if levels not in seen:
             seen.append(levels)
@@ -57,14 +65,19 @@ def levels_of(given: PackingInput, split: Split) -> Iterator[Levels]:
             return
 
 
-def _spread_over_machines(split: Split) -> Iterator[tuple[int, int]]:
-    """Yield groups that are spread over machines, and the highest level that those which are there allow."""
+def _spread_over_machines(given: PackingInput, split: Split) -> Iterator[tuple[int, int, int]]:
+    """Yield groups that are spread over machines, the number of those at least, and the highest level."""
     if split.domain_counts is None:
         return
     for i, group_counts in enumerate(split.domain_counts.group_counts):
         counts = [one for one in group_counts.spreads if _is_over_machines(one)]
         if counts:
-            yield i, min((_least_there(one) for one in counts), default=0)
+            highest = min(_least_there(one) for one in counts)
+            at_least = hosts_at_least(given, given.holders[i], is_any_there=highest < NO_LIMIT)
+            if at_least > 1:
+                # So that the skew does not make room for all of them on one.
+                highest = min(highest, given.groups[i].count - 1 - min(one.spread.max_skew for one in counts))
+            yield i, at_least, highest
 
 
 def _is_over_machines(count: SpreadCount) -> bool:
@@ -72,7 +85,7 @@ def _is_over_machines(count: SpreadCount) -> bool:
 
 
 def _least_there(count: SpreadCount) -> int:
-    return min((n for value, n in count.counts.items() if value != NEW_HOST), default=1 << 30)
+    return min((n for value, n in count.counts.items() if value != NEW_HOST), default=NO_LIMIT)
 
 
 def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:
@@ -91,7 +104,7 @@ def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:
 
 def _fitting(given: PackingInput, i: int, b: int) -> int:
     return min(
-        (have // d for have, d in zip(given.bins[b].capacity, given.demands[i], strict=True) if d), default=1 << 30
+        (have // d for have, d in zip(given.bins[b].capacity, given.demands[i], strict=True) if d), default=NO_LIMIT
     )
 
 

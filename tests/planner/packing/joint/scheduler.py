@@ -5,9 +5,10 @@ Tolerations": a machine is a number, and a workload is one. What a machine may h
 from what other machines matter for (spread, affinity, anti-affinity over a zone).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement
 
 from tests.planner.packing.joint.small_round import Limit, SmallRound, Spot, Workload
 from tests.planner.reading import Json, tolerates, wants
@@ -148,7 +149,7 @@ class Rules:
         return Spread(
             key=key,
             max_skew=constraint["maxSkew"],
-            min_domains=constraint.get("minDomains") or 1,
+            min_domains=max(constraint.get("minDomains") or 1, self._hosts_at_least(i, key, eligible, to_buy)),
             own=int(selects(constraint.get("labelSelector"), labels_of(pod))),
             counted=tuple(j for j, w in enumerate(self.workloads) if _counts(constraint, pod, w.example)),
             eligible=eligible,
@@ -157,6 +158,21 @@ class Rules:
                 spot.labels[key] for k, spot in to_buy if key != HOSTNAME and eligible[k] and self.is_open[i][k]
             ),
         )
+
+    def _hosts_at_least(self, i: int, key: str, eligible: Sequence[bool], to_buy: Sequence[tuple[int, Spot]]) -> int:
+        """Return 2 for the host name where no machine is there and limits allow two: one alone has no skew.
+
+        It is no rule of Kubernetes, but of the product: who spreads pods over hosts does not mean a single one.
+        """
+        is_any_there = any(is_one for is_one, spot in zip(eligible, self.spots, strict=True) if spot.price is None)
+        if key != HOSTNAME or is_any_there:
+            return 1
+        left = self.given.left
+        limits = [
+            set(spot.limits) for k, spot in to_buy if self.is_open[i][k] and all(left.get(n, 1) for n in spot.limits)
+        ]
+        pairs = combinations_with_replacement(limits, 2)
+        return 2 if any(all(left.get(name, 2) > 1 for name in a & b) for a, b in pairs) else 1
 
     def _affinity(self, workload: Workload) -> Affinity | None:
         pod, given = workload.example, self.given

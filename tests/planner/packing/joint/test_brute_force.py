@@ -117,7 +117,7 @@ def test_a_tainted_node_counts_unless_the_constraint_honours_taints(policy, miss
 # Machines to buy.
 
 
-@pytest.mark.parametrize(("pods", "machines"), [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)])
+@pytest.mark.parametrize(("pods", "machines"), [(1, 1), (2, 2), (3, 2), (4, 2), (5, 3), (6, 3)])
 def test_new_machines_fill_together_and_stay_even_over_hosts(pods, machines):
     given = scene(*several(pods, "900m", topologySpreadConstraints=[spread(HOST)]), types=("cx22",))
     assert best(given) == ((0,), machines * CX22)
