@@ -79,8 +79,10 @@ def is_per_node(metadata: Json, spec: Json) -> bool:
     for the host, a label of it is the node's name, or its owner is named after the node.
     """
     node, said = spec.get("nodeName"), wish(_part(metadata, "annotations"))
+    if not node or said is None or not said[1]:
+        return False
     owner = next((one for one in _parts(metadata, "ownerReferences") if one.get("controller")), None)
-    if not node or said is None or not said[1] or owner is None or owner.get("kind") in _WORKLOADS:
+    if owner is None or owner.get("kind") in _WORKLOADS:
         return False
     name = str(owner.get("name"))
     return (

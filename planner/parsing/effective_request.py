@@ -33,7 +33,8 @@ def effective_request(spec: Part, status: Part = _NOTHING) -> dict[str, int]:
         FieldError: a field cannot be read.
     """
     running = _of_containers(spec, status)
-    running |= _of_the_whole(spec.part("resources"), status, running)
+    if spec.has("resources"):
+        running |= _of_the_whole(spec.part("resources"), status, running)
     _add(running, spec.amounts("overhead"))
     running["pods"] = 1
     return {name: amount for name, amount in running.items() if amount}
@@ -63,6 +64,8 @@ def container_request(container: Part) -> dict[str, int]:
     """Return what a container asks for, without any change of it since."""
     # The API server fills a missing request from the limit; an object from a file never passed it.
     resources = container.part("resources")
+    if not resources.has("limits"):
+        return resources.amounts("requests")
     return resources.amounts("limits") | resources.amounts("requests")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from api.quantity import parse_amount, parse_quantity
 
@@ -20,19 +20,41 @@ class FieldError(ValueError):
 
 
 class Part:
-    """A JSON object and where it stands; an absent or null field reads as empty, as in the Kubernetes API."""
+    """A JSON object and where it stands; an absent or null field reads as empty, as in the Kubernetes API.
 
-    __slots__ = ("path", "value")
+    Args:
+        value: the object.
+        path: where it stands, as text.
+        above: the part that it is in, in place of the text: millions of paths are never told to anyone.
+        step: key in the part above.
+        index: position, where there is a list at that key.
+    """
 
-    def __init__(self, value: Any, path: str = "") -> None:
-        if not isinstance(value, dict):
-            raise FieldError(path or "object", f"{_shown(value)} is not an object with fields")
+    __slots__ = ("_above", "_index", "_path", "_step", "value")
+
+    def __init__(
+        self, value: Any, path: str = "", above: "Part | None" = None, step: str = "", index: int | None = None
+    ) -> None:
         self.value: Mapping[str, Any] = value
-        self.path = path
+        self._path = path
+        self._above = above
+        self._step = step
+        self._index = index
+        if not isinstance(value, dict):
+            raise FieldError(self.path or "object", f"{_shown(value)} is not an object with fields")
+
+    @property
+    def path(self) -> str:
+        """Where it stands; empty for the whole object."""
+        if self._above is None:
+            return self._path
+        here = self._above.where(self._step)
+        return here if self._index is None else f"{here}[{self._index}]"
 
     def where(self, key: str) -> str:
         """Return the path of a field."""
-        return f"{self.path}.{key}" if self.path else key
+        path = self.path
+        return f"{path}.{key}" if path else key
 
     def has(self, key: str) -> bool:
         """Return whether the field is there and not null."""
@@ -75,12 +97,15 @@ class Part:
     def part(self, key: str) -> "Part":
         """Return an object, an empty one if absent."""
         value = self.value.get(key)
-        return Part({} if value is None else value, self.where(key))
+        return Part({} if value is None else value, "", self, key)
 
     def parts(self, key: str) -> Iterator["Part"]:
         """Yield the objects of a list."""
+        return _NOTHING if self.value.get(key) is None else self._each(key)
+
+    def _each(self, key: str) -> Iterator["Part"]:
         for index, item in enumerate(self._list(key)):
-            yield Part(item, f"{self.where(key)}[{index}]")
+            yield Part(item, "", self, key, index)
 
     def length(self, key: str) -> int:
         """Return the number of items of a list."""
@@ -96,6 +121,8 @@ class Part:
 
     def text_map(self, key: str) -> dict[str, str]:
         """Return an object whose values are texts, such as labels."""
+        if self.value.get(key) is None:
+            return {}
         part = self._named_values(key)
         for name, value in part.value.items():
             if not isinstance(value, str):
@@ -108,13 +135,26 @@ class Part:
         Raises:
             FieldError: a value is not a quantity or is negative.
         """
+        if self.value.get(key) is None:
+            return {}
         part = self._named_values(key)
-        return {name: _read(part.where(name), _amount, name, value) for name, value in part.value.items()}
+        return {name: part.read(name, _amount, name, value) for name, value in part.value.items()}
 
     def moment(self, key: str) -> datetime | None:
         """Return a time in UTC, or None if absent."""
         text = self.text(key)
-        return _read(self.where(key), _moment, text) if text else None
+        return self.read(key, _moment, text) if text else None
+
+    def read(self, key: str, read: Callable[..., T], *values: Any) -> T:
+        """Return what `read` makes of these values of a field.
+
+        Raises:
+            FieldError: it raises ValueError or TypeError; names the field.
+        """
+        try:
+            return read(*values)
+        except (ValueError, TypeError) as error:
+            raise FieldError(self.where(key), str(error)) from None
 
     def _named_values(self, key: str) -> "Part":
         part = self.part(key)
@@ -133,11 +173,8 @@ class Part:
         return value
 
 
-def _read(path: str, read: Callable[..., T], *values: Any) -> T:
-    try:
-        return read(*values)
-    except (ValueError, TypeError) as error:
-        raise FieldError(path, str(error)) from None
+_NOTHING: Final[Iterator[Part]] = iter(())
+"""The objects of a list that is not there: it is at its end, however often it is asked."""
 
 
 def _amount(name: str, text: object) -> int:

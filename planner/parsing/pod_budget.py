@@ -48,7 +48,8 @@ def check_budget(spec: Part) -> None:
         FieldError: a field cannot be read.
     """
     for key, noun, most in _LISTS:
-        _check_list(spec, key, noun, most)
+        if key in spec.value:
+            _check_list(spec, key, noun, most)
     # Most pods have neither, and thousands of them are read in one go.
     _check_containers(spec)
     if not (spec.has("affinity") or spec.has("topologySpreadConstraints")):
@@ -78,7 +79,10 @@ def _check_containers(spec: Part) -> None:
                 if ports > MOST_PORTS:
                     raise OverBudget(container.where("ports"), ports, "ports up to here", MOST_PORTS)
             if container.has("resources"):
-                amounts += sum(map(len, _amounts(container)))
+                resources = container.part("resources")
+                for key in ("requests", "limits"):
+                    if resources.has(key):
+                        amounts += len(resources.part(key).value)
     if amounts > MOST_RESOURCES:
         _check_resources(spec)
 
@@ -118,12 +122,21 @@ def _rules(spec: Part) -> Iterator[Part]:
 
 
 def _size(rule: Part) -> int:
-    own = sum(rule.length(key) for key in ("namespaces", "matchLabelKeys", "mismatchLabelKeys") if rule.has(key))
-    selectors = (rule.part(key) for key in ("labelSelector", "namespaceSelector") if rule.has(key))
-    return own + sum(map(_selector_size, (rule, *selectors)))
+    size = 0
+    for key in ("namespaces", "matchLabelKeys", "mismatchLabelKeys"):
+        if rule.has(key):
+            size += rule.length(key)
+    size += _selector_size(rule)
+    for key in ("labelSelector", "namespaceSelector"):
+        if rule.has(key):
+            size += _selector_size(rule.part(key))
+    return size
 
 
 def _selector_size(part: Part) -> int:
-    labels = len(part.part("matchLabels").value) if part.has("matchLabels") else 0
-    expressions = (e for key in ("matchExpressions", "matchFields") if part.has(key) for e in part.parts(key))
-    return labels + sum(1 + e.length("values") for e in expressions)
+    size = len(part.part("matchLabels").value) if part.has("matchLabels") else 0
+    for key in ("matchExpressions", "matchFields"):
+        if part.has(key):
+            for expression in part.parts(key):
+                size += 1 + expression.length("values")
+    return size

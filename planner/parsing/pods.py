@@ -3,7 +3,7 @@
 Source: Kubernetes docs, "Pod: hostPort", "Sidecar containers", "Ephemeral volumes"; the scheduler's GetHostPorts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 from api.keys import LABEL_REQUEST, LABEL_REQUEST_UID
 from planner.objects.eviction import is_per_node, misread
 from planner.objects.kinds import (
+    NO_PREFERENCES,
     NOT_YET_SCHEDULED,
     HostPort,
     Owner,
@@ -31,12 +32,13 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
 _WORDS: Final = 512
 """Of the scheduler: the rest repeats itself, node by node."""
-_OPERATORS: Final = ("", "Equal", "Exists")
+_OPERATORS: Final = ("Equal", "Exists")
 _OF_ONE_NODE: Final = (LABEL_REQUEST, LABEL_REQUEST_UID)
 """Topology keys with a value of its own for each node, as the host name has: that one does what these could."""
 
 # The same few stand on thousands of pods; as one object they are known again without a look at them.
 _preferences: Final = lru_cache(maxsize=4096)(Preferences)
+_toleration_of: Final = lru_cache(maxsize=4096)(Toleration)
 _EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - compared with, not listened on
 _INLINE_DISKS: Final = (
     "awsElasticBlockStore",
@@ -64,6 +66,8 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
     labels = metadata.text_map("labels")
     annotations = metadata.text_map("annotations")
     affinity = spec.part("affinity")
+    tolerations = tuple(_toleration(t) for t in spec.parts("tolerations"))
+    is_unschedulable, scheduled = _told(status)
     return Pod(
         namespace=namespace,
         name=name,
@@ -78,16 +82,11 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
             Requirement(key, "In", (value,)) for key, value in sorted(spec.text_map("nodeSelector").items())
         ),
         node_affinity=_node_affinity(affinity.part("nodeAffinity")),
-        tolerations=tuple(_toleration(t) for t in spec.parts("tolerations")),
+        tolerations=tolerations,
         pod_affinity=pod_terms(affinity.part("podAffinity"), namespace, labels),
         pod_anti_affinity=pod_terms(affinity.part("podAntiAffinity"), namespace, labels),
         spread=spreads(spec, labels),
-        preferences=_preferences(
-            _preferred_nodes(affinity.part("nodeAffinity")),
-            preferred_terms(affinity.part("podAffinity"), namespace, labels),
-            preferred_terms(affinity.part("podAntiAffinity"), namespace, labels),
-            spreads(spec, labels, is_soft=True),
-        ),
+        preferences=_preferences_of(affinity, spec, namespace, labels),
         host_ports=host_ports(spec),
         claims=claims(spec, name),
         priority=spec.number("priority"),
@@ -98,12 +97,12 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         is_terminating=metadata.has("deletionTimestamp"),
         ends_at=metadata.moment("deletionTimestamp"),
         is_gated=any(True for _ in spec.parts("schedulingGates")),
-        is_unschedulable=_is_unschedulable(status),
+        is_unschedulable=is_unschedulable,
         scheduler="" if (scheduler := spec.text("schedulerName")) == _DEFAULT_SCHEDULER else scheduler,
-        scheduled=_scheduled(status),
+        scheduled=scheduled,
         created_at=metadata.moment("creationTimestamp"),
         system=spec.part("os").text("name"),
-        unjudged=tuple(_unjudged(spec)),
+        unjudged=tuple(_unjudged(spec, tolerations)),
     )
 
 
@@ -125,24 +124,32 @@ def _owner(metadata: Part) -> Owner | None:
     return None
 
 
-def _is_unschedulable(status: Part) -> bool:
-    return any(
-        c.text("type") == "PodScheduled" and c.text("status") == "False" and c.text("reason") == "Unschedulable"
-        for c in status.parts("conditions")
-    )
-
-
-def _scheduled(status: Part) -> Scheduled:
-    for condition in status.parts("conditions"):
-        if condition.text("type") == "PodScheduled":
-            message = " ".join(condition.text("message").split())[:_WORDS]
-            return Scheduled(is_told=True, since=condition.moment("lastTransitionTime"), message=message)
-    return NOT_YET_SCHEDULED
+def _told(status: Part) -> tuple[bool, Scheduled]:
+    """Return whether the scheduler finds no place for the pod, and what it said of it first."""
+    told = [condition for condition in status.parts("conditions") if condition.text("type") == "PodScheduled"]
+    if not told:
+        return False, NOT_YET_SCHEDULED
+    first = told[0]
+    message = " ".join(first.text("message").split())[:_WORDS]
+    scheduled = Scheduled(is_told=True, since=first.moment("lastTransitionTime"), message=message)
+    return any(c.text("status") == "False" and c.text("reason") == "Unschedulable" for c in told), scheduled
 
 
 def _node_affinity(affinity: Part) -> tuple[tuple[Requirement, ...], ...]:
     """Return the required terms; a condition without terms selects no node, as for the scheduler."""
     return node_terms(affinity.part(REQUIRED).parts("nodeSelectorTerms")) if affinity.has(REQUIRED) else ()
+
+
+def _preferences_of(affinity: Part, spec: Part, namespace: str, labels: Mapping[str, str]) -> Preferences:
+    # Most pods have none, and thousands of them are read in one go.
+    if not (affinity.value or spec.has("topologySpreadConstraints")):
+        return NO_PREFERENCES
+    return _preferences(
+        _preferred_nodes(affinity.part("nodeAffinity")),
+        preferred_terms(affinity.part("podAffinity"), namespace, labels),
+        preferred_terms(affinity.part("podAntiAffinity"), namespace, labels),
+        spreads(spec, labels, is_soft=True),
+    )
 
 
 def _preferred_nodes(affinity: Part) -> tuple[PreferredNodes, ...]:
@@ -154,18 +161,20 @@ def _preferred_nodes(affinity: Part) -> tuple[PreferredNodes, ...]:
 
 
 def _toleration(part: Part) -> Toleration:
-    return Toleration(part.text("key"), part.text("operator") or "Equal", part.text("value"), part.text("effect"))
+    return _toleration_of(part.text("key"), part.text("operator") or "Equal", part.text("value"), part.text("effect"))
 
 
-def _unjudged(spec: Part) -> Iterator[str]:
+def _unjudged(spec: Part, tolerations: Sequence[Toleration]) -> Iterator[str]:
     yield from inline_disks(spec)
     if any(True for _ in spec.parts("resourceClaims")):
         yield "spec.resourceClaims"
-    yield from (term.where("topologyKey") for term in _hard_terms(spec) if term.text("topologyKey") in _OF_ONE_NODE)
-    for toleration in spec.parts("tolerations"):
-        # Comparing numbers is off in clusters unless they turn it on, and no object says whether they did.
-        if toleration.text("operator") not in _OPERATORS:
-            yield toleration.where("operator")
+    if spec.has("affinity") or spec.has("topologySpreadConstraints"):
+        terms = _hard_terms(spec)
+        yield from (term.where("topologyKey") for term in terms if term.text("topologyKey") in _OF_ONE_NODE)
+    # Comparing numbers is off in clusters unless they turn it on, and no object says whether they did.
+    unknown = {i for i, toleration in enumerate(tolerations) if toleration.operator not in _OPERATORS}
+    if unknown:
+        yield from (part.where("operator") for i, part in enumerate(spec.parts("tolerations")) if i in unknown)
 
 
 def _hard_terms(spec: Part) -> Iterator[Part]:
@@ -218,7 +227,8 @@ def inline_disks(spec: Part) -> Iterator[str]:
         FieldError: a field cannot be read.
     """
     for volume in spec.parts("volumes"):
-        yield from (volume.where(kind) for kind in _INLINE_DISKS if volume.has(kind))
+        if not volume.value.keys().isdisjoint(_INLINE_DISKS):
+            yield from (volume.where(kind) for kind in _INLINE_DISKS if volume.has(kind))
 
 
 def _lasting(spec: Part) -> Iterator[Part]:
