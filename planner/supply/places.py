@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import IntEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from api.keys import LABEL_HOSTNAME, LABEL_OS, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from api.v1alpha1.node_pool import NodePool
@@ -32,13 +32,17 @@ from planner.supply.pod_group import PodGroup
 from planner.supply.seats import Seating
 from planner.supply.startup import with_missing
 
+T = TypeVar("T")
+
 PLACED_AFTER_CANCEL: Final = timedelta(seconds=30)
 """Pods count as placed on a node whose cool-off was cancelled for this long, until its taint is seen to be lifted."""
 _SECONDS_DIGITS: Final = 11
 _LIFT_DELAY: Final = timedelta(seconds=5)
 """A cool-off ends this much later than its grace at most, as its taint must settle."""
-_SORTED_BY: Final = "cpu"
-"""Of this, machines have least left, as a rule."""
+_NOTHING: Final = -1
+"""Less than any amount: who does not ask for a resource fits even where more of it is taken than there is."""
+_STEP: Final = 64
+"""Groups: the sets of those up to every such many are kept, and others made of them."""
 
 
 class Rank(IntEnum):
@@ -271,53 +275,107 @@ def _is_explained(taint: Taint, machine: Machine, grace: timedelta, now: datetim
 
 
 class PlaceFit:
-    """Judges pod groups against places: once for all places that look alike.
+    """Judges pod groups against places: many groups at once, as bits of one number, and once for places alike.
 
     A round judges each group against each machine with room. The answer about labels and taints is the same on most
-    machines; that about amounts is a comparison, and most groups are too large for the free amounts.
+    machines and for many groups; that about amounts is, for each resource, where what is free stands among the sizes.
     """
 
     def __init__(self, groups: Sequence[PodGroup]) -> None:
         self._groups = groups
-        self._pods = [group.example for group in groups]
-        self._order = sorted(range(len(groups)), key=lambda i: self._pods[i].requests.get(_SORTED_BY, 0))
-        self._sizes = [self._pods[i].requests.get(_SORTED_BY, 0) for i in self._order]
-        self._amounts = [tuple(pod.requests.items()) for pod in self._pods]
-        self._keys = {key for pod in self._pods for key in _keys(pod)}
-        self._suits: dict[tuple[object, ...], dict[int, bool]] = {}
-        self._has_ports = any(pod.host_ports for pod in self._pods)
+        pods = [group.example for group in groups]
+        self._pods = pods
+        self._all = (1 << len(groups)) - 1
+        self._sizes = {name: _Sizes(name, pods) for name in sorted({name for pod in pods for name in pod.requests})}
+        self._keys = {key for pod in pods for key in _keys(pod)}
+        rules = [(p.system, p.node_selector, p.node_affinity, p.volume_terms, p.tolerations) for p in pods]
+        alike = _positions_by(rules)
+        self._alike = [alike[rule] for rule in rules]
+        self._suits: dict[tuple[object, ...], tuple[int, int]] = {}
+        by_pools = _positions_by([group.pools for group in groups])
+        self._of_pools = {pools: _bits(positions) for pools, positions in by_pools.items()}
+        self._has_ports = any(pod.host_ports for pod in pods)
+        self._one_by_one = _bits(
+            i for i, pod in enumerate(pods) if pod.attachments or pod.host_ports or groups[i].lost_places is not None
+        )
 
     def held(self, place: Place, attached: Collection[Handle]) -> list[int]:
         """Return the groups of which a pod fits onto the place, ascending; `attached` volumes are there already."""
-        near = self._order[: bisect_right(self._sizes, max(0, place.free.get(_SORTED_BY, 0)))]
-        known = self._suits.setdefault(self._alike_key(place), {})
-        ports = TakenPorts((*place.pods, *place.daemons) if self._has_ports else ())
-        return sorted(i for i in near if self._fits(i, place, attached, known, ports))
+        fitting = self._all
+        for name, sizes in self._sizes.items():
+            fitting &= sizes.up_to(place.free.get(name, 0))
+        if place.only_pool is not None and fitting:
+            fitting &= sum(bits for pools, bits in self._of_pools.items() if place.only_pool in pools)
+        if fitting:
+            fitting &= self._suited(place, fitting)
+        if fitting & self._one_by_one:
+            ports = TakenPorts((*place.pods, *place.daemons) if self._has_ports else ())
+            for i in _positions(fitting & self._one_by_one):
+                if not self._fits(i, place, attached, ports):
+                    fitting ^= 1 << i
+        return _positions(fitting)
 
-    def _fits(
-        self, i: int, place: Place, attached: Collection[Handle], known: dict[int, bool], ports: TakenPorts
-    ) -> bool:
-        pod = self._pods[i]
-        free = place.free
-        for name, amount in self._amounts[i]:
-            if free.get(name, 0) < amount:
-                return False
-        if place.only_pool is not None and place.only_pool not in self._groups[i].pools:
-            return False
-        lost_places = self._groups[i].lost_places
+    def _fits(self, i: int, place: Place, attached: Collection[Handle], ports: TakenPorts) -> bool:
+        """Return whether what only few groups have lets one on the place: lost places, volumes, ports."""
+        pod, lost_places = self._pods[i], self._groups[i].lost_places
         if lost_places is not None and lost_places.loses(place.machine, is_coming=place.rank is Rank.IN_FLIGHT):
             return False
-        if i not in known:
-            known[i] = suits(pod, place.labels, place.taints)
-        if not known[i]:
-            return False
-        if pod.attachments and any(amount_of(free, name) < n for name, n in asked(pod, attached).items()):
+        if pod.attachments and any(amount_of(place.free, name) < n for name, n in asked(pod, attached).items()):
             return False
         return not (pod.host_ports and ports.meet(pod))
+
+    def _suited(self, place: Place, wanted: int) -> int:
+        """Return the groups that labels and taints of the place suit, as far as they are among those wanted."""
+        key = self._alike_key(place)
+        judged, suited = self._suits.get(key, (0, 0))
+        while left := wanted & ~judged:
+            i = (left & -left).bit_length() - 1
+            alike = _bits(self._alike[i])
+            judged |= alike
+            if suits(self._pods[i], place.labels, place.taints):
+                suited |= alike
+        self._suits[key] = judged, suited
+        return suited
 
     def _alike_key(self, place: Place) -> tuple[object, ...]:
         """Return the key of places that are alike in the labels and taints that matter to some group."""
         return frozenset(label for label in place.labels.items() if label[0] in self._keys), tuple(place.taints)
+
+
+class _Sizes:
+    """Groups in the order of what a pod of them asks of one resource."""
+
+    def __init__(self, name: str, pods: Sequence[Pod]) -> None:
+        asked_of_one = [pod.requests.get(name, _NOTHING) for pod in pods]
+        self._order = sorted(range(len(pods)), key=asked_of_one.__getitem__)
+        self._sizes = [asked_of_one[i] for i in self._order]
+        self._steps = [0]
+        for first in range(0, len(pods), _STEP):
+            self._steps.append(self._steps[-1] | _bits(self._order[first : first + _STEP]))
+
+    def up_to(self, free: int) -> int:
+        """Return the groups, as bits, that ask for no more than what is free, or for nothing at all."""
+        number = bisect_right(self._sizes, max(_NOTHING, free))
+        step = number // _STEP
+        return self._steps[step] | _bits(self._order[step * _STEP : number])
+
+
+def _positions_by(keys: Iterable[T]) -> dict[T, list[int]]:
+    """Return the positions of each key."""
+    positions: dict[T, list[int]] = {}
+    for i, key in enumerate(keys):
+        positions.setdefault(key, []).append(i)
+    return positions
+
+
+def _bits(positions: Iterable[int]) -> int:
+    """Return a number with these bits set; each comes once."""
+    return sum(1 << i for i in positions)
+
+
+def _positions(bits: int) -> list[int]:
+    """Return which bits are set, ascending."""
+    return [i for i, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]
 
 
 def _keys(pod: Pod) -> Iterator[str]:
