@@ -125,10 +125,13 @@ class LocalVolumes:
             for requirement in (requirement for term in volume.located for requirement in term):
                 for pair in _pairs(requirement):
                     self._asked_by.setdefault(pair, []).append(volume.name)
-        keys = {key for key, _ in self._asked_by}
+        self._keys = {key for key, _ in self._asked_by}
         # With thousands of Nodes, a look at the others for each volume would take a round's time.
         self._counts: Counter[tuple[str, str | None]] = Counter(
-            pair for of_node in labels for key in keys & of_node.keys() for pair in ((key, of_node[key]), (key, None))
+            pair
+            for of_node in labels
+            for key in self._keys & of_node.keys()
+            for pair in ((key, of_node[key]), (key, None))
         )
 
     def on(self, host: VolumeHost) -> tuple[LocalVolume, ...]:
@@ -136,9 +139,14 @@ class LocalVolumes:
         if not self._held:
             return ()
         fields = host.fields
-        names = {
-            name for pair in fields.items() for key in (pair, (pair[0], None)) for name in self._asked_by.get(key, ())
-        }
+        names: set[str] = set()
+        for key in self._keys & fields.keys():
+            here, anywhere = (key, fields[key]), (key, None)
+            # What many Nodes have names none of them: a zone may have thousands of volumes.
+            if self._counts[here] <= 1 or key in _OF_HOST or fields[key] in (host.name, fields[LABEL_HOSTNAME]):
+                names.update(self._asked_by.get(here, ()))
+            if self._counts[anywhere] <= 1:
+                names.update(self._asked_by.get(anywhere, ()))
         return tuple(self._held[name][1] for name in sorted(names) if self._is_on(self._held[name][0], host, fields))
 
     def _is_on(self, volume: Volume, host: VolumeHost, fields: Mapping[str, str]) -> bool:

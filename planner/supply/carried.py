@@ -31,6 +31,7 @@ _EVERYWHERE: Final = (Toleration(operator="Exists"),)
 """No taint keeps a static pod off: its kubelet starts it."""
 _Scope = tuple[str, ...]
 """Pool and type, a pool, or nothing: all Nodes."""
+_Age = tuple[float, list[tuple[str, int]], str]
 
 
 class Carried:
@@ -46,7 +47,7 @@ class Carried:
     ) -> None:
         of_name = {pool.metadata.name: pool for pool in pools}
         self._daemon_sets = daemon_sets
-        self._newest: dict[str, dict[_Scope, Pod]] = defaultdict(dict)
+        self._newest: dict[str, dict[_Scope, tuple[_Age, Pod]]] = defaultdict(dict)
         self._generations: dict[str, int] = {}
         self._ready: dict[_Scope, list[str]] = defaultdict(list)
         self._static: dict[str, dict[str, Pod]] = defaultdict(dict)
@@ -80,11 +81,11 @@ class Carried:
         if generation > newest_yet:
             self._generations[uid] = generation
             self._newest[uid].clear()
-        newest = self._newest[uid]
-        for scope in {kind, kind[:1], ()}:
+        newest, age = self._newest[uid], _age(pod)
+        for scope in (kind, kind[:1], ()):
             known = newest.get(scope)
-            if known is None or _age(pod) < _age(known):
-                newest[scope] = pod
+            if known is None or age < known[0]:
+                newest[scope] = age, pod
 
     def _has_pods(self, daemon_set: DaemonSet) -> bool:
         """Return whether it has pods or may have: a webhook may make one that is taken of a template that is not."""
@@ -92,9 +93,10 @@ class Carried:
 
     def _as_it_runs(self, daemon_set: DaemonSet, kind: _Scope) -> DaemonSet:
         newest = self._newest.get(daemon_set.uid, {})
-        pod = newest.get(kind) or newest.get(kind[:1]) or newest.get(())
-        if pod is None:
+        known = newest.get(kind) or newest.get(kind[:1]) or newest.get(())
+        if known is None:
             return daemon_set
+        _, pod = known
         template = daemon_set.template
         is_old = 0 < _generation(pod) < daemon_set.generation
         requests = _larger(pod.requests, template.requests) if is_old else pod.requests
@@ -135,7 +137,7 @@ def _generation(pod: Pod) -> int:
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= _DIGITS else 0
 
 
-def _age(pod: Pod) -> tuple[float, list[tuple[str, int]], str]:
+def _age(pod: Pod) -> _Age:
     """Return a key by which the newest comes first, of those as old as it the one that asks for most."""
     amounts = [(name, -amount) for name, amount in sorted(pod.requests.items())]
     return -pod.created_at.timestamp() if pod.created_at else 0.0, amounts, pod.key
