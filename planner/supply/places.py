@@ -41,6 +41,8 @@ _LIFT_DELAY: Final = timedelta(seconds=5)
 """A cool-off ends this much later than its grace at most, as its taint must settle."""
 _NOTHING: Final = -1
 """Less than any amount: who does not ask for a resource fits even where more of it is taken than there is."""
+_MOST_ANSWERS: Final = 1_000
+"""That are kept for places which hold the same groups."""
 _STEP: Final = 64
 """Groups: the sets of those up to every such many are kept, and others made of them."""
 
@@ -292,6 +294,7 @@ class PlaceFit:
         alike = _positions_by(rules)
         self._alike = [alike[rule] for rule in rules]
         self._suits: dict[tuple[object, ...], tuple[int, int]] = {}
+        self._held: dict[int, Sequence[int]] = {}
         by_pools = _positions_by([group.pools for group in groups])
         self._of_pools = {pools: _bits(positions) for pools, positions in by_pools.items()}
         self._has_ports = any(pod.host_ports for pod in pods)
@@ -299,7 +302,7 @@ class PlaceFit:
             i for i, pod in enumerate(pods) if pod.attachments or pod.host_ports or groups[i].lost_places is not None
         )
 
-    def held(self, place: Place, attached: Collection[Handle]) -> list[int]:
+    def held(self, place: Place, attached: Collection[Handle]) -> Sequence[int]:
         """Return the groups of which a pod fits onto the place, ascending; `attached` volumes are there already."""
         fitting = self._all
         for name, sizes in self._sizes.items():
@@ -313,7 +316,12 @@ class PlaceFit:
             for i in _positions(fitting & self._one_by_one):
                 if not self._fits(i, place, attached, ports):
                     fitting ^= 1 << i
-        return _positions(fitting)
+        held = self._held.get(fitting)
+        if held is None:
+            held = _positions(fitting)
+            if len(self._held) < _MOST_ANSWERS:
+                self._held[fitting] = held
+        return held
 
     def _fits(self, i: int, place: Place, attached: Collection[Handle], ports: TakenPorts) -> bool:
         """Return whether what only few groups have lets one on the place: lost places, volumes, ports."""
