@@ -29,12 +29,20 @@ class DumpedWorkload:
         self.millicores = random.choice((10, 20, 50) if is_daemon else (500, 750, 1000, 1250))
         self.mebibytes = random.choice((32, 64, 100) if is_daemon else (256, 512, 1024, 2048))
         self.is_spread = not is_daemon and random.random() < 0.2  # noqa: PLR2004 - a share, named by the line
+        self._names: set[str] = set()
         self.keeps_apart = not is_daemon and random.random() < 0.1  # noqa: PLR2004 - as above
 
     @property
     def owner_name(self) -> str:
         """Of the pods' controller."""
         return self.name if self.kind == "DaemonSet" else f"{self.name}-{self.hash}"
+
+    def name_of_pod(self, random: Random) -> str:
+        """Return the name of one more pod, drawn again where another one has it: so does the API server."""
+        while (name := f"{self.owner_name}-{random.getrandbits(25):05x}") in self._names:
+            pass
+        self._names.add(name)
+        return name
 
     @property
     def labels(self) -> dict[str, str]:

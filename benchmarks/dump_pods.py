@@ -21,7 +21,7 @@ _NO_PLACE: Final = "0/200 nodes are available: 200 Insufficient cpu. preemption:
 
 def pod(owner: DumpedWorkload, random: Random, node: str, *, claim: str = "") -> Json:
     """Return a pod that runs on `node`, or one that the scheduler found no place for if that is empty."""
-    name = f"{owner.owner_name}-{random.getrandbits(25):05x}"
+    name = owner.name_of_pod(random)
     is_daemon = owner.kind == "DaemonSet"
     body: Json = {
         "affinity": _affinity(owner, node if is_daemon else ""),

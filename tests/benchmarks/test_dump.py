@@ -5,11 +5,13 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 import yaml
 
 from benchmarks.dump import Size, objects
+from benchmarks.dump_owned import DumpedWorkload
 from planner.objects.predicates import holds
 from planner.parsing.objects import parse_objects
 from planner.scheduling.site import sites_of
@@ -46,6 +48,14 @@ def test_a_dump_has_what_kubectl_prints():
     pods = [item for item in drawn if item["kind"] == "Pod"]
     sizes = [len(json.dumps(item)) for item in pods]
     assert 5_000 < sum(sizes) / len(sizes) < 12_000
+
+
+def test_no_two_pods_of_a_workload_have_one_name_however_many_nodes_there_are():
+    owner = DumpedWorkload("DaemonSet", "kube-system", "agent", Random(0))
+    # Of names with 25 random bits, six pairs of so many are alike.
+    names = [owner.name_of_pod(random) for random in [Random(1)] for _ in range(20_000)]
+    assert len(set(names)) == len(names)
+    assert len({f"{random.getrandbits(25):05x}" for random in [Random(1)] for _ in range(20_000)}) < len(names)
 
 
 def test_it_is_a_cluster_that_can_be():
