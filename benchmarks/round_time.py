@@ -1,31 +1,44 @@
 """How long a whole round takes, from Kubernetes objects to the objects that it writes: the second part of `make bench`.
 
+    python -m benchmarks.round_time
     python -m benchmarks.round_time --pods 10000 --nodes 1000
 
-A live round has its objects parsed already, but for those that changed; `growth plan` reads their text, too.
+A live round has its objects parsed already, but for those that are new or have changed: here those are all pods that
+wait, and one of a hundred that run. `growth plan` reads the text of all. Seconds are those of the processor, so that
+what else runs on the machine counts little.
 """
 
 import json
+import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from cyclopts import App
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.table import Table
 
+from activities.ports.cluster import Object
 from api.keys import API_VERSION
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequestSpec
 from benchmarks.dump import Size, objects
 from benchmarks.generator import Recipe, draw
+from benchmarks.live_objects import KINDS, LiveObjects, a_round_later, stamped
+from benchmarks.measured import growth
 from benchmarks.objects import pods_of, server_types_of, snapshot_of
-from planner.model.plan import Plan, PlanResult, Snapshot
+from benchmarks.round_rows import ROWS, SHAPES, RoundCost, RoundRow, RoundTable, read_tables, with_table, write_tables
+from planner.model.plan import Plan, PlanResult
 from planner.model.stages import Stopwatch
 from planner.packing.optimiser.solve import solve, warm
 from planner.packing.problem import Packing, PackingProblem
@@ -34,13 +47,12 @@ from planner.plan import plan
 
 _ONE_POD: Final = draw(Recipe(pods=1, shapes=1))
 """For its machines."""
-_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _DEADLINE_SECONDS: Final = 2.0
 """For packing, as in a round of the worker."""
 _SIZES: Final = (1_000, 10_000, 50_000)
 _PODS_A_NODE: Final = 10
 _AIM_SECONDS: Final = 3.0
-_KINDS: Final[Mapping[str, str]] = {
+_PARSED_BY: Final[Mapping[str, str]] = {
     "Pod": "pods",
     "Node": "nodes",
     "DaemonSet": "daemon_sets",
@@ -50,7 +62,8 @@ _KINDS: Final[Mapping[str, str]] = {
     "StorageClass": "storage_classes",
     "CSINode": "csi_nodes",
 }
-"""What a round reads, and the parser's name for it."""
+"""The parser's name for each kind."""
+_WIDTH_WITHOUT_TERMINAL: Final = 150
 
 app = App(name="benchmarks.round_time")
 
@@ -59,30 +72,107 @@ app = App(name="benchmarks.round_time")
 class Round:
     """A cluster, and what a round did with it."""
 
+    start: float
+    """CPU seconds in which what was there before was read."""
     seconds: Mapping[str, float]
-    """By stage, in the order in which they begin."""
+    """CPU seconds by stage, in the order in which they begin."""
     made: Plan
 
     @property
     def total(self) -> float:
-        """Seconds of all stages."""
+        """CPU seconds of all stages."""
         return sum(self.seconds.values())
 
 
 @app.default
-def main(*, pods: int = 10_000, nodes: int = 1_000, shapes: int = 500) -> None:
-    """Print the seconds of a round by stage, of `growth plan` for the same objects, and of parsing more and more pods.
+def main(
+    *,
+    pods: int | None = None,
+    nodes: int = 1_000,
+    shapes: int = SHAPES,
+    row: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    write: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Print the seconds of a round by stage, for all rows or for one cluster of your own.
+
+    Of one of your own, also those of `growth plan` for the same objects, and of parsing more and more pods.
 
     Args:
         pods: how many wait, with constraints; as many run.
         nodes: how many nodes there are; some of what waits finds room on them.
         shapes: how many different pods wait.
+        row: only these rows, by name.
+        write: keep what was measured in benchmarks/round_time.json.
     """
+    if pods is None:
+        _measure([one for one in ROWS if not row or str(one) in row], is_kept=write)
+    else:
+        _own(pods, nodes, shapes)
+
+
+def _measure(rows: Sequence[RoundRow], *, is_kept: bool) -> None:
+    tables = read_tables()
+    # A process each: what one row leaves behind is no part of another's time and memory.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as processes:
+        costs = dict(zip(map(str, rows), processes.map(measured_row, rows), strict=True))
+    table = RoundTable(f"{datetime.now(UTC).date()}", growth(), os.cpu_count() or 1, costs)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH_WITHOUT_TERMINAL)
+    console.print(_table(rows, table, tables[0] if tables else None))
+    if is_kept:
+        write_tables(with_table(tables, table))
+
+
+def _table(rows: Sequence[RoundRow], measured: RoundTable, first: RoundTable | None) -> Table:
+    stages = list(next(iter(measured.rows.values())).seconds)
+    title = f"CPU seconds of a round: {measured.version}, {measured.date}, {measured.cores} cores"
+    columns = (
+        "waiting x nodes (running)",
+        *stages,
+        "round",
+        "target",
+        first.date if first else "first",
+        "start",
+        "MiB",
+    )
+    shown = Table(*columns, title=title)
+    for row in rows:
+        cost, before = measured.rows[str(row)], first.rows.get(str(row)) if first else None
+        shown.add_row(
+            str(row),
+            *(f"{cost.seconds[stage]:.2f}" for stage in stages),
+            f"{cost.total:.2f}",
+            "" if row.seconds is None else f"{row.seconds}",
+            "" if before is None else f"{before.total:.2f}",
+            f"{cost.start:.2f}",
+            f"{cost.mebibytes:,}",
+        )
+    return shown
+
+
+def measured_row(row: RoundRow) -> RoundCost:
+    """Return what a round on the cluster of this row costs in this process."""
     warm()
-    running = [item for item in objects(Size(nodes, pods), 0) if item["kind"] in _KINDS]
-    waiting = list(pods_of(draw(Recipe(pods=pods, shapes=shapes, mix=True))))
-    for title, items in (("nothing waits", running), (f"{pods:,} pods wait", [*running, *waiting])):
-        done = run(items)
+    running = _running(row.nodes, row.running)
+    waiting = _waiting(row.waiting, SHAPES) if row.waiting else []
+    done = run(running, waiting)
+    return RoundCost(
+        running=sum(item["kind"] == "Pod" for item in running),
+        start=round(done.start, 3),
+        seconds={stage: round(seconds, 3) for stage, seconds in done.seconds.items()},
+        mebibytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+        placed=len(done.made.placed),
+        bought=len(done.made.requests),
+    )
+
+
+def _own(pods: int, nodes: int, shapes: int) -> None:
+    warm()
+    running = _running(nodes, pods)
+    waiting = _waiting(pods, shapes)
+    for title, new in (("nothing waits", []), (f"{pods:,} pods wait", waiting)):
+        done = run(running, new)
         parts = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in done.seconds.items())
         say(f"A round, {nodes:,} nodes with {pods:,} pods, {title}: {done.total:.2f} s ({parts})")
         if done.made.result is not PlanResult.NO_DEMANDS:
@@ -98,27 +188,48 @@ def main(*, pods: int = 10_000, nodes: int = 1_000, shapes: int = 500) -> None:
         say(f"  {size:>6,} pods: {seconds:.2f} s, {seconds / size / first:.2f} times as long a pod")
 
 
-def run(items: Iterable[Json]) -> Round:
-    """Run a round on these objects and a pool of all types; return its plan and the seconds of each stage.
+def _running(nodes: int, pods: int) -> list[Object]:
+    return [stamped(item) for item in objects(Size(nodes, pods), 0) if item["kind"] in KINDS]
 
-    `snapshot` is parsing, then come the stages of `planner.model.round`, and `write` makes the JSON of the requests.
+
+def _waiting(pods: int, shapes: int) -> list[Object]:
+    recipe = Recipe(pods=pods, shapes=min(pods, shapes), mix=True)
+    return [stamped(item) for item in pods_of(draw(recipe))]
+
+
+def run(running: Sequence[Object], waiting: Sequence[Object]) -> Round:
+    """Run a round on these objects and a pool of all types; return its plan and the CPU seconds of each stage.
+
+    `snapshot` is reading what is new or has changed, then come the stages of `planner.model.round`, and `write` makes
+    the JSON of the requests.
+
+    Args:
+        running: objects that were there in the round before, of some of which there is a newer version.
+        waiting: pods that have come since.
     """
-    settings, watch = snapshot_of(_ONE_POD), Stopwatch(time.monotonic)
-    began = time.monotonic()
-    snapshot = _snapshot(items, settings)
-    parsed = time.monotonic()
+    settings, watch, live = snapshot_of(_ONE_POD), Stopwatch(time.process_time), LiveObjects()
+    began = time.process_time()
+    live.snapshot(running, settings)
+    started = time.process_time()
+    items = [*a_round_later(running), *waiting]
+    changed = time.process_time()
+    snapshot = live.snapshot(items, settings)
+    parsed = time.process_time()
     made = plan(snapshot, _packed, watch)
-    planned = time.monotonic()
+    planned = time.process_time()
     _written(made)
-    seconds = {"snapshot": parsed - began, **watch.seconds, "write": time.monotonic() - planned}
-    return Round(seconds, made)
+    seconds = {"snapshot": parsed - changed, **watch.seconds, "write": time.process_time() - planned}
+    return Round(started - began, seconds, made)
 
 
 def snapshot_seconds(pods: int) -> float:
     """Return the processor seconds in which so many pods, and the nodes they are on, become a snapshot."""
-    items = [item for item in objects(Size(pods // _PODS_A_NODE, pods), 0) if item["kind"] in _KINDS]
+    items = [item for item in objects(Size(pods // _PODS_A_NODE, pods), 0) if item["kind"] in KINDS]
     began = time.process_time()
-    _snapshot(items, Snapshot(now=_NOW))
+    by_kind: dict[str, list[Json]] = {name: [] for name in _PARSED_BY.values()}
+    for item in items:
+        by_kind[_PARSED_BY[item["kind"]]].append(item)
+    parse_objects(**by_kind)
     return time.process_time() - began
 
 
@@ -128,27 +239,9 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _snapshot(items: Iterable[Json], settings: Snapshot) -> Snapshot:
-    by_kind: dict[str, list[Json]] = {name: [] for name in _KINDS.values()}
-    for item in items:
-        by_kind[_KINDS[item["kind"]]].append(item)
-    parsed = parse_objects(**by_kind)
-    return Snapshot(
-        now=_NOW,
-        pods=parsed.pods,
-        nodes=parsed.nodes,
-        daemon_sets=parsed.daemon_sets,
-        namespaces=parsed.namespaces,
-        volumes=parsed.volumes,
-        pools=settings.pools,
-        classes=settings.classes,
-        problems=parsed.problems,
-    )
-
-
 def _packed(problem: PackingProblem) -> Packing:
-    end = time.monotonic() + _DEADLINE_SECONDS
-    return solve(problem, is_over=lambda: time.monotonic() > end)
+    end = time.process_time() + _DEADLINE_SECONDS
+    return solve(problem, is_over=lambda: time.process_time() > end)
 
 
 def _written(made: Plan) -> str:

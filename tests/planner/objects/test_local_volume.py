@@ -6,7 +6,9 @@ Kubernetes docs, "Volumes: local".
 
 import pytest
 
+from planner.objects import local_volume as module
 from planner.objects.local_volume import VolumeHost, local_volumes, named
+from planner.objects.predicates import selects
 from tests.builders import claim, node, volume
 from tests.planner.scenes import scene
 
@@ -136,3 +138,18 @@ def test_the_first_volumes_are_named():
     snapshot = scene(N, M, *volumes).snapshot()
     local = local_volumes(snapshot.volumes, snapshot.nodes).on(VolumeHost("n", snapshot.nodes[0].labels))
     assert named(local) == (*(f"volume pv-{i} of claim default/data-{i}" for i in range(3)), "2 more")
+
+
+def test_the_volumes_of_a_zone_are_not_looked_at_for_each_of_its_machines(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(module, "selects", lambda term, fields: looked_at.append(term) or selects(term, fields))
+    labels = {"topology.kubernetes.io/zone": "fsn1"}
+    nodes = [node(f"n-{i}", labels=labels) for i in range(20)]
+    of_zone = [volume(f"pv-{i}", zone="fsn1", claimRef=REF | {"name": f"data-{i}"}) for i in range(50)]
+    here = volume("pv-here", zone="n-7", key=HOSTNAME, claimRef=REF | {"name": "here"})
+    snapshot = scene(*nodes, *of_zone, here).snapshot()
+    local = local_volumes(snapshot.volumes, snapshot.nodes)
+    on = {each.name: local.on(VolumeHost(each.name, each.labels)) for each in snapshot.nodes}
+    assert {name: [each.name for each in volumes] for name, volumes in on.items() if volumes} == {"n-7": ["pv-here"]}
+    # 20 machines with 50 volumes each were a thousand looks.
+    assert len(looked_at) == 1

@@ -1,11 +1,13 @@
 """Which classes fit onto a place; the whole judgement is compared with the scheduler's rules in tests/planner/judge."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import HostPort, Pod, Requirement, Taint, Toleration
+from planner.objects.predicates import suits
 from planner.supply.machines import Machine
 from planner.supply.places import Place, PlaceFit, Rank
 from planner.supply.pod_group import PodGroup
@@ -57,3 +59,46 @@ def test_a_port_that_is_taken_there_keeps_the_class_off():
     fit = PlaceFit([PodGroup("", (pod(host_ports=(port,)),), ("default",))])
     assert fit.held(place(ROOM), ()) == [0]
     assert fit.held(replace(place(ROOM), pods=(pod(host_ports=(port,)),)), ()) == []
+
+
+def test_many_classes_at_once_are_judged_as_one_by_one():
+    random = Random(7)
+    zones = [(), (Requirement("zone", "In", ("a",)),), (Requirement("zone", "NotIn", ("a",)),)]
+    # More than two of the steps in which the sets of classes are kept.
+    examples = [
+        Pod(
+            "u",
+            "default",
+            f"p-{i}",
+            {
+                "pods": 1,
+                **({"cpu": random.randrange(6)} if random.random() < 0.9 else {}),
+                **({"gpu": 1} if random.random() < 0.1 else {}),
+            },
+            node_selector=random.choice(zones),
+            tolerations=random.choice([(), (Toleration("t", "Exists"),)]),
+        )
+        for i in range(150)
+    ]
+    groups = [PodGroup("", (one,), random.choice([("default",), ("other", "default"), ()])) for one in examples]
+    fit = PlaceFit(groups)
+    sizes: set[int] = set()
+    for _ in range(60):
+        free = {"cpu": random.randrange(-2, 7), "pods": random.randrange(3), "gpu": random.choice([-1, 0, 1])}
+        at = place(
+            {name: amount for name, amount in free.items() if random.random() < 0.9},
+            random.choice([{}, {"zone": "a"}, {"zone": "b"}]),
+            random.choice([(), (Taint("t"),)]),
+            only_pool=random.choice([None, "default", "other"]),
+        )
+        wanted = [
+            i
+            for i, group in enumerate(groups)
+            if all(at.free.get(name, 0) >= amount for name, amount in group.example.requests.items())
+            and suits(group.example, at.labels, at.taints)
+            and (at.only_pool is None or at.only_pool in group.pools)
+        ]
+        assert list(fit.held(at, ())) == wanted
+        sizes.add(len(wanted))
+    assert 0 in sizes
+    assert max(sizes) > 64
