@@ -103,7 +103,8 @@ class ParsedCache(Generic[T]):
         """
         known: dict[str, tuple[str, T | None, Problem | None]] = {}
         for item in items:
-            uid, version = _uid(item), item["metadata"]["resourceVersion"]
+            metadata = item["metadata"]
+            uid, version = metadata["uid"], metadata["resourceVersion"]
             before = self._known.get(uid)
             known[uid] = before if before is not None and before[0] == version else (version, *self._parse_item(item))
         self._known = known
@@ -126,10 +127,6 @@ def problem_of(resource: Resource, item: Object, error: Exception) -> Problem:
     # The problem names the object itself.
     message = str(error).removeprefix(f"{resource.kind} {name}: ")
     return Problem(kind=resource.kind, name=name, message=message, uid=metadata["uid"])
-
-
-def _uid(item: Object) -> str:
-    return str(item["metadata"]["uid"])
 
 
 class DefinitionsGoing(Exception):
