@@ -50,6 +50,8 @@ class RoundCost:
     """Pods that ran, those of DaemonSets included."""
     start: float
     """CPU seconds in which all objects that were there before are read, as after a start: no part of a round."""
+    collection: float
+    """CPU seconds in which the collector of garbage looks at all objects: once in some rounds, and not in this one."""
     seconds: Mapping[str, float]
     """CPU seconds by stage."""
     mebibytes: int

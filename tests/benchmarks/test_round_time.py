@@ -15,7 +15,7 @@ from tests.builders import NOW
 
 WAITING = [stamped(item) for item in pods_of(draw(Recipe(pods=80, shapes=4)))]
 RUNNING = [stamped(item) for item in objects(Size(nodes=3, pods=20), 0) if item["kind"] in ("Pod", "Node", "CSINode")]
-COST = RoundCost(running=20, start=1.0, seconds={"read": 0.5, "pack": 0.25}, mebibytes=100, placed=1, bought=2)
+COST = RoundCost(20, start=1.0, collection=0.5, seconds={"read": 0.5, "pack": 0.25}, mebibytes=100, placed=1, bought=2)
 TABLE = RoundTable("2026-01-01", "Growth 1", 2, {"a": COST, "b": COST})
 
 
