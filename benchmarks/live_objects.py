@@ -63,13 +63,13 @@ class LiveObjects:
         by_kind: dict[str, list[Object]] = {kind: [] for kind, _ in self._caches}
         for item in items:
             by_kind[item["kind"]].append(item)
-        found: list[tuple[Any, ...]] = []
+        parsed_kinds: list[tuple[Any, ...]] = []
         problems: list[Problem] = []
         for kind, cache in self._caches:
             parsed, wrong = cache.read(by_kind[kind])
-            found.append(parsed)
+            parsed_kinds.append(parsed)
             problems += wrong
-        pods, nodes, daemon_sets, namespaces, claims, volumes, classes, csi_nodes = found
+        pods, nodes, daemon_sets, namespaces, claims, volumes, classes, csi_nodes = parsed_kinds
         return replace(
             settings,
             pods=heeded(pods, nodes),

@@ -126,13 +126,13 @@ def _owner(metadata: Part) -> Owner | None:
 
 def _told(status: Part) -> tuple[bool, Scheduled]:
     """Return whether the scheduler finds no place for the pod, and what it said of it first."""
-    told = [condition for condition in status.parts("conditions") if condition.text("type") == "PodScheduled"]
-    if not told:
+    conditions = [condition for condition in status.parts("conditions") if condition.text("type") == "PodScheduled"]
+    if not conditions:
         return False, NOT_YET_SCHEDULED
-    first = told[0]
+    first = conditions[0]
     message = " ".join(first.text("message").split())[:_WORDS]
     scheduled = Scheduled(is_told=True, since=first.moment("lastTransitionTime"), message=message)
-    return any(c.text("status") == "False" and c.text("reason") == "Unschedulable" for c in told), scheduled
+    return any(c.text("status") == "False" and c.text("reason") == "Unschedulable" for c in conditions), scheduled
 
 
 def _node_affinity(affinity: Part) -> tuple[tuple[Requirement, ...], ...]:
