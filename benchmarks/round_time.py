@@ -117,10 +117,11 @@ def main(
 
 
 def _measure(rows: Sequence[RoundRow], *, is_kept: bool) -> None:
-    tables = read_tables()
-    # A process each: what one row leaves behind is no part of another's time and memory.
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as processes:
-        costs = dict(zip(map(str, rows), processes.map(measured_row, rows), strict=True))
+    tables, costs = read_tables(), dict[str, RoundCost]()
+    for row in rows:
+        # A process each: what one row leaves behind is no part of another's time and memory.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            costs[str(row)] = process.submit(measured_row, row).result()
     table = RoundTable(f"{datetime.now(UTC).date()}", growth(), os.cpu_count() or 1, costs)
     console = Console(highlight=False)
     if not console.is_terminal:

@@ -89,8 +89,11 @@ def test_the_rows_are_shown_with_what_was_measured_first(capsys, monkeypatch):
             return self
 
         def __exit__(self, *_error): ...
-        def map(self, _measure, rows):
-            return [replace(COST, seconds={"read": 0.125}) for _ in rows]
+        def submit(self, _measure, _row):
+            return self
+
+        def result(self):
+            return replace(COST, seconds={"read": 0.125})
 
     monkeypatch.setattr(round_time, "ProcessPoolExecutor", Here)
     monkeypatch.setattr(round_time, "read_tables", lambda: [replace(TABLE, rows={str(ROWS[0]): COST})])
