@@ -17,7 +17,7 @@ def _outages_not_seen() -> list[Change]:
 
 
 REPAIR_MUTATIONS: Final = (
-    Mutation("all dead machines go at once", _all_dead_at_once, within=60),
+    Mutation("all dead machines go at once", _all_dead_at_once, first=150, within=70),
     Mutation("machines go as dead while most Nodes are not Ready", _outages_not_seen, first=100, within=40),
 )
 """Each found by histories in which kubelets die."""
