@@ -7,11 +7,20 @@ from decimal import Decimal
 from typing import Final
 
 from planner.objects.predicates import suits
-from planner.packing.domains.domains import NO_LIMIT, Ceilings, PackingInput, Split, daemons_to_come, taken
+from planner.packing.domains.domains import (
+    NO_LIMIT,
+    Ceilings,
+    PackingInput,
+    Split,
+    concerns,
+    daemons_to_come,
+    plain,
+    taken,
+)
 from planner.packing.domains.joint import in_pool
 from planner.packing.domains.levels import Levels
 from planner.packing.domains.pod_counts import PodCounts
-from planner.packing.domains.split import concerns, plain, split
+from planner.packing.domains.split import split
 from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem, TopUp
 from planner.scheduling.attachments import Handle, Slots, amount_of, asked, is_attachments
 from planner.scheduling.conflicts import ports_meet

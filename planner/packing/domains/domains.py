@@ -1,13 +1,13 @@
 """Input and answer of the split of a round: which part of a group may go to which machine kinds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final, NamedTuple
 
 from planner.objects.kinds import Pod
 from planner.packing.domains.domain_counts import DomainCounts
-from planner.packing.domains.pod_counts import Host
+from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.packing.problem import BinRow
 from planner.supply.machine_kind import MachineKind
 from planner.supply.places import Place
@@ -149,6 +149,32 @@ class Split:
     """Groups that may go along with pods of other groups of this round."""
     is_plain: bool = True
     """Whether no group has a constraint that pods of other machines matter for."""
+
+
+def plain(given: PackingInput) -> Split:
+    """Return the answer where nothing needs to be split."""
+    return Split(
+        shares=[Share(i, group.count, frozenset(given.holders[i])) for i, group in enumerate(given.groups)],
+        per_node=[None] * len(given.groups),
+        shuns_itself=[False] * len(given.groups),
+        apart=[set() for _ in given.groups],
+        apart_as_split=[set() for _ in given.groups],
+    )
+
+
+def concerns(groups: Iterable[PodGroup], pod_counts: PodCounts, daemons: Iterable[Pod] = ()) -> bool:
+    """Return whether any constraint between pods, or on ports, matters for these groups.
+
+    `daemons` are the templates of DaemonSet pods that new machines will have.
+    """
+    return (
+        any(
+            pod.spread or pod.pod_affinity or pod.pod_anti_affinity or pod.host_ports
+            for pod in (group.example for group in groups)
+        )
+        or any(pod.pod_anti_affinity for pod in daemons)
+        or bool(pod_counts.refusals)
+    )
 
 
 def taken(

@@ -82,7 +82,8 @@ def rules_of_exclusion(
     apart = domain_counts.group_counts[i].apart.get(LABEL_HOSTNAME)
     if apart:
         _close(rules, [b for b in rules.bins if not apart.get(kinds[b].labels.get(LABEL_HOSTNAME, ""), 0)], APART)
-    shunned = {b for b in rules.bins if _shuns_daemons(pod, kinds[b], domain_counts.namespaces)}
+    new = [b for b in rules.bins if not isinstance(kinds[b], Place)]
+    shunned = {b for b in new if _shuns_daemons(pod, kinds[b], domain_counts.namespaces)}
     if shunned:
         _close(rules, [b for b in rules.bins if b not in shunned], APART)
     if pod.host_ports or keep_apart(pod, pod, domain_counts.namespaces):

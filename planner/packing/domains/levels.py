@@ -51,6 +51,8 @@ def levels_of(given: PackingInput, split: Split) -> Iterator[Levels]:
     Each stands for a plan that has machines of one kind only, evenly filled.
     """
     spread = list(_spread_over_machines(given, split))
+    if not spread:
+        return
     seen: list[Levels] = [{}]
     for _, b, machines in sorted(_sorts_of_machines(given)):
         levels = {
@@ -94,10 +96,13 @@ def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:
         sum(d * g.count for d, g in zip(column, given.groups, strict=True))
         for column in zip(*given.demands, strict=True)
     ]
+    held_by: list[list[int]] = [[] for _ in given.bins]
+    for i, holders in enumerate(given.holders):
+        for b in holders:
+            held_by[b].append(i)
     for b, row in enumerate(given.bins):
         if row.price and all(row.capacity[r] for r, amount in enumerate(total) if amount):
             machines = max((-(-amount // row.capacity[r]) for r, amount in enumerate(total) if amount), default=1)
-            held = [i for i in range(len(given.groups)) if b in given.holders[i]]
             machines = max([machines, *(-(-given.groups[i].count // max(1, _fitting(given, i, b))) for i in held)])
             yield machines * row.price, b, machines
 

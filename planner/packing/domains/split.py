@@ -8,11 +8,10 @@ Source: the zone splitting of this project's study of packing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME
-from planner.objects.kinds import Pod
 from planner.packing.domains.colocation import Follower, colocate
 from planner.packing.domains.domain_counts import NEAR, DomainCounts, message_of
 from planner.packing.domains.domains import (
@@ -69,32 +68,6 @@ def split(
     return _Splitter(given, pod_counts, ceilings, levels).run()
 
 
-def plain(given: PackingInput) -> Split:
-    """Return the answer where nothing needs to be split."""
-    return Split(
-        shares=[Share(i, group.count, frozenset(given.holders[i])) for i, group in enumerate(given.groups)],
-        per_node=[None] * len(given.groups),
-        shuns_itself=[False] * len(given.groups),
-        apart=[set() for _ in given.groups],
-        apart_as_split=[set() for _ in given.groups],
-    )
-
-
-def concerns(groups: Iterable[PodGroup], pod_counts: PodCounts, daemons: Iterable[Pod] = ()) -> bool:
-    """Return whether any constraint between pods, or on ports, matters for these groups.
-
-    `daemons` are the templates of DaemonSet pods that new machines will have.
-    """
-    return (
-        any(
-            pod.spread or pod.pod_affinity or pod.pod_anti_affinity or pod.host_ports
-            for pod in (group.example for group in groups)
-        )
-        or any(pod.pod_anti_affinity for pod in daemons)
-        or bool(pod_counts.refusals)
-    )
-
-
 class _Splitter:
     def __init__(
         self,
@@ -128,6 +101,7 @@ class _Splitter:
         ]
         self._keys = self._topology_keys()
         self._cells: list[Cell] = [tuple(kind.labels.get(k) for k in self._keys) for kind in given.kinds]
+        self._cells_of: dict[int, frozenset[Cell]] = {}
         self._watchers = self._watched()
         looking = {i for watchers in self._watchers for i in watchers}
         followers = frozenset(i for i in looking if self._rules[i].beside)
@@ -196,7 +170,10 @@ class _Splitter:
         return any(key != LABEL_HOSTNAME for e in domain_counts.effects(i) for key in (*e.near, *e.apart))
 
     def _decide(self, i: int) -> None:
-        group, rules, domain_counts = self._groups[i], self._rules[i], self._domain_counts
+        group, rules = self._groups[i], self._rules[i]
+        if not rules.is_bundle and not (self._keys and self._is_pinned(i)):
+            self._leave_open(i, group, rules)
+            return
         stocks = self._stocks(i, rules)
         if not stocks and rules.obstacle is None:
             # Not a matter of other pods: what it is, is told by the reasons for labels, taints, room and limits.
@@ -206,16 +183,39 @@ class _Splitter:
             self._rest(i, group.count, rules.obstacle)
         elif rules.is_bundle:
             self._bundle(i, stocks)
-        elif not self._keys or not self._is_pinned(i):
-            allowed = [cell for cell, stock in stocks.items() if domain_counts.obstacle(i, stock.labels) is None]
-            if stocks and not allowed:
-                self._record_unplaceable(i, group.count, self._code(i, stocks))
-            else:
-                bins = frozenset(b for cell in allowed for b in stocks[cell].bins)
-                most = min(group.count, self._ceilings.get(GroupPart(i), group.count))
-                self._share(Share(i, most, bins, is_first=bool(group.example.spread)), group.count, rules.obstacle)
         else:
             self._pin(i, stocks)
+
+    def _leave_open(self, i: int, group: PodGroup, rules: MachineRules) -> None:
+        """Let each pod go wherever no rule is broken: nobody looks where it is, so no stock is taken."""
+        bins = [b for b in rules.bins if self._given.copies[b]]
+        if group.example.attachments:
+            # Of all other resources, one pod fits where its group is held.
+            bins = [b for b in bins if self._fitting(i, b)]
+        if not bins and rules.obstacle is None:
+            self._without_room.add(i)
+            self._answer.shares.append(Share(i, group.count, frozenset(rules.bins)))
+            return
+        if not rules.bins and rules.obstacle is not None:
+            self._rest(i, group.count, rules.obstacle)
+            return
+        codes = self._codes(i, bins)
+        closed = {cell for cell, code in codes.items() if code is not None}
+        if closed and len(closed) == len(codes):
+            self._record_unplaceable(i, group.count, next(iter(codes.values())))
+            return
+        held = frozenset(b for b in bins if self._cells[b] not in closed) if closed else frozenset(bins)
+        most = min(group.count, self._ceilings.get(GroupPart(i), group.count))
+        self._share(Share(i, most, held, is_first=bool(group.example.spread)), group.count, rules.obstacle)
+
+    def _codes(self, i: int, bins: Sequence[int]) -> dict[Cell, str | None]:
+        """Return by cell of these bins the code of the rule that closes it to the group, None where none does."""
+        group_counts = self._domain_counts.group_counts[i]
+        if not (group_counts.spreads or group_counts.apart or self._groups[i].example.pod_affinity):
+            return {}
+        # Without a key, all machines are in one cell.
+        cells = dict.fromkeys(self._cells[b] for b in (bins if self._keys else bins[:1]))
+        return {cell: self._domain_counts.obstacle(i, self._labels(cell)) for cell in cells}
 
     def _share(self, share: Share, wanted: int, code: str | None) -> None:
         if share.count:
@@ -309,7 +309,7 @@ class _Splitter:
             for spread_count in group_counts.spreads
             if spread_count.own and spread_count.spread.topology_key != LABEL_HOSTNAME
         )
-        lost = sum(not any(self._cells[b] == cell for b in self._rules[j].bins) for j in self._watchers[i])
+        lost = sum(cell not in self._cells_for(j) for j in self._watchers[i])
         short = max(0, left - stock.room)
         to_buy = max(0, min(left, stock.room) - stock.free)
         is_even = any(spread_count.spread.topology_key != LABEL_HOSTNAME for spread_count in group_counts.spreads)
@@ -343,16 +343,29 @@ class _Splitter:
         bins = frozenset(b for _, b in large)
         self._share(Share(i, 1 if size else 0, bins, size=max(1, size), is_first=True), group.count, NEAR)
 
+    def _cells_for(self, j: int) -> frozenset[Cell]:
+        """Return the cells of the bins that may take a pod of group `j`."""
+        if j not in self._cells_of:
+            self._cells_of[j] = frozenset(self._cells[b] for b in self._rules[j].bins)
+        return self._cells_of[j]
+
     def _stocks(self, i: int, rules: MachineRules) -> dict[Cell, _Stock]:
         stocks: dict[Cell, _Stock] = {}
+        bins, copies_of, cells = self._given.bins, self._given.copies, self._cells
+        # Machines of the same room hold as many: thousands of Nodes have a few kinds of it.
+        known: dict[tuple[int, ...], int] = {}
         for b in rules.bins:
-            row, copies, fits = self._given.bins[b], self._given.copies[b], self._fitting(i, b)
+            row, copies = bins[b], copies_of[b]
+            if rules.most is not None:
+                fits = self._fitting(i, b)
+            elif (fits := known.get(row.capacity, NO_LIMIT + 1)) > NO_LIMIT:
+                fits = known[row.capacity] = self._fitting(i, b)
             if not fits or not copies:
                 continue
-            cell = self._cells[b]
-            if cell not in stocks:
-                stocks[cell] = _Stock([], 0, 0, float("inf"), self._labels(cell))
-            stock = stocks[cell]
+            cell = cells[b]
+            stock = stocks.get(cell)
+            if stock is None:
+                stock = stocks[cell] = _Stock([], 0, 0, float("inf"), self._labels(cell))
             stock.bins.append(b)
             stock.room = min(NO_LIMIT, stock.room + fits * copies)
             if row.price:
