@@ -103,7 +103,9 @@ def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:
     for b, row in enumerate(given.bins):
         if row.price and all(row.capacity[r] for r, amount in enumerate(total) if amount):
             machines = max((-(-amount // row.capacity[r]) for r, amount in enumerate(total) if amount), default=1)
-            machines = max([machines, *(-(-given.groups[i].count // max(1, _fitting(given, i, b))) for i in held)])
+            machines = max(
+                [machines, *(-(-given.groups[i].count // max(1, _fitting(given, i, b))) for i in held_by[b])]
+            )
             yield machines * row.price, b, machines
 
 
