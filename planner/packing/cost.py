@@ -162,8 +162,11 @@ def cost_of(
     total = sum((request.price_per_hour for request in requests), Decimal(0))
     forced = sum(price_units(kind.offering.price_per_hour) * number for kind, number in minimum)
     placed = assembly.placed(packing.unplaced)
+    # A split leaves out pods that no domain takes, and what is proven is proven for all.
+    is_whole = all(n == group.count for n, group in zip(placed, assembly.given.groups, strict=True))
+    proven = packing.proven if is_whole or assembly.split.is_plain else 0
     if _have_one_offer_each(minimum, pool_kinds):
-        bound = forced + lower_bound(assembly.relaxed, placed, packing.proven)
+        bound = forced + lower_bound(assembly.relaxed, placed, proven)
     else:
         bound = max(forced, lower_bound(_with_priced_minimum(assembly), placed))
     if not assembly.given.groups:

@@ -6,8 +6,11 @@ from planner.packing.cost import lower_bound
 from planner.packing.greedy.exact import cheapest_sharing
 from planner.packing.greedy.index import ProblemIndex
 from planner.packing.greedy.pod_prices import SCALE, pod_prices
+from planner.packing.optimiser.solve import solve
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.plan import plan
 from tests.planner.catalogue import instance
+from tests.planner.packing.domains.rows import scene, several, spread
 
 DEAR = 10**15
 
@@ -81,3 +84,14 @@ def test_free_machines_that_pods_cannot_use_do_not():
 def test_nothing_costs_nothing():
     assert lower_bound(PackingProblem((), ()), []) == 0
     assert lower_bound(instance(10, 5, 0), [0] * 5) == 0
+
+
+@pytest.mark.parametrize("pods", [40, 60])
+def test_what_is_proven_for_all_pods_is_not_told_of_a_plan_that_a_limit_cuts(pods):
+    web = several(pods, topologySpreadConstraints=[spread()])
+    queue = several(pods, "300m", app="queue", topologySpreadConstraints=[spread(app="queue")])
+    given = scene(*web, *queue)
+    given.pools[0]["spec"]["limits"]["max"] = 4
+    made = plan(given.snapshot(), solve)
+    assert made.unplaced
+    assert 0 < made.lower_bound_per_hour <= made.cost_per_hour
