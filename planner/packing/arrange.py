@@ -15,7 +15,7 @@ from planner.packing.check import fault_of
 from planner.packing.domains.domains import Ceilings, GroupPart
 from planner.packing.domains.joint import JointProblem, in_any_order
 from planner.packing.domains.landing import check_landing
-from planner.packing.domains.levels import Levels, evened, levels_of, wishing_apart
+from planner.packing.domains.levels import Levels, evened, homogeneous, levels_of, wishing_apart
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.greedy.pack import pack
 from planner.packing.preferences import preferred
@@ -72,18 +72,25 @@ def arrange(assembled: Assembled, packer: Packer, pod_counts: PodCounts) -> Arra
 
 def _levelled(made: Arrangement, assembled: Assembled, packer: Packer, pod_counts: PodCounts) -> Arrangement:
     """Return an arrangement at least as good, with machines evenly filled by groups that are spread over them."""
-    best: tuple[tuple[object, ...], Levels] = _score(made), {}
-    for levels in levels_of(made.assembly.given, made.assembly.split):
-        tried = _even(assembled({}, levels), pack, pod_counts, levels)
-        best = min(best, (_score(tried), levels), key=lambda one: one[0])
-    if not best[1]:
+    # What a quick packer makes of each level tells which of them is worth the work of a better one.
+    best, chosen = made, None
+    for levels, b in levels_of(made.assembly.given, made.assembly.split):
+        assembly = assembled({}, levels)
+        for tried in (_even(assembly, pack, pod_counts, levels), _of_one_kind(assembly, pod_counts, levels, b)):
+            if tried is not None and _score(tried) < _score(best):
+                best, chosen = tried, (assembly, levels)
+    if chosen is None:
         return made
-    levels = best[1]
-    tries = [
-        _even(assembled({}, levels), packer, pod_counts, levels),
-        _even(assembled({}, levels), pack, pod_counts, levels),
-    ]
-    return min([made, *tries], key=_score)
+    return min([best, _even(chosen[0], packer, pod_counts, chosen[1])], key=_score)
+
+
+def _of_one_kind(assembly: Assembly, pod_counts: PodCounts, levels: Levels, b: int) -> Arrangement | None:
+    """Return the arrangement with the fewest machines of one kind that all pods land on."""
+    for packing in homogeneous(assembly.given, assembly.problem, assembly.split, levels, b):
+        made = _checked(assembly, packing, pod_counts)
+        if not fault_of(assembly.problem, packing) and not made.packing.unplaced:
+            return made
+    return None
 
 
 def _even(assembly: Assembly, packer: Packer, pod_counts: PodCounts, levels: Levels) -> Arrangement:
@@ -94,7 +101,11 @@ def _even(assembly: Assembly, packer: Packer, pod_counts: PodCounts, levels: Lev
 
 
 def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrangement:
-    packing = packer(assembly.problem)
+    return _checked(assembly, packer(assembly.problem), pod_counts)
+
+
+def _checked(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Arrangement:
+    """Return the arrangement that a packing is, without the pods that no order lets land."""
     if not assembly.is_related:
         return Arrangement(assembly, packing, {})
     idle = assembly.idle_machines(packing)

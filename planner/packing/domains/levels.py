@@ -9,6 +9,7 @@ Source: kube-scheduler's plugin PodTopologySpread, for the topology key kubernet
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
+from math import ceil
 from typing import Final
 
 from api.keys import LABEL_HOSTNAME
@@ -18,10 +19,13 @@ from planner.packing.domains.domains import NO_LIMIT, PackingInput, Split
 from planner.packing.problem import PackedNode, Packing, PackingProblem
 from planner.scheduling.affinity import Namespaces, term_matches
 from planner.scheduling.spread import own_count
+from planner.supply.places import Place
 
 Levels = Mapping[int, int]
 """Pods that each machine with pods of a group gets at least, by group; 0 where nothing is promised."""
 _MOST_TRIED: Final = 4
+_MORE_MACHINES: Final = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
+"""Of what the amounts need: tried one after the other."""
 
 
 def hosts_at_least(given: PackingInput, bins: Sequence[int], *, is_any_there: bool) -> int:
@@ -45,10 +49,10 @@ def wishing_apart(given: PackingInput, namespaces: Namespaces) -> Levels:
     }
 
 
-def levels_of(given: PackingInput, split: Split) -> Iterator[Levels]:
+def levels_of(given: PackingInput, split: Split) -> Iterator[tuple[Levels, int]]:
     """Yield levels that are worth a try, those of the cheapest machines first.
 
-    Each stands for a plan that has machines of one kind only, evenly filled.
+    Each stands for a plan that has machines of one kind only, evenly filled: the bin of such a machine comes with it.
     """
     spread = list(_spread_over_machines(given, split))
     if not spread:
@@ -62,7 +66,7 @@ def levels_of(given: PackingInput, split: Split) -> Iterator[Levels]:
         }
         if levels not in seen:
             seen.append(levels)
-            yield levels
+            yield levels, b
         if len(seen) > _MOST_TRIED:
             return
 
@@ -141,6 +145,46 @@ def evened(given: PackingInput, problem: PackingProblem, split: Split, packing: 
     return Packing(dealing.nodes(), packing.unplaced, packing.proven)
 
 
+def homogeneous(
+    given: PackingInput, problem: PackingProblem, split: Split, levels: Levels, b: int
+) -> Iterator[Packing]:
+    """Yield packings with machines of one kind only, in the locations that pods need, all pods dealt evenly.
+
+    The first has as many machines as the amounts need, each further one some more, as pods seldom fill them to the
+    brim. None comes where some pods may not be on such machines.
+    """
+    kin = [a for a, row in enumerate(given.bins) if row.price == given.bins[b].price and _is_kin(given, a, b)]
+    open_to = [sorted(row.bins.intersection(kin)) for row in problem.groups]
+    if not all(open_to) or any(share.pods != ((share.group, 1),) for share in split.shares):
+        return
+    load: dict[int, list[int]] = {}
+    for row, bins in zip(problem.groups, open_to, strict=True):
+        # Where pods may be in several locations, one is enough.
+        amounts = load.setdefault(b if b in bins else bins[0], [0] * len(row.demand))
+        for r, d in enumerate(row.demand):
+            amounts[r] += d * row.count
+    least = {
+        a: max((x / given.bins[a].capacity[r] for r, x in enumerate(xs) if x), default=0) for a, xs in load.items()
+    }
+    by_size = sorted(
+        {share.group for share in split.shares}, key=lambda i: (i not in levels, -given.groups[i].count, i)
+    )
+    numbers = {i: {k: share.count for k, share in enumerate(split.shares) if share.group == i} for i in by_size}
+    for more in _MORE_MACHINES:
+        machines = [a for a, number in sorted(least.items()) for _ in range(ceil(number * (1 + more)))]
+        dealing = _Dealing(given, problem, split, Packing(tuple(PackedNode(a, {}) for a in machines)))
+        if dealing.deals(numbers):
+            yield Packing(dealing.nodes())
+
+
+def _is_kin(given: PackingInput, a: int, b: int) -> bool:
+    """Return whether two bins differ in their locations only."""
+    kind, other = given.kinds[a], given.kinds[b]
+    if isinstance(kind, Place) or isinstance(other, Place):
+        return False
+    return kind.pool is other.pool and kind.offering.server_type == other.offering.server_type
+
+
 class _Dealing:
     """The machines of a packing, onto which pods are dealt anew."""
 
@@ -160,13 +204,17 @@ class _Dealing:
         """Return the machines that have pods."""
         return tuple(PackedNode(b, dict(+one)) for b, one in zip(self._bins, self._counts, strict=True) if +one)
 
+    def deals(self, numbers: Mapping[int, Mapping[int, int]]) -> bool:
+        """Deal pods, by group and share; return whether all had room."""
+        return all(self._deal(i, of_share) for i, of_share in numbers.items())
+
     def deals_again(self, shares_of: Mapping[int, Sequence[int]]) -> bool:
         """Deal the pods of these groups anew, each to the machine with the fewest; return whether all had room.
 
         Where they had not, they stay where they were.
         """
         before = {k: self._take_off(k) for shares in shares_of.values() for k in shares}
-        if all(self._deal(i, {k: before[k].total() for k in shares}) for i, shares in shares_of.items()):
+        if self.deals({i: {k: before[k].total() for k in shares} for i, shares in shares_of.items()}):
             return True
         for k, machines in before.items():
             self._take_off(k)
@@ -182,7 +230,7 @@ class _Dealing:
             open_ = [
                 (held[n], [-have for have in self._free[n]], n)
                 for n, b in enumerate(self._bins)
-                if b in row.bins and row.apart.isdisjoint(+self._counts[n])
+                if b in row.bins and (not row.apart or row.apart.isdisjoint(+self._counts[n]))
             ]
             heapify(open_)
             left = number
