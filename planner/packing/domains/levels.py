@@ -164,7 +164,8 @@ def homogeneous(
         for r, d in enumerate(row.demand):
             amounts[r] += d * row.count
     least = {
-        a: max((x / given.bins[a].capacity[r] for r, x in enumerate(xs) if x), default=0) for a, xs in load.items()
+        a: max((x / max(1, problem.bins[a].capacity[r]) for r, x in enumerate(xs) if x), default=0)
+        for a, xs in load.items()
     }
     by_size = sorted(
         {share.group for share in split.shares}, key=lambda i: (i not in levels, -given.groups[i].count, i)
