@@ -120,11 +120,10 @@ def _checked(assembly: Assembly, packing: Packing, pod_counts: PodCounts) -> Arr
 def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrangement:
     """Return an arrangement at least as good, of which domains and machines are decided as one."""
     assembly, packing, relaxed = made.assembly, made.packing, made.assembly.relaxed
-    joint = JointProblem(assembly.given, assembly.split, pod_counts, assembly.top_up)
-    known = joint.in_groups(packing)
-    if not known.unplaced and packing.proven == relaxed.cost(packing.nodes):
+    if packing.proven == relaxed.cost(packing.nodes) and assembly.places_all(packing.unplaced):
         return made
-    topology = joint.topology()
+    joint = JointProblem(assembly.given, assembly.split, pod_counts, assembly.top_up)
+    known, topology = joint.in_groups(packing), joint.topology()
     problem = PackingProblem(
         joint.rows(), relaxed.bins, relaxed.limits, top_ups=relaxed.top_ups, topology=topology, known=known
     )

@@ -62,6 +62,10 @@ class Assembly:
                 placed[i] += number * (share.count - unplaced.get(k, 0))
         return placed
 
+    def places_all(self, unplaced: Mapping[int, int]) -> bool:
+        """Return whether each pod has a place: neither the split nor the packing left one out."""
+        return all(n == group.count for n, group in zip(self.placed(unplaced), self.given.groups, strict=True))
+
     def split_as(self, split: Split) -> "Assembly":
         """Return the same problem with its groups split otherwise."""
         bins, limits = self.given.bins, self.relaxed.limits

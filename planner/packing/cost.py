@@ -163,8 +163,7 @@ def cost_of(
     forced = sum(price_units(kind.offering.price_per_hour) * number for kind, number in minimum)
     placed = assembly.placed(packing.unplaced)
     # A split leaves out pods that no domain takes, and what is proven is proven for all.
-    is_whole = all(n == group.count for n, group in zip(placed, assembly.given.groups, strict=True))
-    proven = packing.proven if is_whole or assembly.split.is_plain else 0
+    proven = packing.proven if assembly.split.is_plain or assembly.places_all(packing.unplaced) else 0
     if _have_one_offer_each(minimum, pool_kinds):
         bound = forced + lower_bound(assembly.relaxed, placed, proven)
     else:

@@ -142,23 +142,17 @@ class DomainCounts:
 
         `counted` are the classes whose spread counts the machine; None means all that know its domain.
         """
-        for effect in self.effects(j):
-            group_counts = self.group_counts[effect.on]
-            if counted is None or effect.on in counted:
-                for k in effect.spreads:
-                    spread_count = group_counts.spreads[k]
-                    value = labels.get(spread_count.spread.topology_key)
-                    if value is not None and value in spread_count.counts:
-                        spread_count.counts[value] += 1
-            for key in effect.near:
-                if key in labels:
-                    group_counts.near[key, labels[key]] += 1
-            for key in effect.apart:
-                if key in labels:
-                    group_counts.apart.setdefault(key, Counter())[labels[key]] += 1
+        self._count(j, labels, counted, 1)
 
     def remove(self, j: int, labels: Mapping[str, str], counted: Collection[int] | None = None) -> None:
         """Undo `add` with the same arguments."""
+        self._count(j, labels, counted, -1)
+        for effect in self.effects(j):
+            if effect.near:
+                # Whether there is any such pod at all, an empty counter tells.
+                self.group_counts[effect.on].near = +self.group_counts[effect.on].near
+
+    def _count(self, j: int, labels: Mapping[str, str], counted: Collection[int] | None, number: int) -> None:
         for effect in self.effects(j):
             group_counts = self.group_counts[effect.on]
             if counted is None or effect.on in counted:
@@ -166,15 +160,13 @@ class DomainCounts:
                     spread_count = group_counts.spreads[k]
                     value = labels.get(spread_count.spread.topology_key)
                     if value is not None and value in spread_count.counts:
-                        spread_count.counts[value] -= 1
+                        spread_count.counts[value] += number
             for key in effect.near:
                 if key in labels:
-                    group_counts.near[key, labels[key]] -= 1
-                    # Whether there is any such pod at all, an empty counter tells.
-                    group_counts.near = +group_counts.near
+                    group_counts.near[key, labels[key]] += number
             for key in effect.apart:
                 if key in labels:
-                    group_counts.apart[key][labels[key]] -= 1
+                    group_counts.apart.setdefault(key, Counter())[labels[key]] += number
 
     def counting(self, j: int, host: Host) -> frozenset[int]:
         """Return the classes for whose spread a pod of class `j` on this host counts."""

@@ -216,14 +216,12 @@ class JointProblem:
             same = frozenset(alike.get((pod.namespace, pod.pod_affinity), ())) if counts.meets_itself else frozenset()
             may_begin = counts.meets_itself and not counts.near
             for key in dict.fromkeys(term.topology_key for term in pod.pod_affinity):
-                values = [host.labels.get(key) for host in self._hosts]
                 if key == LABEL_HOSTNAME:
                     domain_of = None
                     present = tuple(is_near(pod, kind, self._domain_counts, counts) for kind in self._given.kinds)
                 else:
-                    domains = {value: d for d, value in enumerate(sorted({v for v in values if v is not None}))}
-                    domain_of = _numbered(values, domains)
-                    present = tuple(counts.near[key, value] > 0 for value in domains)
+                    values, domain_of = self._domains(key)
+                    present = tuple(counts.near[key, value] > 0 for value in values)
                 yield NearRow(i, frozenset(met_by.get(i, ())), same, domain_of, present, may_begin)
 
     def _apart(self) -> Iterable[ApartRow]:
@@ -234,9 +232,14 @@ class JointProblem:
                     if key != LABEL_HOSTNAME:
                         pairs[min(j, effect.on), max(j, effect.on), key] = None
         for i, j, key in pairs:
-            values = [host.labels.get(key) for host in self._hosts]
-            domains = {value: d for d, value in enumerate(sorted({v for v in values if v is not None}))}
-            yield ApartRow((i, j), _numbered(values, domains))
+            _, domain_of = self._domains(key)
+            yield ApartRow((i, j), domain_of)
+
+    def _domains(self, key: str) -> tuple[list[str], tuple[int, ...]]:
+        """Return the values of a topology key on all machines, and the position of its value by bin."""
+        of_bins = [host.labels.get(key) for host in self._hosts]
+        values = sorted({value for value in of_bins if value is not None})
+        return values, _numbered(of_bins, {value: d for d, value in enumerate(values)})
 
 
 def in_pool(given: PackingInput, kind: MachineKind) -> frozenset[int]:
