@@ -125,7 +125,12 @@ def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrang
     joint = JointProblem(assembly.given, assembly.split, pod_counts, assembly.top_up)
     known, topology = joint.in_groups(packing), joint.topology()
     problem = PackingProblem(
-        joint.rows(), relaxed.bins, relaxed.limits, top_ups=relaxed.top_ups, topology=topology, known=known
+        joint.rows(relaxed.groups),
+        relaxed.bins,
+        relaxed.limits,
+        top_ups=relaxed.top_ups,
+        topology=topology,
+        known=known,
     )
     # In turn: what is necessary, the same with other answers that cost as much, and what suffices more often.
     for asked in (problem, replace(problem, answers=_ANSWERS), replace(problem, topology=in_any_order(topology))):

@@ -40,13 +40,12 @@ def kept_by_pools(
     minimum: Iterable[tuple[MachineKind, int]],
 ) -> list[tuple[MachineKind, int]]:
     """Return what the pools' own minimums lack beside `minimum`: the cheapest kind of each pool, with the number."""
-    number_by_pool = Counter(machine.pool for machine in fleet if machine.stays)
+    more: Counter[str] = Counter()
     for kind, number in minimum:
-        number_by_pool[kind.pool.metadata.name] += number
+        more[kind.pool.metadata.name] += number
     cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
     lacking: list[tuple[MachineKind, int]] = []
-    for name, kinds_of_pool in pool_kinds.items():
-        missing = kinds_of_pool.pool.spec.limits.min - number_by_pool[name]
+    for name, missing in _missing_by_pool(fleet, pool_kinds, more).items():
         kind = next((one for one in cheapest_first if one.pool.metadata.name == name), None)
         if kind is not None and missing > 0 and (number := limits.left(kind, missing)) > 0:
             lacking.append((kind, min(number, missing)))
@@ -60,17 +59,27 @@ def missing_in_pool(
 
     `more` is the number of machines per pool that this plan buys, or keeps by ending their cool-off.
     """
-    number_by_pool = Counter(machine.pool for machine in fleet if machine.stays)
     cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
     wanted: list[MachineKind] = []
-    for name, kinds_of_pool in pool_kinds.items():
-        missing = kinds_of_pool.pool.spec.limits.min - number_by_pool[name] - more.get(name, 0)
+    for name, lacking in _missing_by_pool(fleet, pool_kinds, more).items():
+        missing = lacking
         for kind in cheapest_first:
             while missing > 0 and kind.pool.metadata.name == name and limits.left(kind, 1) > 0:
                 wanted.append(kind)
                 limits.take(kind)
                 missing -= 1
     return wanted
+
+
+def _missing_by_pool(
+    fleet: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds], more: Mapping[str, int]
+) -> dict[str, int]:
+    """Return how many machines each pool lacks of its own minimum, beside `more`; below 0 where it has others."""
+    number_by_pool = Counter(machine.pool for machine in fleet if machine.stays)
+    return {
+        name: kinds_of_pool.pool.spec.limits.min - number_by_pool[name] - more.get(name, 0)
+        for name, kinds_of_pool in pool_kinds.items()
+    }
 
 
 def cheapness(kind: MachineKind) -> tuple[object, ...]:

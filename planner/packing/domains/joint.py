@@ -46,20 +46,9 @@ class JointProblem:
         self._domain_counts = DomainCounts(self._pods, pod_counts, new, effects=known)
         self._bins = [self._open_bins(i) for i in range(len(self._pods))]
 
-    def rows(self) -> tuple[GroupRow, ...]:
-        """Return one row a group, with the bins that no rule about pods that are there closes for it."""
-        split = self._split
-        return tuple(
-            GroupRow(
-                demand=self._given.demands[i],
-                count=group.count,
-                bins=frozenset(self._bins[i]),
-                tier=group.example.priority,
-                per_node=1 if split.shuns_itself[i] else None,
-                apart=frozenset(split.apart[i]),
-            )
-            for i, group in enumerate(self._given.groups)
-        )
+    def rows(self, relaxed: Iterable[GroupRow]) -> tuple[GroupRow, ...]:
+        """Return the rows of groups without the bins that a rule about pods that are there closes for them."""
+        return tuple(replace(row, bins=frozenset(bins)) for row, bins in zip(relaxed, self._bins, strict=True))
 
     def topology(self) -> Topology:
         """Return the rules between pods of different machines, as far as they bind whatever the order of binding."""
