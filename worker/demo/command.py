@@ -127,9 +127,10 @@ async def show(screen: Screen, *, seed: int, keep: bool = False) -> None:
                 packers=ReadyPackers(packer),
             )
             async with asyncio.TaskGroup() as group:
-                loops = [group.create_task(world.run()), group.create_task(Story(world, screen).tell())]
+                story = Story(world, screen)
+                loops = [group.create_task(world.run()), group.create_task(story.tell())]
                 async with at_work(client, ports, cache, owns_server=True):
-                    watch = Watch(world, screen)
+                    watch = Watch(world, screen, story)
                     await Performance(world, watch, Person(client, world), screen).run(programme)
                     if keep:
                         view = await encore(world, watch, screen)

@@ -40,7 +40,12 @@ class Shrink:
         self._world.workloads.scale_all(0)
         self._world.wake()
         return await self._watch.until(
-            lambda v: not own_pods(v) and len(v.taints(TAINT_SCALE_DOWN)) == len(v.servers), "all machines to cool off"
+            lambda v: (
+                not own_pods(v)
+                and len(v.taints(TAINT_SCALE_DOWN)) == len(v.servers)
+                and self._watch.has_told("CoolOff", v.servers)
+            ),
+            "all machines to cool off",
         )
 
     async def demand_returns(self, cooling: View) -> str:
@@ -49,7 +54,11 @@ class Shrink:
         self._world.workloads.scale(RETURNING, RETURNING_PODS)
         self._world.wake()
         view = await self._watch.until(
-            lambda v: len(running(v)) == RETURNING_PODS and not _cooling(v, _hosts(v)),
+            lambda v: (
+                len(running(v)) == RETURNING_PODS
+                and not _cooling(v, _hosts(v))
+                and self._watch.has_told("Cancelled", _hosts(v))
+            ),
             f"{RETURNING_PODS} pods running on a machine that was to go",
         )
         hosts = _hosts(view)
@@ -67,7 +76,10 @@ class Shrink:
         self._screen.command(f'growth removals cancel {name} --reason "{reason}"')
         self._screen.command(f"kubectl annotate node {name} growth.dev/do-not-remove=maintenance")
         await self._person.cancel(view.removals[name], reason)
-        await self._watch.until(lambda v: name not in v.removals, f"the removal of {name} to be cancelled")
+        await self._watch.until(
+            lambda v: name not in v.removals and self._watch.has_told("Cancelled", [name]),
+            f"the removal of {name} to be cancelled",
+        )
         await self._person.keep(name, "maintenance")
         view = await self._watch.until(lambda v: not _cooling(v, [name]), f"{name} without its taint")
         check(name in view.servers and name in view.nodes, f"{name} is gone although its removal was cancelled")
@@ -79,7 +91,12 @@ class Shrink:
         stubborn = [name for name, server in others.items() if _is_stubborn(server)]
         self._screen.stage("What stayed empty is deleted; one server refuses to die")
         view = await self._watch.until(
-            lambda v: set(v.servers) == {*staying, *stubborn} and all(_is_parked(v, name) for name in stubborn),
+            lambda v: (
+                set(v.servers) == {*staying, *stubborn}
+                and all(_is_parked(v, name) for name in stubborn)
+                and self._watch.has_told("RemovalFailed", stubborn)
+                and self._watch.has_told("Removed", set(others) - set(stubborn))
+            ),
             "all others gone, and the stubborn one parked",
         )
         check(stubborn, "no server refused to die")
@@ -102,7 +119,11 @@ class Shrink:
             answer = await self._person.retry(view.removals[name], "The provider's support has mended it")
             self._screen.passed(f"answer of its workflow: {answer}")
         view = await self._watch.until(
-            lambda v: set(v.servers) == set(v.nodes) == set(staying) and not v.removals,
+            lambda v: (
+                set(v.servers) == set(v.nodes) == set(staying)
+                and not v.removals
+                and self._watch.has_told("Removed", parked)
+            ),
             f"only {', '.join(staying)} left",
         )
         check(len(running(view)) == RETURNING_PODS, "pods were lost with the machines")

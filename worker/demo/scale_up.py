@@ -64,7 +64,7 @@ class Growth:
 
         def all_run(view: View) -> bool:
             is_open = not view.taints(TAINT_RESERVED) and len(view.nodes) == len(view.servers)
-            return len(running(view)) == count and is_open
+            return len(running(view)) == count and is_open and self._watch.has_told("Ready", view.servers)
 
         view = await self._watch.until(all_run, f"{count} running pods, and machines open for all")
         astray = [key for key, pod in view.pods.items() if pod in own_pods(view) and not self._is_as_planned(pod)]
@@ -75,7 +75,8 @@ class Growth:
 
     def _all_planned(self, view: View, count: int) -> bool:
         machines = [self._watch.planned.get(pod["metadata"]["uid"]) for pod in own_pods(view)]
-        return len(machines) == count and all(name in view.servers for name in machines)
+        is_bought = len(machines) == count and all(name in view.servers for name in machines)
+        return is_bought and self._watch.has_told("Requested", view.servers)
 
     def _is_as_planned(self, pod: Object) -> bool:
         return self._watch.planned[pod["metadata"]["uid"]] == pod["spec"]["nodeName"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from activities.ports.cluster import EVENTS, Object, WatchEvent
@@ -48,11 +48,13 @@ class Watch:
     Args:
         world: moving, with a worker at work on it.
         screen: shows what is seen.
+        story: prints the events of what is seen.
     """
 
-    def __init__(self, world: World, screen: Screen) -> None:
+    def __init__(self, world: World, screen: Screen, story: "Story") -> None:
         self._world = world
         self._screen = screen
+        self._story = story
         self.planned: dict[str, str] = {}
         """Machine by uid of the pod it was bought for, as the requests said last."""
         self.machines: dict[str, Server] = {}
@@ -75,6 +77,14 @@ class Watch:
             self._screen.progress(view, awaited)
             await asyncio.sleep(LOOK_SECONDS)
 
+    def has_told(self, reason: str, machines: Iterable[str]) -> bool:
+        """Return whether the line with the event of that reason is printed for each machine.
+
+        A step changes an object first and writes its event afterwards: a stage that ended with the change would have
+        the line of its event printed under the heading of the next stage.
+        """
+        return all((reason, name) in self._story.lines for name in machines)
+
     def _note(self, view: View) -> None:
         self.machines |= view.servers
         for name, request in view.requests.items():
@@ -96,6 +106,8 @@ class Story:
         self._world = world
         self._screen = screen
         self._told: set[str] = set()
+        self.lines: set[tuple[str, str]] = set()
+        """Reason and machine of each event that is printed."""
 
     async def tell(self) -> None:
         """Tell until cancelled."""
@@ -113,6 +125,7 @@ class Story:
             # Of a purchase the event goes on with the names of the pods, which the tables tell better.
             text = event["note"].partition(" (")[0] if event["reason"] == "Requested" else event["note"]
             self._screen.line(*_SIGNS[event["reason"]], subject["name"], text)
+            self.lines.add((event["reason"], subject["name"]))
 
 
 def own_pods(view: View) -> list[Object]:
