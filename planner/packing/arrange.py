@@ -22,8 +22,8 @@ from planner.packing.preferences import preferred
 from planner.packing.problem import Packer, Packing, PackingProblem
 
 _TRIES: Final = 3
-_FEW_PODS: Final = 30
-"""Up to so many, domains and machines are decided as one."""
+_FEW_PODS: Final = 100
+"""Up to so many, domains and machines are decided as one: all of them, or some machines at a time."""
 _ANSWERS: Final = 50
 """Looked at where pods of the first one cannot be bound in any order."""
 
@@ -138,7 +138,9 @@ def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrang
         if answer.nodes == known.nodes and answer.unplaced == known.unplaced:
             return replace(made, packing=replace(packing, proven=max(packing.proven, answer.proven)))
         for candidate in (answer, *(other for other in answer.others if not fault_of(asked, other))):
-            split, shared = joint.split_of(replace(candidate, proven=answer.proven))
+            # Of the same pods, both bounds hold.
+            before = packing.proven if candidate.unplaced == known.unplaced else 0
+            split, shared = joint.split_of(replace(candidate, proven=max(before, answer.proven)))
             idle = assembly.idle_machines(shared)
             checked, lost = check_landing(assembly.given, split, shared, pod_counts, idle)
             if not lost:

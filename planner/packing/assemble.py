@@ -305,7 +305,7 @@ def _unsplit_rows(given: PackingInput, answer: Split) -> tuple[GroupRow, ...]:
             count=group.count,
             bins=frozenset(given.holders[i]),
             tier=group.example.priority,
-            per_node=1 if answer.shuns_itself[i] else None,
+            per_node=1 if answer.shuns_itself[i] else answer.most_together.get(i),
             apart=frozenset(answer.apart[i]),
         )
         for i, group in enumerate(given.groups)

@@ -32,6 +32,12 @@ class SpreadRow:
     """Pods in the emptiest domain that no bin belongs to; None where there is no such domain."""
     missing: int = 0
     """Domains short of minDomains; while there are any, the emptiest domain counts as empty."""
+    later: tuple[int, ...] = ()
+    """Pods that are there in the end, by domain: counted, but it is not sure that they come before one of the group."""
+    held: frozenset[int] = frozenset()
+    """Domains that pods of the group are in, whatever is decided."""
+    fullest: int = 0
+    """Of the host name: pods on the fullest machine that pods of the group are on and that no bin belongs to."""
     idle: frozenset[int] = frozenset()
     """Of `Topology.minimums`, by position, those of which a machine without pods is an empty domain."""
 

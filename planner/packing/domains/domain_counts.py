@@ -36,10 +36,14 @@ class SpreadCount:
     """Matching pods by domain; every domain that counts is in it."""
 
     @property
+    def is_short(self) -> bool:
+        """Whether there are fewer domains than wanted, so that the emptiest counts as empty."""
+        return not self.counts or len(self.counts) < self.spread.min_domains
+
+    @property
     def least(self) -> int:
-        """Pods in the emptiest domain, 0 while there are fewer domains than wanted."""
-        enough = self.counts and len(self.counts) >= self.spread.min_domains
-        return min(self.counts.values()) if enough else 0
+        """Pods in the emptiest domain."""
+        return 0 if self.is_short else min(self.counts.values())
 
     def over(self, value: str) -> bool:
         """Return whether one more pod in this domain makes the skew too large."""
@@ -178,6 +182,24 @@ class DomainCounts:
                 for k in effect.spreads
             )
         )
+
+    def spread_alone(self, i: int) -> SpreadCount | None:
+        """Return the spread over domains of class `i`; None unless it is the only rule of domains about its pods."""
+        pod, group_counts = self._pods[i], self.group_counts[i]
+        spreads = [k for k, one in enumerate(group_counts.spreads) if one.spread.topology_key not in self._hidden]
+        apart = [key for key in group_counts.apart if key not in self._hidden]
+        if len(spreads) != 1 or apart or pod.pod_affinity:
+            return None
+        for effect in self.effects(i):
+            counted = [self.group_counts[effect.on].spreads[k] for k in effect.spreads]
+            is_of_others = any(
+                one is not group_counts.spreads[spreads[0]] and one.spread.topology_key not in self._hidden
+                for one in counted
+            )
+            if is_of_others or effect.near or not self._hidden.issuperset(effect.apart):
+                return None
+        spread_count = group_counts.spreads[spreads[0]]
+        return spread_count if spread_count.own else None
 
     def effects(self, j: int) -> tuple[Effect, ...]:
         """Return the effects of a pod of class `j` on other classes and its own."""

@@ -147,6 +147,9 @@ class Split:
     """The counts that it was made by; None where nothing was counted."""
     followers: frozenset[int] = frozenset()
     """Groups that may go along with pods of other groups of this round."""
+    most_together: dict[int, int] = field(default_factory=dict)
+    """Pods that one domain, and so one machine, can have at most whatever the split, by group, and 1 where it can have
+    none; only where it is known."""
     is_plain: bool = True
     """Whether no group has a constraint that pods of other machines matter for."""
 

@@ -34,6 +34,7 @@ from planner.packing.domains.hostname_rules import (
 )
 from planner.packing.domains.levels import Levels, too_small
 from planner.packing.domains.pod_counts import PodCounts
+from planner.packing.domains.slack import cells_by_domain, most_together, slack_of
 from planner.supply.pod_group import PodGroup
 
 
@@ -279,6 +280,10 @@ class _Splitter:
     def _pin(self, i: int, stocks: dict[Cell, _Stock]) -> None:
         """Give each pod its cell."""
         group, domain_counts = self._groups[i], self._domain_counts
+        spread_count = domain_counts.spread_alone(i)
+        cell_of = cells_by_domain(spread_count, {cell: stock.labels for cell, stock in stocks.items()})
+        if spread_count is not None and cell_of:
+            self._answer.most_together[i] = max(1, most_together(spread_count, cell_of, group.count))
         given: Counter[Cell] = Counter()
         order: list[Cell] = []
         code: str | None = None
@@ -295,9 +300,16 @@ class _Splitter:
                 order.append(cell)
             given[cell] += 1
             domain_counts.add(i, stock.labels)
+        placed = given.total()
+        if spread_count is not None and cell_of and not any(part.group == i for part in self._ceilings):
+            slack = slack_of(spread_count, {value: given[cell] for value, cell in cell_of.items()}, turn=i)
+            given.subtract({cell_of[value]: number for value, number in slack.taken.items()})
+            open_to = frozenset(b for value in slack.open_to for b in stocks[cell_of[value]].bins)
+            self._share(Share(i, slack.number, open_to, is_first=True), slack.number, None)
         for cell in order:
-            self._answer.shares.append(Share(i, given[cell], frozenset(stocks[cell].bins), cell, is_first=True))
-        left = group.count - sum(given.values())
+            if given[cell]:
+                self._answer.shares.append(Share(i, given[cell], frozenset(stocks[cell].bins), cell, is_first=True))
+        left = group.count - placed
         if left:
             self._record_unplaceable(i, left, code)
 

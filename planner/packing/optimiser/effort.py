@@ -24,6 +24,8 @@ class Effort:
     """Turns of proving the bound exactly, where there are few groups; 0: not at all."""
     joint: float = 0.0
     """As `whole`, for a problem with rules between pods of different machines."""
+    moves: float = 0.0
+    """The same where such a problem is too large to be decided as one, and a few machines at a time are."""
 
 
 ROUND: Final = Effort(
@@ -35,5 +37,6 @@ ROUND: Final = Effort(
     whole=0.2,
     proof=2,
     joint=0.5,
+    moves=0.6,
 )
 """Of one round: some two seconds on two cores for 10,000 pods of 500 shapes."""

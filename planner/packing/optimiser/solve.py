@@ -19,6 +19,7 @@ from planner.packing.optimiser.bound import proven
 from planner.packing.optimiser.column import Pool
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.improve import improve
+from planner.packing.optimiser.neighbourhood import improved
 from planner.packing.optimiser.nodes import trim
 from planner.packing.optimiser.question import Question, prices_of, question_of
 from planner.packing.optimiser.relax import relaxed
@@ -84,7 +85,9 @@ def _jointly(problem: PackingProblem, known: Packing, effort: Effort, is_over: C
     """Return the best packing found of a problem with rules between machines, at least as good as the known one."""
     exact = whole(problem, known, effort.joint, is_over) if effort.joint else None
     if exact is None:
-        return known
+        question = question_of(problem, effort, is_over)
+        prices = _prices(question, question.counts, question.room)
+        return improved(problem, known, prices.pod.tolist(), effort.moves, is_over)
     proven_cost = problem.cost(exact.packing.nodes) if exact.is_optimal and not exact.packing.unplaced else 0
     return replace(exact.packing, proven=proven_cost)
 

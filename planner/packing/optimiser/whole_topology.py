@@ -90,8 +90,9 @@ class _Rules:
     def add_spread(self, row: SpreadRow) -> None:
         """Keep every domain with a pod of the group within the skew of the emptiest one."""
         model, most = self._model, sum(self._problem.groups[j].count for j in row.counted)
-        highest = max([0, *row.present]) + most
-        least = model.new_int_var(0, highest, "")
+        later = row.later or (0,) * len(row.present)
+        highest = max([0, row.fullest, *map(sum, zip(row.present, later, strict=True))]) + most
+        least = model.new_int_var(max(0, row.fullest - row.max_skew), highest, "")
         if row.least is not None:
             model.add(least <= row.least)
         if row.domain_of is None:
@@ -102,14 +103,16 @@ class _Rules:
                 model.add(least <= highest * is_enough)
         else:
             for d, present in enumerate(row.present):
-                model.add(least <= present + self._counted(row, row.counted, d))
+                model.add(least <= present + later[d] + self._counted(row, row.counted, d))
             if row.missing:
                 model.add(least == 0)
         for d in self._domains(row.domain_of):
             present = row.present[self._slot_bin(d) if row.domain_of is None else d]
             has = self._is_in(row.group, row.domain_of, d)
-            if has is not None:
-                before = self._counted(row, row.before, d)
+            before = self._counted(row, row.before, d)
+            if row.domain_of is not None and d in row.held:
+                model.add(present + before - least <= row.max_skew)
+            elif has is not None:
                 model.add(present + before - least <= row.max_skew).only_enforce_if(has)
 
     def _bound_by_machines(self, row: SpreadRow, least: cp_model.IntVar, highest: int) -> list[cp_model.LinearExpr]:
