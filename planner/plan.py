@@ -35,6 +35,7 @@ from planner.policies.repair import DeadNodes
 from planner.policies.unneeded_requests import UnneededRequests
 from planner.report.events import events
 from planner.report.machine_choice import MachineChoices
+from planner.report.neighbours import NeighbourReasons
 from planner.report.pool_report import pool_reports
 from planner.report.raised_limit import RaisedLimits
 from planner.report.unplaced import held_up, why_unplaced
@@ -237,8 +238,9 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
         )
         if assignment.left:
             raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
+            neighbours = NeighbourReasons(assembly, packing, known.pod_counts, limits)
             refused += [
-                Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised), pods)
+                Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised=raised, neighbours=neighbours), pods)
                 for i, pods in assignment.left.items()
             ]
         missed = {
@@ -276,11 +278,17 @@ def _fingerprints(groups: Sequence[PodGroup], pod_counts: PodCounts) -> dict[str
 
 
 def _why(
-    i: int, assembly: Assembly, pool_kinds: Mapping[str, PoolKinds], limits: Limits, raised: RaisedLimits
+    i: int,
+    assembly: Assembly,
+    pool_kinds: Mapping[str, PoolKinds],
+    limits: Limits,
+    *,
+    raised: RaisedLimits,
+    neighbours: NeighbourReasons,
 ) -> tuple[Reason, ...]:
     miss = assembly.split.unplaceable.get(i)
     if miss is not None:
-        reason = Reason(miss.code, miss.message)
+        reason = neighbours.reason(i, miss)
         if miss.code == WAITS:
             return (reason,)
         # A rule about other pods may have closed no more than what could be used or bought.

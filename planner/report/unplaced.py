@@ -9,6 +9,7 @@ From `planner.packing.domains`: SpreadUnsatisfiable, AntiAffinity, AffinityUnsat
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Final
 
 from api.keys import LABEL_OS, LABEL_POOL, LABEL_REGION, LABEL_ZONE
@@ -156,6 +157,22 @@ def wants_label(requirement: Requirement, kind: MachineKind) -> bool:
     return wants_node(Pod("", "", "", {}, node_selector=(requirement,)), kind.labels)
 
 
+def contradiction(terms: Sequence[Sequence[Requirement]]) -> tuple[Requirement, Requirement] | None:
+    """Return two requirements of one term that no label can meet both, None unless each term has two such."""
+    found = [next((pair for pair in combinations(term, 2) if _exclude_each_other(*pair)), None) for term in terms]
+    return found[0] if found and all(found) else None
+
+
+def _exclude_each_other(one: Requirement, other: Requirement) -> bool:
+    if one.key != other.key:
+        return False
+    if {one.operator, other.operator} in ({"DoesNotExist", "Exists"}, {"DoesNotExist", "In"}):
+        return True
+    if one.operator == "In":
+        return not any(selects((other,), {other.key: value}) for value in one.values)
+    return other.operator == "In" and _exclude_each_other(other, one)
+
+
 def _missed(requirement: Requirement, kind: MachineKind) -> str:
     """Return a sentence part on a requirement that the kind does not meet."""
     key, operator, values = requirement.key, requirement.operator, _shown(requirement.values)
@@ -183,6 +200,10 @@ def _quoted(value: str) -> str:
 
 
 def _incompatible(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
+    terms = [(*pod.node_selector, *term) for term in pod.node_affinity] or [pod.node_selector]
+    if (apart := contradiction(terms)) is not None:
+        wishes = " and ".join(map(_asks, apart))
+        return Reason("NoCompatibleOffering", f"no node can be what the pod asks for: {wishes} exclude each other")
     causes: dict[str, MachineKind] = {}
     for kind in kinds:
         causes.setdefault(_mismatch(pod, kind) or "", kind)

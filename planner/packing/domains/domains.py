@@ -124,7 +124,9 @@ class Unplaceable:
 
     count: int
     code: str
-    message: str
+    """Of the rule that closes the last domain."""
+    others: tuple[str, ...] = ()
+    """Pods of other groups of the round that its affinity looks for."""
 
 
 @dataclass(slots=True)

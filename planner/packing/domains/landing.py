@@ -46,7 +46,7 @@ def check_landing(
     same, without pods.
     """
     pods = [group.example for group in given.groups]
-    machines = [_machine(given, node.bin, k) for k, node in enumerate(packing.nodes)]
+    machines = [machine_of(given, node.bin, k) for k, node in enumerate(packing.nodes)]
     new = [m for m, node in zip(machines, packing.nodes, strict=True) if given.is_new(node.bin)]
     new += [_named(host_of(kind), len(machines) + k) for k, kind in enumerate(idle)]
     shares, known = split.shares, None if split.domain_counts is None else split.domain_counts.known
@@ -101,7 +101,8 @@ def check_landing(
     return (packing, {}) if not lost_items else _without(packing, lost_items)
 
 
-def _machine(given: PackingInput, b: int, k: int) -> Host:
+def machine_of(given: PackingInput, b: int, k: int) -> Host:
+    """Return the machine of bin `b` that is the `k`th of a plan: one to buy has a name of its own."""
     return _named(given.host(b), k) if given.is_new(b) else given.host(b)
 
 

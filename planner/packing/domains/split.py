@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from api.keys import LABEL_HOSTNAME
 from planner.packing.domains.colocation import Follower, colocate
-from planner.packing.domains.domain_counts import NEAR, DomainCounts, message_of
+from planner.packing.domains.domain_counts import NEAR, WAITS, DomainCounts
 from planner.packing.domains.domains import (
     NO_LIMIT,
     Ceilings,
@@ -263,14 +263,10 @@ class _Splitter:
             return
         wanted = [j for j, watchers in enumerate(self._watchers) if i in watchers and j != i]
         placed = {j for share in self._answer.shares if share.bins for j, _ in share.pods}
-        code, message = message_of(
-            code,
-            self._domain_counts.group_counts[i],
-            self._groups[i].example,
-            beside=[self._groups[j].example.key for j in wanted if j in placed],
-            waits_for=[self._groups[j].example.key for j in wanted if j not in placed],
-        )
-        self._answer.unplaceable[i] = Unplaceable(count, code, message)
+        is_near = placed.intersection(wanted) or self._domain_counts.group_counts[i].near
+        waits = code == NEAR and wanted and not is_near
+        others = tuple(self._groups[j].example.key for j in wanted)
+        self._answer.unplaceable[i] = Unplaceable(count, WAITS if waits else code, others)
 
     def _code(self, i: int, stocks: Mapping[Cell, _Stock]) -> str | None:
         """Return the code of the rule that closes cells to the group; None where only room is short."""

@@ -94,13 +94,6 @@ def test_too_few_domains_count_as_an_empty_one():
     assert "with maxSkew 1 and minDomains 3, of which 2 are there (" in made.unplaced[0].reasons[0].message
 
 
-def test_of_a_spread_without_any_domain_no_minimum_is_told_that_nobody_set():
-    made = planned(scene(*several(1, topologySpreadConstraints=[spread("rack")])))
-    assert made.unplaced[0].reasons[0].message == (
-        "one more pod breaks the topology spread over rack with maxSkew 1 (there is no domain)"
-    )
-
-
 def test_hosts_take_as_many_as_the_skew_beside_one_that_has_none():
     full = pod("full", "2", "64Mi", node="n1")
     given = scene(full, *several(5, "100m", topologySpreadConstraints=[spread(HOST, 2)]), nodes=[at("n1", "fsn1")])
