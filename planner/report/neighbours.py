@@ -172,12 +172,12 @@ class NeighbourReasons:
     def _kept_off(self, i: int) -> list[str]:
         """Return names of pods that the group keeps away from or that keep away from it, those of the plan first."""
         placed = sorted({j for _, _, pods in self._loads for j in pods})
-        found = [
+        names = [
             self._given.groups[j].example.key
             for j in placed
             if any(effect.on == i and effect.apart for effect in self._domain_counts.effects(j))
         ]
-        return found or ["pods that are there"]
+        return names or ["pods that are there"]
 
     def _alone(self, i: int, rule: _Rule, spots: Sequence[_Spot]) -> str:
         """Return a sentence on a rule that closes every spot."""

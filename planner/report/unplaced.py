@@ -157,20 +157,20 @@ def wants_label(requirement: Requirement, kind: MachineKind) -> bool:
     return wants_node(Pod("", "", "", {}, node_selector=(requirement,)), kind.labels)
 
 
-def contradiction(terms: Sequence[Sequence[Requirement]]) -> tuple[Requirement, Requirement] | None:
+def _contradiction(terms: Sequence[Sequence[Requirement]]) -> tuple[Requirement, Requirement] | None:
     """Return two requirements of one term that no label can meet both, None unless each term has two such."""
-    found = [next((pair for pair in combinations(term, 2) if _exclude_each_other(*pair)), None) for term in terms]
-    return found[0] if found and all(found) else None
+    pairs = [next((pair for pair in combinations(term, 2) if _exclude_each_other(*pair)), None) for term in terms]
+    return pairs[0] if pairs and all(pairs) else None
 
 
-def _exclude_each_other(one: Requirement, other: Requirement) -> bool:
-    if one.key != other.key:
+def _exclude_each_other(wish: Requirement, other: Requirement) -> bool:
+    if wish.key != other.key:
         return False
-    if {one.operator, other.operator} in ({"DoesNotExist", "Exists"}, {"DoesNotExist", "In"}):
+    if {wish.operator, other.operator} in ({"DoesNotExist", "Exists"}, {"DoesNotExist", "In"}):
         return True
-    if one.operator == "In":
-        return not any(selects((other,), {other.key: value}) for value in one.values)
-    return other.operator == "In" and _exclude_each_other(other, one)
+    if wish.operator == "In":
+        return not any(selects((other,), {other.key: value}) for value in wish.values)
+    return other.operator == "In" and _exclude_each_other(other, wish)
 
 
 def _missed(requirement: Requirement, kind: MachineKind) -> str:
@@ -201,7 +201,7 @@ def _quoted(value: str) -> str:
 
 def _incompatible(pod: Pod, kinds: Sequence[MachineKind]) -> Reason:
     terms = [(*pod.node_selector, *term) for term in pod.node_affinity] or [pod.node_selector]
-    if (apart := contradiction(terms)) is not None:
+    if (apart := _contradiction(terms)) is not None:
         wishes = " and ".join(map(_asks, apart))
         return Reason("NoCompatibleOffering", f"no node can be what the pod asks for: {wishes} exclude each other")
     causes: dict[str, MachineKind] = {}

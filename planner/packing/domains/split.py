@@ -261,7 +261,7 @@ class _Splitter:
     def _record_unplaceable(self, i: int, count: int, code: str | None) -> None:
         if code is None:
             return
-        wanted = [j for j, watchers in enumerate(self._watchers) if i in watchers and j != i]
+        wanted = [j for j, watchers in enumerate(self._watchers) if i in watchers] if code == NEAR else []
         placed = {j for share in self._answer.shares if share.bins for j, _ in share.pods}
         is_near = placed.intersection(wanted) or self._domain_counts.group_counts[i].near
         waits = code == NEAR and wanted and not is_near
