@@ -43,7 +43,7 @@ class Case:
         recipe = self.recipe
         shapes = "all distinct" if recipe.shapes is None else f"{recipe.shapes:,}"
         words = [f"{recipe.pods:,} x {shapes}"]
-        words += [name for name in ("mix", "zonal", "limits") if getattr(recipe, name)]
+        words += [name for name in ("mix", "zonal", "hosts", "limits") if getattr(recipe, name)]
         words += [self.family] if self.family else []
         return ", ".join([*words, f"seed {recipe.seed}"] if recipe.seed else words)
 

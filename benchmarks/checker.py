@@ -1,7 +1,7 @@
 """Judges a purchase by the words of its problem, whoever made it: no rule, packer or program of any side is asked."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from simulator.peers.problem import Purchase
 
@@ -50,6 +50,33 @@ def violations(purchase: Purchase) -> Iterator[str]:
         left = purchase.packing.unplaced.get(i, 0)
         if left < 0 or placed[i] + left != group.count:
             yield f"class {i} has {group.count} pods; {placed[i]} are placed and {left} are not"
+    yield from _spread_violations(purchase)
     for limit, number in bought.items():
         if number > packing.limits[limit]:
             yield f"{number} machines count towards bound {limit}, which is {packing.limits[limit]}"
+
+
+def _spread_violations(purchase: Purchase) -> Iterator[str]:
+    """Yield what breaks a spread once all machines are there and all pods are on them.
+
+    Counts only grow while pods are bound, so one order at least binds pods whose final counts keep the skew: the
+    emptiest machine first. Source: Kubernetes docs, "Pod Topology Spread Constraints".
+    """
+    zones = purchase.problem.zones
+    for i, spread in purchase.problem.spreads.items():
+        counted = [machine for machine in purchase.packing.nodes if machine.bin in spread.counted]
+        by_zone: Counter[str] = Counter()
+        for machine in counted:
+            by_zone[zones[machine.bin]] += machine.counts.get(i, 0)
+        by_host = {f"machine {k}": machine.counts.get(i, 0) for k, machine in enumerate(counted)}
+        if spread.zone_skew is not None:
+            fewest = min(by_zone.values(), default=0) if len(by_zone) == len(set(zones)) else 0
+            yield from _skew(i, by_zone, fewest, spread.zone_skew)
+        if spread.host_skew is not None:
+            yield from _skew(i, by_host, min(by_host.values(), default=0), spread.host_skew)
+
+
+def _skew(i: int, pods: Mapping[str, int], fewest: int, skew: int) -> Iterator[str]:
+    for domain, number in pods.items():
+        if number - fewest > skew:
+            yield f"class {i}: {number} pods in {domain} and {fewest} in the emptiest domain, maxSkew {skew}"

@@ -54,6 +54,8 @@ _DEDICATED_BELOW: Final = 0.5
 _ALONE, _IN_PAIRS = 0.10, 0.18
 """Of the small shapes, 10 % have one pod a machine, and 8 % two."""
 _FEWEST_SPREAD: Final = 3
+_OVER_HOSTS, _MOST_SKEW = 0.4, 2
+"""Of all shapes with more than one pod, 40 % are spread over host names, with `maxSkew` 1 or 2."""
 
 
 class BadRecipe(ValueError):
@@ -78,6 +80,8 @@ class Recipe:
     """Whether machines are in zones; with `mix`, some pods are pinned to one and some are spread over all."""
     limits: bool = False
     """Whether the cheapest types are scarce."""
+    hosts: bool = False
+    """Whether some pods are spread over host names."""
 
     def __post_init__(self) -> None:
         shapes = 1 if self.shapes is None else self.shapes
@@ -86,7 +90,7 @@ class Recipe:
 
     def __str__(self) -> str:
         words = [f"{self.pods:,} pods", "all distinct" if self.shapes is None else f"{self.shapes} shapes"]
-        words += [name for name in ("mix", "zonal", "limits") if getattr(self, name)]
+        words += [name for name in ("mix", "zonal", "hosts", "limits") if getattr(self, name)]
         return ", ".join([*words, f"seed {self.seed}"])
 
 
@@ -121,6 +125,8 @@ class _Draw:
         ]
         if recipe.mix:
             shapes = self._mixed(shapes, where)
+        if recipe.hosts:
+            shapes = self._over_hosts(shapes)
         shapes = merged([_shrunk(shape, kinds) for shape in shapes])
         limit = max(1, recipe.pods // _PODS_PER_SCARCE) if recipe.limits else None
         return Instance(tuple(shapes), kinds, limit)
@@ -183,6 +189,16 @@ class _Draw:
             for i, shape in enumerate(shapes)
         ]
 
+    def _over_hosts(self, shapes: Sequence[InstanceShape]) -> list[InstanceShape]:
+        drawn = self._rng.random(self._size)
+        skews = self._rng.integers(1, _MOST_SKEW + 1, self._size)
+        return [
+            replace(shape, host_skew=int(skews[i]))
+            if drawn[i] < _OVER_HOSTS and shape.count > 1 and shape.per_node is None
+            else shape
+            for i, shape in enumerate(shapes)
+        ]
+
 
 def _shrunk(shape: InstanceShape, kinds: Sequence[CatalogueMachine]) -> InstanceShape:
     """Return the shape, made smaller until some machine holds a pod of it."""
@@ -198,9 +214,10 @@ def merged(shapes: Sequence[InstanceShape]) -> list[InstanceShape]:
     distinct: list[InstanceShape] = []
     for shape in shapes:
         alike = replace(shape, count=0)
-        if shape.apart or shape.is_spread or alike not in first:
+        is_own = bool(shape.apart or shape.is_spread or shape.host_skew)
+        if is_own or alike not in first:
             place.append(len(distinct))
-            if not (shape.apart or shape.is_spread):
+            if not is_own:
                 first[alike] = len(distinct)
             distinct.append(shape)
         else:

@@ -14,10 +14,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.answer import PackingAnswer, peak_bytes, read_answer, write_answer
-from benchmarks.problem_file import read
+from benchmarks.objects import packing_of, snapshot_of
+from benchmarks.problem_file import read, read_instance
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.solve import solve, warm
 from planner.packing.problem import Packing, PackingProblem
+from planner.plan import plan
 from simulator.peers.problem import PeerProblem
 
 
@@ -62,12 +64,17 @@ def run(path: Path, problem: PeerProblem) -> PackingAnswer:
 
 
 def main(path: Path) -> None:
-    """Print the answer to a file; code is compiled or loaded before, as a worker does before its first round."""
+    """Print the answer to a file; code is compiled or loaded before, as a worker does before its first round.
+
+    Where pods are spread, all that a round decides is asked: domains are not the optimiser's alone.
+    """
     problem = read(path)
+    snapshot = snapshot_of(read_instance(path)) if problem.spreads else None
     warm()
     began = time.monotonic()
-    packing = solve(problem.packing)
+    answer = solve(problem.packing) if snapshot is None else plan(snapshot, solve)
     seconds = time.monotonic() - began
+    packing = answer if isinstance(answer, Packing) else packing_of(problem, answer)
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numba", "ortools"))
     versions = f"Growth {version('growth-autoscaler')} on Python {platform.python_version()} with {libraries}"
     sys.stdout.write(write_answer(packing, seconds, versions))

@@ -7,7 +7,7 @@ from typing import Final
 from benchmarks.catalogue import ZONES, CatalogueMachine
 from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
-from simulator.peers.problem import PeerProblem
+from simulator.peers.problem import ClassSpread, PeerProblem
 
 PORTS: Final = 4
 """Host ports that pods may need; each is a resource of which every machine has one."""
@@ -43,6 +43,8 @@ class InstanceShape:
     """The only one it runs in; empty: any."""
     is_spread: bool = False
     """Whether it must be spread evenly over zones (maxSkew 1)."""
+    host_skew: int | None = None
+    """`maxSkew` of a hard spread over host names; None: there is none."""
 
     @property
     def demand(self) -> tuple[int, ...]:
@@ -83,7 +85,34 @@ def problem_of_instance(instance: Instance) -> PeerProblem:
     A shape that is spread over zones becomes one group per zone with an equal share of the pods:
     exactly feasible, and the same for everyone who is given the problem.
     """
-    parts = list(_parts(instance.shapes))
+    return _problem(instance, list(_parts(instance.shapes)))
+
+
+def spread_problem_of(instance: Instance) -> PeerProblem:
+    """Return the numbers of an instance whose shapes are left whole: who is given the problem spreads them.
+
+    A shape of which two may share a machine is spread over host names by two, as Kubernetes has no other word for it.
+    """
+    shapes = [
+        replace(shape, per_node=None, host_skew=shape.host_skew or shape.per_node)
+        if shape.per_node is not None and shape.per_node > 1
+        else shape
+        for shape in instance.shapes
+    ]
+    problem = _problem(instance, list(enumerate(shapes)))
+    spreads = {
+        i: ClassSpread(
+            zone_skew=1 if shape.is_spread else None,
+            host_skew=shape.host_skew,
+            counted=frozenset(b for b, machine in enumerate(instance.machines) if shape.suits(machine)),
+        )
+        for i, shape in enumerate(shapes)
+        if shape.is_spread or shape.host_skew is not None
+    }
+    return replace(problem, zones=tuple(machine.zone for machine in instance.machines), spreads=spreads)
+
+
+def _problem(instance: Instance, parts: Sequence[tuple[int, InstanceShape]]) -> PeerProblem:
     places = {i: frozenset(k for k, (j, _) in enumerate(parts) if j == i) for i, _ in parts}
     groups = tuple(
         GroupRow(

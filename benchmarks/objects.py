@@ -1,5 +1,6 @@
 """An instance as ordinary Kubernetes objects: what a cluster with these pods would show to Growth."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -8,10 +9,13 @@ from activities.providers.kwok.catalogue import offerings
 from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_ZONE
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from benchmarks.catalogue import CatalogueMachine
+from benchmarks.catalogue import ZONES, CatalogueMachine
 from benchmarks.instance import DEDICATED, SCARCE, Instance, InstanceShape
-from planner.model.plan import NodeClass, Snapshot
+from planner.model.plan import NodeClass, Plan, Snapshot
+from planner.packing.assemble import price_units
+from planner.packing.problem import PackedNode, Packing
 from planner.parsing.objects import Json, parse_objects, parse_pod
+from simulator.peers.problem import PeerProblem
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Any time: nothing here has an age."""
@@ -53,6 +57,21 @@ def snapshot_of(instance: Instance) -> Snapshot:
     )
 
 
+def packing_of(problem: PeerProblem, made: Plan) -> Packing:
+    """Return the machines of a plan for the snapshot of an instance, as a packing of its problem."""
+    names = (name.partition(" ") for name in problem.offerings)
+    offerings = {(kind, zone or _SOMEWHERE): b for b, (kind, _, zone) in enumerate(names)}
+    nodes = tuple(
+        PackedNode(
+            offerings[bought.server_type, bought.location],
+            Counter(int(seat.name.split("-")[1]) for seat in bought.seats),
+        )
+        for bought in made.requests
+    )
+    left = Counter(int(unplaced.pod.split("-")[1]) for unplaced in made.unplaced)
+    return Packing(nodes, dict(left), proven=price_units(made.lower_bound_per_hour))
+
+
 def unjudged_pods(instance: Instance) -> int:
     """Return the number of pods with a constraint that the planner does not judge: it would buy nothing for them."""
     examples = enumerate(instance.shapes)
@@ -91,8 +110,9 @@ def _constraints(i: int, shape: InstanceShape) -> Mapping[str, Any]:
         selector[_FAMILY] = DEDICATED
     kept_away = sorted(shape.apart | ({i} if shape.per_node == 1 else set()))
     spread = [(LABEL_ZONE, 1)] if shape.is_spread else []
-    if shape.per_node is not None and shape.per_node > 1:
-        spread.append((LABEL_HOSTNAME, shape.per_node))
+    host_skew = shape.host_skew or (shape.per_node if shape.per_node != 1 else None)
+    if host_skew is not None:
+        spread.append((LABEL_HOSTNAME, host_skew))
     spec: dict[str, Any] = {
         "nodeSelector": {key: value for key, value in selector.items() if value},
         "topologySpreadConstraints": [_spread(i, key, skew) for key, skew in spread],
@@ -105,7 +125,8 @@ def _constraints(i: int, shape: InstanceShape) -> Mapping[str, Any]:
 
 
 def _spread(i: int, key: str, skew: int) -> Json:
-    return {
+    all_zones = {"minDomains": len(ZONES)} if key == LABEL_ZONE else {}
+    return all_zones | {
         "topologyKey": key,
         "maxSkew": skew,
         "whenUnsatisfiable": "DoNotSchedule",

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.catalogue import CatalogueMachine
+from benchmarks.instance import DEDICATED, PORTS, Instance, InstanceShape
+from planner.packing.assemble import price_of
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
-from simulator.peers.problem import PeerProblem
+from simulator.peers.problem import ClassSpread, PeerProblem
 
 _ONLY_ZONE: Final = "everywhere"
 """The zone of machines that have none: a program may ask for one of each."""
@@ -63,6 +65,7 @@ def write(
     document = {
         "currency": problem.currency,
         "resources": problem.resources,
+        "zones": problem.zones,
         "offerings": [
             {
                 "name": name,
@@ -81,6 +84,8 @@ def write(
                 "selector": _selector(problem, machines, i),
                 "perNode": group.per_node,
                 "apart": sorted(group.apart),
+                "zoneSkew": problem.spreads.get(i, ClassSpread()).zone_skew,
+                "hostSkew": problem.spreads.get(i, ClassSpread()).host_skew,
             }
             for i, group in enumerate(packing.groups)
         ],
@@ -108,7 +113,61 @@ def read(path: Path) -> PeerProblem:
         for one in document["offerings"]
     )
     names = tuple(one["name"] for one in document["offerings"])
-    return PeerProblem(PackingProblem(groups, bins), names, resources, document["currency"])
+    spreads = {
+        i: ClassSpread(one["zoneSkew"], one["hostSkew"], _left_by(one["selector"], document["offerings"]))
+        for i, one in enumerate(document["classes"])
+        if one["zoneSkew"] or one["hostSkew"]
+    }
+    packing, zones = PackingProblem(groups, bins), tuple(document["zones"])
+    return PeerProblem(packing, names, resources, document["currency"], zones=zones, spreads=spreads)
+
+
+def read_instance(path: Path) -> Instance:
+    """Return the shapes and machines that a file holds, of which Kubernetes objects can be made.
+
+    Raises:
+        Inexpressible: a class asks for what no shape asks for.
+    """
+    document = json.loads(path.read_text())
+    machines = tuple(
+        CatalogueMachine(
+            name=one["type"],
+            zone="" if one["zone"] == _ONLY_ZONE else one["zone"],
+            price_per_hour=price_of(one["price"]),
+            cpu=one["capacity"]["cpu"],
+            memory=one["capacity"]["memory"],
+            disk=one["capacity"]["ephemeral-storage"],
+            pods=one["capacity"]["pods"],
+        )
+        for one in document["offerings"]
+    )
+    return Instance(tuple(map(_shape, document["classes"])), machines)
+
+
+def _shape(one: Mapping[str, Any]) -> InstanceShape:
+    demand, asked = one["demand"], {name: one["selector"].get(label, "") for name, label in _LABELS.items()}
+    if asked["family"] not in {"", DEDICATED}:
+        raise Inexpressible(f"a class that asks for machines of the family {asked['family']}")
+    ports = [port for port in range(PORTS) if demand[f"port-{port}"]]
+    return InstanceShape(
+        count=one["count"],
+        cpu=demand["cpu"],
+        memory=demand["memory"],
+        disk=demand["ephemeral-storage"],
+        architecture=asked["architecture"],
+        is_dedicated=asked["family"] == DEDICATED,
+        per_node=one["perNode"],
+        port=ports[0] if ports else None,
+        apart=frozenset(one["apart"]),
+        zone="" if asked["zone"] == _ONLY_ZONE else asked["zone"],
+        is_spread=one["zoneSkew"] is not None,
+        host_skew=one["hostSkew"],
+    )
+
+
+def _left_by(selector: Mapping[str, str], offerings: Sequence[Mapping[str, Any]]) -> frozenset[int]:
+    asked = {name: selector[label] for name, label in _LABELS.items() if label in selector}
+    return frozenset(b for b, one in enumerate(offerings) if asked.items() <= one.items())
 
 
 def _properties(machine: CatalogueMachine) -> dict[str, str]:

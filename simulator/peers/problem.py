@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from planner.model.plan import Snapshot
@@ -21,6 +21,18 @@ from planner.supply.seats import settle_seats
 
 
 @dataclass(frozen=True, slots=True)
+class ClassSpread:
+    """How pods of a class must be spread, whatever is bought: hard topology spread constraints over its own pods."""
+
+    zone_skew: int | None = None
+    """`maxSkew` over zones, with all zones as `minDomains`; None: no such constraint."""
+    host_skew: int | None = None
+    """`maxSkew` over host names; None: no such constraint."""
+    counted: frozenset[int] = frozenset()
+    """Offerings that its nodeSelector leaves, too small ones among them: their machines count as domains."""
+
+
+@dataclass(frozen=True, slots=True)
 class PeerProblem:
     """Pods that wait and machines that can be bought for them; no machine is there yet."""
 
@@ -31,6 +43,10 @@ class PeerProblem:
     resources: tuple[str, ...]
     """Name of each resource, in the order of demands and capacities."""
     currency: str = ""
+    zones: tuple[str, ...] = ()
+    """Zone of each bin, where classes are spread."""
+    spreads: Mapping[int, ClassSpread] = field(default_factory=dict)
+    """By class, those that must be spread."""
 
     @property
     def pods(self) -> int:

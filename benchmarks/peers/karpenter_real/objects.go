@@ -114,7 +114,7 @@ func pods(problem *Problem, pools []Pool, random io.Reader) ([]*corev1.Pod, map[
 	made := []*corev1.Pod{}
 	classes := map[types.UID]int{}
 	for index, class := range problem.Classes {
-		template := podOf(index, class)
+		template := podOf(index, class, zonesOf(problem))
 		for _, pool := range pools {
 			if slices.Contains(pool.Tolerating, index) {
 				template.Spec.Tolerations = []corev1.Toleration{{Key: tainted, Operator: corev1.TolerationOpExists}}
@@ -135,7 +135,16 @@ func pods(problem *Problem, pools []Pool, random io.Reader) ([]*corev1.Pod, map[
 	return made, classes, nil
 }
 
-func podOf(index int, class Class) *corev1.Pod {
+// zonesOf counts the zones of a problem in which classes are spread.
+func zonesOf(problem *Problem) int32 {
+	distinct := map[string]bool{}
+	for _, zone := range problem.Zones {
+		distinct[zone] = true
+	}
+	return int32(len(distinct))
+}
+
+func podOf(index int, class Class, zones int32) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Labels: map[string]string{classLabel: strconv.Itoa(index)},
 	}}
@@ -158,10 +167,13 @@ func podOf(index int, class Class) *corev1.Pod {
 	case class.PerNode != nil && *class.PerNode == 1:
 		apart = append(apart, index)
 	case class.PerNode != nil:
-		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew: *class.PerNode, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
-		}}
+		spread(pod, corev1.LabelHostname, *class.PerNode, nil)
+	}
+	if class.HostSkew != nil {
+		spread(pod, corev1.LabelHostname, *class.HostSkew, nil)
+	}
+	if class.ZoneSkew != nil {
+		spread(pod, corev1.LabelTopologyZone, *class.ZoneSkew, &zones)
 	}
 	if len(apart) > 0 {
 		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
@@ -171,6 +183,14 @@ func podOf(index int, class Class) *corev1.Pod {
 		}}
 	}
 	return pod
+}
+
+// spread adds a constraint that must hold over the pods of the class.
+func spread(pod *corev1.Pod, key string, skew int32, minDomains *int32) {
+	pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
+		MaxSkew: skew, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule, MinDomains: minDomains,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+	})
 }
 
 func isOneOf(classes []int) *metav1.LabelSelector {

@@ -8,6 +8,8 @@ import (
 
 // Problem is what benchmarks/problem_file.py writes; both sides read the same file.
 type Problem struct {
+	// Zones is the zone of each offering, where classes are spread.
+	Zones     []string          `json:"zones"`
 	Offerings []Offering        `json:"offerings"`
 	Classes   []Class           `json:"classes"`
 	SetUps    map[string][]Pool `json:"setUps"`
@@ -34,6 +36,9 @@ type Class struct {
 	PerNode *int32 `json:"perNode"`
 	// Apart are other classes of which none may share a machine with it.
 	Apart []int `json:"apart"`
+	// ZoneSkew is maxSkew of a hard spread over all zones, HostSkew of one over host names; nil: there is none.
+	ZoneSkew *int32 `json:"zoneSkew"`
+	HostSkew *int32 `json:"hostSkew"`
 }
 
 // Pool is a NodePool.
