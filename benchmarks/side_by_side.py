@@ -1,6 +1,6 @@
 """Growth and its peers on the same files, side by side: `make bench-peers`.
 
-    python -m benchmarks.side_by_side 1000x50 1000x50-mix --repetitions 9
+    python -m benchmarks.side_by_side 1000x50 1000x50-zonal --seeds 0 --repetitions 9
     python -m benchmarks.side_by_side --page docs/benchmarks.md
 
 Karpenter is its own scheduler, built from source; Cluster Autoscaler stands for its published rules.
@@ -21,10 +21,11 @@ from benchmarks.peers.karpenter_program import BuildError, KarpenterFailed
 from benchmarks.side_by_side_page import NoPlace, keep, tables
 from benchmarks.sides import SideEffort, measure
 
-ROWS: Final = tuple(
-    f"{size}{mix}" for size in ("100x50", "1000x50", "1000x500", "10000x50", "10000x500") for mix in ("", "-mix")
+ROWS: Final = (
+    *(f"{size}{mix}" for size in ("100x50", "1000x50", "1000x500", "10000x50", "10000x500") for mix in ("", "-mix")),
+    *(f"{size}{spread}" for spread in ("-zonal", "-hosts") for size in ("100x50", "1000x50", "1000x500")),
 )
-_ROW: Final = re.compile(r"(\d+)x(\d+)(-mix)?", re.ASCII)
+_ROW: Final = re.compile(r"(\d+)x(\d+)(-mix|-zonal|-hosts)?", re.ASCII)
 
 app = App(name="benchmarks.side_by_side")
 
@@ -32,16 +33,17 @@ app = App(name="benchmarks.side_by_side")
 @app.default
 def main(
     *rows: str,
-    seeds: Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="")] = (0,),
-    repetitions: int = 5,
+    seeds: Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="")] = (0, 1, 2),
+    repetitions: int = 3,
     patience: float = 30.0,
     page: Path | None = None,
 ) -> None:
     """Run both sides on the same files and print the tables.
 
     Args:
-        rows: which problems, as PODSxSHAPES with "-mix" for constraints beyond architecture; without any, ten.
-        seeds: one problem each.
+        rows: which problems, as PODSxSHAPES with "-mix" for constraints beyond architecture, "-zonal" for those and
+            spread over zones, "-hosts" for spread over host names; without any, sixteen.
+        seeds: one problem of each row for each; the tables hold the median over all.
         repetitions: how often each side plans a problem; Karpenter's pods have other random uids each time.
         patience: above 1,000 pods, seconds of planning after which a side does not begin another run.
         page: write the tables into this document, in place of those that are there, instead of printing them.
@@ -63,8 +65,15 @@ def main(
 def _recipe(row: str) -> Recipe:
     matched = _ROW.fullmatch(row)
     if matched is None:
-        raise BadRecipe(f"{row!r}: a row is PODSxSHAPES or PODSxSHAPES-mix, such as 1000x50-mix")
-    return Recipe(pods=int(matched[1]), shapes=int(matched[2]), mix=bool(matched[3]))
+        raise BadRecipe(f"{row!r}: a row is PODSxSHAPES, or that with -mix, -zonal or -hosts, such as 1000x50-mix")
+    kind = matched[3] or ""
+    return Recipe(
+        pods=int(matched[1]),
+        shapes=int(matched[2]),
+        mix=kind in {"-mix", "-zonal"},
+        zonal=kind == "-zonal",
+        hosts=kind == "-hosts",
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 """The tables of Growth and its peers side by side, as markdown for docs/benchmarks.md."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from benchmarks.catalogue import HOURS
+from benchmarks.generator import Recipe
 from benchmarks.measured import measured
 from benchmarks.side_by_side_row import Run, SideBySideRow, Way, cost, over, versions
 
@@ -33,13 +36,21 @@ def keep(page: Path, text: str) -> None:
 
 
 def tables(rows: Sequence[SideBySideRow]) -> str:
-    """Return where and with what the rows were measured, and the tables of all of them."""
+    """Return where and with what the rows were measured, and the tables of all of them.
+
+    Rows that differ in their seed alone are one line of the tables of costs and times: the median over seeds of the
+    median over runs, and the lowest and highest of all runs.
+    """
+    of_recipe: dict[Recipe, list[SideBySideRow]] = {}
+    for row in rows:
+        of_recipe.setdefault(replace(row.recipe, seed=0), []).append(row)
+    problems = list(of_recipe.values())
     parts = [
         measured(versions(rows)),
         "### Cost above the lower bound",
-        _table(["pods x shapes", *(way.side for way in rows[0].ways)], map(_costs, rows)),
+        _table(["pods x shapes", *(way.side for way in rows[0].ways)], map(_costs, problems)),
         "### Time and memory of one plan",
-        _table(["pods x shapes", *(way.side for way in rows[0].ways if way.is_program)], map(_times, rows)),
+        _table(["pods x shapes", *(way.side for way in rows[0].ways if way.is_program)], map(_times, problems)),
         "### All figures",
         _table(
             [
@@ -63,31 +74,36 @@ def _table(heads: Sequence[str], lines: Iterator[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rules, *lines))
 
 
-def _name(row: SideBySideRow) -> str:
-    recipe = row.recipe
+def _name(recipe: Recipe) -> str:
     shapes = "all distinct" if recipe.shapes is None else f"{recipe.shapes:,}"
-    seed = f", seed {recipe.seed}" if recipe.seed else ""
-    return f"{recipe.pods:,} x {shapes}{', mix' if recipe.mix else ''}{seed}"
+    kind = ", zones" if recipe.zonal else ", mix" if recipe.mix else ""
+    return f"{recipe.pods:,} x {shapes}{kind}{', hosts' if recipe.hosts else ''}"
 
 
-def _costs(row: SideBySideRow) -> list[str]:
-    return [_name(row), *(_above(row, way) for way in row.ways)]
+def _costs(rows: Sequence[SideBySideRow]) -> list[str]:
+    return [_name(rows[0].recipe), *(_above(rows, k) for k in range(len(rows[0].ways)))]
 
 
-def _above(row: SideBySideRow, way: Way) -> str:
-    middle, (least, most) = _share(way.middle(over)), map(_share, way.span(over))
+def _above(rows: Sequence[SideBySideRow], k: int) -> str:
+    ways = [row.ways[k] for row in rows]
+    spans = [way.span(over) for way in ways]
+    middle = _share(median(way.middle(over) for way in ways))
+    least, most = _share(min(low for low, _ in spans)), _share(max(high for _, high in spans))
     text = middle if least == most else f"{middle} ({least} to {most})"
-    why = "not reached in time" if any(run.is_cut for run in way.runs) else "left out"
-    return f"{text}, {row.missing(way):,} pods {why}" if row.missing(way) else text
+    missing = [row.missing(way) for row, way in zip(rows, ways, strict=True)]
+    why = "not reached in time" if any(run.is_cut for way in ways for run in way.runs) else "left out"
+    number = f"{min(missing):,} to {max(missing):,}" if min(missing) != max(missing) else f"{max(missing):,}"
+    return f"{text}, {number} pods {why}" if any(missing) else text
 
 
-def _times(row: SideBySideRow) -> list[str]:
-    return [_name(row), *(_time(way) for way in row.ways if way.is_program)]
+def _times(rows: Sequence[SideBySideRow]) -> list[str]:
+    programs = (k for k, way in enumerate(rows[0].ways) if way.is_program)
+    return [_name(rows[0].recipe), *(_time([row.ways[k] for row in rows]) for k in programs)]
 
 
-def _time(way: Way) -> str:
-    seconds = way.middle(lambda run: run.seconds)
-    memory = max(run.peak_bytes for run in way.runs) / _MEBIBYTE
+def _time(ways: Sequence[Way]) -> str:
+    seconds = median(way.middle(lambda run: run.seconds) for way in ways)
+    memory = max(run.peak_bytes for way in ways for run in way.runs) / _MEBIBYTE
     return f"{_seconds(seconds)}, {memory:,.0f} MiB"
 
 
@@ -96,11 +112,12 @@ def _seconds(seconds: float) -> str:
 
 
 def _lines(row: SideBySideRow) -> Iterator[list[str]]:
+    name = f"{_name(row.recipe)}, seed {row.recipe.seed}"
     for way in row.ways:
         least, most = way.span(cost)
         over_growth = row.over_growth(way)
         yield [
-            _name(row),
+            name,
             way.side,
             str(len(way.runs)),
             f"{row.recipe.pods - row.missing(way):,}",
@@ -110,7 +127,7 @@ def _lines(row: SideBySideRow) -> Iterator[list[str]]:
             "" if way is row.growth else "other pods" if over_growth is None else _share(over_growth),
         ]
     least = max(float(run.least_per_hour) for run in row.growth.runs)
-    yield [_name(row), "lower bound", "", "", "", _per_month(least), "", ""]
+    yield [name, "lower bound", "", "", "", _per_month(least), "", ""]
 
 
 def _machines(run: Run) -> int:

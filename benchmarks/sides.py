@@ -12,7 +12,7 @@ from benchmarks import growth_program
 from benchmarks.answer import PackingAnswer
 from benchmarks.checker import WrongPurchase, check
 from benchmarks.generator import Recipe, draw
-from benchmarks.instance import problem_of_instance
+from benchmarks.instance import problem_of_instance, spread_problem_of
 from benchmarks.peers import karpenter_program
 from benchmarks.problem_file import read, write
 from benchmarks.side_by_side_row import Run, SideBySideRow, Way
@@ -48,10 +48,11 @@ def measure(recipe: Recipe, effort: SideEffort) -> SideBySideRow:
         WrongPurchase: a plan breaks a rule of the problem, or costs less than is possible.
     """
     instance = draw(recipe)
-    problem = problem_of_instance(instance)
+    asked = spread_problem_of(instance) if recipe.zonal or recipe.hosts else problem_of_instance(instance)
     with tempfile.TemporaryDirectory(prefix="growth-benchmark-") as folder:
         path = Path(folder) / "problem.json"
-        write(path, problem, instance.machines, karpenter_program.set_ups(problem, instance.machines))
+        write(path, asked, instance.machines, karpenter_program.set_ups(asked, instance.machines))
+        problem = read(path)
         programs: Mapping[str, Callable[[int], PackingAnswer]] = {
             GROWTH: lambda _: growth_program.run(path, read(path)),
             **{

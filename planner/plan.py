@@ -23,6 +23,7 @@ from planner.packing.domains.levels import Levels
 from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint, count_pods
 from planner.packing.greedy.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
+from planner.packing.twins import without_twins
 from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, supply_hash, waiting
 from planner.policies.class_budget import MOST_OF_ROUND, within_budget
 from planner.policies.departures import departures
@@ -219,7 +220,7 @@ def _decide(known: _Known, packer: Packer, stages: Stages) -> _Decided:
 
     def packed(problem: PackingProblem) -> Packing:
         with stages("pack"):
-            return packer(problem)
+            return packer(without_twins(problem))
 
     with stages("check"):
         arrangement = arrange(assembled, packed, known.pod_counts)

@@ -5,13 +5,14 @@ an expander choose one kind, buys those, and begins again with the pods that are
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from typing import Final, Literal
 
 from planner.packing.problem import GroupRow, PackedNode, Packing
 from simulator.peers.problem import PeerProblem, Purchase
+from simulator.peers.spreading import ZoneCounts, per_machine, refill
 
 Expander = Literal["price", "least-waste", "most-pods"]
 EXPANDERS: Final[tuple[Expander, ...]] = ("price", "least-waste", "most-pods")
@@ -52,15 +53,23 @@ def cluster_autoscaler(problem: PeerProblem, *, expander: Expander = "least-wast
     Of equally good offerings it takes the first, where the program draws one. Its cut-offs (1,000
     machines, 10 s) are not applied, and priorities are not looked at.
 
+    Pods that must be spread over zones are bought for zone by zone, loop by loop (`simulator.peers.spreading`).
+
     Source: Cluster Autoscaler 1.36, core/scaleup/orchestrator (one option a loop), estimator:
     decreasing_pod_orderer.go and binpacking_estimator.go (first fit), expander: price, waste, mostpods.
     """
-    packing = problem.packing
+    problem = replace(problem, packing=replace(problem.packing, groups=per_machine(problem)))
+    packing, zone_counts = problem.packing, ZoneCounts(problem)
     score = _score(problem, expander)
     left, room = [group.count for group in packing.groups], list(packing.limits)
     nodes: list[PackedNode] = []
     while True:
-        options = [option for b in range(len(packing.bins)) if (option := _estimate(problem, b, left, room)).filled]
+        refill(problem, nodes, left, zone_counts)
+        options = [
+            option
+            for b in range(len(packing.bins))
+            if (option := _estimate(problem, b, _open(zone_counts, b, left), room)).filled
+        ]
         if not options:
             return Purchase(problem, Packing(tuple(nodes), {i: n for i, n in enumerate(left) if n}))
         best = min(options, key=score)
@@ -68,8 +77,15 @@ def cluster_autoscaler(problem: PeerProblem, *, expander: Expander = "least-wast
             room[limit] -= best.machines
         for i, n in best.placed().items():
             left[i] -= n
-        for alike in best.filled:
-            nodes.extend([PackedNode(best.offering, alike.counts)] * alike.machines)
+        bought = [PackedNode(best.offering, alike.counts) for alike in best.filled for _ in range(alike.machines)]
+        zone_counts.buy(bought)
+        nodes += bought
+
+
+def _open(zone_counts: ZoneCounts, offering: int, left: Sequence[int]) -> list[int]:
+    """Return the pods of each class that the zone of an offering takes."""
+    rooms = (zone_counts.room(i, offering) for i in range(len(left)))
+    return [n if room is None else min(n, room) for n, room in zip(left, rooms, strict=True)]
 
 
 def _estimate(problem: PeerProblem, offering: int, left: Sequence[int], room: Sequence[int]) -> _Option:

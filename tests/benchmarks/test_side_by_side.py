@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -31,14 +32,16 @@ def measured(monkeypatch) -> list[tuple[Recipe, SideEffort]]:
     return asked
 
 
-def test_ten_problems_are_run_five_times_each_unless_something_else_is_asked_for(measured, capsys):
+def test_sixteen_problems_of_three_seeds_are_run_three_times_each_unless_something_else_is_asked_for(measured, capsys):
     main()
     sizes = [(100, 50), (1000, 50), (1000, 500), (10_000, 50), (10_000, 500)]
     expected = [Recipe(pods=pods, shapes=shapes, mix=mix) for pods, shapes in sizes for mix in (False, True)]
-    assert [recipe for recipe, _ in measured] == expected
-    assert {effort for _, effort in measured} == {SideEffort(repetitions=5, patience=30)}
-    assert len(ROWS) == 10
-    assert capsys.readouterr().out.count("+100 %") == 10
+    expected += [Recipe(pods=pods, shapes=shapes, mix=True, zonal=True) for pods, shapes in sizes[:3]]
+    expected += [Recipe(pods=pods, shapes=shapes, hosts=True) for pods, shapes in sizes[:3]]
+    assert [recipe for recipe, _ in measured] == [replace(one, seed=seed) for one in expected for seed in (0, 1, 2)]
+    assert {effort for _, effort in measured} == {SideEffort(repetitions=3, patience=30)}
+    assert len(ROWS) == 16
+    assert capsys.readouterr().out.count("+100 %") == 16
 
 
 def test_rows_seeds_and_repetitions_can_be_chosen(measured, capsys):
@@ -50,13 +53,13 @@ def test_rows_seeds_and_repetitions_can_be_chosen(measured, capsys):
         (Recipe(pods=20, shapes=5), few),
         (Recipe(pods=20, shapes=5, seed=4), few),
     ]
-    assert "| 300 x 9, mix, seed 4 |" in capsys.readouterr().out
+    assert "| 300 x 9, mix, seed 4 | Growth |" in capsys.readouterr().out
 
 
 def test_tables_go_to_a_page_if_one_is_named(measured, capsys, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"{BEGIN}{END}\n")
-    main("20x5", page=page)
+    main("20x5", seeds=(0,), page=page)
     assert "| 20 x 5 | +100 % |" in page.read_text()
     assert capsys.readouterr().out == ""
 
@@ -66,7 +69,7 @@ def test_the_projects_page_has_a_place_for_them():
     assert text.count(BEGIN) == text.count(END) == 1
 
 
-@pytest.mark.parametrize("row", ["1000", "1000x", "x50", "1000x50-mixed", "1,000x50"])
+@pytest.mark.parametrize("row", ["1000", "1000x", "x50", "1000x50-mixed", "1000x50-mix-zonal", "1,000x50"])
 def test_a_row_is_pods_and_shapes(row, measured):
     with pytest.raises(BadRecipe, match=f"'{row}': a row is PODSxSHAPES"):
         main(row)

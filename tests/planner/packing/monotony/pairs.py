@@ -91,7 +91,8 @@ def _scene(instance: Instance, chance: random.Random, *, with_nodes: bool) -> Sc
         node(f"n{k}", pool=None, labels={"topology.kubernetes.io/zone": ZONES[k % 3]}, allocatable=SMALL_NODE)
         for k in range(3 * with_nodes)
     ]
-    pods = list(pods_of(instance))
-    for each in pods:
-        each["metadata"]["uid"] = f"uid-{each['metadata']['name']}"
+    pods = [
+        dict(each) | {"metadata": each["metadata"] | {"uid": f"uid-{each['metadata']['name']}"}}
+        for each in pods_of(instance)
+    ]
     return Scene(pods=pods, nodes=nodes, pools=pools, classes=[kwok_node_class(*server_types_of(instance))])

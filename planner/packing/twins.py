@@ -1,0 +1,33 @@
+"""Kinds of machines that differ in nothing that matters are one to a packer: only the first of them is bought.
+
+Where no pod asks for a zone, a type is the same in each. A packer that looked at all of them would do the same work
+several times over, and find less in the time of a round the more zones there are.
+"""
+
+from dataclasses import replace
+
+from planner.packing.problem import BinRow, PackingProblem
+
+
+def without_twins(problem: PackingProblem) -> PackingProblem:
+    """Return the problem in which groups use the first of bins that are alike in numbers and in who may use them.
+
+    Bins keep their indexes. A problem with rules between machines is returned as it is: domains tell bins apart.
+    """
+    if problem.known is not None:
+        return problem
+    users: list[list[int]] = [[] for _ in problem.bins]
+    for i, group in enumerate(problem.groups):
+        for b in group.bins:
+            users[b].append(i)
+    # Of a problem with fewer rules, bins have other users.
+    wider = None if problem.relaxed is None else without_twins(problem.relaxed)
+    first: dict[tuple[BinRow, tuple[int, ...], tuple[bool, ...]], int] = {}
+    kept: set[int] = set()
+    for b, row in enumerate(problem.bins):
+        if users[b]:
+            counted = tuple(b in top_up.bins for top_up in problem.top_ups)
+            if first.setdefault((row, tuple(users[b]), counted), b) == b:
+                kept.add(b)
+    groups = tuple(replace(group, bins=group.bins & kept) for group in problem.groups)
+    return replace(problem, groups=groups, relaxed=wider)
