@@ -144,24 +144,24 @@ def read_instance(path: Path) -> Instance:
     return Instance(tuple(map(_shape, document["classes"])), machines)
 
 
-def _shape(one: Mapping[str, Any]) -> InstanceShape:
-    demand, asked = one["demand"], {name: one["selector"].get(label, "") for name, label in _LABELS.items()}
+def _shape(entry: Mapping[str, Any]) -> InstanceShape:
+    demand, asked = entry["demand"], {name: entry["selector"].get(label, "") for name, label in _LABELS.items()}
     if asked["family"] not in {"", DEDICATED}:
         raise Inexpressible(f"a class that asks for machines of the family {asked['family']}")
     ports = [port for port in range(PORTS) if demand[f"port-{port}"]]
     return InstanceShape(
-        count=one["count"],
+        count=entry["count"],
         cpu=demand["cpu"],
         memory=demand["memory"],
         disk=demand["ephemeral-storage"],
         architecture=asked["architecture"],
         is_dedicated=asked["family"] == DEDICATED,
-        per_node=one["perNode"],
+        per_node=entry["perNode"],
         port=ports[0] if ports else None,
-        apart=frozenset(one["apart"]),
+        apart=frozenset(entry["apart"]),
         zone="" if asked["zone"] == _ONLY_ZONE else asked["zone"],
-        is_spread=one["zoneSkew"] is not None,
-        host_skew=one["hostSkew"],
+        is_spread=entry["zoneSkew"] is not None,
+        host_skew=entry["hostSkew"],
     )
 
 

@@ -23,11 +23,11 @@ def without_twins(problem: PackingProblem) -> PackingProblem:
     # Of a problem with fewer rules, bins have other users.
     wider = None if problem.relaxed is None else without_twins(problem.relaxed)
     first: dict[tuple[BinRow, tuple[int, ...], tuple[bool, ...]], int] = {}
-    kept: set[int] = set()
+    distinct: set[int] = set()
     for b, row in enumerate(problem.bins):
         if users[b]:
             counted = tuple(b in top_up.bins for top_up in problem.top_ups)
             if first.setdefault((row, tuple(users[b]), counted), b) == b:
-                kept.add(b)
-    groups = tuple(replace(group, bins=group.bins & kept) for group in problem.groups)
+                distinct.add(b)
+    groups = tuple(replace(group, bins=group.bins & distinct) for group in problem.groups)
     return replace(problem, groups=groups, relaxed=wider)

@@ -1,11 +1,13 @@
 """The checker of purchases: silent on right ones, a sentence for each rule, and of one mind with another checker."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.checker import WrongPurchase, check, violations
 from planner.packing.problem import PackedNode, Packing
 from simulator.peers.karpenter import karpenter
-from simulator.peers.problem import Purchase
+from simulator.peers.problem import ClassSpread, Purchase
 from tests.benchmarks.problems import KNOWN, known, pods, problem
 from tests.planner.packing_rules import broken_rules
 
@@ -67,3 +69,34 @@ def test_what_a_rule_buys_for_the_study_is_right_and_one_pod_more_is_not(name):
     first, *others = purchase.packing.nodes
     one_more = {i: n + 1 for i, n in first.counts.items()}
     assert told(Purchase(purchase.problem, Packing((PackedNode(first.bin, one_more), *others))))
+
+
+ZONAL = replace(
+    problem([pods(6, 1, 1, bins={0, 1, 2})], [(f"m {zone}", (8, 8), "1") for zone in "abc"]),
+    zones=("a", "b", "c"),
+)
+EVERYWHERE = frozenset({0, 1, 2})
+
+
+@pytest.mark.parametrize(
+    ("spread", "machines", "sentence"),
+    [
+        (ClassSpread(zone_skew=1, counted=EVERYWHERE), [(0, 2), (1, 2), (2, 2)], None),
+        (ClassSpread(zone_skew=1, counted=EVERYWHERE), [(0, 2), (1, 1), (2, 3)], "3 pods in c and 1 in the emptiest"),
+        # Fewer zones than minDomains: the emptiest counts as 0.
+        (ClassSpread(zone_skew=3, counted=EVERYWHERE), [(0, 3), (1, 3)], None),
+        (ClassSpread(zone_skew=2, counted=EVERYWHERE), [(0, 3), (1, 3)], "3 pods in a and 0 in the emptiest"),
+        # Machines fill together: what counts is the emptiest of those that the class may use.
+        (ClassSpread(host_skew=1, counted=EVERYWHERE), [(0, 3), (0, 3)], None),
+        (ClassSpread(host_skew=1, counted=EVERYWHERE), [(0, 4), (0, 2)], "4 pods in machine 0 and 2 in the emptiest"),
+        (ClassSpread(host_skew=1, counted=EVERYWHERE), [(0, 3), (0, 3), (1, 0)], "3 pods in machine 0 and 0 in the"),
+        (ClassSpread(host_skew=1, counted=frozenset({0})), [(0, 3), (0, 3), (1, 0)], None),
+    ],
+)
+def test_pods_are_spread_as_the_scheduler_counts_them(spread, machines, sentence):
+    # Source: Kubernetes docs, "Pod Topology Spread Constraints": the global minimum, minDomains, nodeAffinityPolicy.
+    given = replace(ZONAL, spreads={0: spread})
+    nodes = tuple(PackedNode(b, {0: n} if n else {}) for b, n in machines)
+    broken = list(violations(Purchase(given, Packing(nodes))))
+    assert bool(broken) == (sentence is not None)
+    assert sentence is None or f"class 0: {sentence}" in broken[0]

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.catalogue import CatalogueMachine, machines
 from benchmarks.generator import Recipe, draw
-from benchmarks.instance import problem_of_instance
+from benchmarks.instance import problem_of_instance, spread_problem_of
 from benchmarks.peers.karpenter_program import set_ups
-from benchmarks.problem_file import Inexpressible, ProblemPool, read, write
+from benchmarks.problem_file import Inexpressible, ProblemPool, read, read_instance, write
 from planner.packing.problem import GroupRow
 from tests.benchmarks.problems import pods, problem
 
@@ -42,6 +42,29 @@ def test_what_is_read_is_what_was_written(tmp_path, recipe):
     given = problem_of_instance(instance)
     write(tmp_path / "problem.json", given, instance.machines, set_ups(given, instance.machines))
     assert read(tmp_path / "problem.json") == given
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [Recipe(pods=300, shapes=40, mix=True, zonal=True, seed=1), Recipe(pods=300, shapes=40, hosts=True)],
+    ids=str,
+)
+def test_of_pods_that_are_spread_the_file_says_how(tmp_path, recipe):
+    instance = draw(recipe)
+    given = spread_problem_of(instance)
+    path = tmp_path / "problem.json"
+    write(path, given, instance.machines, set_ups(given, instance.machines))
+    known = read(path)
+    assert (known.packing, known.zones) == (given.packing, given.zones)
+    assert known.spreads.keys() == given.spreads.keys()
+    for i, spread in known.spreads.items():
+        assert (spread.zone_skew, spread.host_skew) == (given.spreads[i].zone_skew, given.spreads[i].host_skew)
+        # By the selector of the file, which leaves the same offerings to buy and may leave more that are too small.
+        assert spread.counted >= given.spreads[i].counted
+    assert known.spreads
+    of_file = read_instance(path)
+    assert [shape.demand for shape in of_file.shapes] == [group.demand for group in given.packing.groups]
+    assert spread_problem_of(of_file) == known
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=str)

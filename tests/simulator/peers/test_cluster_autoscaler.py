@@ -1,8 +1,13 @@
 """Cluster Autoscaler's rules: against the study's own implementation, and case by case."""
 
+from dataclasses import replace
+
 import pytest
 
+from benchmarks.checker import check
+from planner.packing.problem import GroupRow
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
+from simulator.peers.problem import ClassSpread
 from tests.benchmarks.problems import known, on_machines, per_month, pods, problem
 
 
@@ -104,3 +109,32 @@ def test_bounds_hold_over_all_its_purchases():
     given = problem(groups, [("a", (2,), "1"), ("b", (2,), "1")], resources=("cpu",), limit=3)
     bought = cluster_autoscaler(given)
     assert (bought.counts, bought.unplaced) == ({"a": 2, "b": 1}, 1)
+
+
+def zonal(count: int, spread: ClassSpread, *others: GroupRow, cpu: int = 400):
+    """Return pods that are spread, and others, before machines of one type in three zones."""
+    everywhere = frozenset({0, 1, 2})
+    groups = [pods(count, cpu, 1, bins={0, 1, 2}), *others]
+    kinds = [(f"m {zone}", (1000, 8), "1") for zone in "abc"]
+    given = problem(groups, kinds, resources=("cpu", "pods"))
+    return replace(given, zones=("a", "b", "c"), spreads={0: replace(spread, counted=everywhere)})
+
+
+def test_pods_spread_over_zones_are_bought_for_zone_by_zone():
+    """One pod a zone in the first three loops, then each machine takes a second one: nothing more is bought."""
+    bought = cluster_autoscaler(zonal(6, ClassSpread(zone_skew=1)), expander="price")
+    check(bought)
+    assert bought.counts == {"m a": 1, "m b": 1, "m c": 1}
+
+
+def test_pods_spread_over_zones_need_all_of_them_before_a_zone_takes_more_than_the_skew():
+    bought = cluster_autoscaler(zonal(2, ClassSpread(zone_skew=1)), expander="price")
+    check(bought)
+    assert bought.counts == {"m a": 1, "m b": 1}
+
+
+def test_no_more_than_the_skew_over_hosts_share_a_machine():
+    """Beside a machine without one of them the emptiest has none."""
+    bought = cluster_autoscaler(zonal(4, ClassSpread(host_skew=1), pods(1, 900, 1, bins={0, 1, 2})), expander="price")
+    check(bought)
+    assert bought.machines == 5
