@@ -7,9 +7,9 @@ import pytest
 from benchmarks.catalogue import machines
 from benchmarks.checker import check
 from benchmarks.generator import Recipe, draw
-from benchmarks.instance import DEDICATED, RESOURCES, capacity, problem_of_instance
+from benchmarks.instance import DEDICATED, RESOURCES, capacity, problem_of_instance, spread_problem_of
 from benchmarks.peers.karpenter_program import CHEAP, EXPERT, OPEN, SET_UPS, KarpenterFailed, run, set_ups
-from benchmarks.problem_file import write
+from benchmarks.problem_file import read, write
 from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.karpenter import karpenter
@@ -100,6 +100,18 @@ class TestWithGo:
     def test_its_plans_keep_every_rule_of_the_problem(self, tmp_path, recipe, set_up):
         problem = problem_of_instance(draw(recipe))
         assert decided(tmp_path, problem, set_up).purchase.placed == recipe.pods
+
+    @pytest.mark.parametrize("set_up", SET_UPS)
+    @pytest.mark.parametrize(
+        "recipe", [Recipe(pods=200, shapes=20, mix=True, zonal=True), Recipe(pods=200, shapes=20, hosts=True)], ids=str
+    )
+    def test_it_spreads_pods_as_they_ask_for_it(self, tmp_path, recipe, set_up):
+        instance = draw(recipe)
+        problem, path = spread_problem_of(instance), tmp_path / "problem.json"
+        write(path, problem, instance.machines, set_ups(problem, instance.machines))
+        purchase = run(path, read(path), set_up, 0).purchase
+        check(purchase)
+        assert purchase.placed == recipe.pods
 
     def test_a_seed_decides_every_tie(self, tmp_path):
         problem = problem_of_instance(draw(Recipe(pods=100, shapes=50, mix=True)))
