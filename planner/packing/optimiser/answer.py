@@ -30,6 +30,8 @@ class Answer:
     """Pods without a place, `[i]`."""
     room: Ints
     """What the limits still allow, `[k]`."""
+    least: float = 0.0
+    """What machines for its pods cost at least where all are bought, as far as it is proven."""
 
     def cost(self, yard: Yard) -> float:
         """Return the price of all machines, per hour in billionths."""

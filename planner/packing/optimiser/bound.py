@@ -13,13 +13,17 @@ from planner.packing.optimiser.question import Question, prices_of, question_of
 from planner.packing.optimiser.shares import Shares, shares_of
 from planner.packing.problem import Packing, PackingProblem
 
+NEAR: Final = 1.003
+"""So many times what is proven: neither a better plan nor a better proof is worth its time."""
 _STEPS: Final = 240
 _BOX: Final = 1.5
 """Over its price, what a pod may cost at most in the relaxation."""
 
 
-def proven(problem: PackingProblem, packing: Packing, question: Question, known: Pool) -> int:
+def proven(problem: PackingProblem, packing: Packing, question: Question, known: Pool, least: float) -> int:
     """Return the least that any packing of the same pods costs, in billionths; 0 where nothing is proven.
+
+    `least` is what is known of that where all machines are bought.
 
     Where the problem is one of several ways to see the pods, the bound is that of the widest
     (`PackingProblem.relaxed`). Free machines could carry any of the pods: at most what is worth most.
@@ -27,7 +31,7 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
     if problem.relaxed is not None:
         if packing.unplaced:
             return 0
-        question, known = question_of(problem.relaxed, question.effort, question.is_over), Pool()
+        question, known, least = question_of(problem.relaxed, question.effort, question.is_over), Pool(), 0.0
     yard, pods = question.yard, question.counts.copy()
     for i, number in packing.unplaced.items():
         pods[i] -= number
@@ -36,8 +40,8 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
     shares = shares_of(yard, pods, question.room, _STEPS)
     if yard.allowed[pods > 0][:, yard.free].any():
         return max(0, int(_beside_free(question, shares, pods) * SAFE))
-    best = shares.bound * SAFE
-    if question.effort.proof and np.count_nonzero(pods) <= MOST_GROUPS:
+    best, enough = max(least, shares.bound * SAFE), float(problem.cost(packing.nodes))
+    if question.effort.proof and best * NEAR < enough and np.count_nonzero(pods) <= MOST_GROUPS:
         prices = prices_of(yard, shares)
         generate(
             question,
@@ -49,7 +53,6 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
             most=_BOX * prices.pod,
             turns=question.effort.turns,
         )
-        enough = float(problem.cost(packing.nodes))
         best = max(best, proven_by_pricing(question, known, pods, question.room, enough))
     # A cost is a sum of prices, and so a multiple of what divides them all.
     unit = gcd(*(int(price) for price in yard.price[yard.paid]))

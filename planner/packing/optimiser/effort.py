@@ -26,6 +26,10 @@ class Effort:
     """As `whole`, for a problem with rules between pods of different machines."""
     moves: float = 0.0
     """The same where such a problem is too large to be decided as one, and a few machines at a time are."""
+    stock: float = 0.0
+    """Work of telling which machines would do if pods could be cut, each time, in the same seconds; 0: not at all."""
+    stocking: int = 0
+    """Work of placing all pods on such machines, each time, in looks at a group."""
 
 
 ROUND: Final = Effort(
@@ -38,5 +42,7 @@ ROUND: Final = Effort(
     proof=2,
     joint=0.5,
     moves=0.6,
+    stock=0.3,
+    stocking=20_000_000,
 )
 """Of one round: some two seconds on two cores for 10,000 pods of 500 shapes."""

@@ -15,7 +15,7 @@ import numpy as np
 from planner.packing.greedy.pack import pack
 from planner.packing.optimiser.answer import Answer, answer_from, joined, parted
 from planner.packing.optimiser.arrays import Ints, Prices
-from planner.packing.optimiser.bound import proven
+from planner.packing.optimiser.bound import NEAR, proven
 from planner.packing.optimiser.column import Pool
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.improve import improve
@@ -26,6 +26,7 @@ from planner.packing.optimiser.relax import relaxed
 from planner.packing.optimiser.rules import by_rules
 from planner.packing.optimiser.shares import shares_of
 from planner.packing.optimiser.start import constructed, filled_free, placed
+from planner.packing.optimiser.stocked import by_stock
 from planner.packing.optimiser.whole import whole
 from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem
 
@@ -35,14 +36,14 @@ _PARTS: Final = 20
 """Parts of the work of improving, between which the clock is looked at."""
 _PATIENCE: Final = 8
 """Parts without any gain, after which no more is expected."""
-_NEAR: Final = 1.003
-"""So many times what the pods cost at least: no more improving is worth its time."""
 _EMPTIED: Final = 16
 _CANDIDATES: Final = 3
 _BEFORE: Final = 0.25
 """Of the work of improving, what goes into the best construction before the relaxation."""
 _MOST_FOR_RULES: Final = 2000
 """Up to so many pods, the rules of the peers take some 0.1 s; with more, the bound alone tells that they are dearer."""
+_FEW_MACHINES: Final = 300
+"""Up to so many, which to buy says most of how to pack; with more, parts of machines are few beside whole ones."""
 _FEW_PODS: Final = 300
 """Up to so many, the greedy packer takes some 0.1 s, and its answer is one more to begin with."""
 
@@ -66,9 +67,11 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
     known = Pool()
     answer = _answered(question, greedy, known)
     packing = _packing(answer)
+    if problem.relaxed is None and not packing.unplaced and answer.least >= problem.cost(packing.nodes):
+        return replace(packing, proven=problem.cost(packing.nodes))
     exact_search = whole(problem, packing, effort.whole, is_over) if effort.whole else None
     if exact_search is None:
-        return replace(packing, proven=proven(problem, packing, question, known))
+        return replace(packing, proven=proven(problem, packing, question, known, answer.least))
     # The exact search knows no order among equally dear bins.
     exact = answer_from(exact_search.packing, question.counts, question.room, question.yard, question.width)
     trim(question.yard, exact.nodes, exact.count, exact.room)
@@ -78,7 +81,7 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
         return replace(packing, proven=0 if packing.unplaced else solve(problem.relaxed, effort, is_over).proven)
     if exact_search.is_optimal:
         return replace(packing, proven=problem.cost(packing.nodes))
-    return replace(packing, proven=proven(problem, packing, question, known))
+    return replace(packing, proven=proven(problem, packing, question, known, answer.least))
 
 
 def _jointly(problem: PackingProblem, known: Packing, effort: Effort, is_over: Callable[[], bool]) -> Packing:
@@ -159,22 +162,30 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) ->
     pods, room = paid.pods, paid.before(yard)
     if answer.missing.any():
         prices = _prices(question, pods, room)
-    enough = 0.0 if free.count else _NEAR * _least(question, prices, pods)
+    enough = 0.0 if free.count else NEAR * _least(question, prices, pods)
     work = min(question.effort.improving, paid.count * question.effort.improving_a_machine)
-    # With fewer machines than groups, nearly all of a relaxation is parts of machines.
-    if paid.count >= np.count_nonzero(pods):
+    is_many = paid.count >= np.count_nonzero(pods)
+    is_few = question.effort.stock > 0 and paid.count <= _FEW_MACHINES
+    if is_many or is_few:
         _improve(question, prices, paid, int(_BEFORE * work), 0, enough)
+    if is_few and paid.cost(yard) > enough:
+        paid, least = by_stock(question, prices, paid, known)
+        if not free.count:
+            paid.least, enough = least, max(enough, NEAR * least)
+    # With fewer machines than groups, nearly all of a relaxation is parts of machines.
+    if is_many and paid.cost(yard) > enough:
         known.add(paid.columns(yard))
         relaxation = relaxed(question, prices, pods, room, known)
         if relaxation is not None:
             other, generated = relaxation
             if not other.missing.any() and other.cost(yard) < paid.cost(yard):
-                other.missing = paid.missing
+                other.missing, other.least = paid.missing, paid.least
                 paid = other
             prices = prices._replace(pod=(prices.pod + generated.relaxed.pod) / 2)
-    else:
+    elif not is_many:
         work *= 2
     answer = joined(free, paid, width)
+    answer.least = paid.least
     _improve(question, prices, answer, work, 1, enough)
     trim(yard, answer.nodes, answer.count, answer.room)
     return answer
