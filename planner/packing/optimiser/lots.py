@@ -13,7 +13,7 @@ import numpy as np
 from planner.packing.optimiser.arrays import Floats, Ints, Yard
 from planner.packing.optimiser.kinds import Kinds
 
-_MOST_LOTS: Final = 100
+MOST_LOTS: Final = 100
 """Up to so many groups, each is a lot of its own."""
 _LARGE: Final = 0.2
 """Of a machine, from which pods stay a lot of their own: they do not mix like a fluid."""
@@ -38,7 +38,7 @@ class Lot:
 def lots_of(yard: Yard, kinds: Kinds, pods: Ints) -> tuple[list[Lot], bool]:
     """Return the pods in lots, and whether each lot is a group."""
     groups = np.flatnonzero(pods)
-    if len(groups) <= _MOST_LOTS:
+    if len(groups) <= MOST_LOTS:
         return [_alone(yard, kinds, pods, int(i), np.inf) for i in groups], True
     size = _sizes(yard, kinds, groups)
     is_large = np.zeros(len(groups), np.bool_)

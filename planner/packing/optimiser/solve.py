@@ -27,6 +27,7 @@ from planner.packing.optimiser.rules import by_rules
 from planner.packing.optimiser.shares import shares_of
 from planner.packing.optimiser.start import constructed, filled_free, placed
 from planner.packing.optimiser.stocked import by_stock
+from planner.packing.optimiser.threes import full_threes
 from planner.packing.optimiser.whole import whole
 from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem
 
@@ -40,6 +41,8 @@ _EMPTIED: Final = 16
 _CANDIDATES: Final = 3
 _BEFORE: Final = 0.25
 """Of the work of improving, what goes into the best construction before the relaxation."""
+_AFTER: Final = 0.5
+"""Of the work of improving, what is left for an answer that a stock of machines was tried for."""
 _MOST_FOR_RULES: Final = 2000
 """Up to so many pods, the rules of the peers take some 0.1 s; with more, the bound alone tells that they are dearer."""
 _FEW_MACHINES: Final = 300
@@ -166,24 +169,28 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) ->
     work = min(question.effort.improving, paid.count * question.effort.improving_a_machine)
     is_many = paid.count >= np.count_nonzero(pods)
     is_few = question.effort.stock > 0 and paid.count <= _FEW_MACHINES
+    threes = [] if is_many or not is_few else full_threes(question, prices, pods)
     if is_many or is_few:
         _improve(question, prices, paid, int(_BEFORE * work), 0, enough)
-    if is_few and paid.cost(yard) > enough:
-        paid, least = by_stock(question, prices, paid, known)
-        if not free.count:
-            paid.least, enough = least, max(enough, NEAR * least)
-    # With fewer machines than groups, nearly all of a relaxation is parts of machines.
-    if is_many and paid.cost(yard) > enough:
-        known.add(paid.columns(yard))
+    before = prices
+    # With fewer machines than groups, nearly all of a relaxation is parts of machines, but for those that are full.
+    if is_many or threes:
+        known.add([*paid.columns(yard), *threes])
         relaxation = relaxed(question, prices, pods, room, known)
         if relaxation is not None:
             other, generated = relaxation
             if not other.missing.any() and other.cost(yard) < paid.cost(yard):
-                other.missing, other.least = paid.missing, paid.least
+                other.missing = paid.missing
                 paid = other
             prices = prices._replace(pod=(prices.pod + generated.relaxed.pod) / 2)
-    elif not is_many:
+    if is_few and paid.cost(yard) > enough:
+        paid, least = by_stock(question, before, paid, known)
+        if not free.count:
+            paid.least, enough = least, max(enough, NEAR * least)
+    if not is_many and not is_few:
         work *= 2
+    if is_few:
+        work = int(_AFTER * work)
     answer = joined(free, paid, width)
     answer.least = paid.least
     _improve(question, prices, answer, work, 1, enough)

@@ -35,6 +35,8 @@ class Stock:
     """How many of some bins together; empty where no cheaper stock is known."""
     cost: float
     """Of these machines."""
+    is_cheapest: bool
+    """Whether no other stock costs less."""
     bound: float
     """What machines for the pods cost at least, as far as it is proven; 0 where pods were taken together."""
 
@@ -67,12 +69,12 @@ def stock_of(
         status = solver.solve(model)
     is_proof = is_each and not spare
     if status == cp_model.INFEASIBLE:
-        return Stock({}, 0.0, below if is_proof else 0.0)
+        return Stock({}, 0.0, True, below if is_proof else 0.0)
     bound = max(0.0, solver.best_objective_bound * unit) if is_proof else 0.0
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Stock({}, 0.0, bound)
+        return Stock({}, 0.0, False, bound)
     numbers = {bins: int(solver.value(y)) for bins, y in zip(kinds.bins, bought, strict=True) if solver.value(y)}
-    return Stock(numbers, float(solver.value(cost) * unit), bound)
+    return Stock(numbers, float(solver.value(cost) * unit), status == cp_model.OPTIMAL, bound)
 
 
 def _add_pods(
