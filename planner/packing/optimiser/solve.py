@@ -42,7 +42,7 @@ _CANDIDATES: Final = 3
 _BEFORE: Final = 0.25
 """Of the work of improving, what goes into the best construction before the relaxation."""
 _AFTER: Final = 0.5
-"""Of the work of improving, what is left for an answer that a stock of machines was tried for."""
+"""Of the work of improving, what is left for an answer that begins with a stock of machines."""
 _MOST_FOR_RULES: Final = 2000
 """Up to so many pods, the rules of the peers take some 0.1 s; with more, the bound alone tells that they are dearer."""
 _FEW_MACHINES: Final = 300
@@ -105,8 +105,10 @@ def warm() -> None:
     few = (GroupRow((1, 2), 8, frozenset({0, 1, 2}), per_node=3), GroupRow((2, 1), 9, frozenset({0, 1})))
     many = tuple(GroupRow((1 + i % 3, 1 + i % 2), 200, frozenset({0, 1})) for i in range(3))
     scarce = tuple(GroupRow((1, i), 200, frozenset({1})) for i in range(1, 4))
-    for groups in (few, many, scarce):
-        solve(PackingProblem(groups, bins, (2, 1)), Effort(4, 10_000, 2, 10_000, 10_000, 0.01, 1))
+    single = tuple(GroupRow((1 + i % 2, 1 + i // 2), 1, frozenset({0, 1})) for i in range(4))
+    effort = Effort(4, 10_000, 2, 10_000, 10_000, 0.01, 1, stock=0.01, stocking=10_000)
+    for groups in (few, many, scarce, single):
+        solve(PackingProblem(groups, bins, (2, 1)), effort)
 
 
 def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer:
@@ -183,14 +185,15 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) ->
                 other.missing = paid.missing
                 paid = other
             prices = prices._replace(pod=(prices.pod + generated.relaxed.pod) / 2)
-    if is_few and paid.cost(yard) > enough:
+    last = paid.cost(yard)
+    if is_few and last > enough:
         paid, least = by_stock(question, before, paid, known)
         if not free.count:
             paid.least, enough = least, max(enough, NEAR * least)
-    if not is_many and not is_few:
-        work *= 2
-    if is_few:
+    if paid.cost(yard) < last:
         work = int(_AFTER * work)
+    elif not is_many:
+        work *= 2
     answer = joined(free, paid, width)
     answer.least = paid.least
     _improve(question, prices, answer, work, 1, enough)
