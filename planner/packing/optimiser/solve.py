@@ -188,7 +188,7 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) ->
     last = paid.cost(yard)
     if is_few and last > enough:
         paid, least = by_stock(question, before, paid, known)
-        if not free.count:
+        if not yard.allowed[pods > 0][:, yard.free].any():
             paid.least, enough = least, max(enough, NEAR * least)
     if paid.cost(yard) < last:
         work = int(_AFTER * work)

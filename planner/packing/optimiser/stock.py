@@ -50,7 +50,10 @@ def stock_of(
     that is left `spare` lets pods that cannot be cut find a place; then there is no bound.
     """
     kinds = kinds_of(question.yard, prices, pods, room)
-    if not kinds.bins or float(kinds.capacity.max()) * float(pods.sum()) * _ROUNDED >= _LARGEST:
+    if not kinds.bins:
+        return None
+    most = max(float(pods.sum()), below / float(kinds.price.min()))
+    if max(float(kinds.capacity.max()) * _ROUNDED * most, below) * len(kinds.bins) >= _LARGEST:
         return None
     lots, is_each = lots_of(question.yard, kinds, pods)
     unit = gcd(*(int(price) for price in kinds.price))
@@ -71,7 +74,7 @@ def stock_of(
     if status == cp_model.INFEASIBLE:
         return Stock({}, 0.0, True, below if is_proof else 0.0)
     bound = max(0.0, solver.best_objective_bound * unit) if is_proof else 0.0
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if status == cp_model.UNKNOWN:
         return Stock({}, 0.0, False, bound)
     numbers = {bins: int(solver.value(y)) for bins, y in zip(kinds.bins, bought, strict=True) if solver.value(y)}
     return Stock(numbers, float(solver.value(cost) * unit), status == cp_model.OPTIMAL, bound)

@@ -24,7 +24,17 @@ from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules
 from tests.searching import blocks, fresh
 
-QUICK = Effort(starts=12, placing=200_000, turns=8, improving=300_000, improving_a_machine=300_000, whole=0.0, proof=0)
+QUICK = Effort(
+    starts=12,
+    placing=200_000,
+    turns=8,
+    improving=300_000,
+    improving_a_machine=300_000,
+    whole=0.0,
+    proof=0,
+    stock=0.02,
+    stocking=100_000,
+)
 
 
 def random_problem(seed: int, *, most_groups: int = 8, most_pods: int = 12) -> PackingProblem:
@@ -139,7 +149,7 @@ def test_what_is_proven_is_no_more_than_the_optimum(seeds):
         if optimum is None or not optimum.is_optimal or optimum.packing.unplaced:
             continue
         proofs += 1
-        packing = solve(problem, Effort(4, 100_000, 8, 100_000, 100_000, 0.0, 2))
+        packing = solve(problem, Effort(4, 100_000, 8, 100_000, 100_000, 0.0, 2, stock=0.1, stocking=100_000))
         assert not packing.unplaced
         assert packing.proven <= cost(problem, optimum.packing) <= cost(problem, packing), seed
     assert proofs
