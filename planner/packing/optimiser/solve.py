@@ -14,13 +14,14 @@ import numpy as np
 
 from planner.packing.greedy.pack import pack
 from planner.packing.optimiser.answer import Answer, answer_from, joined, parted
-from planner.packing.optimiser.arrays import Ints, Prices
+from planner.packing.optimiser.arrays import Ints, Prices, Yard
 from planner.packing.optimiser.bound import NEAR, proven
-from planner.packing.optimiser.column import Pool
+from planner.packing.optimiser.column import Column, Pool
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.improve import improve
 from planner.packing.optimiser.neighbourhood import improved
 from planner.packing.optimiser.nodes import trim
+from planner.packing.optimiser.proof import SAFE
 from planner.packing.optimiser.question import Question, prices_of, question_of
 from planner.packing.optimiser.relax import relaxed
 from planner.packing.optimiser.rules import by_rules
@@ -43,6 +44,8 @@ _BEFORE: Final = 0.25
 """Of the work of improving, what goes into the best construction before the relaxation."""
 _AFTER: Final = 0.5
 """Of the work of improving, what is left for an answer that begins with a stock of machines."""
+_HOPELESS: Final = 1.1
+"""So many times what another costs: no way to begin that is worth its time."""
 _MOST_FOR_RULES: Final = 2000
 """Up to so many pods, the rules of the peers take some 0.1 s; with more, the bound alone tells that they are dearer."""
 _FEW_MACHINES: Final = 300
@@ -131,8 +134,26 @@ def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer
         best = placed(question, answers)
         answers = [best, *_afresh(question, best, known)]
     # Two ways to begin end at different optima, where there are few machines.
-    answers = [_cheaper(question, prices, one, known) for one in answers]
-    return min(answers, key=lambda one: one.score(yard))
+    first, *others = _hopeful(yard, answers)
+    best = _cheaper(question, prices, first, known, has_stock=True)
+    for one in others:
+        if best.cost(yard) > NEAR * best.least:
+            other = _cheaper(question, prices, one, known, has_stock=False)
+            other.least = best.least if (other.missing == best.missing).all() else 0.0
+            best = min(best, other, key=lambda one: one.score(yard))
+    return best
+
+
+def _hopeful(yard: Yard, answers: list[Answer]) -> list[Answer]:
+    """Return the answers without those that cost much more than another which places as many pods."""
+    return [
+        one
+        for one in answers
+        if not any(
+            other.score(yard)[0] == one.score(yard)[0] and one.cost(yard) > _HOPELESS * other.cost(yard)
+            for other in answers
+        )
+    ]
 
 
 def _afresh(question: Question, answer: Answer, known: Pool) -> list[Answer]:
@@ -158,7 +179,7 @@ def _prices(question: Question, left: Ints, room: Ints) -> Prices:
     return prices_of(question.yard, shares_of(question.yard, left, room, _STEPS))
 
 
-def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) -> Answer:
+def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool, *, has_stock: bool) -> Answer:
     """Return an answer that places the same pods for less; `prices` are right where all pods have a place."""
     yard, width = question.yard, question.width
     free, paid = parted(yard, answer, width)
@@ -167,44 +188,55 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool) ->
     pods, room = paid.pods, paid.before(yard)
     if answer.missing.any():
         prices = _prices(question, pods, room)
-    enough = 0.0 if free.count else NEAR * _least(question, prices, pods)
+    least = _least(question, prices, pods)
+    enough = 0.0 if free.count else NEAR * least
     work = min(question.effort.improving, paid.count * question.effort.improving_a_machine)
     is_many = paid.count >= np.count_nonzero(pods)
-    is_few = question.effort.stock > 0 and paid.count <= _FEW_MACHINES
-    threes = [] if is_many or not is_few else full_threes(question, prices, pods)
+    is_few = has_stock and question.effort.stock > 0 and paid.count <= _FEW_MACHINES
     if is_many or is_few:
         _improve(question, prices, paid, int(_BEFORE * work), 0, enough)
-    before = prices
+    of_shares = prices
     # With fewer machines than groups, nearly all of a relaxation is parts of machines, but for those that are full.
+    threes = full_threes(question, prices, pods) if is_few and not is_many else []
     if is_many or threes:
-        known.add([*paid.columns(yard), *threes])
-        relaxation = relaxed(question, prices, pods, room, known)
-        if relaxation is not None:
-            other, generated = relaxation
-            if not other.missing.any() and other.cost(yard) < paid.cost(yard):
-                other.missing = paid.missing
-                paid = other
-            prices = prices._replace(pod=(prices.pod + generated.relaxed.pod) / 2)
+        paid, prices = _by_relaxation(question, prices, paid, threes, known)
     last = paid.cost(yard)
     if is_few and last > enough:
-        paid, least = by_stock(question, before, paid, known)
-        if not yard.allowed[pods > 0][:, yard.free].any():
-            paid.least, enough = least, max(enough, NEAR * least)
+        paid, of_stock = by_stock(question, of_shares, paid, known)
+        least = max(least, of_stock)
+        enough = 0.0 if free.count else NEAR * least
     if paid.cost(yard) < last:
         work = int(_AFTER * work)
     elif not is_many:
         work *= 2
     answer = joined(free, paid, width)
-    answer.least = paid.least
+    # Where a machine without a price may hold some of the pods, others might be bought for less.
+    answer.least = 0.0 if yard.allowed[pods > 0][:, yard.free].any() else least
     _improve(question, prices, answer, work, 1, enough)
     trim(yard, answer.nodes, answer.count, answer.room)
     return answer
 
 
+def _by_relaxation(
+    question: Question, prices: Prices, paid: Answer, more: list[Column], known: Pool
+) -> tuple[Answer, Prices]:
+    """Return bought machines, or cheaper ones made of the parts that a relaxation buys, and prices that know of it."""
+    yard = question.yard
+    known.add([*paid.columns(yard), *more])
+    relaxation = relaxed(question, prices, paid.pods, paid.before(yard), known)
+    if relaxation is None:
+        return paid, prices
+    other, generated = relaxation
+    if not other.missing.any() and other.cost(yard) < paid.cost(yard):
+        other.missing = paid.missing
+        paid = other
+    return paid, prices._replace(pod=(prices.pod + generated.relaxed.pod) / 2)
+
+
 def _least(question: Question, prices: Prices, pods: Ints) -> float:
     """Return what bought machines for the pods cost at least; 0 where limits have prices, which are paid back."""
     yard = question.yard
-    return 0.0 if np.any(prices.cost > yard.price) else float(prices.pod @ pods)
+    return 0.0 if np.any(prices.cost > yard.price) else SAFE * float(prices.pod @ pods)
 
 
 def _improve(question: Question, prices: Prices, answer: Answer, work: int, seed: int, enough: float) -> None:

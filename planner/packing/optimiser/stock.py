@@ -110,9 +110,7 @@ def _add_rows(
         return
     takes = [demand for demand, _ in inside]
     rows = [(used, takes)]
-    rows += [
-        (k * (k + 1), [_rounded(demand, capacity, k) for demand in takes]) for k in range(1, _FUNCTIONS + 1)
-    ]
+    rows += [(k * (k + 1), [_rounded(demand, capacity, k) for demand in takes]) for k in range(1, _FUNCTIONS + 1)]
     middle = sorted({demand for demand in takes if capacity < 4 * demand <= 2 * capacity}, reverse=True)
     rows += [
         (capacity, [capacity if d > capacity - least else d if d >= least else 0 for d in takes])
@@ -121,9 +119,7 @@ def _add_rows(
     for n, (whole, parts) in enumerate(rows):
         # A rounding that counts no pod for more says nothing new.
         if n == 0 or any(part * capacity > demand * whole for part, demand in zip(parts, takes, strict=True)):
-            model.add(
-                cp_model.LinearExpr.weighted_sum([*(x for _, x in inside), bought], [*parts, -whole]) <= 0
-            )
+            model.add(cp_model.LinearExpr.weighted_sum([*(x for _, x in inside), bought], [*parts, -whole]) <= 0)
 
 
 def _rounded(demand: int, capacity: int, k: int) -> int:

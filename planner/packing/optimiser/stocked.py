@@ -49,7 +49,9 @@ def by_stock(question: Question, prices: Prices, answer: Answer, known: Pool) ->
         below = answer.cost(yard)
         if question.is_over() or least >= below:
             break
-        stock = stock_of(question, prices, pods, room, below=below, work=work if spare else _OF_PROOF * work, spare=spare)
+        stock = stock_of(
+            question, prices, pods, room, below=below, work=work if spare else _OF_PROOF * work, spare=spare
+        )
         if stock is None:
             break
         least = max(least, stock.bound)

@@ -105,9 +105,7 @@ def test_no_stock_proves_more_than_the_optimum_costs(seeds):
     for seed in seeds:
         drawn = random_problem(seed, most_groups=5, most_pods=5)
         paid = frozenset(b for b, one in enumerate(drawn.bins) if one.price)
-        groups = tuple(
-            GroupRow(g.demand, g.count, g.bins & paid, g.tier, g.per_node, g.apart) for g in drawn.groups
-        )
+        groups = tuple(GroupRow(g.demand, g.count, g.bins & paid, g.tier, g.per_node, g.apart) for g in drawn.groups)
         problem = PackingProblem(groups, drawn.bins, drawn.limits)
         if not all(group.bins for group in groups):
             continue
@@ -131,7 +129,7 @@ def test_lots_of_many_groups_want_what_their_pods_want():
     assert not is_each
     assert len(lots) < len(problem.groups) / 3 > MOST_LOTS
     assert sum(lot.count for lot in lots) == 1000
-    wanted = sum(lot.count * lot.demand for lot in lots)[:2]
+    wanted = np.sum([lot.count * lot.demand for lot in lots], axis=0)[:2]
     assert wanted == pytest.approx((question.counts @ question.yard.demand)[:2], rel=0.001)
 
 
