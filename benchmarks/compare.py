@@ -27,6 +27,8 @@ _LONG: Final = Effort(
     improving_a_machine=100_000_000,
     whole=60.0,
     proof=2,
+    stock=5.0,
+    stocking=100_000_000,
 )
 """For the best plan of rows that are judged by it: a minute or two each."""
 _LEGEND: Final = """\

@@ -7,6 +7,7 @@ import numpy as np
 
 from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
 from planner.packing.optimiser.column import Pool
+from planner.packing.optimiser.fluid import bound_of_fluid
 from planner.packing.optimiser.generate import generate
 from planner.packing.optimiser.proof import MOST_GROUPS, SAFE, proven_by_pricing
 from planner.packing.optimiser.question import Question, prices_of, question_of
@@ -41,6 +42,8 @@ def proven(problem: PackingProblem, packing: Packing, question: Question, known:
     if yard.allowed[pods > 0][:, yard.free].any():
         return max(0, int(_beside_free(question, shares, pods) * SAFE))
     best, enough = max(least, shares.bound * SAFE), float(problem.cost(packing.nodes))
+    if question.effort.proof and best * NEAR < enough and shares.limit.any():
+        best = max(best, SAFE * bound_of_fluid(yard, pods, question.room))
     if question.effort.proof and best * NEAR < enough and np.count_nonzero(pods) <= MOST_GROUPS:
         prices = prices_of(yard, shares)
         generate(

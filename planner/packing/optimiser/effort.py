@@ -43,6 +43,6 @@ ROUND: Final = Effort(
     joint=0.5,
     moves=0.6,
     stock=0.1,
-    stocking=12_000_000,
+    stocking=16_000_000,
 )
 """Of one round: some two seconds on two cores for 10,000 pods of 500 shapes."""

@@ -11,6 +11,7 @@ from planner.packing.greedy.pack import pack
 from planner.packing.optimiser.answer import Answer
 from planner.packing.optimiser.column import Pool
 from planner.packing.optimiser.effort import ROUND
+from planner.packing.optimiser.fluid import bound_of_fluid
 from planner.packing.optimiser.kinds import kinds_of
 from planner.packing.optimiser.lots import MOST_LOTS, lots_of
 from planner.packing.optimiser.question import Question, prices_of, question_of
@@ -84,6 +85,15 @@ def test_limits_leave_fewer_of_the_cheap():
     assert stock(problem).numbers == {(0,): 2, (1,): 1}
 
 
+def test_prices_of_limits_prove_what_the_fluid_costs():
+    # By hand: 2 of 4 pods fill the one cheap machine that may be bought, and the others one that costs 5.
+    bins = (BinRow((8,), 3, limits=(0,)), BinRow((8,), 5))
+    question = asked(PackingProblem(groups_of([(4,)] * 4, (0, 1)), bins, (1,)))
+    assert bound_of_fluid(question.yard, question.counts, question.room) == pytest.approx(8)
+    # With one limit more it is 3 + 3.
+    assert bound_of_fluid(question.yard, question.counts, question.room + 1) == pytest.approx(6)
+
+
 def test_machines_of_several_zones_are_one_kind_and_a_dearer_one_that_holds_no_more_is_none():
     bins = (BinRow((8,), 3), BinRow((8,), 3), BinRow((8,), 4), BinRow((9,), 4))
     question = asked(PackingProblem(groups_of([(5,), (5,)], (0, 1, 2, 3)), bins))
@@ -116,6 +126,8 @@ def test_no_stock_proves_more_than_the_optimum_costs(seeds):
         found = stock(problem)
         assert found.bound <= cost, seed
         assert found.cost <= cost, seed
+        question = asked(problem)
+        assert bound_of_fluid(question.yard, question.counts, question.room) <= cost * (1 + 1e-9), seed
         proofs, exact = proofs + 1, exact + (found.bound == cost)
     # It is worth its time: measured, three in four are as high as the optimum.
     assert exact > proofs / 2 > 0
