@@ -71,8 +71,14 @@ def yard_of(problem: PackingProblem) -> Yard:
     demand = np.array([g.demand for g in groups], dtype=np.int64).reshape(len(groups), -1)
     capacity = np.array([b.capacity for b in bins], dtype=np.int64).reshape(len(bins), -1)
     allowed = np.zeros((len(groups), len(bins)), dtype=np.bool_)
+    # Many groups have the very same set, of thousands of bins.
+    known: dict[int, int] = {}
     for i, group in enumerate(groups):
-        allowed[i, list(group.bins)] = True
+        alike = known.setdefault(id(group.bins), i)
+        if alike < i:
+            allowed[i] = allowed[alike]
+        else:
+            allowed[i, np.fromiter(group.bins, np.int64, len(group.bins))] = True
     needed = demand.any(axis=0)
     demand, capacity = np.ascontiguousarray(demand[:, needed]), np.ascontiguousarray(capacity[:, needed])
     price = np.array([b.price for b in bins], dtype=np.float64)

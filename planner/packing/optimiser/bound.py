@@ -1,11 +1,12 @@
 """What a packing is told to cost at least: by prices of shares, and by exact pricing where there are few groups."""
 
+from collections.abc import Iterator
 from math import gcd
 from typing import Final
 
 import numpy as np
 
-from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
+from planner.packing.optimiser.arrays import Floats, Ints, Yard
 from planner.packing.optimiser.column import Pool
 from planner.packing.optimiser.fluid import bound_of_fluid
 from planner.packing.optimiser.generate import generate
@@ -72,22 +73,31 @@ def _beside_free(question: Question, shares: Shares, pods: Ints) -> float:
     paid_back = float(shares.limit @ question.room)
     # Pods that no free machine can hold are paid for in full.
     tied = float(worth[~yard.allowed[:, yard.free].any(axis=1)].sum())
-    carried = sum(_most_carried(yard, shares.pod, pods, b) * copies for b, copies in _free_machines(question, pods))
+    carried = sum(
+        most * copies for most, copies in zip(_carried(yard, shares.pod, pods), _copies(question, pods), strict=True)
+    )
     return max(tied, float(worth.sum()) - carried) - paid_back
 
 
-def _free_machines(question: Question, pods: Ints) -> list[tuple[int, int]]:
-    """Return free bins with how many machines of each may be used, no more than there are pods."""
-    yard, machines = question.yard, []
-    for b in yard.free.tolist():
-        limits = yard.limits[b][yard.limits[b] != NONE]
-        machines.append((b, min([int(pods.sum()), *question.room[limits].tolist()])))
-    return machines
+def _copies(question: Question, pods: Ints) -> list[int]:
+    """Return how many machines of each free bin may be used, no more than there are pods."""
+    yard, total = question.yard, int(pods.sum())
+    allowed = np.append(question.room, total)[yard.limits[yard.free]].min(axis=1)
+    return np.minimum(allowed, total).tolist()
 
 
-def _most_carried(yard: Yard, pod: Floats, pods: Ints, b: int) -> float:
-    """Return at least what the pods on one free machine are worth."""
-    members = np.flatnonzero(yard.allowed[:, b] & (pods > 0))
+def _carried(yard: Yard, pod: Floats, pods: Ints) -> Iterator[float]:
+    """Yield for each free bin at least what the pods on one machine are worth; of those alike it is worked out once."""
+    known: dict[tuple[bytes, bytes], float] = {}
+    for b, may in zip(yard.free.tolist(), yard.allowed[:, yard.free].T & (pods > 0), strict=True):
+        key = may.tobytes(), yard.capacity[b].tobytes()
+        if key not in known:
+            known[key] = _most_carried(yard, pod, pods, b, np.flatnonzero(may))
+        yield known[key]
+
+
+def _most_carried(yard: Yard, pod: Floats, pods: Ints, b: int, members: Ints) -> float:
+    """Return at least what the pods of these groups on one free machine are worth."""
     if not len(members):
         return 0.0
     demand, capacity = yard.demand[members], yard.capacity[b]

@@ -14,7 +14,7 @@ import numpy as np
 
 from planner.packing.optimiser.arrays import NONE, Flags, Ints, Prices, Yard
 from planner.packing.optimiser.fill import cheapest, fill, fitting, put, room_for, take_room
-from planner.packing.optimiser.kernel import kernel
+from planner.packing.optimiser.kernel import borrowing, kernel
 from planner.packing.optimiser.pattern import Patterns
 
 _PATIENCE = 2
@@ -37,9 +37,9 @@ class _Draft(NamedTuple):
     groups: Ints
     """Those with pods to place."""
     orders: Ints
-    """In which these fill a bin, `[b, …]`."""
+    """In which these fill a bin, `[q, …]`, by its position in `Yard.paid`: free bins may be thousands."""
     known: Flags
-    """Whether the order of a bin is known, `[b]`."""
+    """Whether the order of a bin is known, `[q]`."""
     on: Ints
     """Pods on the machine in the making, `[i]`; zeros between machines."""
     members: Ints
@@ -71,7 +71,7 @@ def build(
     work it was, in looks at a group.
     """
     groups, width = np.flatnonzero(left), out.group.shape[1]
-    bins, resources = yard.capacity.shape
+    bins, resources = yard.paid.shape[0], yard.capacity.shape[1]
     draft = _Draft(
         groups,
         np.empty((bins, groups.shape[0]), np.int64),
@@ -151,11 +151,12 @@ def _best_lane(
     near = _close_bins(yard, prices, i, room, close)
     best_loss, best_bin, best_m, best_value, work = np.inf, NONE, 0, 0.0, 0
     for c in range(near):
-        b = close[c]
-        if not draft.known[b]:
-            draft.known[b] = True
+        q = close[c]
+        b = yard.paid[q]
+        if not draft.known[q]:
+            draft.known[q] = True
             work += _WORK_OF_AN_ORDER * draft.groups.shape[0]
-            order_of(yard, prices, b, draft.groups, sharpness, noise, draft.orders[b])
+            order_of(yard, prices, b, draft.groups, sharpness, noise, draft.orders[q])
         most = min(left[i], fitting(yard, i, yard.capacity[b]))
         for lane in range(max(1, lanes // near)):
             if lane > 0 and most == 1:
@@ -163,7 +164,7 @@ def _best_lane(
             quantity = most if lane == 0 else 1 if lane == 1 else 1 + np.random.randint(0, most)
             free[:] = yard.capacity[b]
             m = put(yard, i, quantity, free, on, members, 0)
-            m = fill(yard, b, draft.orders[b], left, free, on, members, m)
+            m = fill(yard, b, draft.orders[q], left, free, on, members, m)
             work += draft.groups.shape[0]
             value = 0.0
             for p in range(m):
@@ -203,24 +204,25 @@ def order_of(yard: Yard, prices: Prices, b: int, groups: Ints, sharpness: float,
     out[:] = groups[np.argsort(-score)]
 
 
-@kernel
+@borrowing
 def _close_bins(yard: Yard, prices: Prices, i: int, room: Ints, close: Ints) -> int:
-    """Write the allowed bins in which a pod costs least, and the cheapest that holds it; return how many."""
+    """Write the positions in `Yard.paid` of bins in which a pod costs least, and of the cheapest; return how many."""
     near, cheap = 0, NONE
-    for b in yard.paid:
+    for at in range(yard.paid.shape[0]):
+        b = yard.paid[at]
         if not yard.allowed[i, b] or room_for(yard, b, room) <= 0:
             continue
-        if cheap == NONE or prices.cost[b] < prices.cost[cheap]:
-            cheap = b
+        if cheap == NONE or prices.cost[b] < prices.cost[yard.paid[cheap]]:
+            cheap = at
         share = prices.share[i, b]
         p = near
-        while p > 0 and prices.share[i, close[p - 1]] > share:
+        while p > 0 and prices.share[i, yard.paid[close[p - 1]]] > share:
             p -= 1
         if p < _CLOSE:
             near = min(near + 1, _CLOSE)
             for q in range(near - 1, p, -1):
                 close[q] = close[q - 1]
-            close[p] = b
+            close[p] = at
     for p in range(near):
         if close[p] == cheap:
             return near

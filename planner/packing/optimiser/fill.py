@@ -6,7 +6,7 @@
 import numpy as np
 
 from planner.packing.optimiser.arrays import ENDLESS, NONE, Floats, Ints, Yard
-from planner.packing.optimiser.kernel import kernel
+from planner.packing.optimiser.kernel import borrowing, kernel
 
 
 @kernel
@@ -21,7 +21,7 @@ def alone(yard: Yard, cost: Floats) -> Floats:
     return costs
 
 
-@kernel
+@borrowing
 def fitting(yard: Yard, i: int, free: Ints) -> int:
     """Return the number of pods of group `i` that fit into what is `free`, as far as resources go."""
     most = yard.per_node[i]
@@ -34,7 +34,7 @@ def fitting(yard: Yard, i: int, free: Ints) -> int:
     return most
 
 
-@kernel
+@borrowing
 def is_apart(yard: Yard, i: int, on: Ints) -> bool:
     """Return whether a group that may not be beside `i` is on the machine; `on[j]` pods of group j are."""
     for p in range(yard.apart_start[i], yard.apart_start[i + 1]):  # noqa: SIM110 - compiled code has no generators
@@ -43,7 +43,7 @@ def is_apart(yard: Yard, i: int, on: Ints) -> bool:
     return False
 
 
-@kernel
+@borrowing
 def put(yard: Yard, i: int, number: int, free: Ints, on: Ints, members: Ints, m: int) -> int:
     """Put pods onto the machine and return how many groups are on it; `members[:m]` are those before."""
     if on[i] == 0:
@@ -55,7 +55,7 @@ def put(yard: Yard, i: int, number: int, free: Ints, on: Ints, members: Ints, m:
     return m
 
 
-@kernel
+@borrowing
 def fill(yard: Yard, b: int, order: Ints, left: Ints, free: Ints, on: Ints, members: Ints, m: int) -> int:
     """Put as many pods as fit, group by group in this order; return how many groups are on the machine then."""
     width = members.shape[0]
@@ -72,7 +72,7 @@ def fill(yard: Yard, b: int, order: Ints, left: Ints, free: Ints, on: Ints, memb
     return m
 
 
-@kernel
+@borrowing
 def room_for(yard: Yard, b: int, room: Ints) -> int:
     """Return the number of machines of a bin that the limits allow."""
     most = ENDLESS
@@ -82,7 +82,7 @@ def room_for(yard: Yard, b: int, room: Ints) -> int:
     return most
 
 
-@kernel
+@borrowing
 def take_room(yard: Yard, b: int, room: Ints, machines: int) -> None:
     """Count machines of a bin against its limits."""
     for k in yard.limits[b]:
@@ -90,7 +90,16 @@ def take_room(yard: Yard, b: int, room: Ints, machines: int) -> None:
             room[k] -= machines
 
 
-@kernel
+@borrowing
+def copy_room(yard: Yard, bins: Ints, source: Ints, room: Ints) -> None:
+    """Write what a source allows under the limits of these bins: with thousands of limits, far less than all."""
+    for b in bins:
+        for k in yard.limits[b]:
+            if k != NONE:
+                room[k] = source[k]
+
+
+@borrowing
 def cheapest(yard: Yard, cost: Floats, on: Ints, members: Ints, m: int, room: Ints, below: float) -> int:
     """Return the cheapest paid bin that holds these pods, is allowed and costs less than `below`, else NONE."""
     best = NONE

@@ -11,7 +11,8 @@ import numpy as np
 
 from planner.packing.optimiser.arrays import Ints, Prices, Yard
 from planner.packing.optimiser.build import build
-from planner.packing.optimiser.kernel import kernel
+from planner.packing.optimiser.fill import copy_room
+from planner.packing.optimiser.kernel import borrowing, kernel
 from planner.packing.optimiser.nodes import choose, empty, replace
 from planner.packing.optimiser.pattern import Patterns, patterns
 from planner.packing.optimiser.place import KINDS, place
@@ -57,11 +58,14 @@ def improve(
         waste[n] = _waste(yard, prices, nodes, n)
     out = patterns(5 * most, nodes.group.shape[1])
     left = np.zeros(yard.demand.shape[0], np.int64)
-    chosen, free_bins = np.empty(most, np.int64), np.empty(most, np.int64)
+    trial_room = room.copy()
+    chosen, free_bins, free = np.empty(most, np.int64), np.empty(most, np.int64), 0
     while work > 0:
         size = min(count, _FEWEST + np.random.randint(0, most - 1))
         choose(waste, count, size, candidates, chosen)
-        trial_room = room.copy()
+        # Only these bins have been on trial: with a limit for each of thousands of Nodes, all limits are many.
+        copy_room(yard, yard.paid, room, trial_room)
+        copy_room(yard, free_bins[:free], room, trial_room)
         old, free = 0.0, 0
         left[:] = 0
         for s in range(size):
@@ -90,7 +94,8 @@ def improve(
         made = out.copies[:rows].sum()
         if count + made - size > nodes.bin.shape[0] or (total > old - _HALF_A_UNIT and made > size):
             continue
-        room[:] = trial_room
+        copy_room(yard, yard.paid, trial_room, room)
+        copy_room(yard, free_bins[:free], trial_room, room)
         before = count
         places = np.sort(chosen[:size])
         count = replace(nodes, count, places, out, rows)
@@ -102,7 +107,7 @@ def improve(
     return count
 
 
-@kernel
+@borrowing
 def _waste(yard: Yard, prices: Prices, nodes: Patterns, n: int) -> float:
     """Return by how much a machine costs more than its pods are worth; a free one is emptied now and then, too."""
     b = nodes.bin[n]

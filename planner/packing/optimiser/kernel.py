@@ -16,7 +16,7 @@ from numba.core.caching import FunctionCache, InTreeCacheLocator, UserProvidedCa
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_COMPILED: Final = (b"@kernel", b"NamedTuple")
+_COMPILED: Final = (b"@kernel", b"@borrowing", b"NamedTuple")
 """What the source of every kernel, and of all that kernels are given, has in it."""
 _SOURCES: Final = hashlib.sha256(
     b"\0".join(
@@ -73,7 +73,19 @@ class Kept(FunctionCache):
 
 def kernel(function: _Function) -> _Function:
     """Return the function as one that is compiled when it is first called, and kept where a folder can be written."""
-    dispatcher = njit(function)
+    return _kept(function, njit(function))
+
+
+def borrowing(function: _Function) -> _Function:
+    """Return a kernel that makes and returns no array, so that it counts no references to those that it is given.
+
+    Counting takes a third of the time of a search, as it is done for each array in each call. Numba refuses to compile
+    such a kernel if it makes an array.
+    """
+    return _kept(function, njit(_nrt=False)(function))
+
+
+def _kept(function: _Function, dispatcher: Any) -> _Function:
     # Numba raises this where it has no such folder. Its own `cache=True` would do without `Kept`, and then fail.
     with suppress(RuntimeError):
         setattr(dispatcher, "_cache", Kept(function))  # noqa: B010 - as its `enable_caching`; its types do not name it

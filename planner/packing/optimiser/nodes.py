@@ -7,11 +7,11 @@ import numpy as np
 
 from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
 from planner.packing.optimiser.fill import cheapest, take_room
-from planner.packing.optimiser.kernel import kernel
+from planner.packing.optimiser.kernel import borrowing, kernel
 from planner.packing.optimiser.pattern import Patterns
 
 
-@kernel
+@borrowing
 def choose(waste: Floats, count: int, size: int, candidates: int, chosen: Ints) -> None:
     """Write `size` different machines, wasteful ones more often than others."""
     for s in range(size):
@@ -28,7 +28,7 @@ def choose(waste: Floats, count: int, size: int, candidates: int, chosen: Ints) 
         chosen[s] = best
 
 
-@kernel
+@borrowing
 def empty(yard: Yard, nodes: Patterns, n: int, left: Ints, room: Ints) -> None:
     """Give the pods of a machine back to `left`, and the machine to `room`."""
     take_room(yard, nodes.bin[n], room, -1)
@@ -36,7 +36,7 @@ def empty(yard: Yard, nodes: Patterns, n: int, left: Ints, room: Ints) -> None:
         left[nodes.group[n, p]] += nodes.number[n, p]
 
 
-@kernel
+@borrowing
 def replace(nodes: Patterns, count: int, chosen: Ints, out: Patterns, rows: int) -> int:
     """Put the first `rows` patterns of `out` in the place of the chosen machines; return how many there are then.
 
@@ -58,7 +58,7 @@ def replace(nodes: Patterns, count: int, chosen: Ints, out: Patterns, rows: int)
     return count
 
 
-@kernel
+@borrowing
 def copy(source: Patterns, q: int, nodes: Patterns, n: int) -> None:
     """Write row q of some patterns as the one machine of row n of others."""
     nodes.bin[n], nodes.copies[n], nodes.groups[n] = source.bin[q], 1, source.groups[q]

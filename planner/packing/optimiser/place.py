@@ -9,9 +9,9 @@ anew with the pods that have none, and what places more worth is kept.
 
 import numpy as np
 
-from planner.packing.optimiser.arrays import Floats, Ints, Yard
-from planner.packing.optimiser.fill import fill, room_for, take_room
-from planner.packing.optimiser.kernel import kernel
+from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
+from planner.packing.optimiser.fill import copy_room, fill, room_for, take_room
+from planner.packing.optimiser.kernel import borrowing, kernel
 from planner.packing.optimiser.nodes import choose, empty, replace
 from planner.packing.optimiser.pattern import Patterns, patterns
 
@@ -42,12 +42,14 @@ def place(
     order = np.empty(groups.shape[0], np.int64)
     on = np.zeros(left.shape[0], np.int64)
     members, free = np.empty(out.group.shape[1], np.int64), np.empty(yard.capacity.shape[1], np.int64)
+    ordered = NONE
     for b in bins:
-        is_ordered = False
+        # Without noise, the order is that of any bin as large: thousands of Nodes may have the same room.
+        is_ordered = noise == 0 and ordered != NONE and _as_large(yard, b, ordered)
         while rows < out.bin.shape[0] and room_for(yard, b, room) > 0:
             if not is_ordered:
                 _order(yard, b, worth, groups, kind, noise, order)
-                is_ordered = True
+                is_ordered, ordered = True, b
             free[:] = yard.capacity[b]
             m = fill(yard, b, order, left, free, on, members, 0)
             if m == 0:
@@ -63,6 +65,14 @@ def place(
             take_room(yard, b, room, copies)
             rows += 1
     return rows
+
+
+@borrowing
+def _as_large(yard: Yard, a: int, b: int) -> bool:
+    for r in range(yard.capacity.shape[1]):  # noqa: SIM110 - compiled code has no generators
+        if yard.capacity[a, r] != yard.capacity[b, r]:
+            return False
+    return True
 
 
 @kernel
@@ -113,11 +123,14 @@ def place_more(
     waste = np.ones(nodes.bin.shape[0])
     chosen = np.empty(most, np.int64)
     out = patterns(4 * most, width)
-    tried = np.empty(_OTHERS + most, np.int64)
+    tried, tries = np.empty(_OTHERS + most, np.int64), 0
+    trial_room = room.copy()
     while work > 0 and missing.any():
         size = min(count, 1 + np.random.randint(0, most))
         choose(waste, count, size, 1, chosen)
-        trial_room, left = room.copy(), missing.copy()
+        # Only these bins have been on trial: with a limit for each of thousands of Nodes, all limits are many.
+        copy_room(yard, tried[:tries], room, trial_room)
+        left = missing.copy()
         old_cost, tries = 0.0, size
         for s in range(size):
             old_cost += _cost(yard, nodes.bin[chosen[s]])
@@ -139,12 +152,13 @@ def place_more(
             gain += worth[i] * (missing[i] - left[i])
         if gain < -_SAME or (gain < _SAME and cost > old_cost) or count + made - size > nodes.bin.shape[0]:
             continue
-        room[:], missing[:] = trial_room, left
+        copy_room(yard, tried[:tries], trial_room, room)
+        missing[:] = left
         count = replace(nodes, count, np.sort(chosen[:size]), out, rows)
     return count
 
 
-@kernel
+@borrowing
 def _cost(yard: Yard, b: int) -> float:
     """Return the cost of a machine; among free ones, those of a lower rank are better."""
     return yard.price[b] + _RANK_COSTS * yard.rank[b]

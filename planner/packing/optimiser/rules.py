@@ -16,7 +16,7 @@ import numpy as np
 from planner.packing.optimiser.answer import Answer, answer_of
 from planner.packing.optimiser.arrays import NONE, Ints, Prices, Yard
 from planner.packing.optimiser.fill import room_for, take_room
-from planner.packing.optimiser.kernel import kernel
+from planner.packing.optimiser.kernel import borrowing, kernel
 from planner.packing.optimiser.pattern import Patterns, patterns
 from planner.packing.optimiser.place import BY_SUM, place
 from planner.packing.optimiser.question import Question
@@ -115,7 +115,7 @@ def by_claims(yard: Yard, order: Ints, left: Ints, room: Ints, out: Patterns) ->
     return rows
 
 
-@kernel
+@borrowing
 def _accepts(yard: Yard, i: int, out: Patterns, m: int, load: Ints, may: Ints, width: int) -> bool:
     is_there = False
     for p in range(out.groups[m]):
@@ -132,7 +132,7 @@ def _accepts(yard: Yard, i: int, out: Patterns, m: int, load: Ints, may: Ints, w
     return _holds(yard, i, load, may, may, False)
 
 
-@kernel
+@borrowing
 def _holds(yard: Yard, i: int, load: Ints, may: Ints, after: Ints, is_kept: bool) -> bool:  # noqa: FBT001 - by position
     """Return whether a type is left that holds one more pod; with `is_kept`, write which ones into `after`."""
     is_held = False
@@ -147,7 +147,7 @@ def _holds(yard: Yard, i: int, load: Ints, may: Ints, after: Ints, is_kept: bool
     return is_held
 
 
-@kernel
+@borrowing
 def _join(yard: Yard, i: int, out: Patterns, m: int, load: Ints, may: Ints) -> None:
     _holds(yard, i, load, may, may, True)
     for r in range(load.shape[0]):

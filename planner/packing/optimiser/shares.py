@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
-from planner.packing.optimiser.kernel import kernel
+from planner.packing.optimiser.kernel import borrowing, kernel
 
 _FEWEST_STEPS = 20
 """Measured: after so many, the bound is 0.1 % lower than at last."""
@@ -51,20 +51,22 @@ def shares_of(yard: Yard, left: Ints, room: Ints, most_steps: int) -> Shares:
     """Return prices for `left` pods of each group after so many steps, or fewer where each takes long."""
     looks = int(np.count_nonzero(left)) * len(yard.paid)
     steps = min(most_steps, max(_FEWEST_STEPS, most_steps * _LOOKS // max(1, looks)))
-    rows, parts = _parts(yard, left)
-    return Shares(*_walk(yard, left, room, rows, parts, steps))
+    return Shares(*_walk(yard, left, room, *_parts(yard, left), steps))
 
 
 @kernel
-def _parts(yard: Yard, left: Ints) -> tuple[Ints, Floats]:
-    """Return the rows of which each group takes something, `[i, …]`, and how much of each bin's, `[i, b, …]`."""
+def _parts(yard: Yard, left: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return of how many rows each group takes something, `[i]`, of which, `[i, …]`, and how much, `[i, q, …]`.
+
+    Here and below, `q` is the position of a bin in `Yard.paid`: beside a few of those, free ones may be thousands.
+    """
     groups, resources = yard.demand.shape
-    bins = yard.capacity.shape[0]
     most = 1
     for i in range(groups):
         most = max(most, (yard.demand[i] > 0).sum() * _FUNCTIONS)
+    number = np.zeros(groups, np.int64)
     rows = np.full((groups, most), NONE, np.int64)
-    parts = np.zeros((groups, bins, most))
+    parts = np.zeros((groups, yard.paid.shape[0], most))
     for i in range(groups):
         if left[i] == 0:
             continue
@@ -75,33 +77,35 @@ def _parts(yard: Yard, left: Ints) -> tuple[Ints, Floats]:
                 continue
             for k in range(_FUNCTIONS):
                 rows[i, m] = r + k * resources
-                for b in yard.paid:
+                for q in range(yard.paid.shape[0]):
+                    b = yard.paid[q]
                     if yard.allowed[i, b]:
                         capacity = yard.capacity[b, r]
                         whole = (k + 1) * d // capacity
                         if k == 0 or (k + 1) * d == whole * capacity:
-                            parts[i, b, m] = d / capacity
+                            parts[i, q, m] = d / capacity
                         else:
-                            parts[i, b, m] = whole / k
+                            parts[i, q, m] = whole / k
                 m += 1
-    return rows, parts
+        number[i] = m
+    return number, rows, parts
 
 
 @kernel
 def _walk(
-    yard: Yard, left: Ints, room: Ints, rows: Ints, parts: Floats, steps: int
+    yard: Yard, left: Ints, room: Ints, number: Ints, rows: Ints, parts: Floats, steps: int
 ) -> tuple[Floats, Floats, Floats, float]:
-    groups, most = rows.shape
-    bins, resources = yard.capacity.shape
+    groups, paid, resources = rows.shape[0], yard.paid.shape[0], yard.capacity.shape[1]
     dearest = yard.price.max()
     pod = np.zeros(groups)
-    share = np.full((groups, bins), np.inf)
+    share = np.full((groups, paid), np.inf)
     limit = np.zeros(room.shape[0])
-    weight, cap_weight = _first_weights(yard, left, rows, parts)
+    weight, cap_weight = _first_weights(yard, left, number, rows, parts)
     best, best_cap, best_limit, best_value = weight.copy(), cap_weight.copy(), limit.copy(), -1.0
-    load = np.zeros((bins, resources * _FUNCTIONS))
-    cap_load = np.zeros((bins, groups))
-    cost = np.zeros(bins)
+    load = np.zeros((paid, resources * _FUNCTIONS))
+    cap_load = np.zeros((paid, groups))
+    cost, liking = np.zeros(paid), np.zeros(paid)
+    used = np.zeros(room.shape[0])
     for step in range(steps + 1):
         calm = 1 + step / _CALM
         if step == steps:
@@ -116,68 +120,90 @@ def _walk(
             if left[i] == 0:
                 continue
             least = np.inf
-            for b in yard.paid:
-                if yard.allowed[i, b]:
+            for q in range(paid):
+                if yard.allowed[i, yard.paid[q]]:
                     part = 0.0
-                    for m in range(most):
-                        part += weight[b, rows[i, m]] * parts[i, b, m]
+                    for m in range(number[i]):
+                        part += weight[q, rows[i, m]] * parts[i, q, m]
                     if yard.capped[i]:
-                        part += cap_weight[b, i] / yard.per_node[i]
-                    share[i, b] = part * cost[b]
-                    least = min(least, share[i, b])
+                        part += cap_weight[q, i] / yard.per_node[i]
+                    share[i, q] = part * cost[q]
+                    least = min(least, share[i, q])
             if least == np.inf:
                 continue
             pod[i] = least
             value += left[i] * least
             if least <= 0 or step == steps:
                 continue
-            total = 0.0
-            for b in yard.paid:
-                if share[i, b] < least * _RANGE:
-                    total += (least / share[i, b]) ** (_SHARPNESS * calm)
-            for b in yard.paid:
-                if share[i, b] < least * _RANGE:
-                    amount = (least / share[i, b]) ** (_SHARPNESS * calm) / total * left[i]
-                    if amount > 1e-6 * left[i]:
-                        for m in range(most):
-                            load[b, rows[i, m]] += amount * parts[i, b, m]
-                        if yard.capped[i]:
-                            cap_load[b, i] += amount / yard.per_node[i]
+            _spread(yard, i, left[i], least, calm, share[i], rows[i, : number[i]], parts[i], liking, load, cap_load)
         if step == 0 or value > best_value:
             best_value = value
             best[:], best_cap[:], best_limit[:] = weight, cap_weight, limit
         if step < steps:
-            _move(yard, room, weight, cap_weight, limit, load, cap_load, calm, dearest)
-    return pod, share, limit, best_value
+            _move(yard, room, weight, cap_weight, limit, load, cap_load, used, calm, dearest)
+    every = np.full((groups, yard.price.shape[0]), np.inf)
+    for q in range(paid):
+        every[:, yard.paid[q]] = share[:, q]
+    return pod, every, limit, best_value
 
 
-@kernel
+@borrowing
+def _spread(
+    yard: Yard,
+    i: int,
+    pods: int,
+    least: float,
+    calm: float,
+    share: Floats,
+    rows: Ints,
+    parts: Floats,
+    liking: Floats,
+    load: Floats,
+    cap_load: Floats,
+) -> None:
+    """Load bins with the pods of a group, most of them where they cost least; `share`, rows and parts are its own."""
+    total = 0.0
+    for q in range(share.shape[0]):
+        if share[q] < least * _RANGE:
+            liking[q] = (least / share[q]) ** (_SHARPNESS * calm)
+            total += liking[q]
+    for q in range(share.shape[0]):
+        if share[q] < least * _RANGE:
+            amount = liking[q] / total * pods
+            if amount > 1e-6 * pods:
+                for m in range(rows.shape[0]):
+                    load[q, rows[m]] += amount * parts[q, m]
+                if yard.capped[i]:
+                    cap_load[q, i] += amount / yard.per_node[i]
+
+
+@borrowing
 def _add_limits(yard: Yard, limit: Floats, cost: Floats) -> None:
-    for b in yard.paid:
-        cost[b] = yard.price[b]
+    for q in range(yard.paid.shape[0]):
+        b = yard.paid[q]
+        cost[q] = yard.price[b]
         for k in yard.limits[b]:
             if k != NONE:
-                cost[b] += limit[k]
+                cost[q] += limit[k]
 
 
 @kernel
-def _first_weights(yard: Yard, left: Ints, rows: Ints, parts: Floats) -> tuple[Floats, Floats]:
-    groups, most = rows.shape
-    bins, resources = yard.capacity.shape
-    weight = np.zeros((bins, resources * _FUNCTIONS))
-    cap_weight = np.zeros((bins, groups))
-    for b in yard.paid:
+def _first_weights(yard: Yard, left: Ints, number: Ints, rows: Ints, parts: Floats) -> tuple[Floats, Floats]:
+    groups, paid, resources = rows.shape[0], yard.paid.shape[0], yard.capacity.shape[1]
+    weight = np.zeros((paid, resources * _FUNCTIONS))
+    cap_weight = np.zeros((paid, groups))
+    for q in range(paid):
         for i in range(groups):
-            if left[i] and yard.allowed[i, b]:
-                for m in range(most):
-                    if parts[i, b, m] > 0:
-                        weight[b, rows[i, m]] = 1.0 if rows[i, m] < resources else _FAINT
+            if left[i] and yard.allowed[i, yard.paid[q]]:
+                for m in range(number[i]):
+                    if parts[i, q, m] > 0:
+                        weight[q, rows[i, m]] = 1.0 if rows[i, m] < resources else _FAINT
                 if yard.capped[i]:
-                    cap_weight[b, i] = _FAINT
-        total = weight[b].sum() + cap_weight[b].sum()
+                    cap_weight[q, i] = _FAINT
+        total = weight[q].sum() + cap_weight[q].sum()
         if total > 0:
-            weight[b] /= total
-            cap_weight[b] /= total
+            weight[q] /= total
+            cap_weight[q] /= total
     return weight, cap_weight
 
 
@@ -190,24 +216,25 @@ def _move(
     limit: Floats,
     load: Floats,
     cap_load: Floats,
+    used: Floats,
     calm: float,
     dearest: float,
 ) -> None:
     """Raise the weights of rows that are wanted more than others, and the prices of limits that are exceeded."""
     pull = _PULL / calm
-    used = np.zeros(room.shape[0])
-    for b in yard.paid:
-        most = max(load[b].max(), cap_load[b].max())
+    used[:] = 0.0
+    for q in range(yard.paid.shape[0]):
+        most = max(load[q].max(), cap_load[q].max())
         if most <= 0:
             continue
-        for k in yard.limits[b]:
+        for k in yard.limits[yard.paid[q]]:
             if k != NONE:
                 used[k] += most
-        weight[b] *= 1 + pull / most * load[b]
-        cap_weight[b] *= 1 + pull / most * cap_load[b]
-        total = weight[b].sum() + cap_weight[b].sum()
-        weight[b] /= total
-        cap_weight[b] /= total
+        weight[q] *= 1 + pull / most * load[q]
+        cap_weight[q] *= 1 + pull / most * cap_load[q]
+        total = weight[q].sum() + cap_weight[q].sum()
+        weight[q] /= total
+        cap_weight[q] /= total
     for k in range(room.shape[0]):
         over = used[k] / max(1, room[k]) - 1
         if over > 0:
