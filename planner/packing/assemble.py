@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import chain
 from typing import Final
 
 from planner.objects.predicates import suits
@@ -204,7 +205,8 @@ class _ProblemBuilder:
         self._limits: list[int] = []
         self._bins: list[BinRow] = []
         self._kinds: list[MachineKind | Place] = []
-        self._holders: list[list[int]] = [[] for _ in groups]
+        self._bins_of: dict[tuple[int, ...], list[int]] = {}
+        """Bins by the groups that they may hold: thousands of places have a few such sets."""
 
     def vector(
         self, amounts: Mapping[str, int], held: Sequence[int], attached: Collection[Handle] = ()
@@ -229,8 +231,7 @@ class _ProblemBuilder:
 
     def add(self, kind: MachineKind | Place, held: Sequence[int], row: BinRow) -> None:
         if held:
-            for i in held:
-                self._holders[i].append(len(self._bins))
+            self._bins_of.setdefault(tuple(held), []).append(len(self._bins))
             self._bins.append(row)
             self._kinds.append(kind)
 
@@ -259,15 +260,28 @@ class _ProblemBuilder:
                 replace(one, capacity=(*one.capacity, *(r.free if r.bin == b else no_limit for r in rows)))
                 for b, one in enumerate(self._bins)
             ]
+        holders = self._holders()
+        sets = {id(one): frozenset(one) for one in holders}
         return PackingInput(
             groups=self._groups,
             demands=tuple(demands),
-            holders=tuple(tuple(holders) for holders in self._holders),
+            holders=holders,
+            holder_sets=tuple(sets[id(one)] for one in holders),
             kinds=tuple(self._kinds),
             bins=tuple(self._bins),
             copies=tuple(min((self._limits[k] for k in one.limits), default=NO_LIMIT) for one in self._bins),
             limits=tuple(self._limits),
         )
+
+    def _holders(self) -> tuple[tuple[int, ...], ...]:
+        """Return the bins of each group, ascending; groups that the same bins may hold share one object."""
+        sets: list[list[int]] = [[] for _ in self._groups]
+        for s, held in enumerate(self._bins_of):
+            for i in held:
+                sets[i].append(s)
+        bins = list(self._bins_of.values())
+        together = {one: tuple(sorted(chain.from_iterable(bins[s] for s in one))) for one in set(map(tuple, sets))}
+        return tuple(together[tuple(one)] for one in sets)
 
 
 def _rationed(bins: tuple[BinRow, ...], answer: Split) -> tuple[BinRow, ...]:
@@ -303,7 +317,7 @@ def _unsplit_rows(given: PackingInput, answer: Split) -> tuple[GroupRow, ...]:
         GroupRow(
             demand=given.demands[i],
             count=group.count,
-            bins=frozenset(given.holders[i]),
+            bins=given.holder_sets[i],
             tier=group.example.priority,
             per_node=1 if answer.shuns_itself[i] else answer.most_together.get(i),
             apart=frozenset(answer.apart[i]),

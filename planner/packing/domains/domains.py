@@ -41,9 +41,14 @@ class PackingInput:
     demands: tuple[tuple[int, ...], ...]
     """What one pod takes, by group and resource."""
     holders: tuple[tuple[int, ...], ...]
-    """Kinds that may hold a pod, as far as labels, taints, amounts and volumes go, by group."""
+    """Kinds that may hold a pod, as far as labels, taints, amounts and volumes go, by group, ascending.
+
+    Groups that the same kinds may hold share one object: thousands of classes may have thousands of Nodes each.
+    """
+    holder_sets: tuple[frozenset[int], ...]
+    """The same as sets."""
     kinds: tuple[MachineKind | Place, ...]
-    """What can be bought, and each machine that is there or coming."""
+    """Each machine that is there or coming, and behind them what can be bought."""
     bins: tuple[BinRow, ...]
     """The same kinds in numbers."""
     copies: tuple[int, ...]
@@ -159,7 +164,7 @@ class Split:
 def plain(given: PackingInput) -> Split:
     """Return the answer where nothing needs to be split."""
     return Split(
-        shares=[Share(i, group.count, frozenset(given.holders[i])) for i, group in enumerate(given.groups)],
+        shares=[Share(i, group.count, given.holder_sets[i]) for i, group in enumerate(given.groups)],
         per_node=[None] * len(given.groups),
         shuns_itself=[False] * len(given.groups),
         apart=[set() for _ in given.groups],

@@ -6,7 +6,7 @@ key kubernetes.io/hostname, of which every machine is a domain of its own.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, takewhile
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import Pod
@@ -24,8 +24,8 @@ from planner.supply.pod_group import PodGroup
 class MachineRules:
     """The rules over the host name for one group."""
 
-    bins: list[int]
-    """Those of its bins that may take a pod."""
+    bins: Sequence[int]
+    """Those of its bins that may take a pod: the very object that was given where no rule closes one."""
     per_node: int | None = None
     shuns_itself: bool = False
     """Whether two of its pods can never share a machine."""
@@ -76,13 +76,13 @@ def rules_of_exclusion(
 ) -> MachineRules:
     """Return the rules that hold wherever the other pods of the round go: what is there already, and a pod's own kind.
 
-    The arguments are those of `machine_rules`.
+    The arguments are those of `machine_rules`; bins of machines that are there come first.
     """
-    rules = MachineRules(list(bins))
+    rules = MachineRules(bins)
     apart = domain_counts.group_counts[i].apart.get(LABEL_HOSTNAME)
     if apart:
         _close(rules, [b for b in rules.bins if not apart.get(kinds[b].labels.get(LABEL_HOSTNAME, ""), 0)], APART)
-    new = [b for b in rules.bins if not isinstance(kinds[b], Place)]
+    new = takewhile(lambda b: not isinstance(kinds[b], Place), reversed(rules.bins))
     shunned = {b for b in new if _shuns_daemons(pod, kinds[b], domain_counts.namespaces)}
     if shunned:
         _close(rules, [b for b in rules.bins if b not in shunned], APART)
@@ -103,7 +103,7 @@ def is_near(pod: Pod, kind: MachineKind | Place, domain_counts: DomainCounts, gr
     return any(meets_all(pod.pod_affinity, daemon, domain_counts.namespaces) for daemon in daemons_to_come(kind))
 
 
-def _close(rules: MachineRules, left: list[int], code: str) -> None:
+def _close(rules: MachineRules, left: Sequence[int], code: str) -> None:
     if len(left) < len(rules.bins) or not left:
         rules.obstacle = code
     rules.bins = left

@@ -9,6 +9,7 @@ Source: kube-scheduler's plugin PodTopologySpread, for the topology key kubernet
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
+from itertools import takewhile
 from math import ceil
 from typing import Final
 
@@ -102,7 +103,7 @@ def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:
     ]
     held_by: list[list[int]] = [[] for _ in given.bins]
     for i, holders in enumerate(given.holders):
-        for b in holders:
+        for b in takewhile(given.is_new, reversed(holders)):
             held_by[b].append(i)
     for b, row in enumerate(given.bins):
         if row.price and all(row.capacity[r] for r, amount in enumerate(total) if amount):

@@ -93,7 +93,7 @@ class _Splitter:
             machine_rules(
                 i,
                 pod,
-                [b for b in given.holders[i] if b not in small],
+                [b for b in given.holders[i] if b not in small] if small else given.holders[i],
                 given.kinds,
                 self._domain_counts,
                 level=levels.get(i, 0),
@@ -103,6 +103,8 @@ class _Splitter:
         self._keys = self._topology_keys()
         self._cells: list[Cell] = [tuple(kind.labels.get(k) for k in self._keys) for kind in given.kinds]
         self._cells_of: dict[int, frozenset[Cell]] = {}
+        self._usable: dict[int, tuple[Sequence[int], Sequence[int]]] = {}
+        """Bins that limits leave machines of, by the identity of the bins of some rules, which are kept with them."""
         self._watchers = self._watched()
         looking = {i for watchers in self._watchers for i in watchers}
         followers = frozenset(i for i in looking if self._rules[i].beside)
@@ -189,7 +191,7 @@ class _Splitter:
 
     def _leave_open(self, i: int, group: PodGroup, rules: MachineRules) -> None:
         """Let each pod go wherever no rule is broken: nobody looks where it is, so no stock is taken."""
-        bins = [b for b in rules.bins if self._given.copies[b]]
+        bins = self._with_copies(rules.bins)
         if group.example.attachments:
             # Of all other resources, one pod fits where its group is held.
             bins = [b for b in bins if self._fitting(i, b)]
@@ -205,9 +207,18 @@ class _Splitter:
         if closed and len(closed) == len(codes):
             self._record_unplaceable(i, group.count, next(iter(codes.values())))
             return
-        held = frozenset(b for b in bins if self._cells[b] not in closed) if closed else frozenset(bins)
+        if closed:
+            bins = [b for b in bins if self._cells[b] not in closed]
+        held = self._given.holder_sets[i] if bins is self._given.holders[i] else frozenset(bins)
         most = min(group.count, self._ceilings.get(GroupPart(i), group.count))
         self._share(Share(i, most, held, is_first=bool(group.example.spread)), group.count, rules.obstacle)
+
+    def _with_copies(self, bins: Sequence[int]) -> Sequence[int]:
+        """Return the bins that limits leave machines of, the very object that is given where that is all."""
+        if id(bins) not in self._usable:
+            left = [b for b in bins if self._given.copies[b]]
+            self._usable[id(bins)] = bins, bins if len(left) == len(bins) else left
+        return self._usable[id(bins)][1]
 
     def _codes(self, i: int, bins: Sequence[int]) -> dict[Cell, str | None]:
         """Return by cell of these bins the code of the rule that closes it to the group, None where none does."""

@@ -1,6 +1,7 @@
 """A packing problem laid out for speed, and the few moves that every construction is made of."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from planner.packing.problem import PackedNode, PackingProblem
 
@@ -29,14 +30,17 @@ class ProblemIndex:
         self.free = sorted((b for b in range(len(bins)) if not bins[b].price), key=lambda b: bins[b].rank)
         """Bins that cost nothing, in the order in which they are filled."""
         self.paid_bins = [tuple(b for b in self.paid if b in g.bins) for g in groups]
-        self.members: list[list[int]] = [[] for _ in bins]
-        """Groups that each bin may hold."""
-        for i, g in enumerate(groups):
-            for b in g.bins:
-                self.members[b].append(i)
-
         self.alone = [self._alone(i) for i in range(len(groups))]
         """What one pod of each group costs on machines of its own kind only: large and awkward ones cost most."""
+
+    @cached_property
+    def members(self) -> list[list[int]]:
+        """Groups that each bin may hold: with thousands of Nodes millions, so that it is made when it is asked for."""
+        members: list[list[int]] = [[] for _ in self.problem.bins]
+        for i, group in enumerate(self.problem.groups):
+            for b in group.bins:
+                members[b].append(i)
+        return members
 
     def fitting(self, i: int, b: int) -> int:
         """Return the number of pods of group `i` that an empty machine of bin `b` holds."""

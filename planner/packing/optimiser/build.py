@@ -49,6 +49,8 @@ class _Draft(NamedTuple):
     best_group: Ints
     """Of the best machine so far."""
     best_number: Ints
+    close: Ints
+    """Positions in `Yard.paid` of the bins that are tried for a seed."""
 
 
 @kernel
@@ -81,6 +83,7 @@ def build(
         np.empty(resources, np.int64),
         np.empty(width, np.int64),
         np.empty(width, np.int64),
+        np.empty(_CLOSE + 1, np.int64),
     )
     waited = np.zeros(left.shape[0], np.int64)
     rest = 0.0
@@ -146,8 +149,7 @@ def _best_lane(
 
     Returns its bin, NONE if none is allowed, how many groups are on it, what they are worth, and the work.
     """
-    on, members, free = draft.on, draft.members, draft.free
-    close = np.empty(_CLOSE + 1, np.int64)
+    on, members, free, close = draft.on, draft.members, draft.free, draft.close
     near = _close_bins(yard, prices, i, room, close)
     best_loss, best_bin, best_m, best_value, work = np.inf, NONE, 0, 0.0, 0
     for c in range(near):

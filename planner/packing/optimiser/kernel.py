@@ -18,6 +18,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _COMPILED: Final = (b"@kernel", b"@borrowing", b"NamedTuple")
 """What the source of every kernel, and of all that kernels are given, has in it."""
+_WITHOUT_REFERENCES: Final[dict[str, Any]] = {"_nrt": False}
+"""An option that numba's types do not name."""
 _SOURCES: Final = hashlib.sha256(
     b"\0".join(
         source
@@ -82,7 +84,7 @@ def borrowing(function: _Function) -> _Function:
     Counting takes a third of the time of a search, as it is done for each array in each call. Numba refuses to compile
     such a kernel if it makes an array.
     """
-    return _kept(function, njit(_nrt=False)(function))
+    return _kept(function, njit(**_WITHOUT_REFERENCES)(function))
 
 
 def _kept(function: _Function, dispatcher: Any) -> _Function:
