@@ -19,7 +19,7 @@ from activities.ports.cluster import (
     Object,
     Resource,
 )
-from activities.round.observe import ParsedCache
+from activities.round.observe import JoinedNodes, ParsedCache
 from planner.model.plan import Problem, Snapshot
 from planner.objects.counted_pods import heeded
 from planner.objects.storage import Volumes
@@ -34,7 +34,6 @@ from planner.parsing.objects import (
     parse_storage_class,
     parse_volume,
 )
-from planner.parsing.volumes import with_drivers
 
 _PARSERS: Final[tuple[tuple[Resource, Callable[[Object], Any]], ...]] = (
     (PODS, parse_pod),
@@ -57,6 +56,7 @@ class LiveObjects:
 
     def __init__(self) -> None:
         self._caches = [(resource.kind, ParsedCache(resource, parse)) for resource, parse in _PARSERS]
+        self._joined_nodes = JoinedNodes()
 
     def snapshot(self, items: Iterable[Object], settings: Snapshot) -> Snapshot:
         """Return the snapshot of these objects, with the pools and classes of the settings."""
@@ -73,7 +73,7 @@ class LiveObjects:
         return replace(
             settings,
             pods=heeded(pods, nodes),
-            nodes=with_drivers(nodes, csi_nodes),
+            nodes=self._joined_nodes.read(nodes, csi_nodes),
             daemon_sets=daemon_sets,
             namespaces=dict(namespaces),
             volumes=Volumes(claims, volumes, classes),

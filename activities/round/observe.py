@@ -44,7 +44,8 @@ from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import NodeClass, PlannerMemory, Problem, Snapshot
 from planner.objects.counted_pods import heeded
-from planner.objects.storage import Volumes
+from planner.objects.kinds import Node
+from planner.objects.storage import CsiNode, Volumes
 from planner.parsing.admitted import with_limit_ranges
 from planner.parsing.objects import (
     parse_claim,
@@ -57,7 +58,7 @@ from planner.parsing.objects import (
     parse_storage_class,
     parse_volume,
 )
-from planner.parsing.volumes import with_drivers
+from planner.parsing.volumes import with_drivers_of
 from planner.supply.machine_kind import refusals, unserved
 
 log = logging.getLogger(__name__)
@@ -119,6 +120,24 @@ class ParsedCache(Generic[T]):
             return remains, problem_of(self._resource, item, error)
 
 
+class JoinedNodes:
+    """Nodes with what their CSINodes tell, as last joined: of thousands, a few change from round to round."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Node, CsiNode | None, Node]] = {}
+
+    def read(self, nodes: Iterable[Node], csi_nodes: Iterable[CsiNode]) -> tuple[Node, ...]:
+        """Return the nodes in their order, each the very object of the round before where nothing has changed."""
+        of_name = {csi_node.name: csi_node for csi_node in csi_nodes}
+        known: dict[str, tuple[Node, CsiNode | None, Node]] = {}
+        for node in nodes:
+            csi_node, before = of_name.get(node.name), self._known.get(node.name)
+            is_same = before is not None and before[0] is node and before[1] is csi_node
+            known[node.name] = before if is_same else (node, csi_node, with_drivers_of(node, csi_node))
+        self._known = known
+        return tuple(joined for _, _, joined in known.values())
+
+
 def problem_of(resource: Resource, item: Object, error: Exception) -> Problem:
     """Return the problem of an item that cannot be read, with its name and the field."""
     metadata = item["metadata"]
@@ -177,6 +196,7 @@ class Observer:
             ParsedCache(CSI_NODES, parse_csi_node),
             ParsedCache(LIMIT_RANGES, parse_limit_range),
         )
+        self._joined_nodes = JoinedNodes()
         self._pools = ParsedCache(NODE_POOLS, partial(read, NodePool))
         self._requests = ParsedCache(NODE_REQUESTS, partial(read, NodeRequest))
         self._removals = ParsedCache(NODE_REMOVAL_REQUESTS, partial(read, NodeRemovalRequest))
@@ -220,7 +240,7 @@ class Observer:
         snapshot = Snapshot(
             now=self._ports.now(),
             pods=heeded(pods, nodes),
-            nodes=with_drivers(nodes, csi_nodes),
+            nodes=self._joined_nodes.read(nodes, csi_nodes),
             daemon_sets=daemon_sets,
             namespaces=dict(namespaces),
             volumes=Volumes(claims, volumes, storage_classes),

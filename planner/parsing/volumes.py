@@ -157,10 +157,12 @@ def _without_names(term: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
 
 def with_drivers(nodes: Iterable[Node], csi_nodes: Iterable[CsiNode]) -> tuple[Node, ...]:
     """Return the nodes with the drivers, attach limits and topology keys of the CSINodes of the same name."""
-    csi_by_node = {csi_node.name: csi_node for csi_node in csi_nodes if csi_node.drivers}
-    return tuple(
-        replace(node, drivers=known.drivers, attach_limits=known.limits, topology_keys=known.topology_keys)
-        if (known := csi_by_node.get(node.name))
-        else node
-        for node in nodes
-    )
+    of_name = {csi_node.name: csi_node for csi_node in csi_nodes}
+    return tuple(with_drivers_of(node, of_name.get(node.name)) for node in nodes)
+
+
+def with_drivers_of(node: Node, csi_node: CsiNode | None) -> Node:
+    """Return the node with the drivers, attach limits and topology keys of its CSINode, if that tells any."""
+    if csi_node is None or not csi_node.drivers:
+        return node
+    return replace(node, drivers=csi_node.drivers, attach_limits=csi_node.limits, topology_keys=csi_node.topology_keys)

@@ -98,10 +98,14 @@ def _currencies(kinds_of_pool: PoolKinds) -> set[str]:
 
 def _utilisation(machines: Sequence[Machine]) -> dict[str, float]:
     shares: dict[str, float] = {}
-    bound = [pod.requests for machine in machines for pod in machine.residents if pod.node_name]
-    for name in ("cpu", "memory"):
+    cpu = memory = 0
+    for machine in machines:
+        for pod in machine.residents:
+            if pod.node_name:
+                cpu += pod.requests.get("cpu", 0)
+                memory += pod.requests.get("memory", 0)
+    for name, requested in (("cpu", cpu), ("memory", memory)):
         allocatable = sum(machine.node.allocatable.get(name, 0) for machine in machines if machine.node is not None)
-        requested = sum(requests.get(name, 0) for requests in bound)
         if allocatable:
             shares[name] = requested / allocatable
     return shares

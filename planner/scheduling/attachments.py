@@ -34,8 +34,9 @@ def attachable(limits: Mapping[str, int], pods: Iterable[Pod]) -> dict[str, int]
     """Return the number of further volumes of each limited driver that can be attached beside those of these pods."""
     if not limits:
         return {}
-    used = Counter(driver for driver, _ in {volume for pod in pods for volume in pod.attachments})
-    return {_PREFIX + driver: limit - used[driver] for driver, limit in limits.items()}
+    volumes = {volume for pod in pods if pod.attachments for volume in pod.attachments}
+    used = Counter(driver for driver, _ in volumes) if volumes else {}
+    return {_PREFIX + driver: limit - used.get(driver, 0) for driver, limit in limits.items()}
 
 
 class AttachLimits:

@@ -15,7 +15,7 @@ Source: Kubernetes docs, "Limit Ranges", "Static Pods"; cluster-autoscaler FAQ o
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from api.v1alpha1.node_pool import NodePool
@@ -31,7 +31,8 @@ _EVERYWHERE: Final = (Toleration(operator="Exists"),)
 """No taint keeps a static pod off: its kubelet starts it."""
 _Scope = tuple[str, ...]
 """Pool and type, a pool, or nothing: all Nodes."""
-_Age = tuple[float, list[tuple[str, int]], str]
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a pod was created that does not tell."""
 
 
 class Carried:
@@ -47,7 +48,7 @@ class Carried:
     ) -> None:
         of_name = {pool.metadata.name: pool for pool in pools}
         self._daemon_sets = daemon_sets
-        self._newest: dict[str, dict[_Scope, tuple[_Age, Pod]]] = defaultdict(dict)
+        self._newest: dict[str, dict[_Scope, Pod]] = defaultdict(dict)
         self._generations: dict[str, int] = {}
         self._ready: dict[_Scope, list[str]] = defaultdict(list)
         self._static: dict[str, dict[str, Pod]] = defaultdict(dict)
@@ -81,11 +82,13 @@ class Carried:
         if generation > newest_yet:
             self._generations[uid] = generation
             self._newest[uid].clear()
-        newest, age = self._newest[uid], _age(pod)
+        newest = self._newest[uid]
         for scope in (kind, kind[:1], ()):
             known = newest.get(scope)
-            if known is None or age < known[0]:
-                newest[scope] = age, pod
+            if known is not None and not _is_newer(pod, known):
+                # Nor is it the newest of a wider scope.
+                break
+            newest[scope] = pod
 
     def _has_pods(self, daemon_set: DaemonSet) -> bool:
         """Return whether it has pods or may have: a webhook may make one that is taken of a template that is not."""
@@ -93,10 +96,9 @@ class Carried:
 
     def _as_it_runs(self, daemon_set: DaemonSet, kind: _Scope) -> DaemonSet:
         newest = self._newest.get(daemon_set.uid, {})
-        known = newest.get(kind) or newest.get(kind[:1]) or newest.get(())
-        if known is None:
+        pod = newest.get(kind) or newest.get(kind[:1]) or newest.get(())
+        if pod is None:
             return daemon_set
-        _, pod = known
         template = daemon_set.template
         is_old = 0 < _generation(pod) < daemon_set.generation
         requests = _larger(pod.requests, template.requests) if is_old else pod.requests
@@ -137,10 +139,19 @@ def _generation(pod: Pod) -> int:
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= _DIGITS else 0
 
 
-def _age(pod: Pod) -> _Age:
-    """Return a key by which the newest comes first, of those as old as it the one that asks for most."""
-    amounts = [(name, -amount) for name, amount in sorted(pod.requests.items())]
-    return -pod.created_at.timestamp() if pod.created_at else 0.0, amounts, pod.key
+def _is_newer(pod: Pod, other: Pod) -> bool:
+    """Return whether it is newer than the other, or as old and asks for more; of two alike, the first by name is."""
+    created_at, before = pod.created_at or _LONG_AGO, other.created_at or _LONG_AGO
+    if created_at != before:
+        return created_at > before
+    if pod.requests != other.requests:
+        return _amounts(pod) < _amounts(other)
+    return pod.key < other.key
+
+
+def _amounts(pod: Pod) -> list[tuple[str, int]]:
+    """Return a key by which the pod that asks for most comes first."""
+    return [(name, -amount) for name, amount in sorted(pod.requests.items())]
 
 
 def _larger(first: ResourceVector, second: ResourceVector) -> dict[str, int]:
