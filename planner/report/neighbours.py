@@ -17,8 +17,8 @@ from planner.objects.predicates import NEW_HOST, untolerated
 from planner.packing.assemble import Assembly
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, WAITS, DomainCounts, GroupCounts, SpreadCount
 from planner.packing.domains.domains import Unplaceable, host_of, taken
-from planner.packing.domains.landing import machine_of
-from planner.packing.domains.pod_counts import PodCounts
+from planner.packing.domains.landing import machines_of
+from planner.packing.domains.pod_counts import Host, PodCounts
 from planner.packing.problem import Packing
 from planner.supply.limits import Limits
 from planner.supply.places import Place
@@ -89,15 +89,17 @@ class NeighbourReasons:
             for share, items in node.counts.items():
                 for i, number in shares[share].pods:
                     pods[i] += items * number
-            loads.append((node.bin, machine_of(self._given, node.bin, k).labels, pods))
+            loads.append((node.bin, self._machines[k].labels, pods))
         return loads
+
+    @cached_property
+    def _machines(self) -> list[Host]:
+        return machines_of(self._given, self._packing.nodes)
 
     @cached_property
     def _domain_counts(self) -> DomainCounts:
         given = self._given
-        bought = [
-            machine_of(given, node.bin, k) for k, node in enumerate(self._packing.nodes) if given.is_new(node.bin)
-        ]
+        bought = [self._machines[k] for k, node in enumerate(self._packing.nodes) if given.is_new(node.bin)]
         hosts = {b: host_of(kind) for b, kind in enumerate(given.kinds) if given.is_new(b) and given.copies[b]}
         pods = [group.example for group in given.groups]
         more = [
@@ -110,10 +112,9 @@ class NeighbourReasons:
             for spread_count in group_counts.spreads:
                 # A machine that is not bought is no host: as a zone it counts, as one of its own it does not.
                 spread_count.counts.pop(NEW_HOST, None)
-        machines = {k: machine_of(given, node.bin, k) for k, node in enumerate(self._packing.nodes)}
         for k, (_, labels, counts) in enumerate(self._loads):
             for i, number in counts.items():
-                counted = domain_counts.counting(i, machines[k])
+                counted = domain_counts.counting(i, self._machines[k])
                 for _ in range(number if domain_counts.effects(i) else 0):
                     domain_counts.add(i, labels, counted)
         return domain_counts

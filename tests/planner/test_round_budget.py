@@ -152,3 +152,29 @@ def test_claims_that_multiply_out_are_named():
     assert [placed.pod for placed in made.placed] == ["default/good"]
     (left,) = made.unplaced
     assert "its claims can be bound in more than 10,000 combinations of places" in left.reasons[0].message
+
+
+def test_thousands_of_classes_with_rules_of_their_own_are_work_in_proportion_and_others_are_planned(
+    comparisons: Callable[[], int],
+):
+    def own(i: int) -> Json:
+        name = f"p{i}"
+        selector = {"matchLabels": {"app": name}}
+        constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+        term = {"matchExpressions": [{"key": f"not-{i}", "operator": "DoesNotExist"}]}
+        spec = {
+            "nodeSelector": {f"own-{i}": "yes"},
+            "affinity": {
+                "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}},
+                "podAntiAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": selector}]},
+            },
+            "topologySpreadConstraints": [{**constraint, "labelSelector": selector}],
+        }
+        return of_app(name, spec)
+
+    made = planned(*(own(i) for i in range(5_000)), pod("good"))
+    assert [placed.pod for placed in made.placed] == ["default/good"]
+    assert len({entry.pod for entry in made.unplaced}) == 5_000
+    assert all(entry.reasons for entry in made.unplaced)
+    # Each class with each of the 30 nodes, as a domain of its spread, and with a few labels that nodes have in common.
+    assert comparisons() <= 5_000 * (30 + 10)

@@ -108,7 +108,7 @@ class DomainCounts:
         self.namespaces = pod_counts.namespaces
         self.known: dict[int, tuple[Effect, ...]] = {} if effects is None else effects
         self._active = [i for i, pod in enumerate(pods) if pod.spread or pod.pod_affinity or pod.pod_anti_affinity]
-        self._counting: dict[tuple[object, int], bool] = {}
+        self._counting: dict[object, dict[int, bool]] = {}
         self.group_counts = [self._group_counts(pod, hosts) for pod, hosts in zip(pods, more, strict=True)]
         for term, hosts in pod_counts.refusals.items():
             kept_off = list(self.index.meant_by(term))
@@ -251,13 +251,17 @@ class DomainCounts:
         pod_counts = self._pod_counts
         domains = pod_counts.domains(pod, spread)
         counts = dict.fromkeys(domains.values(), 0)
-        rules = domain_rules(pod, spread) if more else ()
+        judged = self._counting.setdefault(domain_rules(pod, spread), {}) if more else {}
         for host in more:
-            known = rules, id(host)
-            if known not in self._counting:
-                self._counting[known] = host_counts(pod, spread, host)
-            if self._counting[known]:
-                counts.setdefault(host.labels[spread.topology_key], 0)
+            value = host.labels.get(spread.topology_key)
+            # Thousands of classes may each have thousands of machines to come: most are in a domain that counts.
+            if value is None or value in counts:
+                continue
+            alike = id(host.model or host)
+            if alike not in judged:
+                judged[alike] = host_counts(pod, spread, host)
+            if judged[alike]:
+                counts[value] = 0
         if spread.selector:
             for position in pod_counts.index.selected(pod.namespace, spread.selector):
                 kind = pod_counts.kinds[position]

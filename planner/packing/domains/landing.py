@@ -46,7 +46,7 @@ def check_landing(
     same, without pods.
     """
     pods = [group.example for group in given.groups]
-    machines = [machine_of(given, node.bin, k) for k, node in enumerate(packing.nodes)]
+    machines = machines_of(given, packing.nodes)
     new = [m for m, node in zip(machines, packing.nodes, strict=True) if given.is_new(node.bin)]
     new += [_named(host_of(kind), len(machines) + k) for k, kind in enumerate(idle)]
     shares, known = split.shares, None if split.domain_counts is None else split.domain_counts.known
@@ -101,14 +101,15 @@ def check_landing(
     return (packing, {}) if not lost_items else _without(packing, lost_items)
 
 
-def machine_of(given: PackingInput, b: int, k: int) -> Host:
-    """Return the machine of bin `b` that is the `k`th of a plan: one to buy has a name of its own."""
-    return _named(given.host(b), k) if given.is_new(b) else given.host(b)
+def machines_of(given: PackingInput, nodes: Sequence[PackedNode]) -> list[Host]:
+    """Return the machines of a plan: those to buy have names of their own."""
+    models = {node.bin: given.host(node.bin) for node in nodes}
+    return [_named(models[node.bin], k) if given.is_new(node.bin) else models[node.bin] for k, node in enumerate(nodes)]
 
 
 def _named(host: Host, k: int) -> Host:
     name = f"{NEW_HOST} {k}"
-    return Host({**host.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, host.taints, host.pods)
+    return Host({**host.labels, LABEL_HOSTNAME: name, FIELD_NAME: name}, host.taints, host.pods, model=host)
 
 
 def _all_land(domain_counts: DomainCounts, loads: Sequence[_Load]) -> bool:

@@ -32,6 +32,8 @@ class Host:
     taints: tuple[Taint, ...]
     pods: tuple[Pod, ...] = ()
     """On it or seated on it, and the templates of DaemonSet pods that are still missing."""
+    model: "Host | None" = None
+    """The machine that it differs from in its name only, which no rule of a pod can mean, as it has not got it yet."""
 
 
 @dataclass(frozen=True, slots=True)
