@@ -132,8 +132,9 @@ class JoinedNodes:
         known: dict[str, tuple[Node, CsiNode | None, Node]] = {}
         for node in nodes:
             csi_node, before = of_name.get(node.name), self._known.get(node.name)
-            is_same = before is not None and before[0] is node and before[1] is csi_node
-            known[node.name] = before if is_same else (node, csi_node, with_drivers_of(node, csi_node))
+            if before is None or before[0] is not node or before[1] is not csi_node:
+                before = node, csi_node, with_drivers_of(node, csi_node)
+            known[node.name] = before
         self._known = known
         return tuple(joined for _, _, joined in known.values())
 
