@@ -1,4 +1,4 @@
-"""Growth's plan and what simpler rules buy, for the same problem: those of its peers, and its own greedy packer."""
+"""Growth's plan and what simpler rules buy, for the same problem: those of its peers, and of its own fallback."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from benchmarks.case import Case
 from benchmarks.checker import WrongPurchase, check
 from benchmarks.growth_program import GrowthRun, growth_run
 from planner.packing.assemble import price_of
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from simulator.peers.cluster_autoscaler import cluster_autoscaler
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import PeerProblem, Purchase
@@ -24,7 +24,7 @@ RULES: Final[Mapping[str, Callable[[PeerProblem], Purchase]]] = {
     "CA, price": lambda problem: cluster_autoscaler(problem, expander="price"),
     "CA, least-waste": lambda problem: cluster_autoscaler(problem, expander="least-waste"),
     "CA, most-pods": lambda problem: cluster_autoscaler(problem, expander="most-pods"),
-    "greedy packer": lambda problem: Purchase(problem, pack(problem.packing)),
+    "fallback": lambda problem: Purchase(problem, pack(problem.packing)),
 }
 _SLOW: Final = tuple(name for name in RULES if name.startswith("CA"))
 _MOST_GROUPS: Final = 2000

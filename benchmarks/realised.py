@@ -1,7 +1,7 @@
 """What plans cost once kube-scheduler has had its way, with reservations and without.
 
     python -m benchmarks.realised --seeds 0 1 2
-    python -m benchmarks.realised --packer greedy --pods 200 --shapes 20
+    python -m benchmarks.realised --packer fallback --pods 200 --shapes 20
 
 Pods and machines are the benchmark's. The scheduler is a model of the default profile: benchmarks/default_scheduler.py.
 """
@@ -21,7 +21,7 @@ from benchmarks.catalogue import HOURS
 from benchmarks.closed_loop import ClosedLoopRun, LeftOver, Realised, realise
 from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.objects import snapshot_of
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import Packer
 
@@ -30,7 +30,7 @@ RECIPES: Final = tuple(
     for pods, shapes in ((300, 30), (1000, 50), (1000, 500))
     for mix in (False, True)
 )
-PACKERS: Final[Mapping[str, Packer]] = {"greedy": pack, "solver": solve}
+PACKERS: Final[Mapping[str, Packer]] = {"fallback": pack, "solver": solve}
 COURSES: Final = {
     "reserved": ClosedLoopRun(reserves=True, together=False),
     "reserved, all at once": ClosedLoopRun(reserves=True, together=True),
@@ -56,7 +56,7 @@ app = App(name="benchmarks.realised")
 @app.default
 def main(
     *,
-    packer: Literal["greedy", "solver"] = "solver",
+    packer: Literal["fallback", "solver"] = "solver",
     seeds: Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="")] = (0,),
     pods: int | None = None,
     shapes: int | None = None,
@@ -65,7 +65,7 @@ def main(
     """Print a table for each of six problems, or for one of your own: what a plan costs, and what came of it.
 
     Args:
-        packer: who packs: the optimiser, or the greedy packer that stands in for it.
+        packer: who packs: the optimiser, or the fallback that stands in for it.
         seeds: one problem each; also the order in which machines turn Ready and pods come up.
         pods: how many pods, for a problem of your own.
         shapes: how many different ones; without it, every pod is one of its own.

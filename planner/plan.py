@@ -21,7 +21,7 @@ from planner.packing.domains.domains import Ceilings
 from planner.packing.domains.hostname_rules import machine_rules
 from planner.packing.domains.levels import Levels
 from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint, count_pods
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
 from planner.packing.twins import without_twins
 from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, supply_hash, waiting

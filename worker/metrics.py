@@ -138,7 +138,7 @@ PACKING: Final = Metric(
     Kind.HISTOGRAM,
     "s",
     "Time to answer one packing problem, by who answered it and why",
-    {"answer": "`solver`, `small`, or why the greedy packer stood in: `greedy-because-cold`, `-late` or `-failed`"},
+    {"answer": "`solver`, `small`, or why the fallback stood in: `fallback-because-cold`, `-late` or `-failed`"},
     "Packings by the stand-in are valid and may cost more.",
     (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0),
 )

@@ -15,7 +15,7 @@ from activities.ports.server_lists import ServerLists
 from activities.ports.simulated_kinds import SimulatedKinds
 from planner.model.plan import Plan, Snapshot
 from planner.model.stages import Stage
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer
 
 
@@ -43,7 +43,7 @@ async def in_place(work: Callable[[], T], /) -> T:
     return work()
 
 
-def _greedy() -> Packer:
+def _fallback() -> Packer:
     return pack
 
 
@@ -71,7 +71,7 @@ class Packers(Protocol):
 class ReadyPackers:
     """Packers that are as good at once as they will be."""
 
-    of_round: Callable[[], Packer] = _greedy
+    of_round: Callable[[], Packer] = _fallback
 
     def for_round(self) -> Packer:
         """Return the packer of one round."""

@@ -17,7 +17,7 @@ from planner.packing.domains.joint import JointProblem, in_any_order
 from planner.packing.domains.landing import check_landing
 from planner.packing.domains.levels import Levels, evened, homogeneous, levels_of, wishing_apart
 from planner.packing.domains.pod_counts import PodCounts
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.preferences import preferred
 from planner.packing.problem import Packer, Packing, PackingProblem
 

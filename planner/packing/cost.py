@@ -3,7 +3,7 @@
 The bound is the largest of three bounds, each valid by itself.
 
 *Shares.* Give pods prices π_i ≥ 0 such that no set of pods that fits a machine with a price is
-together worth more than that price (`planner.packing.greedy.pod_prices` proves it for its own). A plan that puts a_im
+together worth more than that price (`planner.packing.pod_prices` proves it for its own). A plan that puts a_im
 pods of class i on bought machine m and f_im on free machine m places n_i = Σ_m a_im + Σ_m f_im, so
 
     cost = Σ_m c_m ≥ Σ_m Σ_i π_i a_im = Σ_i π_i n_i - Σ_m Σ_i π_i f_im ≥ Σ_i π_i n_i - Σ_m V_m
@@ -29,8 +29,8 @@ from typing import Final
 
 from planner.model.plan import PlannedRequest
 from planner.packing.assemble import Assembly, buyable, price_of, price_units
-from planner.packing.greedy.index import ProblemIndex
-from planner.packing.greedy.pod_prices import SCALE, PodPrices, pod_prices
+from planner.packing.index import ProblemIndex
+from planner.packing.pod_prices import SCALE, PodPrices, pod_prices
 from planner.packing.problem import Packing, PackingProblem
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.places import Place

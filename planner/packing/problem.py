@@ -1,7 +1,7 @@
 """The packing problem in numbers: one row a pod group, one row a machine kind; and the answer of a packer.
 
-Every packer takes it: the greedy one of `planner.packing.greedy.pack`, and the optimiser, which gets it over a
-socket. So it holds numbers only, by position; `PackingInput` holds the groups and kinds of the same positions.
+Every packer takes it: the optimiser, which gets it over a socket, and `planner.packing.fallback.pack`, which stands in
+for it. So it holds numbers only, by position; `PackingInput` holds the groups and kinds of the same positions.
 Source: the formulation as multiple-choice vector bin packing over pod classes and bin classes.
 """
 

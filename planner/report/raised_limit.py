@@ -12,7 +12,7 @@ from typing import Final
 from planner.packing.assemble import Assembly
 from planner.packing.domains.landing import check_landing
 from planner.packing.domains.pod_counts import PodCounts
-from planner.packing.greedy.index import ProblemIndex
+from planner.packing.index import ProblemIndex
 from planner.packing.problem import PackedNode, Packing
 from planner.supply.limits import LimitKey, Limits
 from planner.supply.machine_kind import MachineKind

@@ -10,7 +10,7 @@ from benchmarks.closed_loop import ClosedLoopRun, LeftOver, realise
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import Instance, InstanceShape
 from benchmarks.objects import snapshot_of
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.solve import solve
 from planner.plan import plan
 

@@ -128,7 +128,7 @@ def test_a_plan_that_is_dearer_than_a_rule_fails(capsys, known, monkeypatch):
 
     monkeypatch.setattr(comparison, "growth_run", run)
     assert main() == 1
-    assert re.search(r"Dearer than a simpler rule: 60 x 6: greedy packer costs \d+\.\d+% less", capsys.readouterr().out)
+    assert re.search(r"Dearer than a simpler rule: 60 x 6: fallback costs \d+\.\d+% less", capsys.readouterr().out)
 
 
 def test_a_better_plan_is_told_of_and_renews_the_file_on_demand(capsys, known):

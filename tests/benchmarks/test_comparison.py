@@ -73,7 +73,7 @@ def test_costs_do_not_compare_where_not_as_many_pods_are_placed(in_place):
 def test_where_shapes_are_many_slow_rules_are_left_out(in_place, monkeypatch):
     monkeypatch.setattr(comparison, "_MOST_GROUPS", 5)
     found = compare(SMALL)
-    assert tuple(found.rules) == (*KARPENTER, "greedy packer")
+    assert tuple(found.rules) == (*KARPENTER, "fallback")
     assert found.ratio("CA, price") is None
 
 

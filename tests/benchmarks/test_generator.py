@@ -9,7 +9,7 @@ from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.instance import problem_of_instance
 from planner.packing.assemble import price_of
 from planner.packing.cost import lower_bound
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from simulator.peers.problem import Purchase
 from tests.benchmarks.problems import KNOWN
 

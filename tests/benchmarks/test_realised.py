@@ -11,7 +11,7 @@ from benchmarks.closed_loop import ClosedLoopRun, realise
 from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.objects import snapshot_of
 from benchmarks.realised import PACKERS, RECIPES, main
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.solve import solve
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_six_problems_are_played_with_the_optimiser_unless_something_else_is_asked_for():
     sizes = [(300, 30), (1000, 50), (1000, 500)]
     assert list(RECIPES) == [Recipe(pods=p, shapes=s, mix=mix) for p, s in sizes for mix in (False, True)]
-    assert {"greedy": pack, "solver": solve} == PACKERS
+    assert {"fallback": pack, "solver": solve} == PACKERS
 
 
 def test_a_table_for_each_problem_and_the_means_of_all(capsys):
-    main(packer="greedy", seeds=(0, 1), pods=60, shapes=6)
+    main(packer="fallback", seeds=(0, 1), pods=60, shapes=6)
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines()]
     assert out.count("60 pods, 6 shapes, seed ") == 2

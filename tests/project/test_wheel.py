@@ -16,7 +16,7 @@ from tests.project.image import ROOT, build_wheel, commands, hostile_folder, ins
 ROOMS = {"api", "planner", "activities", "workflows", "simulator", "worker"}
 POOL = ROOT / "deploy" / "examples" / "pool.yaml"
 PODS = 20
-"""More than the greedy packer keeps for itself."""
+"""More than the fallback keeps for itself."""
 
 
 @pytest.fixture(scope="module")

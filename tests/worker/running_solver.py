@@ -10,7 +10,7 @@ from worker.solver.process import SolverProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALLEST_FOR_SOLVER = 17
-"""Up to 16 pods, the greedy packer proves its answer where nothing is free."""
+"""Up to 16 pods, the fallback proves its answer where nothing is free."""
 WITHIN = 20.0
 
 

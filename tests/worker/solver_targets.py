@@ -6,11 +6,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import PackedNode, Packing
 
 PROVEN = 7
-"""What a good solver here claims to have proven: the greedy packer never does, so it tells who answered."""
+"""What a good solver here claims to have proven: the fallback never does, so it tells who answered."""
 FOLDER = "SOLVER_TEST_FOLDER"
 """Variable with a folder where a solver leaves notes for its test."""
 LOADED = "loaded"

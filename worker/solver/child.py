@@ -79,7 +79,7 @@ def bring_kernels(cache: str) -> None:
 def _answer(solver: Solver, problem: PackingProblem, allowance: Allowance) -> Packing | Failure:
     try:
         return solver.solve(problem, is_over=allowance.guard())
-    except Exception as error:  # noqa: BLE001 - told to the worker, where the greedy packer stands in
+    except Exception as error:  # noqa: BLE001 - told to the worker, where the fallback stands in
         return _failure(error)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from planner.packing.check import fault_of
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
 from worker.solver.allowance import Allowance, RoundTime
 from worker.solver.quick import is_proven, quick_answer

@@ -1,6 +1,6 @@
 """The optimiser in one warm process of its own, so that watches, heartbeats and timers never wait for it.
 
-Until it is warm, and whenever it fails, the greedy packer answers in its stead: a round is never without a plan.
+Until it is warm, and whenever it fails, the fallback answers in its stead: a round is never without a plan.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from planner.packing.check import fault_of
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer, Packing, PackingProblem
 from worker.metrics import PACKING, histogram
 from worker.solver.allowance import Allowance, RoundTime
@@ -45,10 +45,10 @@ class PackedBy(StrEnum):
 
     SOLVER = "solver"
     SMALL = "small"
-    """The greedy packer, which has proven its answer for a few pods."""
-    COLD = "greedy-because-cold"
-    LATE = "greedy-because-late"
-    FAILED = "greedy-because-failed"
+    """The fallback, which has proven its answer for a few pods."""
+    COLD = "fallback-because-cold"
+    LATE = "fallback-because-late"
+    FAILED = "fallback-because-failed"
 
 
 class _StandIn(Exception):
@@ -103,7 +103,7 @@ class SolverProcess:
         self._keeper.start()
 
     def close(self) -> None:
-        """End the process; from here on the greedy packer answers."""
+        """End the process; from here on the fallback answers."""
         self._closing.set()
         self._start_ends_at = 0.0
         if self._started is not None:
@@ -140,7 +140,7 @@ class SolverProcess:
         return self._packed(problem, self._allowance)
 
     def _packed(self, problem: PackingProblem, allowance: Allowance) -> Packing:
-        """Return the solver's packing, or the greedy packer's; other threads run while the solver works."""
+        """Return the solver's packing, or the fallback's; other threads run while the solver works."""
         began = time.monotonic()
         answer, packing = self._answer(problem, allowance)
         self._seconds.record(time.monotonic() - began, {"answer": answer.value})
@@ -158,12 +158,12 @@ class SolverProcess:
             return error.why, quick or pack(problem)
 
     def _tell(self, error: _StandIn) -> None:
-        """Log why the greedy packer stands in; while the solver becomes warm, once."""
+        """Log why the fallback stands in; while the solver becomes warm, once."""
         if error.why is not PackedBy.COLD:
-            log.warning("the greedy packer stands in for the solver", reason=str(error), exception=error.traceback)
+            log.warning("the fallback stands in for the solver", reason=str(error), exception=error.traceback)
         elif not self._is_cold_told:
             self._is_cold_told = True
-            log.info("the greedy packer stands in until the solver is warm: plans may cost more", reason=str(error))
+            log.info("the fallback stands in until the solver is warm: plans may cost more", reason=str(error))
 
     def _solved(self, problem: PackingProblem, allowance: Allowance) -> Packing:
         """Return the solver's answer; a process that gives none, or a wrong one, is killed.

@@ -1,11 +1,11 @@
 """The quick answer for a few pods: kept where it is proven that there is no better one."""
 
-from planner.packing.greedy.pack import is_small, pack
+from planner.packing.fallback.pack import is_small, pack
 from planner.packing.problem import Packing, PackingProblem
 
 
 def quick_answer(problem: PackingProblem) -> Packing | None:
-    """Return the greedy packer's answer where pods are few enough for it to look at all ways, None with more."""
+    """Return the fallback's answer where pods are few enough for it to look at all ways, None with more."""
     return pack(problem) if is_small(problem) else None
 
 

@@ -1,6 +1,6 @@
 """Prices of pods by spreading each machine's price over what it has: compiled, and with prices of limits.
 
-The same dual as `planner.packing.greedy.pod_prices`, which tells why these prices prove a bound. Here a limit may
+The same dual as `planner.packing.pod_prices`, which tells why these prices prove a bound. Here a limit may
 have a price, too: a machine costs its price and those of its limits, and the bound pays back what the limits allow at
 most.
 """

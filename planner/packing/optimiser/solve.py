@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.answer import Answer, answer_from, joined, parted
 from planner.packing.optimiser.arrays import Ints, Prices, Yard
 from planner.packing.optimiser.bound import NEAR, proven
@@ -51,7 +51,7 @@ _MOST_FOR_RULES: Final = 2000
 _FEW_MACHINES: Final = 300
 """Up to so many, which to buy says most of how to pack; with more, parts of machines are few beside whole ones."""
 _FEW_PODS: Final = 300
-"""Up to so many, the greedy packer takes some 0.1 s, and its answer is one more to begin with."""
+"""Up to so many, the fallback takes some 0.1 s, and its answer is one more to begin with."""
 
 
 def never() -> bool:
@@ -66,12 +66,12 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
         return _jointly(problem, problem.known, effort, is_over)
     if not pods or not any(group.bins for group in problem.groups):
         return Packing(unplaced={i: g.count for i, g in enumerate(problem.groups) if g.count})
-    greedy = pack(problem) if pods <= _FEW_PODS else None
-    if greedy is not None and greedy.proven and greedy.proven == problem.cost(greedy.nodes):
-        return greedy
+    fallback = pack(problem) if pods <= _FEW_PODS else None
+    if fallback is not None and fallback.proven and fallback.proven == problem.cost(fallback.nodes):
+        return fallback
     question = question_of(problem, effort, is_over)
     known = Pool()
-    answer = _answered(question, greedy, known)
+    answer = _answered(question, fallback, known)
     packing = _packing(answer)
     if problem.relaxed is None and not packing.unplaced and answer.least >= problem.cost(packing.nodes):
         return replace(packing, proven=problem.cost(packing.nodes))
@@ -114,7 +114,7 @@ def warm() -> None:
         solve(PackingProblem(groups, bins, (2, 1)), effort)
 
 
-def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer:
+def _answered(question: Question, fallback: Packing | None, known: Pool) -> Answer:
     """Return the best answer of the searches that suit any number of pods."""
     yard = question.yard
     prices = _prices(question, question.counts, question.room)
@@ -128,8 +128,8 @@ def _answered(question: Question, greedy: Packing | None, known: Pool) -> Answer
             paid = min([paid, *by_rules(question, prices, left, room)], key=lambda one: one.score(yard))
         answer = joined(answer, paid, question.width)
     answers = [answer]
-    if greedy is not None:
-        answers.append(answer_from(greedy, question.counts, question.room, yard, question.width))
+    if fallback is not None:
+        answers.append(answer_from(fallback, question.counts, question.room, yard, question.width))
     if min(answers, key=lambda one: one.score(yard)).missing[yard.allowed.any(axis=1)].any():
         best = placed(question, answers)
         answers = [best, *_afresh(question, best, known)]

@@ -24,7 +24,7 @@ from planner.model.plan import (
     RemovalCancel,
     Unplaced,
 )
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from tests.activities.bodies import removal, request
 from tests.activities.rounds import World, begun, bought, buying, nothing
 from tests.tables import rows

@@ -9,7 +9,7 @@ import pytest
 from activities.ports.cluster import LEASES, NODE_REQUESTS, PODS
 from activities.ports.errors import Unreachable
 from activities.round.fence import HELD_FOR
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packing
 from tests.activities.bodies import pod
 from tests.activities.rounds import Crash, World

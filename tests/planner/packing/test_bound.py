@@ -3,10 +3,10 @@
 import pytest
 
 from planner.packing.cost import lower_bound
-from planner.packing.greedy.exact import cheapest_sharing
-from planner.packing.greedy.index import ProblemIndex
-from planner.packing.greedy.pod_prices import SCALE, pod_prices
+from planner.packing.fallback.exact import cheapest_sharing
+from planner.packing.index import ProblemIndex
 from planner.packing.optimiser.solve import solve
+from planner.packing.pod_prices import SCALE, pod_prices
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from planner.plan import plan
 from tests.planner.catalogue import instance

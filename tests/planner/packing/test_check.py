@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner.packing.check import fault_of
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import BinRow, GroupRow, PackedNode, Packing, PackingProblem
 from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules

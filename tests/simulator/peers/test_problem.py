@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.plan import plan
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from simulator.peers.karpenter import karpenter

@@ -74,4 +74,4 @@ async def test_it_buys_at_once_while_the_solver_is_compiled(world, working, answ
             await until_bought(world)
         assert time.monotonic() - began < 60
         assert not solver.is_warm
-    assert answers() == {"greedy-because-cold": 1}
+    assert answers() == {"fallback-because-cold": 1}

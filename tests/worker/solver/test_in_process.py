@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from planner.packing.greedy.exact import MOST_PODS
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.exact import MOST_PODS
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import BinRow, GroupRow, PackedNode, Packing, PackingProblem
 from worker.solver.allowance import CPU_SECONDS, WALL_SECONDS
 from worker.solver.in_process import packer, patient_packer

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.catalogue import instance
 from tests.planner.packing_rules import broken_rules
@@ -65,7 +65,7 @@ def test_few_pods_go_there_unless_their_answer_is_proven(answers):
         until(lambda: solver.is_warm)
         assert solver(unproven).proven == PROVEN
         assert solver(problem(5)) == pack(problem(5))
-        assert answers() == {"greedy-because-cold": 1, "solver": 1, "small": 1}
+        assert answers() == {"fallback-because-cold": 1, "solver": 1, "small": 1}
 
 
 @pytest.mark.timeout(400)
@@ -94,12 +94,12 @@ def test_the_optimiser_itself_answers_in_its_process(answers):
         ("unlike", "what came is no object: "),
     ],
 )
-def test_a_process_that_fails_is_replaced_and_the_greedy_packer_stands_in(name, reason, answers):
+def test_a_process_that_fails_is_replaced_and_the_fallback_stands_in(name, reason, answers):
     with capture_logs() as lines, running(name) as solver:
         until(lambda: solver.is_warm)
         assert solver(problem()) == pack(problem())
         assert not solver.is_warm
-        assert answers() == {"greedy-because-failed": 1}
+        assert answers() == {"fallback-because-failed": 1}
         until(lambda: solver.is_warm)
         assert solver(problem()).proven == PROVEN
     (restart,) = (line for line in lines if line["event"] == "the solver is started anew")
@@ -107,7 +107,7 @@ def test_a_process_that_fails_is_replaced_and_the_greedy_packer_stands_in(name, 
 
 
 @pytest.mark.parametrize("name", ["hangs", "good"])
-def test_far_over_its_deadline_it_is_killed_and_the_greedy_packer_stands_in(name, answers):
+def test_far_over_its_deadline_it_is_killed_and_the_fallback_stands_in(name, answers):
     with capture_logs() as lines, running(name, allowance=Allowance(wall_seconds=0.2), grace_seconds=0.3) as solver:
         until(lambda: solver.is_warm)
         pid = solver._started.process.pid
@@ -118,7 +118,7 @@ def test_far_over_its_deadline_it_is_killed_and_the_greedy_packer_stands_in(name
         # A megabyte: more than a socket takes that nobody reads from.
         assert solver(of_many_bytes()).proven == 0
         assert 0.5 <= time.monotonic() - began < WITHIN
-        assert answers() == {"greedy-because-late": 1}
+        assert answers() == {"fallback-because-late": 1}
         until(lambda: not is_alive(pid))
         until(lambda: solver.is_warm)
         assert solver(problem()).proven == PROVEN
@@ -137,7 +137,7 @@ def test_an_exception_is_told_and_the_process_goes_on(answers):
         assert solver(problem()) == pack(problem())
         assert solver(problem()).proven == PROVEN
         assert solver._started.process.pid == pid
-        assert answers() == {"greedy-because-failed": 1, "solver": 1}
+        assert answers() == {"fallback-because-failed": 1, "solver": 1}
     (told,) = (line for line in lines if line["log_level"] == "warning")
     assert told["reason"] == "ZeroDivisionError: division by zero"
     assert "in fail" in told["exception"]
@@ -167,7 +167,7 @@ def test_a_cold_process_keeps_nobody_waiting(answers, folder):
         until((folder / "warming").exists)
         assert solver(problem()) == pack(problem())
         assert not solver.is_warm
-        assert answers() == {"greedy-because-cold": 2}
+        assert answers() == {"fallback-because-cold": 2}
     assert time.monotonic() - began < WITHIN
 
 
@@ -191,12 +191,12 @@ def test_a_process_that_ends_between_problems_is_replaced():
         assert solver(problem()).proven == PROVEN
 
 
-def test_without_a_program_to_start_the_greedy_packer_answers(monkeypatch, answers):
+def test_without_a_program_to_start_the_fallback_answers(monkeypatch, answers):
     monkeypatch.setattr("worker.solver.started.sys.executable", str(ROOT / "nowhere"))
     with capture_logs() as lines, running("good") as solver:
         until(lambda: any(line["event"] == "the solver is started anew" for line in lines))
         assert solver(problem()) == pack(problem())
-    assert answers() == {"greedy-because-cold": 1}
+    assert answers() == {"fallback-because-cold": 1}
     assert lines[0]["reason"].startswith("no process can be started: ")
 
 
@@ -213,7 +213,7 @@ def test_two_threads_are_answered_one_after_the_other(answers):
     assert proven == [PROVEN] * 3
 
 
-def test_its_end_ends_the_process_and_leaves_the_greedy_packer():
+def test_its_end_ends_the_process_and_leaves_the_fallback():
     with running("good") as solver:
         until(lambda: solver.is_warm)
         pid = solver._started.process.pid

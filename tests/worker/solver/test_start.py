@@ -6,7 +6,7 @@ import time
 import pytest
 from structlog.testing import capture_logs
 
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from tests.worker.running_solver import problem, running, until
 from tests.worker.solver_targets import LOADED, PROVEN
 from worker.solver.process import STARTS_WITHIN_SECONDS
@@ -47,7 +47,7 @@ async def test_compiling_is_not_waited_for_and_told_once(folder):
     told = [line for line in lines if "stands in" in line["event"]]
     assert [(line["event"], line["reason"]) for line in told] == [
         (
-            "the greedy packer stands in until the solver is warm: plans may cost more",
+            "the fallback stands in until the solver is warm: plans may cost more",
             "its kernels are being compiled, which takes a minute or two",
         )
     ]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from planner.model.plan import Plan
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.effort import ROUND
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import Packer

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from planner.model.plan import Plan
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import Packer
 from planner.plan import plan

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem

@@ -1,4 +1,4 @@
-"""The optimiser keeps every rule, is no worse than the greedy packer, and says no bound that is not one."""
+"""The optimiser keeps every rule, is no worse than the fallback, and says no bound that is not one."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.solve import never, solve
 from planner.packing.optimiser.whole import whole
@@ -94,7 +94,7 @@ def score(problem: PackingProblem, packing: Packing) -> tuple[list[int], int]:
     ],
 )
 def test_random_problems_keep_every_rule(seeds, monkeypatch):
-    # Without the greedy packer's answer among those to begin with: the searches alone.
+    # Without the fallback's answer among those to begin with: the searches alone.
     monkeypatch.setattr("planner.packing.optimiser.solve._FEW_PODS", 0)
     for seed in seeds:
         problem = random_problem(seed)
@@ -112,7 +112,7 @@ def test_random_problems_keep_every_rule(seeds, monkeypatch):
         *blocks(fresh(1000)[50:], 50, pytest.mark.nightly),
     ],
 )
-def test_no_plan_is_worse_than_the_greedy_packers(seeds):
+def test_no_plan_is_worse_than_the_fallbacks(seeds):
     for seed in seeds:
         problem = random_problem(seed)
         assert score(problem, solve(problem, QUICK)) <= score(problem, pack(problem)), seed

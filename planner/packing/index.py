@@ -1,4 +1,4 @@
-"""A packing problem laid out for speed, and the few moves that every construction is made of."""
+"""A packing problem laid out for speed, and the few moves that every construction is made of: in plain Python."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -97,13 +97,11 @@ class ProblemIndex:
                 total[r] += d * n
         return total
 
-    def cheapest(self, counts: Mapping[int, int], limits_left: Sequence[int], below: int | None = None) -> int | None:
-        """Return the cheapest paid bin that holds these pods and is allowed, if it costs less than `below`."""
+    def cheapest(self, counts: Mapping[int, int], limits_left: Sequence[int]) -> int | None:
+        """Return the cheapest paid bin that holds these pods and is allowed, of equally dear ones the lowest rank."""
         load = self.load(counts)
         groups = self.problem.groups
         for b in self.paid:
-            if below is not None and self.price[b] >= below:
-                return None
             capacity = self.capacity[b]
             if (
                 all(capacity[r] >= amount for r, amount in enumerate(load))

@@ -1,8 +1,8 @@
 """The exact search for a few pods."""
 
-from planner.packing.greedy import exact
-from planner.packing.greedy.exact import cheapest_sharing
-from planner.packing.greedy.index import ProblemIndex
+from planner.packing.fallback import exact
+from planner.packing.fallback.exact import cheapest_sharing
+from planner.packing.index import ProblemIndex
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.catalogue import instance
 

@@ -1,17 +1,15 @@
 """Filling what costs nothing: order of ranks, priorities, and the order of pods that saves most."""
 
-from planner.packing.greedy.construct import Work
-from planner.packing.greedy.index import ProblemIndex
-from planner.packing.greedy.pack import fill_free
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 
 
 def filled(groups, bins, limits):
-    problem = PackingProblem(tuple(groups), tuple(bins), tuple(limits))
-    index = ProblemIndex(problem)
-    work = Work(list(index.counts), list(limits), [])
-    fill_free(index, work)
-    return [(node.bin, dict(node.counts)) for node in work.nodes], work.left
+    """Return the free machines with their pods, and the number of pods of each group that are not on them."""
+    packing = pack(PackingProblem(tuple(groups), tuple(bins), tuple(limits)))
+    free = [node for node in packing.nodes if not bins[node.bin].price]
+    left = [group.count - sum(node.counts.get(i, 0) for node in free) for i, group in enumerate(groups)]
+    return [(node.bin, dict(node.counts)) for node in free], left
 
 
 def test_lower_ranks_are_filled_first():

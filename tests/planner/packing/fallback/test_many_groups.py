@@ -1,9 +1,11 @@
 """Very many classes are bought for in time, within the rules."""
 
-from planner.packing.greedy.construct import MOST_CLASSES
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from tests.planner.packing_rules import broken_rules
+
+_VERY_MANY = 2_000
+"""Groups, of which one bin and one order are tried for each."""
 
 
 def distinct(pods: int, limits: tuple[int, ...] = ()) -> PackingProblem:
@@ -14,7 +16,7 @@ def distinct(pods: int, limits: tuple[int, ...] = ()) -> PackingProblem:
 
 
 def test_every_pod_gets_a_machine_that_is_well_filled():
-    problem = distinct(MOST_CLASSES + 500)
+    problem = distinct(_VERY_MANY)
     packing = pack(problem)
     assert broken_rules(problem, packing) == []
     assert not packing.unplaced
@@ -24,7 +26,7 @@ def test_every_pod_gets_a_machine_that_is_well_filled():
 
 
 def test_limits_hold_and_pods_of_the_higher_tier_come_first():
-    problem = distinct(MOST_CLASSES + 500, (3,))
+    problem = distinct(_VERY_MANY, (3,))
     problem = PackingProblem(
         tuple(GroupRow(g.demand, g.count, frozenset({1}), g.tier) for g in problem.groups), problem.bins, problem.limits
     )

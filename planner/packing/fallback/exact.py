@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.packing.greedy.index import Counts, ProblemIndex
+from planner.packing.index import Counts, ProblemIndex
 from planner.packing.problem import PackedNode
 
 MOST_PODS: Final = 16
@@ -77,15 +77,9 @@ class _Search:
             total = cost + price[grown.bin] - (0 if before is None else price[before.bin])
             if total >= self._below:
                 continue
-            if before is None:
-                self._machines.append(grown)
-            else:
-                self._machines[position] = grown
+            self._machines[position : position + 1] = [grown]
             self.place(k + 1, total, position if follows_equal else 0)
-            if before is None:
-                self._machines.pop()
-            else:
-                self._machines[position] = before
+            self._machines[position : position + 1] = [] if before is None else [before]
 
     def _with(self, i: int, machine: _Open | None) -> _Open | None:
         """Return the machine with one more pod of group `i`, None if it may not be on it."""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.packing.greedy.index import ProblemIndex
+from planner.packing.index import ProblemIndex
 
 SCALE: Final = 1 << 20
 """Values are in billionths of the currency, divided by this: integers, so that nothing is lost."""
