@@ -4,7 +4,7 @@ import gc
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
@@ -15,6 +15,7 @@ from simulator.campaign.actors.slow_starts import with_slow_starts
 from simulator.campaign.hetzner import setup as hetzner_scenario
 from simulator.campaign.hetzner.cloud_faults import HetznerWeather
 from simulator.campaign.judging.recorder import ON_TRIAL
+from simulator.campaign.packers import packers_of
 from simulator.campaign.scenario import Scenario, Unsettled
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation, simulate
@@ -65,6 +66,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     deaths = _deaths(seed, drawn) if provider == "kwok" else None
     if provider == "kwok":
         drawn = with_slow_starts(drawn, Random(f"starts of {seed}"))  # noqa: S311 - as above
+    packers = packers_of(seed)
     scenarios: list[Scenario] = []
     wrong: list[str] = []
 
@@ -75,7 +77,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         history = Scenario(sim, drawn, weather, random, **streams, deaths=deaths)
         scenarios.append(history)
         sim.pod_ends = history.pod_ends
-        sim.equip = lambda ports: history.real_nodes.equip(weather.equip(ports))
+        sim.equip = lambda ports: replace(history.real_nodes.equip(weather.equip(ports)), packers=packers)
         try:
             await history.run()
         except Unsettled as error:

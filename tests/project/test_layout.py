@@ -122,10 +122,10 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
         ("planner/plan.py", "import activities.ports.cluster", "Rooms import only rooms below them"),
         ("workflows/planner.py", "import kubernetes", "Workflows, planner and api reach no client"),
         ("simulator/world.py", "import kubernetes", "Only activities.kube.client imports kubernetes"),
-        ("planner.packing.fallback.pack.py", "import temporalio", "Decisions know nothing"),
+        ("planner/packing/fallback/pack.py", "import temporalio", "Decisions know nothing"),
         ("benchmarks/instance.py", "import simulator.world", "Benchmarks take of the simulator only the peers' rules"),
         (
-            "planner.packing.fallback.pack.py",
+            "planner/packing/fallback/pack.py",
             "import numpy",
             "Only the optimiser imports numpy, numba and ortools",
         ),

@@ -8,9 +8,12 @@ from collections import Counter
 
 import pytest
 
+from activities.ports.ports import ReadyPackers
+from planner.packing.fallback.pack import pack
 from simulator.campaign import __main__ as command
 from simulator.campaign.campaign import Tally, Verdict, judge
 from simulator.campaign.history import play
+from simulator.campaign.packers import packers_of
 from tests.searching import blocks
 
 
@@ -21,8 +24,13 @@ def test_whatever_happens_nothing_is_lost_and_nothing_comes_twice(seeds):
     assert wrong == {}, f"repeat one: python -m simulator.campaign --seeds 1 --first {min(wrong)}"
 
 
-@pytest.mark.parametrize("seed", [7, 2], ids=["without drains", "with drains"])
+WITH_OPTIMISER = 27
+"""A history that goes another way when the fallback packs."""
+
+
+@pytest.mark.parametrize("seed", [8, 2, WITH_OPTIMISER], ids=["without drains", "with drains", "with the optimiser"])
 def test_the_history_of_a_seed_is_the_same_in_every_process(seed):
+    assert (packers_of(seed).for_round() is not pack) is (seed == WITH_OPTIMISER)
     assert any("drains: " in line for line in play(seed).log) is (seed == 2)
     program = f"from tests.simulator.campaign.test_campaign import digest; print(digest({seed}))"
     found = {
@@ -36,6 +44,13 @@ def test_the_history_of_a_seed_is_the_same_in_every_process(seed):
         for hashing in ("1", "2")
     }
     assert found == {digest(seed)}
+
+
+def test_the_optimiser_packs_in_a_tenth_of_the_histories(monkeypatch):
+    assert sum(packers_of(seed).for_round() is not pack for seed in range(300)) == 30
+    with_optimiser = digest(WITH_OPTIMISER)
+    monkeypatch.setattr("simulator.campaign.history.packers_of", lambda _seed: ReadyPackers())
+    assert digest(WITH_OPTIMISER) != with_optimiser
 
 
 def digest(seed):
