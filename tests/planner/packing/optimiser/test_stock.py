@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.case import Case, Family
 from benchmarks.generator import Recipe
-from planner.packing.greedy.pack import pack
+from planner.packing.fallback.pack import pack
 from planner.packing.optimiser.answer import Answer
 from planner.packing.optimiser.column import Pool
 from planner.packing.optimiser.effort import ROUND
