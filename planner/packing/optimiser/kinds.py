@@ -42,10 +42,10 @@ def kinds_of(yard: Yard, prices: Prices, pods: Ints, room: Ints) -> Kinds:
             alike.setdefault((yard.capacity[b].tobytes(), float(yard.price[b]), limits), []).append(b)
     kept: list[tuple[list[int], frozenset[int]]] = []
     for (_, _, limits), bins in alike.items():
-        allowed = yard.allowed[np.ix_(wanted, bins)].any(axis=1)
+        allowed = yard.allowed[wanted][:, bins].any(axis=1)
         if not any(
             (yard.capacity[rivals[0]] >= yard.capacity[bins[0]]).all()
-            and (yard.allowed[np.ix_(wanted, rivals)].any(axis=1) >= allowed).all()
+            and (yard.allowed[wanted][:, rivals].any(axis=1) >= allowed).all()
             and fewer <= limits
             for rivals, fewer in kept
         ):

@@ -61,7 +61,8 @@ def _sizes(yard: Yard, kinds: Kinds, groups: Ints) -> Floats:
     # What only one pod of a machine may have, such as a port, says nothing of its size.
     capacity = np.where(kinds.capacity > 1, kinds.capacity, np.inf)
     best = kinds.share[groups].argmin(axis=1)
-    return (yard.demand[groups] / capacity[best]).max(axis=1)
+    shares = yard.demand[groups] / capacity[best]
+    return np.asarray(shares.max(axis=1), np.float64)
 
 
 def _worth(kinds: Kinds, pods: Ints) -> Floats:
