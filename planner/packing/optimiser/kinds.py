@@ -40,26 +40,26 @@ def kinds_of(yard: Yard, prices: Prices, pods: Ints, room: Ints) -> Kinds:
         limits = frozenset(k for k in yard.limits[b].tolist() if k != NONE and room[k] < most)
         if yard.allowed[wanted, b].any() and all(room[k] > 0 for k in limits):
             alike.setdefault((yard.capacity[b].tobytes(), float(yard.price[b]), limits), []).append(b)
-    kept: list[tuple[list[int], frozenset[int]]] = []
+    worthwhile: list[tuple[list[int], frozenset[int]]] = []
     for (_, _, limits), bins in alike.items():
         allowed = yard.allowed[wanted][:, bins].any(axis=1)
         if not any(
             (yard.capacity[rivals[0]] >= yard.capacity[bins[0]]).all()
             and (yard.allowed[wanted][:, rivals].any(axis=1) >= allowed).all()
             and fewer <= limits
-            for rivals, fewer in kept
+            for rivals, fewer in worthwhile
         ):
-            kept.append((bins, limits))
-    first = [bins[0] for bins, _ in kept]
+            worthwhile.append((bins, limits))
+    first = [bins[0] for bins, _ in worthwhile]
     groups, capacity = len(pods), yard.capacity[first]
     demand = yard.demand[:, None, :]
     fits = np.where(demand > 0, capacity // np.maximum(1, demand), ENDLESS).min(axis=2, initial=ENDLESS)
     return Kinds(
-        bins=tuple(tuple(bins) for bins, _ in kept),
-        limits=tuple(limits for _, limits in kept),
+        bins=tuple(tuple(bins) for bins, _ in worthwhile),
+        limits=tuple(limits for _, limits in worthwhile),
         capacity=capacity,
         price=yard.price[first],
-        allowed=np.array([yard.allowed[:, bins].any(axis=1) for bins, _ in kept], np.bool_).reshape(-1, groups).T,
-        share=np.array([prices.share[:, bins].min(axis=1) for bins, _ in kept], np.float64).reshape(-1, groups).T,
+        allowed=np.array([yard.allowed[:, bins].any(axis=1) for bins, _ in worthwhile], np.bool_).reshape(-1, groups).T,
+        share=np.array([prices.share[:, bins].min(axis=1) for bins, _ in worthwhile], np.float64).reshape(-1, groups).T,
         most=np.minimum(fits, yard.per_node[:, None]),
     )

@@ -39,7 +39,7 @@ def lots_of(yard: Yard, kinds: Kinds, pods: Ints) -> tuple[list[Lot], bool]:
     """Return the pods in lots, and whether each lot is a group."""
     groups = np.flatnonzero(pods)
     if len(groups) <= MOST_LOTS:
-        return [_alone(yard, kinds, pods, int(i), np.inf) for i in groups], True
+        return [_alone(yard, kinds, pods, int(i), None) for i in groups], True
     size = _sizes(yard, kinds, groups)
     is_large = np.zeros(len(groups), np.bool_)
     is_large[np.argsort(-size, kind="stable")[:_MOST_LARGE]] = True
@@ -61,14 +61,14 @@ def _sizes(yard: Yard, kinds: Kinds, groups: Ints) -> Floats:
     # What only one pod of a machine may have, such as a port, says nothing of its size.
     capacity = np.where(kinds.capacity > 1, kinds.capacity, np.inf)
     best = kinds.share[groups].argmin(axis=1)
-    shares = yard.demand[groups] / capacity[best]
-    return np.asarray(shares.max(axis=1), np.float64)
+    return (yard.demand[groups] / capacity[best]).max(axis=1)
 
 
 def _worth(kinds: Kinds, pods: Ints) -> Floats:
     """Return what the pods of each group cost at least, `[i]`."""
     least = kinds.share.min(axis=1)
-    return np.where(np.isfinite(least), least, 0.0) * pods
+    worth: Floats = np.where(np.isfinite(least), least, 0.0)
+    return worth * pods
 
 
 def _in_proportion(yard: Yard, kinds: Kinds, members: list[int], parts: int, worth: Floats) -> list[list[int]]:
@@ -82,8 +82,10 @@ def _in_proportion(yard: Yard, kinds: Kinds, members: list[int], parts: int, wor
     return [ordered[part == n].tolist() for n in range(parts) if (part == n).any()]
 
 
-def _alone(yard: Yard, kinds: Kinds, pods: Ints, i: int, dearer: float) -> Lot:
-    near = kinds.allowed[i] & (kinds.share[i] <= dearer * kinds.share[i].min())
+def _alone(yard: Yard, kinds: Kinds, pods: Ints, i: int, dearer: float | None) -> Lot:
+    near = kinds.allowed[i]
+    if dearer is not None:
+        near = near & (kinds.share[i] <= dearer * kinds.share[i].min())
     return Lot(yard.demand[i], int(pods[i]), {int(k): int(kinds.most[i, k]) for k in np.flatnonzero(near)})
 
 

@@ -136,9 +136,9 @@ def _answered(question: Question, fallback: Packing | None, known: Pool) -> Answ
     # Two ways to begin end at different optima, where there are few machines.
     first, *others = _hopeful(yard, answers)
     best = _cheaper(question, prices, first, known, has_stock=True)
-    for one in others:
+    for start in others:
         if best.cost(yard) > NEAR * best.least:
-            other = _cheaper(question, prices, one, known, has_stock=False)
+            other = _cheaper(question, prices, start, known, has_stock=False)
             other.least = best.least if (other.missing == best.missing).all() else 0.0
             best = min(best, other, key=lambda one: one.score(yard))
     return best
@@ -210,8 +210,8 @@ def _cheaper(question: Question, prices: Prices, answer: Answer, known: Pool, *,
     elif not is_many:
         work *= 2
     answer = joined(free, paid, width)
-    # Where a machine without a price may hold some of the pods, others might be bought for less.
-    answer.least = 0.0 if yard.allowed[pods > 0][:, yard.free].any() else least
+    # Where a free machine may hold any of the pods, others might be bought for less: it also counts towards limits.
+    answer.least = 0.0 if yard.allowed[answer.pods > 0][:, yard.free].any() else least
     _improve(question, prices, answer, work, 1, enough)
     trim(yard, answer.nodes, answer.count, answer.room)
     return answer

@@ -44,10 +44,11 @@ class Stock:
 def stock_of(
     question: Question, prices: Prices, pods: Ints, room: Ints, *, below: float, work: float, spare: float = 0.0
 ) -> Stock | None:
-    """Return the cheapest machines that cost less than `below`, as if pods could be cut; None where sums are too large.
+    """Return the cheapest machines that cost less than `below`, as if pods could be cut.
 
-    Where there are none, the bound is `below`. `work` is in the solver's deterministic seconds. A share of all machines
-    that is left `spare` lets pods that cannot be cut find a place; then there is no bound.
+    None where sums are too large, or some pods may be nowhere. Where none are cheaper, the bound is `below`. `work` is
+    in the solver's deterministic seconds. A share of all machines that is left `spare` lets pods that cannot be cut
+    find a place; then there is no bound.
     """
     kinds = kinds_of(question.yard, prices, pods, room)
     if not kinds.bins:
@@ -56,6 +57,8 @@ def stock_of(
     if max(float(kinds.capacity.max()) * _ROUNDED * most, below) * len(kinds.bins) >= _LARGEST:
         return None
     lots, is_each = lots_of(question.yard, kinds, pods)
+    if not all(lot.most for lot in lots):
+        return None
     unit = gcd(*(int(price) for price in kinds.price))
     model = cp_model.CpModel()
     bought = [model.new_int_var(0, int(below // price), "") for price in kinds.price]

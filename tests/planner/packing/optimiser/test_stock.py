@@ -74,6 +74,11 @@ def test_one_pod_that_only_a_dear_machine_may_hold_pays_for_a_whole_one():
     assert stock(problem).bound == 10
 
 
+def test_pods_that_ask_for_nothing_want_a_machine_all_the_same():
+    problem = PackingProblem((GroupRow((0,), 5, frozenset({0})), GroupRow((3,), 1, frozenset({0}))), (BinRow((8,), 3),))
+    assert stock(problem) == Stock({(0,): 1}, 3.0, is_cheapest=True, bound=3.0)
+
+
 def test_where_no_stock_is_cheaper_the_answer_is_proven():
     problem = PackingProblem(groups_of([(5,)] * 3), (BinRow((8,), 3),))
     assert stock(problem, below=9) == Stock({}, 0.0, is_cheapest=True, bound=9)
