@@ -85,7 +85,8 @@ def _in_proportion(yard: Yard, kinds: Kinds, members: list[int], parts: int, wor
 def _alone(yard: Yard, kinds: Kinds, pods: Ints, i: int, dearer: float | None) -> Lot:
     near = kinds.allowed[i]
     if dearer is not None:
-        near = near & (kinds.share[i] <= dearer * kinds.share[i].min())
+        # Of a kind that cannot hold it, the share is endless.
+        near = near & (kinds.share[i] <= dearer * kinds.share[i][near].min(initial=np.inf))
     return Lot(yard.demand[i], int(pods[i]), {int(k): int(kinds.most[i, k]) for k in np.flatnonzero(near)})
 
 
