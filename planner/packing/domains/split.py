@@ -292,7 +292,6 @@ class _Splitter:
         if spread_count is not None and cell_of:
             self._answer.most_together[i] = max(1, most_together(spread_count, cell_of, group.count))
         given: Counter[Cell] = Counter()
-        order: list[Cell] = []
         code: str | None = None
         for k in range(group.count):
             open_ = [c for c, stock in stocks.items() if stock.room and domain_counts.obstacle(i, stock.labels) is None]
@@ -303,8 +302,6 @@ class _Splitter:
             stock = stocks[cell]
             stock.room -= 1
             stock.free = max(0, stock.free - 1)
-            if not given[cell]:
-                order.append(cell)
             given[cell] += 1
             domain_counts.add(i, stock.labels)
         placed = given.total()
@@ -313,9 +310,8 @@ class _Splitter:
             given.subtract({cell_of[value]: number for value, number in slack.taken.items()})
             open_to = frozenset(b for value in slack.open_to for b in stocks[cell_of[value]].bins)
             self._share(Share(i, slack.number, open_to, is_first=True), slack.number, None)
-        for cell in order:
-            if given[cell]:
-                self._answer.shares.append(Share(i, given[cell], frozenset(stocks[cell].bins), cell, is_first=True))
+        for cell, number in given.items():
+            self._share(Share(i, number, frozenset(stocks[cell].bins), cell, is_first=True), number, None)
         left = group.count - placed
         if left:
             self._record_unplaceable(i, left, code)

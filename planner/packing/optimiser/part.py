@@ -99,35 +99,35 @@ class _Part:
 
     def _by_domain(self, row: SpreadRow, domain_of: Sequence[int]) -> SpreadRow:
         present, later, held = list(row.present), [0] * len(row.present), set(row.held)
-        for one in self._stay:
-            d = domain_of[one.bin]
+        for stay in self._stay:
+            d = domain_of[stay.bin]
             if d == NO_DOMAIN:
                 continue
-            if one.counts[row.group]:
+            if stay.counts[row.group]:
                 held.add(d)
-            if row.counts[one.bin]:
-                present[d] += sum(one.counts[j] for j in row.before)
-                later[d] += sum(one.counts[j] for j in row.counted - row.before)
+            if row.counts[stay.bin]:
+                present[d] += sum(stay.counts[j] for j in row.before)
+                later[d] += sum(stay.counts[j] for j in row.counted - row.before)
         return replace(row, present=tuple(present), later=tuple(later), held=frozenset(held))
 
     def _by_machine(self, row: SpreadRow) -> SpreadRow:
         """Return the row of a spread over host names with the machines that stay as such that no bin belongs to."""
-        standing, stay = self._whole.topology.standing, self._stay
+        standing = self._whole.topology.standing
         on: Counter[int] = Counter()
         least = [] if row.least is None else [row.least]
         fullest = 0
         new = 0
-        for one in stay:
-            counted = sum(one.counts[j] for j in row.counted)
-            if one.bin in standing:
-                on[one.bin] += counted
-                counted = row.present[one.bin] + on[one.bin]
-            elif row.counts[one.bin]:
+        for stay in self._stay:
+            counted = sum(stay.counts[j] for j in row.counted)
+            if stay.bin in standing:
+                on[stay.bin] += counted
+                counted = row.present[stay.bin] + on[stay.bin]
+            elif row.counts[stay.bin]:
                 least.append(counted)
                 new += 1
-            if one.counts[row.group] and row.counts[one.bin]:
-                before = sum(one.counts[j] for j in row.before)
-                fullest = max(fullest, before + (row.present[one.bin] if one.bin in standing else 0))
+            if stay.counts[row.group] and row.counts[stay.bin]:
+                before = sum(stay.counts[j] for j in row.before)
+                fullest = max(fullest, before + (row.present[stay.bin] if stay.bin in standing else 0))
         least += [row.present[b] + on[b] for b in standing - self._places if row.counts[b]]
         return replace(
             row, least=min(least, default=None), missing=max(0, row.missing - new), fullest=max(row.fullest, fullest)
