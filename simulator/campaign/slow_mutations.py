@@ -31,7 +31,7 @@ def _no_grace_after_an_outage() -> list[Change]:
 SLOW_MUTATIONS: Final = (
     Mutation("taints of a start keep nobody waiting", _taints_of_a_start_unknown, within=40),
     Mutation("devices that come later are not waited for", _devices_not_awaited, within=40),
-    Mutation("a reservation ends although the scheduler stands still", _untried_counts_as_tried, first=150, within=40),
+    Mutation("a reservation ends although the scheduler stands still", _untried_counts_as_tried, first=580, within=40),
     Mutation("waits are judged at once after an outage", _no_grace_after_an_outage, within=60),
 )
 """Each found by histories with slow starts."""
