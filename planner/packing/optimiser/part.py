@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from planner.packing.problem import PackedNode, Packing, PackingProblem
@@ -26,19 +26,12 @@ def part_of(problem: PackingProblem, nodes: Sequence[PackedNode], emptied: Colle
     return _Part(problem, nodes, emptied).problem()
 
 
-@dataclass(frozen=True, slots=True)
-class _Stay:
-    """Pods that stay on a machine."""
-
-    bin: int
-    counts: Counter[int]
-
-
 class _Part:
     def __init__(self, problem: PackingProblem, nodes: Sequence[PackedNode], emptied: Collection[int]) -> None:
         self._whole = problem
         self._emptied = [nodes[n] for n in sorted(emptied)]
-        self._stay = [_Stay(node.bin, Counter(node.counts)) for n, node in enumerate(nodes) if n not in emptied]
+        # Counters, in which groups that are not on a machine have no pods.
+        self._stay = [PackedNode(node.bin, Counter(node.counts)) for n, node in enumerate(nodes) if n not in emptied]
         self._free: Counter[int] = Counter()
         for node in self._emptied:
             self._free.update(node.counts)
@@ -48,14 +41,15 @@ class _Part:
             for b, one in enumerate(problem.bins)
             if not one.price and b not in used and any(b in problem.groups[i].bins for i in self._free)
         ]
-        self._places = frozenset([*unused[:_MOST_PLACES], *(n.bin for n in self._emptied)]) - self._paid()
-        """Bins of machines that are there and may take pods."""
+        self._places = frozenset([*unused[:_MOST_PLACES], *(node.bin for node in self._emptied)])
+        """Bins that may take pods, beside those that can be bought."""
 
     def problem(self) -> PackingProblem | None:
         whole, used = self._whole, Counter(k for one in self._stay for k in self._whole.bins[one.bin].limits)
         if any(self._is_left(row) for row in whole.topology.near):
             return None
-        bins, closed = self._paid() | self._places, self._closed()
+        bins = self._places.union(b for b, one in enumerate(whole.bins) if one.price)
+        closed = self._closed()
         groups = tuple(
             replace(row, count=self._free[i], bins=(row.bins & bins) - closed.get(i, frozenset()))
             if self._free[i]
@@ -74,9 +68,6 @@ class _Part:
             topology=topology,
             known=Packing(tuple(self._emptied)),
         )
-
-    def _paid(self) -> frozenset[int]:
-        return frozenset(b for b, one in enumerate(self._whole.bins) if one.price)
 
     def _closed(self) -> dict[int, frozenset[int]]:
         """Return the bins by group in domains of pods that stay and that it may not share a domain with."""

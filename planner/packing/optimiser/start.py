@@ -43,7 +43,7 @@ def filled_free(question: Question, prices: Prices) -> Answer:
     yard = question.yard
     dearest = max(1.0, float(yard.price.max()))
     worth = np.where(np.isfinite(prices.alone), prices.pod + 1, _DEARER * dearest)
-    answer = _filled(question, yard.free, worth)
+    answer = filled(question, yard.free, worth, question.counts, _rows(question.counts))
     return _with_more(question, yard.free, worth, answer)
 
 
@@ -81,21 +81,25 @@ def placed(question: Question, answers: Sequence[Answer]) -> Answer:
     yard = question.yard
     worth = _worth_of_tiers(yard.tier)
     bins = np.concatenate([yard.free, yard.paid[np.argsort(-yard.price[yard.paid], kind="stable")]])
-    starts = [answers[0], _filled(question, bins, worth), *answers[1:]]
+    afresh = filled(question, bins, worth, question.counts, _rows(question.counts))
+    starts = [answers[0], afresh, *answers[1:]]
     return min((_with_more(question, bins, worth, start) for start in starts), key=lambda one: one.score(yard))
 
 
-def _filled(question: Question, bins: Ints, worth: Floats) -> Answer:
-    """Return an answer that places much worth on machines of `bins`, filled in their order."""
+def filled(question: Question, bins: Ints, worth: Floats, pods: Ints, rows: int) -> Answer:
+    """Return an answer that places much worth of the pods on machines of `bins`, filled in their order.
+
+    It has at most so many `rows` of machines that are alike.
+    """
     best = None
     sow(0)
-    out = patterns(_rows(question.counts), question.width)
+    out = patterns(rows, question.width)
     for kind in range(KINDS):
-        left, room = question.counts.copy(), question.room.copy()
-        rows = place(question.yard, bins, worth, left, room, kind, 0.0, out, 0)
-        value = float(worth @ (question.counts - left))
+        left, room = pods.copy(), question.room.copy()
+        used = place(question.yard, bins, worth, left, room, kind, 0.0, out, 0)
+        value = float(worth @ (pods - left))
         if best is None or value > best[0]:
-            best = value, answer_of([(out, rows)], left, room, question.width)
+            best = value, answer_of([(out, used)], left, room, question.width)
         if not left.any():
             break
     if best is None:
@@ -108,19 +112,17 @@ def _with_more(question: Question, bins: Ints, worth: Floats, answer: Answer) ->
     for part in range(_PARTS):
         if question.is_over() or not answer.missing.any():
             break
-        answer.count = place_more(
-            question.yard,
-            bins,
-            worth,
-            answer.nodes,
-            answer.count,
-            answer.missing,
-            answer.room,
-            question.effort.placing // _PARTS,
-            _EMPTIED,
-            part,
-        )
+        search_places(question, bins, worth, answer, question.effort.placing // _PARTS, _EMPTIED, part)
     return answer
+
+
+def search_places(
+    question: Question, bins: Ints, worth: Floats, answer: Answer, work: int, most: int, seed: int
+) -> None:
+    """Place more pods of an answer for so much work, by moves that empty so many machines at most."""
+    answer.count = place_more(
+        question.yard, bins, worth, answer.nodes, answer.count, answer.missing, answer.room, work, most, seed
+    )
 
 
 def _worth_of_tiers(tier: Ints) -> Floats:

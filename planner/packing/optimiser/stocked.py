@@ -9,14 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from planner.packing.optimiser.answer import Answer, answer_of, joined
+from planner.packing.optimiser.answer import Answer, joined
 from planner.packing.optimiser.arrays import NONE, Floats, Ints, Prices, Yard
 from planner.packing.optimiser.column import Pool
 from planner.packing.optimiser.lots import MOST_LOTS
-from planner.packing.optimiser.pattern import patterns
-from planner.packing.optimiser.place import KINDS, place, place_more
 from planner.packing.optimiser.question import Question
-from planner.packing.optimiser.start import constructed, sow
+from planner.packing.optimiser.start import constructed, filled, search_places
 from planner.packing.optimiser.stock import Stock, stock_of
 
 _SPARES: Final = (0.001, 0.002, 0.004)
@@ -82,7 +80,7 @@ def stocked(question: Question, prices: Prices, stock: Stock, pods: Ints, room: 
     answers: list[Answer] = []
     for is_by_machine, most in _TASTES:
         worth = prices.pod * _cheapest(question.yard) if is_by_machine else prices.pod
-        answer = _placed(limited, bins, worth, _filled(limited, bins, worth, pods, sum(stock.numbers.values())), most)
+        answer = _placed(limited, bins, worth, filled(limited, bins, worth, pods, sum(stock.numbers.values())), most)
         answer.room = answer.room[: len(room)].copy()
         if not answer.missing.any():
             return answer
@@ -118,30 +116,7 @@ def _placed(question: Question, bins: Ints, worth: Floats, answer: Answer, most:
     for part in range(_PARTS):
         if question.is_over() or not answer.missing.any() or idle == _PATIENCE:
             break
-        answer.count = place_more(
-            question.yard,
-            bins,
-            worth,
-            answer.nodes,
-            answer.count,
-            answer.missing,
-            answer.room,
-            question.effort.stocking // _PARTS,
-            most[part % len(most)],
-            part,
-        )
+        search_places(question, bins, worth, answer, question.effort.stocking // _PARTS, most[part % len(most)], part)
         left = float(worth @ answer.missing)
         last, idle = left, 0 if left < last else idle + 1
     return answer
-
-
-def _filled(question: Question, bins: Ints, worth: Floats, pods: Ints, machines: int) -> Answer:
-    """Return an answer that places much worth on machines that are filled in the order of their bins."""
-    answers: list[tuple[float, Answer]] = []
-    sow(0)
-    out = patterns(machines, question.width)
-    for kind in range(KINDS):
-        left, room = pods.copy(), question.room.copy()
-        rows = place(question.yard, bins, worth, left, room, kind, 0.0, out, 0)
-        answers.append((float(worth @ left), answer_of([(out, rows)], left, room, question.width)))
-    return min(answers, key=lambda one: one[0])[1]
