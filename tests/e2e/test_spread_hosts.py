@@ -1,4 +1,4 @@
-"""Pods spread over host names share machines as far as the real scheduler lets them, each where it was planned."""
+"""Pods spread over host names share machines as far as the real scheduler lets them, as many on each as planned."""
 
 import json
 from collections import Counter
@@ -19,11 +19,16 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 def until_all_run(plane: ControlPlane, pods: Drains, number: int) -> Counter[str]:
-    """Wait until so many pods run, each where it was planned, and return their numbers by Node."""
+    """Wait until so many pods run, as many on each Node as planned, and return their numbers by Node.
+
+    Which of them is where is not compared: they are equal, and while Nodes join one by one the scheduler may refuse one
+    on its own Node, for the sake of the zones, and give it another's place.
+    """
     plane.wait_for(lambda: pods.view.running() == number, f"{number} pods run", seconds=120)
     nodes = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in pods.view.pods()}
-    assert nodes == {name: pods.view.planned[name] for name in nodes}
-    return Counter(nodes.values())
+    by_node = Counter(nodes.values())
+    assert by_node == Counter(pods.view.planned[name] for name in nodes)
+    return by_node
 
 
 def test_machines_fill_together_and_a_further_one_gets_as_many(control_plane: ControlPlane, tmp_path: Path):
