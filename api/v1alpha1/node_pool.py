@@ -13,8 +13,9 @@ from api.model import Model, Payload
 from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_label
 from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
-from api.unsupported import OF_SCALE_DOWN, OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
+from api.unsupported import OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
 from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
+from api.v1alpha1.scale_down import ScaleDown
 
 POOL_NAME: Final = dns_label(40)
 """Shorter than a label value, as the names of requests begin with it."""
@@ -171,43 +172,6 @@ class ScaleUp(Model):
     """How long a Ready request stays as a record after its reservation has ended."""
     pod_backoff: PodBackoff = PodBackoff()
     """How long pods that no machine can take wait until they are looked at again."""
-
-
-class Removal(Model):
-    """How a refused deletion is repeated."""
-
-    max_attempts: Annotated[int, Field(strict=True, ge=1, le=100)] = 5
-    """Delete calls before the removal parks as CouldNotRemove, where a person may decide."""
-    retry: PositiveDuration = timedelta(seconds=30)
-    """How long to wait between two delete calls."""
-    parked_retry: PositiveDuration = timedelta(hours=4)
-    """How long a parked removal waits before it tries again by itself; then twice as long, at most a day."""
-
-
-class Repair(Model):
-    """When a machine with a dead Node goes, as at most 20 % of a pool do, or one, and none while most are not Ready."""
-
-    after: PositiveDuration = timedelta(minutes=20)
-    """How long a Node must have been not Ready, with none but pods that should have ended, until its machine goes."""
-
-
-class ScaleDown(Model):
-    """How machines go."""
-
-    model_config = rules(further=OF_SCALE_DOWN)
-
-    mode: Literal["empty", "drain", "none"] = "empty"
-    """With empty, nodes without pods go; with drain, removals by hand also evict pods; with none, nothing goes."""
-    idle_after: Duration = timedelta(minutes=10)
-    """How long a node must have been without pods before its cool-off begins."""
-    soft_grace: Duration = timedelta(minutes=1)
-    """How long the cool-off lasts, from the scale-down taint to the deletion; until then it can be cancelled."""
-    hard_grace: PositiveDuration | None = None
-    """How long a drain lasts until it deletes pods whatever keeps them: budget, wish or data. Without it, never."""
-    removal: Removal = Removal()
-    """How a deletion that does not succeed is repeated."""
-    repair: Repair | None = None
-    """When machines with dead Nodes go, with the pods that cannot end there. Without it, they are only reported."""
 
 
 _NO_MAX: Final = rule(

@@ -13,7 +13,8 @@ from typing import Final
 
 from api.keys import ANNOTATION_SPARED_AT, LABEL_REQUEST
 from api.meta import format_timestamp, read_moment, shown_time
-from api.v1alpha1.node_pool import NodePool, Repair
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.scale_down import Repair
 from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.step import shortened
 from planner.model.plan import Reason

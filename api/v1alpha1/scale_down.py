@@ -1,0 +1,48 @@
+"""How machines of a pool go: in which mode, after which times, and how often a refused deletion is repeated."""
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.duration import Duration, PositiveDuration
+from api.model import Model
+from api.rules import rules
+from api.unsupported import OF_SCALE_DOWN
+
+
+class Removal(Model):
+    """How a refused deletion is repeated."""
+
+    max_attempts: Annotated[int, Field(strict=True, ge=1, le=100)] = 5
+    """Delete calls before the removal parks as CouldNotRemove, where a person may decide."""
+    retry: PositiveDuration = timedelta(seconds=30)
+    """How long to wait between two delete calls."""
+    parked_retry: PositiveDuration = timedelta(hours=4)
+    """How long a parked removal waits before it tries again by itself; then twice as long, at most a day."""
+
+
+class Repair(Model):
+    """When a machine with a dead Node goes, as at most 20 % of a pool do, or one, and none while most are not Ready."""
+
+    after: PositiveDuration = timedelta(minutes=20)
+    """How long a Node must have been not Ready, with none but pods that should have ended, until its machine goes."""
+
+
+class ScaleDown(Model):
+    """How machines go."""
+
+    model_config = rules(further=OF_SCALE_DOWN)
+
+    mode: Literal["empty", "drain", "none"] = "empty"
+    """With empty, nodes without pods go; with drain, removals by hand also evict pods; with none, nothing goes."""
+    idle_after: Duration = timedelta(minutes=10)
+    """How long a node must have been without pods before its cool-off begins."""
+    soft_grace: Duration = timedelta(minutes=1)
+    """How long the cool-off lasts, from the scale-down taint to the deletion; until then it can be cancelled."""
+    hard_grace: PositiveDuration | None = None
+    """How long a drain lasts until it deletes pods whatever keeps them: budget, wish or data. Without it, never."""
+    removal: Removal = Removal()
+    """How a deletion that does not succeed is repeated."""
+    repair: Repair | None = None
+    """When machines with dead Nodes go, with the pods that cannot end there. Without it, they are only reported."""
