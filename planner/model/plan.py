@@ -186,8 +186,17 @@ class Unplaced:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """A pod that is to leave its machine for room on another one that exists."""
+
+    pod: str
+    """namespace/name."""
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedRemoval:
-    """A machine whose cool-off begins now."""
+    """A machine whose removal begins now."""
 
     node: str
     server: str
@@ -202,6 +211,12 @@ class PlannedRemoval:
     """One sentence."""
     at: datetime
     """End of the cool-off."""
+    saving_per_hour: Decimal | None = None
+    """Of the step that it is part of, less what the step buys; None where it goes for another reason than its price."""
+    replacement: tuple[int, ...] = ()
+    """Ordinals of the requests of this plan whose machines must be Ready before its pods are asked to leave."""
+    moves: tuple[Move, ...] = ()
+    """Its pods that other machines have room for; those for new machines have seats there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,4 +139,7 @@ def _removal(candidate: Candidate, proposal: Proposal, now: datetime) -> Planned
         reason=proposal.reason,
         why=proposal.why,
         at=now + candidate.pool.spec.scale_down.soft_grace,
+        saving_per_hour=proposal.saving_per_hour,
+        replacement=proposal.replacement,
+        moves=proposal.moves,
     )

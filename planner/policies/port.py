@@ -7,11 +7,12 @@ machine goes is decided in one place (`planner.policies.departures`), by the che
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
 
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.model.plan import Reason
+from planner.model.plan import Move, Reason
 from planner.supply.machines import Machine, PriceList
 
 
@@ -53,6 +54,16 @@ class Proposal:
     """From when on it holds; a later time than now wakes the planner then."""
     below_minimum: bool = False
     """It goes also where a minimum would keep it: it is no machine that a minimum can count on."""
+    evicts: bool = False
+    """Its pods are asked to leave: only in pools whose mode is `drain`, and within the budgets for such reasons."""
+    step: str = ""
+    """Proposals of one step go all together, or none of them; empty for one that goes alone."""
+    saving_per_hour: Decimal | None = None
+    """Of the step, less what it buys; None where it goes for another reason than its price."""
+    replacement: tuple[int, ...] = ()
+    """Ordinals of the requests of this plan whose machines must be Ready before its pods are asked to leave."""
+    moves: tuple[Move, ...] = ()
+    """Its pods that other machines have room for."""
 
 
 @dataclass(frozen=True, slots=True)
