@@ -1,0 +1,138 @@
+"""Where the pods that wait go: onto machines that are there or coming, onto new ones, or nowhere, and why."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from api.v1alpha1.node_pool import PodBackoff
+from planner.model.plan import PlannedRequest, Reason, Unplaced
+from planner.model.stages import Stages
+from planner.packing.assemble import Assembly
+from planner.packing.assign import Assignment
+from planner.packing.cost import Cost, cost_of
+from planner.packing.domains.domain_counts import WAITS
+from planner.packing.domains.hostname_rules import machine_rules
+from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint
+from planner.packing.problem import Packer
+from planner.placement.known_state import KnownState
+from planner.placement.settle import Supply, settle
+from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, waiting
+from planner.policies.class_budget import MOST_OF_ROUND, within_budget
+from planner.policies.refused_placements import RoomSeen
+from planner.report.neighbours import NeighbourReasons
+from planner.report.raised_limit import RaisedLimits
+from planner.report.unplaced import held_up, why_unplaced
+from planner.scheduling.label_index import LabelIndex
+from planner.supply.limits import Limits
+from planner.supply.lost_places import LostPlacesByClass
+from planner.supply.machine_kind import MachineKind, PoolKinds
+from planner.supply.places import Place, Rank
+from planner.supply.pod_group import PodGroup, pod_groups
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The places of pods, and the machines to buy."""
+
+    assignment: Assignment
+    requests: tuple[PlannedRequest, ...]
+    cost: Cost
+    unplaced: tuple[Unplaced, ...]
+    pools_of: Mapping[str, str]
+    """Pool by uid of a pod without a place."""
+    after: BackedOff
+    ceiling: frozenset[str]
+    """Uids of pods whose longest wait begins."""
+
+
+def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
+    """Return the decision on all pods that wait for a machine."""
+    snapshot, pool_kinds, limits = known.snapshot, known.pool_kinds, known.limits
+    with stages("assemble"):
+        unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
+        lost_places = LostPlacesByClass(known.refused_placements.by_pool, snapshot.now)
+        groups = pod_groups(unseated, known.keys, snapshot.pods, lost_places)
+        finds = _fingerprints(groups, known.pod_counts)
+        backoffs = [pool.spec.scale_up.pod_backoff for pool in snapshot.pools]
+        left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds, backoffs)
+        admitted, refused = admit(groups, snapshot.pools, left_out, pool_kinds, limits)
+        admitted, over = within_budget(admitted, known.pod_counts, most_of_round=MOST_OF_ROUND)
+        refused += over
+    supply = Supply(known.supply, pool_kinds, limits, known.pod_counts, known.machines)
+    settled = settle(admitted, supply, packer, stages)
+    with stages("decide"):
+        assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
+        known.refused_placements.learn_of_room(_rooms(assembly, assignment, known.supply), known.supply)
+        requests = settled.requests(supply)
+        if assignment.left:
+            raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
+            neighbours = NeighbourReasons(assembly, packing, known.pod_counts, limits)
+            refused += [
+                Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised=raised, neighbours=neighbours), pods)
+                for i, pods in assignment.left.items()
+            ]
+        missed = {
+            key: Miss(key, _policy(r, pool_kinds), finds[key]) for r in refused if r.is_miss and (key := r.group.key)
+        }
+        still_left_out = {r.group.key: left_out[r.group.key] for r in refused if r.group.key in left_out}
+        after = remember(snapshot.memory, known.fingerprint, list(missed.values()), still_left_out, snapshot.now)
+        return Decided(
+            assignment=assignment,
+            requests=requests,
+            cost=cost_of(requests, assembly, packing, settled.minimum, settled.top_up, pool_kinds=pool_kinds),
+            unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
+            pools_of={pod.uid: r.group.pools[0] for r in refused if r.group.pools for pod in r.pods},
+            after=after,
+            ceiling=frozenset(pod.uid for r in refused if r.group.key in after.at_ceiling for pod in r.pods),
+        )
+
+
+def _rooms(assembly: Assembly, assignment: Assignment, supply: Sequence[Place]) -> Iterator[RoomSeen]:
+    """Yield the pods that the plan has room for on Nodes that are there and open, the oldest of a group first."""
+    open_nodes = {place.machine.name: place for place in supply if place.rank is Rank.NODE}
+    names = {placed.pod: placed.node for placed in assignment.placed if placed.node in open_nodes}
+    for group in assembly.given.groups if names else ():
+        for pod in group.pods:
+            if (name := names.get(pod.key)) is not None:
+                yield RoomSeen(group, pod, open_nodes[name])
+
+
+def _fingerprints(groups: Sequence[PodGroup], pod_counts: PodCounts) -> dict[str, str]:
+    examples = [group.example for group in groups]
+    if not any(pod.pod_affinity for pod in examples):
+        return dict.fromkeys((group.key for group in groups), "")
+    index = LabelIndex(examples, pod_counts.namespaces)
+    return {group.key: affinity_fingerprint(group.example, pod_counts, examples, index) for group in groups}
+
+
+def _why(
+    i: int,
+    assembly: Assembly,
+    pool_kinds: Mapping[str, PoolKinds],
+    limits: Limits,
+    *,
+    raised: RaisedLimits,
+    neighbours: NeighbourReasons,
+) -> tuple[Reason, ...]:
+    miss = assembly.split.unplaceable.get(i)
+    if miss is not None:
+        reason = neighbours.reason(i, miss)
+        if miss.code == WAITS:
+            return (reason,)
+        # A rule about other pods may have closed no more than what could be used or bought.
+        return (*held_up(assembly.given.groups[i], pool_kinds, limits, partial(_is_open, i, assembly)), reason)
+    return why_unplaced(assembly.given.groups[i], pool_kinds, limits, partial(raised.sentence, i))
+
+
+def _is_open(i: int, assembly: Assembly, kind: MachineKind) -> bool:
+    """Return whether rules about other pods let one more pod of group `i` on a new machine of the kind."""
+    domain_counts = assembly.split.domain_counts
+    if domain_counts is None:
+        return True
+    rules = machine_rules(i, assembly.given.groups[i].example, [0], [kind], domain_counts)
+    # Pods that must share one machine were given theirs: another one is of no use to the rest.
+    return bool(rules.bins) and not rules.is_bundle and domain_counts.obstacle(i, kind.labels) is None
+
+
+def _policy(refused: Refused, pool_kinds: Mapping[str, PoolKinds]) -> PodBackoff:
+    return pool_kinds[refused.group.pools[0]].pool.spec.scale_up.pod_backoff if refused.group.pools else PodBackoff()
