@@ -1,7 +1,6 @@
 """One round: everything that is known in, everything to do out. Pure; `snapshot.now` is the time."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -21,7 +20,6 @@ from planner.policies.repair import DeadNodes
 from planner.policies.unneeded_requests import UnneededRequests
 from planner.report.events import events
 from planner.report.pool_report import pool_reports
-from planner.scheduling.volume_places import resolve
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import price_list
 
@@ -40,7 +38,6 @@ def plan(
     `stages` runs each stage of the work, and may take its time; `policies` propose machines that go.
     """
     with stages("read"):
-        snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
         known = prepare(snapshot)
     decided = decide(known, packer, stages)
     with stages("decide"):

@@ -1,7 +1,7 @@
 """The known state of a round: its snapshot, laid out once for deciding where pods go."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.model.plan import Snapshot
 from planner.objects.counted_pods import is_demand
@@ -9,6 +9,7 @@ from planner.objects.kinds import Pod
 from planner.packing.domains.pod_counts import PodCounts, count_pods
 from planner.policies.admission import supply_hash
 from planner.policies.refused_placements import RefusedPlacements
+from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
 from planner.supply.machine_kind import PoolKinds, kinds_of_pools
 from planner.supply.machines import Machine, machines_of
@@ -37,7 +38,8 @@ class KnownState:
 
 
 def prepare(snapshot: Snapshot) -> KnownState:
-    """Return the state of the snapshot, whose pods know their volumes already."""
+    """Return the state of the snapshot, with what the volumes of pods mean for their places."""
+    snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
     machines = machines_of(snapshot)
     peers = peers_of(snapshot)
     pool_kinds = kinds_of_pools(snapshot, peers)

@@ -1,0 +1,57 @@
+"""What comes of displacing the pods of machines: where each goes, what is bought for them, and what that costs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from planner.model.plan import Move, PlannedRequest, Reason
+from planner.objects.kinds import Pod
+from planner.placement.settle import Settlement, Supply
+
+
+@dataclass(frozen=True, slots=True)
+class Displacement:
+    """Where the pods of some machines go if these go: each has a place, and all rules hold."""
+
+    machines: frozenset[str]
+    """Those that go, by name."""
+    pods: tuple[Pod, ...]
+    """Those that move, as they are now."""
+    moves: tuple[Move, ...]
+    """Onto Nodes that are there."""
+    settled: Settlement
+    supply: Supply
+
+    @property
+    def cost_per_hour(self) -> Decimal:
+        """What is bought costs, machines that minimums ask for then among it."""
+        return sum((kind.offering.price_per_hour for kind in self.settled.bought), Decimal(0))
+
+    @property
+    def currencies(self) -> frozenset[str]:
+        """Of what is bought."""
+        return frozenset(kind.offering.currency for kind in self.settled.bought)
+
+    @property
+    def bought(self) -> int:
+        """Machines that are bought."""
+        return len(self.settled.bought)
+
+    def requests(self) -> tuple[PlannedRequest, ...]:
+        """Return the machines to buy, with a seat for each pod that moves there; ordinals begin at 0."""
+        return self.settled.requests(self.supply)
+
+    def moves_of(self, machine: str) -> Iterator[Move]:
+        """Yield where the pods of one of the machines go, those for new machines left out."""
+        keys = {pod.key for pod in self.pods if pod.lands_on == machine}
+        yield from (move for move in self.moves if move.pod in keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why machines cannot go: one of their pods has no other place."""
+
+    machine: str
+    pod: str
+    """namespace/name; empty where it is the machine itself."""
+    reasons: tuple[Reason, ...]
