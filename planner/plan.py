@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
+from planner.consolidation.policy import Consolidating
 from planner.model.plan import Placed, Plan, PlanResult, Snapshot, Unplaced
 from planner.model.stages import Stages, unwatched
 from planner.objects.kinds import Pod
@@ -41,23 +43,25 @@ def plan(
         known = prepare(snapshot)
     decided = decide(known, packer, stages)
     with stages("decide"):
-        return _plan_of(known, decided, policies)
+        return _plan_of(known, decided, (*policies, Consolidating(known, decided, packer)))
 
 
 def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) -> Plan:
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
     wanted = assignment.used | {name for name, seats in seating.seats.items() if seats}
     leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot))
+    requests = (*decided.requests, *leaving.requests)
     reports = pool_reports(
         snapshot,
         machines,
         known.supply,
         known.pool_kinds,
         known.limits,
-        requests=decided.requests,
+        requests=requests,
         removals=leaving.removals,
         refused_placements=known.refused_placements.by_pool,
         dead_nodes=leaving.dead_nodes,
+        consolidation=leaving.consolidation,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
@@ -65,7 +69,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     changed = reservations(before, seating.seats, assignment.joined, reserving)
     return Plan(
         result=_result(known.demand, decided.unplaced),
-        requests=decided.requests,
+        requests=requests,
         placed=(*_seated(known), *assignment.placed),
         nominated=tuple(Placed(pod.key, node=pod.nominated_node) for pod in snapshot.pods if pod.nominated_node),
         unplaced=decided.unplaced,
@@ -76,6 +80,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         cancelled=leaving.cancelled,
         kept_machines=leaving.kept_machines,
         idle_since=leaving.idle_since,
+        pods_since=leaving.pods_since,
         pools=reports,
         events=(
             *known.refused_placements.events,
@@ -91,9 +96,9 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         problems=snapshot.problems,
         memory=decided.after.memory,
         wake_at=_earliest(wake_at(snapshot, decided.after.memory), leaving.wake_at, known.refused_placements.wake_at),
-        cost_per_hour=decided.cost.total,
+        cost_per_hour=sum((request.price_per_hour for request in requests), Decimal(0)),
         lower_bound_per_hour=decided.cost.lower_bound,
-        optimal=decided.cost.is_optimal,
+        optimal=decided.cost.is_optimal and not leaving.requests,
         currency=_currency(known.pool_kinds),
     )
 

@@ -14,6 +14,7 @@ from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_labe
 from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
 from api.unsupported import OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
+from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
 from api.v1alpha1.scale_down import ScaleDown
 
@@ -252,6 +253,8 @@ class NodePoolStatus(Payload):
     """Conditions of the pool: Ready, AtMax, Blocked; DeadNodes, DaemonSetsTooLarge and Paused once there was cause."""
     refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
+    consolidation: ConsolidationStatus | None = None
+    """What consolidation came to, in a pool that consolidates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from api.duration import Duration, PositiveDuration
 from api.model import Model
 from api.rules import rules
 from api.unsupported import OF_SCALE_DOWN
+from api.v1alpha1.consolidation import Consolidation
 
 
 class Removal(Model):
@@ -46,3 +47,5 @@ class ScaleDown(Model):
     """How a deletion that does not succeed is repeated."""
     repair: Repair | None = None
     """When machines with dead Nodes go, with the pods that cannot end there. Without it, they are only reported."""
+    consolidate: Consolidation | None = None
+    """When pods are moved so that fewer or cheaper machines carry them. Without it, never."""

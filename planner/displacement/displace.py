@@ -41,6 +41,7 @@ class Displacer:
         machines: those that it may be asked about; pods of no other one move.
         assignment: where the round puts the pods that wait: their room is taken.
         requests: what the round buys: it counts towards limits.
+        closed: further machines that are no place, such as those that go already.
     """
 
     def __init__(
@@ -49,10 +50,11 @@ class Displacer:
         machines: Iterable[str],
         assignment: Assignment | None = None,
         requests: Sequence[PlannedRequest] = (),
+        closed: Collection[str] = (),
     ) -> None:
         self._known = known
         self._requests = requests
-        self._places = _places_left(known, assignment)
+        self._places = tuple(p for p in _places_left(known, assignment) if p.machine.name not in closed)
         self._residents = {name: movable(known.machines[name]) for name in machines}
         pods = [waiting(pod) for name in self._residents for pod in self._residents[name]]
         lost_places = LostPlacesByClass(known.refused_placements.by_pool, known.snapshot.now)

@@ -286,6 +286,8 @@ class Plan:
     """Machines without pods that stay for the data that is on them."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the node annotation by node name, only where it changes; None removes it."""
+    pods_since: Mapping[str, str] = field(default_factory=dict)
+    """New value of the node annotation by node name, only where it changes."""
     pools: tuple[PoolReport, ...] = ()
     events: tuple[PlannedEvent, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -178,6 +178,8 @@ class Pod:
     over_budget: str = ""
     """What it asks for more of than a round judges: nothing of it is judged then."""
     priority: int = 0
+    deletion_cost: int = 0
+    """What its owner says of it beside others, by controller.kubernetes.io/pod-deletion-cost."""
     is_daemon: bool = False
     is_mirror: bool = False
     is_per_node: bool = False

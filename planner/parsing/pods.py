@@ -29,6 +29,9 @@ from planner.parsing.pod_budget import check_budget
 from planner.parsing.selectors import node_terms
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
+_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_MOST_DIGITS: Final = 10
+"""Of 32 bits. Source: Kubernetes docs, "ReplicaSet: Pod deletion cost"."""
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
 _WORDS: Final = 512
 """Of the scheduler: the rest repeats itself, node by node."""
@@ -90,6 +93,7 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         host_ports=host_ports(spec),
         claims=claims(spec, name),
         priority=spec.number("priority"),
+        deletion_cost=_deletion_cost(annotations),
         is_daemon=owner is not None and owner.kind == "DaemonSet",
         is_mirror=_MIRROR in annotations,
         is_per_node=is_per_node(metadata.value, spec.value),
@@ -104,6 +108,14 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         system=spec.part("os").text("name"),
         unjudged=tuple(_unjudged(spec, tolerations)),
     )
+
+
+def _deletion_cost(annotations: Mapping[str, str]) -> int:
+    """Return the pod's deletion cost; one that is none counts as absent, as it does to a ReplicaSet."""
+    text = annotations.get(_DELETION_COST, "")
+    digits = text.removeprefix("-")
+    is_number = digits.isdecimal() and digits.isascii() and len(digits) <= _MOST_DIGITS
+    return int(text) if is_number else 0
 
 
 def over_budget_pod(metadata: Part, spec: Part, status: Part, excess: str) -> Pod:

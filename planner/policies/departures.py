@@ -1,12 +1,14 @@
 """Departures: the machines that go, as policies propose, and safety checks and pool minimums allow."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
-from planner.model.plan import KeptMachine, PlannedRemoval, Reason, Snapshot
+from planner.model.plan import KeptMachine, PlannedRemoval, PlannedRequest, Reason, Snapshot
 from planner.objects.local_volume import local_volumes
 from planner.policies.checks import Budget, HoldsData, refusals, safety_checks
 from planner.policies.emptiness import is_empty
@@ -29,6 +31,12 @@ class Departures:
     """What to report of dead Nodes, by pool."""
     kept_machines: tuple[KeptMachine, ...] = ()
     """Machines that nothing else keeps than data that is on them."""
+    requests: tuple[PlannedRequest, ...] = ()
+    """Machines to buy in place of those that go."""
+    pods_since: Mapping[str, str] = field(default_factory=dict)
+    """New value of the annotation by node, only where it changes."""
+    consolidation: Mapping[str, ConsolidationStatus] = field(default_factory=dict)
+    """What to report of consolidation, by pool."""
 
 
 def departures(
@@ -54,6 +62,10 @@ def departures(
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())
     granted: list[tuple[Candidate, Proposal]] = []
+    proposed: list[Proposal] = []
+    requests: list[PlannedRequest] = []
+    pods_since: dict[str, str] = {}
+    consolidation: dict[str, ConsolidationStatus] = {}
     idle_since: dict[str, datetime | None] = {}
     dead_nodes: dict[str, Reason] = {}
     wakes: list[datetime] = []
@@ -70,6 +82,11 @@ def departures(
         advice = policy.propose(view)
         idle_since |= advice.idle_since
         dead_nodes |= advice.dead_nodes
+        requests += advice.requests
+        pods_since |= advice.pods_since
+        consolidation |= advice.consolidation
+        wakes += [] if advice.wake_at is None else [advice.wake_at]
+        proposed += advice.proposals
         for proposal in advice.proposals:
             candidate = left.get(proposal.machine)
             if candidate is None or candidate.action is not proposal.action or proposal.machine in refused:
@@ -79,6 +96,8 @@ def departures(
             elif proposal.below_minimum or budget.refuses(candidate) is None:
                 budget.spend(candidate)
                 granted.append((left.pop(proposal.machine), proposal))
+    granted = _whole_steps(granted, proposed)
+    named = {ordinal for _, proposal in granted for ordinal in proposal.replacement}
     return Departures(
         removals=tuple(_removal(c, p, snapshot.now) for c, p in granted if c.action is MachineAction.REMOVE),
         cancelled=tuple(sorted(p.machine for _, p in granted if p.action is MachineAction.CANCEL)),
@@ -86,7 +105,19 @@ def departures(
         wake_at=min(wakes, default=None),
         dead_nodes=dead_nodes,
         kept_machines=tuple(_kept(left.values(), refused, holds_data)),
+        requests=tuple(request for request in requests if request.ordinal in named),
+        pods_since=pods_since,
+        consolidation=consolidation,
     )
+
+
+def _whole_steps(
+    granted: Sequence[tuple[Candidate, Proposal]], proposed: Iterable[Proposal]
+) -> list[tuple[Candidate, Proposal]]:
+    """Return what was granted without the parts of steps of which something was not."""
+    asked = Counter(proposal.step for proposal in proposed)
+    given = Counter(proposal.step for _, proposal in granted)
+    return [(c, p) for c, p in granted if not p.step or given[p.step] == asked[p.step]]
 
 
 def _kept(candidates: Iterable[Candidate], refused: Mapping[str, str], holds_data: HoldsData) -> Iterator[KeptMachine]:

@@ -11,8 +11,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
 
+from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.model.plan import Move, Reason
+from planner.model.plan import Move, PlannedRequest, Reason
 from planner.supply.machines import Machine, PriceList
 
 
@@ -94,6 +95,14 @@ class Advice:
     """New value of the annotation by node, only where it changes; None removes it."""
     dead_nodes: Mapping[str, Reason] = field(default_factory=dict)
     """What to report of dead Nodes, by pool."""
+    requests: tuple[PlannedRequest, ...] = ()
+    """What is bought in place of the machines, each only if all that name it in `replacement` go."""
+    pods_since: Mapping[str, str] = field(default_factory=dict)
+    """New value of the node annotation by node, only where it changes."""
+    consolidation: Mapping[str, ConsolidationStatus] = field(default_factory=dict)
+    """What to report of consolidation, by pool."""
+    wake_at: datetime | None = None
+    """When time alone may change the answer, beside the proposals of later."""
 
 
 class Policy(Protocol):

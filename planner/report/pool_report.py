@@ -8,6 +8,7 @@ from typing import Final
 
 from api.meta import Condition, set_condition
 from api.quantity import rounded_amounts
+from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
@@ -44,10 +45,11 @@ def pool_reports(
     removals: Sequence[PlannedRemoval],
     refused_placements: Mapping[str, tuple[RefusedPlacement, ...]],
     dead_nodes: Mapping[str, Reason] | None = None,
+    consolidation: Mapping[str, ConsolidationStatus] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes` says what there is to say of those, by pool.
+    `dead_nodes` and `consolidation` say what there is to say of these, by pool.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -70,6 +72,7 @@ def pool_reports(
             price_per_hour=sum((price for price, _ in costs), Decimal(0)),
             currency=min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None),
             refused_placements=refused_placements.get(name, ()),
+            consolidation=(consolidation or {}).get(name, _looked_before(kinds_of_pool)),
             conditions=_with_occasional(
                 _conditions(kinds_of_pool, limits, snapshot.now),
                 {
@@ -90,6 +93,12 @@ def pool_reports(
             )
         )
     return tuple(reports)
+
+
+def _looked_before(kinds_of_pool: PoolKinds) -> ConsolidationStatus | None:
+    """Return what the last look came to, in a pool that still consolidates."""
+    pool = kinds_of_pool.pool
+    return None if pool.spec.scale_down.consolidate is None else pool.status.consolidation
 
 
 def _currencies(kinds_of_pool: PoolKinds) -> set[str]:

@@ -1,0 +1,48 @@
+"""Consolidation: pods are moved so that fewer or cheaper machines carry them."""
+
+from datetime import timedelta
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from api.duration import PositiveDuration
+from api.model import Model, Payload
+from api.quantity import Price
+from api.rules import Check
+
+MOST_PERCENT: Final = 99
+SavingPercent = Annotated[
+    int,
+    Field(strict=True),
+    Check(
+        lambda percent: 0 <= percent <= MOST_PERCENT,
+        f"self >= 0 && self <= {MOST_PERCENT}",
+        f"must be 0 to {MOST_PERCENT}: what carries the pods instead always costs something",
+    ),
+]
+
+
+class Consolidation(Model):
+    """When pods are moved so that machines can go, or make way for cheaper ones; only with mode drain."""
+
+    after: PositiveDuration = timedelta(minutes=15)
+    """How long no pod may have come to a machine or left it until its pods are moved."""
+    min_saving_percent: SavingPercent = 5
+    """Least saving of a step, in percent of what the machines that go cost; 0 to 99."""
+    min_saving_per_hour: Price | None = None
+    """Least saving of a step per hour, in the currency of its machines. Without it, any."""
+    max_moved_pods: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 100
+    """Most pods that one step moves."""
+    move_price: Price | None = None
+    """Saving per hour that each moved pod must bring, more for those of priority. Without it, 0.2 % of a machine."""
+
+
+class ConsolidationStatus(Payload):
+    """What consolidation came to in the last round that looked."""
+
+    saving_per_hour: Price | None = None
+    """What the steps save that it has found, over all pools that consolidate."""
+    currency: str | None = None
+    """Currency of that saving."""
+    rested_at: Annotated[str | None, Field(max_length=16)] = None
+    """Hash of the machines and pods that nothing could be saved with: until it changes, nobody looks again."""

@@ -1,0 +1,103 @@
+"""The fleet that consolidation looks at: machines whose pods may be moved now, their prices, and what moving costs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from api.v1alpha1.consolidation import Consolidation
+from planner.consolidation.quiet import quiet_since
+from planner.consolidation.terms import cost_of_moves
+from planner.displacement.displace import movable
+from planner.objects.kinds import Pod
+from planner.policies.port import Candidate, MachineAction, PolicyView
+from planner.supply.machines import Machine, machine_price
+
+DRAIN = "drain"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A machine whose pods may be moved."""
+
+    machine: Machine
+    settings: Consolidation
+    price: Decimal
+    """Per hour, what it really costs."""
+    pods: tuple[Pod, ...]
+    """Those that would have to move: at least one."""
+    cost_of_moves: Decimal
+    """As saving per hour that their moves must bring."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The machines of one currency, and what was seen on the way."""
+
+    members: tuple[Member, ...] = ()
+    currency: str = ""
+    idle: frozenset[str] = frozenset()
+    """Machines without pods that go by themselves: no room to move pods to."""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """New values of the annotation that says since when a Node has had its pods."""
+    wake_at: datetime | None = None
+    """When the next machine has been quiet for long enough."""
+
+
+def fleet_of(view: PolicyView) -> Fleet:
+    """Return the machines that may go now: Ready, quiet, refused by no check, of a known price.
+
+    Of several currencies, the one of most machines is looked at: there is no saving between two of them.
+    """
+    members: dict[str, list[Member]] = {}
+    marks: dict[str, str] = {}
+    wakes: list[datetime] = []
+    for candidate in view.candidates:
+        settings, node = settings_of(candidate), candidate.machine.node
+        if settings is None or node is None or not node.is_ready:
+            continue
+        pods = movable(candidate.machine)
+        quiet = quiet_since(node, pods, view.now, settings.after)
+        if quiet.mark is not None:
+            marks[node.name] = quiet.mark
+        price = machine_price(candidate.machine, candidate.class_ref, view.prices)
+        if candidate.machine.name in view.refusals or not pods or price is None:
+            continue
+        if view.now < quiet.since + settings.after:
+            wakes.append(quiet.since + settings.after)
+            continue
+        moves = cost_of_moves(pods, price[0], settings)
+        members.setdefault(price[1], []).append(Member(candidate.machine, settings, price[0], pods, moves))
+    currency = max(members, key=lambda name: (len(members[name]), name), default="")
+    return Fleet(
+        members=tuple(members.get(currency, ())),
+        currency=currency,
+        idle=idle_machines(view.candidates, view.refusals, view.machines),
+        marks=marks,
+        wake_at=min(wakes, default=None),
+    )
+
+
+def settings_of(candidate: Candidate) -> Consolidation | None:
+    """Return how the pool of a machine consolidates, None if it does not."""
+    scale_down = candidate.pool.spec.scale_down
+    is_removable = candidate.action is MachineAction.REMOVE and scale_down.mode == DRAIN
+    return scale_down.consolidate if is_removable else None
+
+
+def idle_machines(
+    candidates: Iterable[Candidate], refusals: Mapping[str, str], machines: Iterable[Machine]
+) -> frozenset[str]:
+    """Return the machines without pods that will go by themselves, those that a minimum may keep left out."""
+    staying: dict[str, int] = {}
+    for machine in machines:
+        staying[machine.pool] = staying.get(machine.pool, 0) + machine.stays
+    idle: set[str] = set()
+    for candidate in candidates:
+        machine, limits = candidate.machine, candidate.pool.spec.limits
+        own_minimum = max([limits.min, sum(each.min for each in candidate.pool.spec.server_types)])
+        is_idle = candidate.action is MachineAction.REMOVE and not movable(machine)
+        if is_idle and machine.name not in refusals and staying[machine.pool] > own_minimum:
+            staying[machine.pool] -= 1
+            idle.add(machine.name)
+    return frozenset(idle)

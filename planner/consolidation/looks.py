@@ -1,0 +1,73 @@
+"""Looks: when a round looks for machines to consolidate at all, and what tells that nothing has changed since.
+
+A round that has demand to meet moves nobody: what it buys may be what a move would have needed. And a look that finds
+nothing need not be repeated until pods, machines or offers change: its hash stands in the status of the pools.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final
+
+from planner.consolidation.fleet import Fleet
+from planner.consolidation.quiet import pods_hash
+from planner.model.plan import PlannedRequest, Snapshot
+from planner.objects.counted_pods import may_be_placed
+from planner.objects.kinds import Pod
+from planner.packing.assign import Assignment
+from planner.placement.known_state import KnownState
+from planner.supply.machines import Machine
+
+_HASH_CHARACTERS: Final = 16
+_SCHEDULED_WITHIN: Final = timedelta(minutes=1)
+"""A pod that is older and that no scheduler has judged waits for somebody else."""
+
+
+def has_open_demand(known: KnownState, assignment: Assignment, requests: Sequence[PlannedRequest]) -> bool:
+    """Return whether the round has something to do for pods or minimums, or machines are coming.
+
+    Pods that no machine can take do not count: they would keep everything as it is for ever.
+    """
+    now = known.snapshot.now
+    return (
+        bool(requests or assignment.placed or assignment.cancels)
+        or any(machine.is_in_flight(now) or machine.is_reserved for machine in known.machines.values())
+        or any(_is_new(pod, now) for pod in known.snapshot.pods)
+    )
+
+
+def _is_new(pod: Pod, now: datetime) -> bool:
+    is_waiting = may_be_placed(pod) and not pod.is_unschedulable
+    return is_waiting and pod.created_at is not None and now < pod.created_at + _SCHEDULED_WITHIN
+
+
+def state_hash(known: KnownState, fleet: Fleet, closed: Collection[str]) -> str:
+    """Return the hash of everything that a look depends on."""
+    members = [
+        f"{member.machine.name} {pods_hash(member.pods)} {member.price} {member.settings.to_json()}"
+        for member in fleet.members
+    ]
+    parts = (known.fingerprint, *sorted(members), *sorted(closed), *_rooms(known.machines.values()), *_prices(known))
+    return sha256("\n".join(parts).encode()).hexdigest()[:_HASH_CHARACTERS]
+
+
+def _rooms(machines: Iterable[Machine]) -> Iterable[str]:
+    return (f"{machine.name} {pods_hash(machine.residents)}" for machine in machines)
+
+
+def _prices(known: KnownState) -> Iterable[str]:
+    return (
+        f"{name} {kind.offering.server_type} {kind.offering.location} {kind.offering.price_per_hour}"
+        for name, kinds_of_pool in known.pool_kinds.items()
+        for kind in kinds_of_pool.kinds
+    )
+
+
+def has_looked(snapshot: Snapshot, state: str) -> bool:
+    """Return whether the last look was at the same state and found nothing worth it."""
+    statuses = [
+        pool.status.consolidation
+        for pool in snapshot.pools
+        if pool.spec.scale_down.consolidate is not None and pool.metadata.deletion_timestamp is None
+    ]
+    return bool(statuses) and all(status is not None and status.rested_at == state for status in statuses)

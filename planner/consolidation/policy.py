@@ -1,0 +1,134 @@
+"""Consolidation as a policy: the machines that go, with what is bought in their place and where their pods go.
+
+It comes after the policies that free machines without moving a pod, in rounds that have no demand to meet.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from api.v1alpha1.consolidation import ConsolidationStatus
+from planner.consolidation.fleet import Fleet, fleet_of, settings_of
+from planner.consolidation.looks import has_looked, has_open_demand, state_hash
+from planner.consolidation.search import Choice, Search
+from planner.consolidation.step import Step
+from planner.displacement.displace import Displacer
+from planner.model.plan import PlannedRequest, Reason
+from planner.packing.fallback.pack import pack
+from planner.packing.problem import Packer
+from planner.placement.decide import Decided
+from planner.placement.known_state import KnownState
+from planner.policies.departures import candidates
+from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
+from planner.supply.machine_kind import PoolKinds
+
+CONSOLIDATED: Final = "Consolidation"
+"""Why a machine goes whose pods are moved to fewer or cheaper ones."""
+HOURS_OF_MONTH: Final = 730
+"""365 days of 24 hours, divided by twelve."""
+_CENTS: Final = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidating:
+    """Proposes the machines whose going saves most for the pods that it moves."""
+
+    known: KnownState
+    decided: Decided
+    packer: Packer
+
+    def propose(self, view: PolicyView) -> Advice:
+        """Return the machines that go now, step by step, with what is bought; and marks of Nodes for later rounds."""
+        if not any(settings_of(candidate) for candidate in view.candidates):
+            return Advice()
+        fleet = fleet_of(view)
+        advice = Advice(pods_since=fleet.marks, wake_at=fleet.wake_at)
+        if not fleet.members or has_open_demand(self.known, self.decided.assignment, self.decided.requests):
+            return advice
+        closed = fleet.idle | _gone(view)
+        state = state_hash(self.known, fleet, closed)
+        if has_looked(self.known.snapshot, state):
+            return replace(advice, consolidation=_statuses(view, ConsolidationStatus(rested_at=state)))
+        choice = self._choice(fleet, closed)
+        if not choice.steps:
+            return replace(advice, consolidation=_statuses(view, ConsolidationStatus(rested_at=state)))
+        displacement = choice.steps[0].displacement
+        requests = tuple(
+            replace(request, ordinal=request.ordinal + len(self.decided.requests))
+            for request in displacement.requests()
+        )
+        proposals = [p for step in choice.steps for p in _proposals(step, requests, fleet.currency, view.now)]
+        saving = sum((step.saving_per_hour for step in choice.steps), Decimal(0))
+        status = ConsolidationStatus(saving_per_hour=saving, currency=fleet.currency)
+        return replace(advice, proposals=tuple(proposals), requests=requests, consolidation=_statuses(view, status))
+
+    def _choice(self, fleet: Fleet, closed: frozenset[str]) -> Choice:
+        names = [member.machine.name for member in fleet.members]
+        displacer = Displacer(self.known, names, closed=closed)
+        search = Search(displacer, fleet, _of_currency(self.known.pool_kinds, fleet.currency), pack)
+        best = search.best()
+        return search.again(best, self.packer) if best.steps else best
+
+
+def _gone(view: PolicyView) -> frozenset[str]:
+    """Return the machines that go by an earlier policy of the round."""
+    all_candidates = {candidate.machine.name for candidate in candidates(view.pools, view.machines)}
+    return frozenset(all_candidates - {candidate.machine.name for candidate in view.candidates})
+
+
+def _of_currency(pool_kinds: Mapping[str, PoolKinds], currency: str) -> dict[str, PoolKinds]:
+    """Return the kinds with an obstacle to those of other currencies: what they cost cannot be compared."""
+    obstacle = Reason("OtherCurrency", f"its price is not in {currency}")
+    return {
+        name: replace(
+            kinds_of_pool,
+            kinds=tuple(
+                kind if kind.offering.currency == currency else replace(kind, obstacle=obstacle)
+                for kind in kinds_of_pool.kinds
+            ),
+        )
+        for name, kinds_of_pool in pool_kinds.items()
+    }
+
+
+def _proposals(step: Step, requests: tuple[PlannedRequest, ...], currency: str, now: datetime) -> list[Proposal]:
+    displacement, names = step.displacement, sorted(step.names)
+    uids = {pod.uid for member in step.members for pod in member.pods}
+    is_whole = step.names == displacement.machines
+    replacement = tuple(
+        request.ordinal for request in requests if (request.seats[0].uid in uids if request.seats else is_whole)
+    )
+    why = sentence(step, currency)
+    return [
+        Proposal(
+            machine=name,
+            action=MachineAction.REMOVE,
+            reason=CONSOLIDATED,
+            why=why,
+            at=now,
+            # What is displaced keeps every minimum, if need be by what is bought.
+            below_minimum=bool(replacement),
+            evicts=True,
+            step=f"consolidation-{names[0]}",
+            saving_per_hour=step.saving_per_hour,
+            replacement=replacement,
+            moves=tuple(displacement.moves_of(name)),
+        )
+        for name in names
+    ]
+
+
+def sentence(step: Step, currency: str) -> str:
+    """Return what a step saves, and which pods and machines it is about."""
+    month = (step.saving_per_hour * HOURS_OF_MONTH).quantize(_CENTS)
+    machines = "this machine goes" if len(step.members) == 1 else f"{len(step.members)} machines go"
+    new = [machine.kind.offering.server_type for machine in step.new]
+    instead = f", {', '.join(f'{new.count(name)} x {name}' for name in sorted(set(new)))} come" if new else ""
+    pods = f"{step.moved} pod moves" if step.moved == 1 else f"{step.moved} pods move"
+    return f"Saves {month} {currency} a month: {machines}{instead}, {pods}"
+
+
+def _statuses(view: PolicyView, status: ConsolidationStatus) -> dict[str, ConsolidationStatus]:
+    return {pool.metadata.name: status for pool in view.pools if pool.spec.scale_down.consolidate is not None}
