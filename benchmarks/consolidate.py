@@ -68,7 +68,9 @@ class Rest:
         )
 
 
-def rest_of(nodes: int, seed: int = 0, *, mix: bool = False, zonal: bool = False, most_rounds: int = _MOST_ROUNDS) -> Rest:
+def rest_of(
+    nodes: int, seed: int = 0, *, mix: bool = False, zonal: bool = False, most_rounds: int = _MOST_ROUNDS
+) -> Rest:
     """Return what consolidation comes to on a cluster of about so many nodes of which half of the pods have left."""
     snapshot = _half_left(nodes, seed, mix=mix, zonal=zonal)
     anew = _anew(snapshot)
@@ -180,7 +182,9 @@ def _quiet(snapshot: Snapshot) -> Snapshot:
     since = format_timestamp(snapshot.now.replace(year=snapshot.now.year - 1))
     # One that is empty has gone by then.
     nodes = tuple(
-        replace(node, annotations={**node.annotations, ANNOTATION_PODS_SINCE: f"{since} {pods_hash(by_node[node.name])}"})
+        replace(
+            node, annotations={**node.annotations, ANNOTATION_PODS_SINCE: f"{since} {pods_hash(by_node[node.name])}"}
+        )
         for node in snapshot.nodes
         if node.name in by_node
     )

@@ -27,7 +27,7 @@ from activities.round.pools import (
 )
 from activities.round.removals import cancel, create_removal
 from activities.round.requests import create_request, delete_requests, move_seats, request_name
-from api.keys import ANNOTATION_IDLE_SINCE
+from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_PODS_SINCE
 from api.meta import format_timestamp
 from api.quantity import format_price
 from planner.model.plan import Plan, PlannedEvent, PlannedRequest
@@ -66,7 +66,7 @@ async def apply_plan(
     bought = await _buy(
         writes, cluster, [planned for planned in plan.requests if planned.pool not in closed], round_input, stuck
     )
-    await _mark_idle(writes, cluster, observed, plan)
+    await _mark_nodes(writes, cluster, observed, plan)
     new_removals = await writes.each(
         [planned for planned in plan.removals if planned.pool not in closed],
         lambda planned: f"removal of {planned.server}",
@@ -157,20 +157,24 @@ async def _buy(
     )
 
 
-async def _mark_idle(writes: RoundWrites, cluster: Cluster, observed: Observation, plan: Plan) -> None:
+async def _mark_nodes(writes: RoundWrites, cluster: Cluster, observed: Observation, plan: Plan) -> None:
+    marks: dict[str, dict[str, str | None]] = {}
+    for name, since in plan.idle_since.items():
+        marks.setdefault(name, {})[ANNOTATION_IDLE_SINCE] = None if since is None else format_timestamp(since)
+    for name, value in plan.pods_since.items():
+        marks.setdefault(name, {})[ANNOTATION_PODS_SINCE] = value
+
     async def mark(name: str) -> Object:
-        since = plan.idle_since[name]
-
         def operations(node: Object) -> Sequence[PatchOp]:
-            value = None if since is None else format_timestamp(since)
-            return set_field(node, ("metadata", "annotations", ANNOTATION_IDLE_SINCE), value)
+            wanted = marks[name].items()
+            made = [op for key, value in wanted for op in set_field(node, ("metadata", "annotations", key), value)]
+            # The map is made once, where the Node has none.
+            return [op for position, op in enumerate(made) if op not in made[:position]]
 
-        # A node's status changes all the time; the annotation has no other writer.
+        # A node's status changes all the time; the annotations have no other writer.
         return await patch_if_same(cluster, NODES, observed.nodes[name], operations, lambda _: True)
 
-    await writes.each(
-        [name for name in plan.idle_since if name in observed.nodes], lambda name: f"idle mark of node {name}", mark
-    )
+    await writes.each([name for name in marks if name in observed.nodes], lambda name: f"marks of node {name}", mark)
 
 
 def _events(planned: PlannedRequest, request: Object, currency: str) -> list[PlannedEvent]:

@@ -9,7 +9,9 @@
     placed[]            pods that existing or coming machines take: pod, and node or request
     nominated[]         pods that the scheduler keeps a node for, no demand therefore: pod, node
     unplaced[]          pod, reasons[]: code, message, and serverType where one is meant
-    removals[]          nodes whose cool-off begins now: node, reason, at (its end)
+    removals[]          nodes whose cool-off begins now: node, reason, at (its end); where pods are moved also
+                        savingPerHour (of the whole step), replacement[] (names of `requests` that must be Ready
+                        first) and moves[] (pod, node)
     kept[]              nodes without pods that stay for the data on them: node, why
     cancelled[]         requests that nobody needs any more
     costPerHour         of `requests`
@@ -39,7 +41,17 @@ from typing import Any, Final
 from api.keys import API_VERSION
 from api.meta import format_timestamp
 from api.quantity import format_price
-from planner.model.plan import Alternative, Because, Placed, Plan, PlannedRequest, PoolReport, Reason, Unplaced
+from planner.model.plan import (
+    Alternative,
+    Because,
+    Placed,
+    Plan,
+    PlannedRemoval,
+    PlannedRequest,
+    PoolReport,
+    Reason,
+    Unplaced,
+)
 from planner.model.stages import Stage
 from planner.objects.kinds import Pod
 from worker.commands.shared.cluster_view import ClusterView
@@ -60,10 +72,7 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
         "placed": [{"pod": placed.pod} | _place(placed) for placed in plan.placed],
         "nominated": [{"pod": nominated.pod} | _place(nominated) for nominated in plan.nominated],
         "unplaced": [_unplaced(entry) for entry in plan.unplaced],
-        "removals": [
-            {"node": removal.node, "reason": removal.reason, "at": format_timestamp(removal.at)}
-            for removal in plan.removals
-        ],
+        "removals": [_removal(removal, plan) for removal in plan.removals],
         "kept": [{"node": machine.node, "why": machine.why} for machine in plan.kept_machines],
         "cancelled": list(plan.cancelled),
         "costPerHour": format_price(plan.cost_per_hour),
@@ -116,6 +125,22 @@ def _request(request: PlannedRequest) -> Json:
         "pods": [f"{seat.namespace}/{seat.name}" for seat in request.seats],
         "why": _because(request.because),
     }
+
+
+def _removal(removal: PlannedRemoval, plan: Plan) -> Json:
+    entry: Json = {"node": removal.node, "reason": removal.reason, "at": format_timestamp(removal.at)}
+    if removal.saving_per_hour is None and not (removal.moves or removal.replacement):
+        return entry
+    return entry | {
+        "savingPerHour": None if removal.saving_per_hour is None else format_price(removal.saving_per_hour),
+        "replacement": [request_name(request) for request in replacements(removal, plan)],
+        "moves": [{"pod": move.pod, "node": move.node} for move in removal.moves],
+    }
+
+
+def replacements(removal: PlannedRemoval, plan: Plan) -> list[PlannedRequest]:
+    """Return the machines that are bought in place of this one and those that go with it."""
+    return [request for request in plan.requests if request.ordinal in removal.replacement]
 
 
 def _because(because: Because) -> Json:

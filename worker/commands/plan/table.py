@@ -10,7 +10,7 @@ from rich.text import Text
 from api.meta import format_timestamp
 from planner.model.plan import Alternative, Placed, Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
 from planner.report.machine_choice import missed, percent
-from worker.commands.plan.document import gap_percent
+from worker.commands.plan.document import gap_percent, replacements, request_name
 from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
 
 _COLOURS: Final = {
@@ -141,6 +141,7 @@ def _leaving(out: Console, plan: Plan) -> None:
         for removal in plan.removals:
             rows.add_row(removal.node, removal.reason, format_timestamp(removal.at), removal.why)
         print_section(out, "To remove", rows)
+        _moves(out, plan)
     if plan.kept_machines:
         rows = table("node", "why")
         for machine in plan.kept_machines:
@@ -153,6 +154,21 @@ def _leaving(out: Console, plan: Plan) -> None:
         for name in plan.cancelled:
             rows.add_row("request", name, "no pod needs it any more, and no server was asked for")
         print_section(out, "To cancel", rows)
+
+
+def _moves(out: Console, plan: Plan) -> None:
+    rows = table("from", "to", "pods")
+    for removal in plan.removals:
+        targets: dict[str, list[str]] = {}
+        for move in removal.moves:
+            targets.setdefault(move.node, []).append(move.pod)
+        for node, pods in targets.items():
+            rows.add_row(removal.node, node, names(pods))
+        new = [request_name(request) for request in replacements(removal, plan)]
+        if new:
+            rows.add_row(removal.node, f"new: {', '.join(new)}", "once they are Ready")
+    if rows.row_count:
+        print_section(out, "To move", rows)
 
 
 def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
