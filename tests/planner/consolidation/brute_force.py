@@ -1,4 +1,4 @@
-"""The best set of machines by trying every set and every place of every pod, in small worlds; none of the planner's code.
+"""The best set of machines, by trying every set and every place of every pod; with none of the planner's code.
 
 It knows amounts, zones, anti-affinity by host name, and limits: what the worlds drawn beside it ask for.
 """
