@@ -49,7 +49,8 @@ def plan(
 def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) -> Plan:
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
     wanted = assignment.used | {name for name, seats in seating.seats.items() if seats}
-    leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot))
+    buying = {request.pool for request in decided.requests}
+    leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot), buying=buying)
     requests = (*decided.requests, *leaving.requests)
     reports = pool_reports(
         snapshot,
@@ -79,6 +80,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         removal_cancels=tuple(assignment.cancels),
         cancelled=leaving.cancelled,
         kept_machines=leaving.kept_machines,
+        blocked=leaving.blocked,
         idle_since=leaving.idle_since,
         pods_since=leaving.pods_since,
         pools=reports,
@@ -91,6 +93,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
                 decided.ceiling,
                 reports,
                 kept_machines=leaving.kept_machines,
+                blocked=leaving.blocked,
             ),
         ),
         problems=snapshot.problems,

@@ -10,7 +10,6 @@ from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.record import Record, conditions_with, write_status, write_step
 from activities.ports.cluster import NODES, Object
 from activities.ports.ports import Ports
-from activities.removals.drain_blockers import occupant
 from activities.removals.evictions import EvictionRefused, ask_to_leave
 from activities.removals.look import RemovalObjects
 from api.meta import Condition
@@ -49,9 +48,8 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
     Raises:
         Conflict: the removal has changed since it was read.
     """
-    now = ports.now()
     conditions = _not_drained(observed.record, act.reason, act.message, ports)
-    record = await write_step(ports.cluster, observed.record, act, now=now, conditions=conditions)
+    record = await write_step(ports.cluster, observed.record, act, now=ports.now(), conditions=conditions)
     if act.reason in (HAS_LOCAL_DATA, Refusal.BUDGET, LATE):
         await tell(recorder, record, act.reason, act.message, warning=True)
         if observed.node is not None:
@@ -59,7 +57,7 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
         return
     deadline = hard_deadline(observed.seen)
     then = "" if deadline is None else f". At {deadline:%H:%M:%S} UTC they are deleted all the same"
-    blocked = [one for pod in observed.pods if (one := occupant(pod, now)).blocker is not None]
+    blocked = [one for one in observed.occupants if one.blocker is not None]
     for kind, pods in groupby(
         sorted(blocked, key=lambda one: (str(one.blocker), one.key)), key=lambda one: one.blocker
     ):
@@ -78,7 +76,7 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         Forbidden: the credentials lack the right to evict, or to delete, pods.
     """
     status = observed.record.model.status
-    leaving = _in_turn(observed.pods, ports)
+    leaving = _in_turn(observed)
     message = _names(act, leaving)
     is_forced = act.reason == HARD_GRACE
     # A budget may refuse for days: its rounds add no event, or nothing else would be left of the list.
@@ -141,10 +139,9 @@ async def _tell_refused(
         await tell_on(recorder, NODES, node, reason, message, warning=True)
 
 
-def _in_turn(pods: Sequence[Object], ports: Ports) -> list[Object]:
-    now = ports.now()
-    wanted = {one.key for one in in_turn([occupant(pod, now) for pod in pods])}
-    return [pod for pod in pods if key_of(pod) in wanted]
+def _in_turn(observed: RemovalObjects) -> list[Object]:
+    wanted = {one.key for one in in_turn(observed.occupants)}
+    return [pod for pod in observed.pods if key_of(pod) in wanted]
 
 
 def _names(act: Act, pods: Sequence[Object]) -> str:

@@ -15,7 +15,7 @@ from activities.ports.identity import Ownership
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.removals.dead_node import DeadNodeLook, look_for_death
-from activities.removals.drain_blockers import occupant
+from activities.removals.drain_blockers import keeps_empty_dirs, occupants_of
 from activities.removals.evictions import first_refusal
 from activities.removals.volumes import local_data_on, volumes_on
 from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_LOCAL_DATA, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
@@ -23,13 +23,14 @@ from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.clocks.future_times import is_to_come, removal_as_of
 from planner.lifecycle.decision import decision_on
-from planner.lifecycle.drain import see_drain, see_per_node_pods
+from planner.lifecycle.drain import EVICTING_REASONS, Occupant, see_drain, see_per_node_pods
 from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
 from planner.lifecycle.leaving import see_local_data
 from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.seen import DrainSeen, LocalDataSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
+from planner.objects.eviction import keeps_node
 from planner.objects.local_volume import VolumeHost, named
 from planner.objects.provider_ids import ServerMarks, has_other_scheme, proves
 from planner.policies.emptiness import FOUND_EMPTY
@@ -51,6 +52,8 @@ class RemovalObjects:
     """Those on the Node that count, without those that are gone with it."""
     per_node_pods: tuple[Object, ...] = ()
     """Those that belong to it and are asked to leave."""
+    occupants: tuple[Occupant, ...] = ()
+    """What is told of `pods`, once the Node is drained."""
 
 
 def _asked_at(ports: Ports, removal: NodeRemovalRequest) -> datetime | None:
@@ -119,10 +122,10 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     refusal = ""
     if status.phase.is_reversible and per_node_pods and not occupants and not _is_cooling_off(ports, status):
         refusal = await first_refusal(ports.cluster, per_node_pods)
-    drain = DrainSeen()
+    drain, leaving = DrainSeen(), ()
     if status.phase is RemovalPhase.DRAINING:
-        now = ports.now()
-        drain = see_drain([occupant(pod, now) for pod in pods], status)
+        leaving = tuple(occupants_of(pods, ports.now(), keeps_empty_dirs=keeps_empty_dirs(pool, spec.reason)))
+        drain = see_drain(leaving, status)
     seen = seen.model_copy(
         update={
             "timings": removal_timings(pool),
@@ -144,7 +147,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
-    return RemovalObjects(record, seen, node, pods, per_node_pods)
+    return RemovalObjects(record, seen, node, pods, per_node_pods, leaving)
 
 
 async def _local_data(
@@ -225,8 +228,14 @@ def _seen_node(node: Object, removal: NodeRemovalRequest) -> NodeSeen:
     known = uid or (marks_of(node).request_uid if is_named else None)
     is_its = is_of(node, request_uid=known, provider_id=spec.provider_id) and (uid is not None or is_named)
     excluded = exclusion(node)
+    annotations = node["metadata"].get("annotations") or {}
     return see_node(node, spec.server_name).model_copy(
-        update={"foreign": not is_its, "balanced": excluded is None, "excluded": excluded == EXCLUDED_BY_GROWTH}
+        update={
+            "foreign": not is_its,
+            "balanced": excluded is None,
+            "excluded": excluded == EXCLUDED_BY_GROWTH,
+            "kept_by": keeps_node(annotations) if spec.reason in EVICTING_REASONS else "",
+        }
     )
 
 

@@ -25,9 +25,8 @@ LONGEST_PAUSE: Final = timedelta(minutes=5)
 LOOK_AT_PODS_EVERY: Final = timedelta(seconds=5)
 LOOK_AT_BLOCKED_EVERY: Final = timedelta(minutes=1)
 """A pod that goes comes as a message, so this is the fallback."""
-STUCK_AFTER: Final = timedelta(seconds=30)
-"""Past the end of its grace, a pod that terminates is no longer on its way. Source: Cluster Autoscaler,
-simulator/drainability, rule LongTerminating."""
+EVICTING_REASONS: Final = frozenset({"Consolidation", "Rotation", "Drift", "Repair", "OverMax"})
+"""Of removals that policies order of machines with pods: these are asked to leave."""
 NAMED: Final = 5
 """Pods that a message names; the others are counted."""
 

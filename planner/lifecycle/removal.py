@@ -102,8 +102,8 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
         return data_stays(seen) or _commit("NodeGone", "The Node no longer exists: delete its server")
     if node.foreign:
         return _cancel(NOT_OURS, f"Node {node.name} is not the machine that this removal names: nothing is removed")
-    if node.keep:
-        return _cancel("Person", "The node was annotated do-not-remove")
+    if node.keep or node.kept_by:
+        return _cancel("Person", f"The node was annotated {node.kept_by or 'do-not-remove'}")
     if seen.alive:
         return _cancel(NOT_DEAD, f"{seen.alive}: the machine stays")
     return data_stays(seen)

@@ -44,6 +44,8 @@ class NodeSeen(Payload):
     """It carries the scale-down taint."""
     keep: bool = False
     """A person annotated it do-not-remove."""
+    kept_by: str = ""
+    """The annotation of another autoscaler that keeps it from a policy's drain; empty for other removals."""
     balanced: bool = False
     """Load balancers may send it something: it lacks the label by which they leave it out."""
     excluded: bool = False

@@ -15,6 +15,7 @@ from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, Seat
+from planner.objects.disruption_budget import DisruptionBudget
 from planner.objects.kinds import DaemonSet, Node, Pod
 from planner.objects.offering import Offering
 from planner.objects.storage import Volumes
@@ -89,6 +90,8 @@ class Snapshot:
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Labels by name; a namespace that is not here has no label but its name."""
     volumes: Volumes = Volumes()
+    disruption_budgets: tuple[DisruptionBudget, ...] | None = ()
+    """None where they may not be read: then no pod is evicted by a policy."""
     pools: tuple[NodePool, ...] = ()
     classes: tuple[NodeClass, ...] = ()
     requests: tuple[NodeRequest, ...] = ()
@@ -231,6 +234,22 @@ class KeptMachine:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockedMachine:
+    """A machine that a policy would empty and that is kept."""
+
+    pool: str
+    node: str
+    uid: str
+    """Of its Node."""
+    trigger: str
+    """Reason of the removal that does not begin."""
+    reason: str
+    """What keeps it: CamelCase, stable."""
+    why: str
+    """The rest of a sentence about the machine."""
+
+
+@dataclass(frozen=True, slots=True)
 class RemovalCancel:
     """A cool-off that returning demand ends."""
 
@@ -284,6 +303,8 @@ class Plan:
     """Requests without a server and without demand: delete them."""
     kept_machines: tuple[KeptMachine, ...] = ()
     """Machines without pods that stay for the data that is on them."""
+    blocked: tuple[BlockedMachine, ...] = ()
+    """Machines that policies would empty and that are kept, each once."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the node annotation by node name, only where it changes; None removes it."""
     pods_since: Mapping[str, str] = field(default_factory=dict)

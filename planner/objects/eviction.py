@@ -1,25 +1,30 @@
-"""What a pod's annotations say of its eviction, and pods that belong to their node without a DaemonSet.
+"""What annotations of pods and Nodes say of eviction, and pods that belong to their node without a DaemonSet.
 
 Read as plain JSON, as a pod that the planner cannot read is kept or moved like every other. Growth's own words mean the
-same as Cluster Autoscaler's and go before them; a value that means nothing counts as absent and is told.
-Source: Cluster Autoscaler, FAQ, "What types of pods can prevent CA from removing a node?"; Longhorn,
-enhancements/20220408-support-kubernetes-ca; Istio and Linkerd, injected pods.
+same as Cluster Autoscaler's and Karpenter's and go before them; a value that means nothing is told, and counts as none.
+Source: Cluster Autoscaler, FAQ, "What types of pods can prevent CA from removing a node?"; Karpenter docs, "Well-Known
+Annotations"; Longhorn, enhancements/20220408-support-kubernetes-ca; Istio and Linkerd, injected pods.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Final
 
+from api.duration import parse_duration
 from api.keys import (
     ANNOTATION_SAFE_TO_EVICT,
     ANNOTATION_SAFE_VOLUMES,
     LABEL_HOSTNAME,
+    OTHERS_DO_NOT_DISRUPT,
     OTHERS_SAFE_TO_EVICT,
     OTHERS_SAFE_VOLUMES,
+    OTHERS_SCALE_DOWN_DISABLED,
 )
 
 Json = Mapping[str, Any]
 _ANSWERS: Final[Mapping[str, bool]] = {"true": True, "false": False, "on-completion": False}
 """Whether the pod may be evicted: one that says on-completion ends by itself."""
+_SWITCH: Final = ("true", "false")
 _WORKLOADS: Final = frozenset(
     {
         "CloneSet",
@@ -52,14 +57,47 @@ def wish(annotations: Json) -> tuple[str, bool] | None:
     return None
 
 
+def protection(annotations: Json) -> timedelta | None:
+    """Return for how long from its start the pod is not disrupted, `timedelta.max` without end, None if not at all.
+
+    Source: kubernetes-sigs/karpenter, designs/do-not-disrupt-grace-period.md.
+    """
+    word = _word(annotations, OTHERS_DO_NOT_DISRUPT)
+    if word == "true":
+        return timedelta.max
+    try:
+        return parse_duration(word) if word else None
+    except ValueError:
+        return None
+
+
+def keeps_node(annotations: Json) -> str:
+    """Return the annotation of others that keeps a Node from being emptied by a policy; empty if there is none."""
+    keys = (OTHERS_SCALE_DOWN_DISABLED, OTHERS_DO_NOT_DISRUPT)
+    return next((key for key in keys if _word(annotations, key) == "true"), "")
+
+
 def misread(annotations: Json) -> str:
-    """Return a sentence on the annotations about eviction that mean nothing; empty if all mean something."""
+    """Return a sentence on a pod's annotations about eviction that mean nothing; empty if all mean something."""
+    words = _unknown(annotations, (ANNOTATION_SAFE_TO_EVICT, OTHERS_SAFE_TO_EVICT), _ANSWERS)
+    if protection(annotations) is not None:
+        return words
+    times = _unknown(annotations, (OTHERS_DO_NOT_DISRUPT,), _SWITCH, further=", or a time from its start such as 30m")
+    return "; ".join(part for part in (words, times) if part)
+
+
+def misread_of_node(annotations: Json) -> str:
+    """Return a sentence on a Node's annotations about its removal that mean nothing; empty if all mean something."""
+    return _unknown(annotations, (OTHERS_SCALE_DOWN_DISABLED, OTHERS_DO_NOT_DISRUPT), _SWITCH)
+
+
+def _unknown(annotations: Json, keys: Sequence[str], words: Collection[str], further: str = "") -> str:
     wrong = [
         f"{key}={' '.join(str(annotations[key]).split())[:60]}"
-        for key in (ANNOTATION_SAFE_TO_EVICT, OTHERS_SAFE_TO_EVICT)
-        if _word(annotations, key) and _word(annotations, key) not in _ANSWERS
+        for key in keys
+        if _word(annotations, key) and _word(annotations, key) not in words
     ]
-    return f"{', '.join(wrong)} has no effect: say {', '.join(_ANSWERS)}" if wrong else ""
+    return f"{', '.join(wrong)} has no effect: say {', '.join(words)}{further}" if wrong else ""
 
 
 def spared_volumes(annotations: Json, spec: Json) -> frozenset[str]:

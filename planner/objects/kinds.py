@@ -7,6 +7,7 @@ from typing import Final
 
 from api.keys import LABEL_HOSTNAME
 from planner.objects.offering import ResourceVector
+from planner.objects.stays import Stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,11 @@ class Pod:
     """It is part of its node, without being a DaemonSet's: see `planner.objects.eviction`."""
     misread: str = ""
     """What its annotations about eviction say that means nothing."""
+    stays: tuple[Stay, ...] = ()
+    """What keeps it from being evicted, each as long as it holds: see `planner.objects.stays`."""
+    is_safe_to_evict: bool = False
+    """It says so: it may be evicted whatever it has."""
+    is_ready: bool = False
     is_terminating: bool = False
     ends_at: datetime | None = None
     """While it terminates: when its time to end is over."""

@@ -11,8 +11,11 @@ from typing import Any, Final, TypeVar
 
 from planner.model.plan import TOO_MUCH, Problem
 from planner.objects.counted_pods import heeded
+from planner.objects.disruption_budget import DisruptionBudget
 from planner.objects.kinds import DaemonSet, Node, Pod, Taint
+from planner.objects.stays import stays
 from planner.objects.storage import Claim, CsiNode, StorageClass, Volume, Volumes
+from planner.parsing.disruption_budgets import disruption_budget_from
 from planner.parsing.json_part import FieldError, Part
 from planner.parsing.limit_ranges import LimitRange, limit_range_from
 from planner.parsing.pod_budget import OverBudget
@@ -51,6 +54,7 @@ class Parsed:
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Labels by name."""
     volumes: Volumes = Volumes()
+    disruption_budgets: tuple[DisruptionBudget, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -135,6 +139,15 @@ def parse_limit_range(limit_range: Json) -> LimitRange:
     return _named("LimitRange", limit_range, limit_range_from)
 
 
+def parse_disruption_budget(budget: Json) -> DisruptionBudget:
+    """Return the PodDisruptionBudget.
+
+    Raises:
+        UnreadableObject: a field cannot be read.
+    """
+    return _named("PodDisruptionBudget", budget, disruption_budget_from)
+
+
 def parse_objects(
     *,
     pods: Iterable[Json] = (),
@@ -145,6 +158,7 @@ def parse_objects(
     volumes: Iterable[Json] = (),
     storage_classes: Iterable[Json] = (),
     csi_nodes: Iterable[Json] = (),
+    disruption_budgets: Iterable[Json] = (),
 ) -> Parsed:
     """Return all objects that can be read, and a problem for each that cannot: it stops no other.
 
@@ -175,6 +189,7 @@ def parse_objects(
             volumes=readable(Volume, parse_volume, volumes),
             classes=readable(StorageClass, parse_storage_class, storage_classes),
         ),
+        disruption_budgets=readable(DisruptionBudget, parse_disruption_budget, disruption_budgets),
         problems=tuple(problems),
     )
 
@@ -265,7 +280,11 @@ def _daemon_set(root: Part) -> DaemonSet:
 
 def pod_remains(pod: object) -> Pod | None:
     """Return the pod as far as its place goes; None where it has no name, or is on no node."""
-    metadata, name, namespace = _metadata(pod), text_in(pod, "metadata", "name"), text_in(pod, "metadata", "namespace")
+    metadata, name, namespace = (
+        _part(pod, "metadata"),
+        text_in(pod, "metadata", "name"),
+        text_in(pod, "metadata", "namespace"),
+    )
     node = text_in(pod, "spec", "nodeName")
     if not name or not node:
         return None
@@ -279,12 +298,15 @@ def pod_remains(pod: object) -> Pod | None:
         phase=text_in(pod, "status", "phase") or "Running",
         is_terminating="deletionTimestamp" in metadata,
         is_unreadable=True,
+        # A budget guards it then.
+        is_ready=True,
+        stays=stays(metadata, _part(pod, "spec"), _part(pod, "status")),
     )
 
 
 def node_remains(node: object) -> Node | None:
     """Return the node as a cordoned one without room: it takes no pods, and stays; None where it has no name."""
-    metadata, name = _metadata(node), text_in(node, "metadata", "name")
+    metadata, name = _part(node, "metadata"), text_in(node, "metadata", "name")
     if not name:
         return None
     return Node(
@@ -299,9 +321,9 @@ def node_remains(node: object) -> Node | None:
     )
 
 
-def _metadata(item: object) -> Mapping[str, Any]:
-    metadata = item.get("metadata") if isinstance(item, Mapping) else None
-    return metadata if isinstance(metadata, Mapping) else {}
+def _part(item: object, name: str) -> Mapping[str, Any]:
+    part = item.get(name) if isinstance(item, Mapping) else None
+    return part if isinstance(part, Mapping) else {}
 
 
 def text_in(item: object, part: str, key: str) -> str:

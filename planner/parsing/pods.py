@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from api.keys import LABEL_REQUEST, LABEL_REQUEST_UID
-from planner.objects.eviction import is_per_node, misread
+from planner.objects.eviction import is_per_node, misread, wish
 from planner.objects.kinds import (
     NO_PREFERENCES,
     NOT_YET_SCHEDULED,
@@ -22,6 +22,7 @@ from planner.objects.kinds import (
     Scheduled,
     Toleration,
 )
+from planner.objects.stays import stays
 from planner.parsing.effective_request import effective_request
 from planner.parsing.json_part import Part
 from planner.parsing.neighbours import HARD, PREFERRED, REQUIRED, pod_terms, preferred_terms, spreads, weight
@@ -98,6 +99,9 @@ def pod_from(metadata: Part, spec: Part, status: Part) -> Pod:
         is_mirror=_MIRROR in annotations,
         is_per_node=is_per_node(metadata.value, spec.value),
         misread=misread(annotations),
+        stays=stays(metadata.value, spec.value, status.value),
+        is_safe_to_evict=(wish(annotations) or ("", False))[1],
+        is_ready=any(c.text("type") == "Ready" and c.text("status") == "True" for c in status.parts("conditions")),
         is_terminating=metadata.has("deletionTimestamp"),
         ends_at=metadata.moment("deletionTimestamp"),
         is_gated=any(True for _ in spec.parts("schedulingGates")),
@@ -126,7 +130,8 @@ def over_budget_pod(metadata: Part, spec: Part, status: Part, excess: str) -> Po
     """
     identity = {key: spec.value[key] for key in ("nodeName", "priority", "schedulingGates") if key in spec.value}
     pod = pod_from(metadata, Part(identity, spec.path), status)
-    return replace(pod, requests={}, over_budget=excess, is_unreadable=bool(pod.lands_on))
+    kept = stays(metadata.value, spec.value, status.value)
+    return replace(pod, requests={}, over_budget=excess, is_unreadable=bool(pod.lands_on), stays=kept)
 
 
 def _owner(metadata: Part) -> Owner | None:

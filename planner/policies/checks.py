@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
+from typing import ClassVar
 
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_REQUEST
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.local_volume import LocalVolumes, VolumeHost, named
 from planner.policies.port import Candidate, MachineAction, SafetyCheck
+from planner.policies.safety.blocked import Blocked, BlockedBy
 from planner.supply.machines import Machine
 
 
@@ -49,10 +51,20 @@ def refusals(candidate: Candidate, checks: Iterable[SafetyCheck]) -> Iterator[st
             yield refused
 
 
+def first_refusal(candidate: Candidate, checks: Iterable[SafetyCheck]) -> Blocked | None:
+    """Return the first thing that keeps the machine, None if nothing does."""
+    for check in checks:
+        refused = check.refuses(candidate)
+        if refused is not None:
+            return Blocked(check.by, refused)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class PausedPool:
     """Keeps the machines of a pool that a person has paused; a request that has asked for no server may go."""
 
+    by: ClassVar = BlockedBy.POOL_PAUSED
     now: datetime
 
     def refuses(self, candidate: Candidate) -> str | None:
@@ -65,6 +77,7 @@ class PausedPool:
 class WantedByPods:
     """Keeps a machine that this round plans pods onto, or that is kept for pods of an earlier one."""
 
+    by: ClassVar = BlockedBy.WANTED
     machines: Collection[str]
 
     def refuses(self, candidate: Candidate) -> str | None:
@@ -76,6 +89,8 @@ class WantedByPods:
 class CancelledRemoval:
     """Keeps a machine whose removal was cancelled, until that removal has ended: there is one a server."""
 
+    by: ClassVar = BlockedBy.REMOVAL_CANCELLED
+
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if its removal still exists."""
         return None if candidate.machine.removal is None else "its removal was cancelled and has not ended yet"
@@ -84,6 +99,8 @@ class CancelledRemoval:
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
     """Keeps a machine whose request still works on its node."""
+
+    by: ClassVar = BlockedBy.REQUEST_OPEN
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if its request still works on the node; a request to cancel goes with its machine."""
@@ -94,6 +111,8 @@ class OpenRequest:
 @dataclass(frozen=True, slots=True)
 class ForeignMachine:
     """Keeps machines that no round has bought: nodes that do not name their request, and requests of people."""
+
+    by: ClassVar = BlockedBy.FOREIGN
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if the machine is not one that a round has bought."""
@@ -109,6 +128,7 @@ class ForeignMachine:
 class ProtectedNode:
     """Keeps the nodes that carry Growth itself."""
 
+    by: ClassVar = BlockedBy.CARRIES_GROWTH
     nodes: Collection[str]
 
     def refuses(self, candidate: Candidate) -> str | None:
@@ -122,6 +142,8 @@ class ProtectedNode:
 class AnnotatedNode:
     """Keeps a node that a person annotated; an empty value keeps nothing."""
 
+    by: ClassVar = BlockedBy.ANNOTATION
+
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if a person annotated the node."""
         node = candidate.machine.node
@@ -132,6 +154,8 @@ class AnnotatedNode:
 @dataclass(frozen=True, slots=True)
 class CordonedNode:
     """Keeps a cordoned node: a cordon is a person's tool."""
+
+    by: ClassVar = BlockedBy.CORDON
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if the node is cordoned."""
@@ -144,6 +168,8 @@ class CordonedNode:
 class TerminatingNode:
     """Keeps away from a Node that somebody deletes: its machine is decided about when it is gone."""
 
+    by: ClassVar = BlockedBy.NODE_TERMINATING
+
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if its Node is being deleted."""
         node = candidate.machine.node
@@ -154,6 +180,7 @@ class TerminatingNode:
 class HoldsData:
     """Keeps a machine that has data which is nowhere else, also while no pod uses it."""
 
+    by: ClassVar = BlockedBy.LOCAL_DATA
     volumes: LocalVolumes
 
     def refuses(self, candidate: Candidate) -> str | None:
@@ -196,6 +223,10 @@ class Budget:
     def spend(self, candidate: Candidate) -> None:
         """Count a machine that goes."""
         self._counts.subtract(_budget_rows(candidate.machine))
+
+    def refund(self, candidate: Candidate) -> None:
+        """Count a machine that does not go after all."""
+        self._counts.update(_budget_rows(candidate.machine))
 
 
 def minimums(pool: NodePool, server_type: str) -> tuple[int, int]:

@@ -10,9 +10,12 @@ from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.model.plan import KeptMachine, PlannedRemoval, PlannedRequest, Reason, Snapshot
 from planner.objects.local_volume import local_volumes
-from planner.policies.checks import Budget, HoldsData, refusals, safety_checks
+from planner.policies.checks import Budget, HoldsData, first_refusal, safety_checks
 from planner.policies.emptiness import is_empty
-from planner.policies.port import Candidate, MachineAction, Policy, PolicyView, Proposal
+from planner.policies.port import Candidate, EvictionCheck, MachineAction, Policy, PolicyView, Proposal
+from planner.policies.safety.blocked import Blocked, BlockedBy
+from planner.policies.safety.evictions import EvictionSafety, Misfits, eviction_checks
+from planner.policies.safety.purchases import PurchaseInFlight
 from planner.supply.machines import Machine, PriceList
 
 
@@ -45,6 +48,9 @@ def departures(
     wanted: Collection[str],
     policies: Iterable[Policy],
     prices: PriceList,
+    *,
+    buying: Collection[str] = (),
+    misfits: Misfits = lambda _: "",
 ) -> Departures:
     """Return the removals, cancelled requests and idle times of this round, and the time of the next proposal.
 
@@ -54,11 +60,16 @@ def departures(
         wanted: those that pods are planned onto.
         policies: in the order in which they may use up the budget.
         prices: of the classes today.
+        buying: names of the pools for which this round buys.
+        misfits: why the pods of machines fit nowhere else; asked of steps that do not say where they go.
     """
+    now = snapshot.now
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
     holds_data = HoldsData(local_volumes(snapshot.volumes, snapshot.nodes))
-    checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes, snapshot.now)
-    refused = {name: why for name, one in left.items() if (why := next(refusals(one, checks), None)) is not None}
+    checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes, now)
+    refused = {name: kept for name, one in left.items() if (kept := first_refusal(one, checks)) is not None}
+    refusals = {name: kept.why for name, kept in refused.items()}
+    safety = EvictionSafety(refused, eviction_checks(snapshot, machines))
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())
     granted: list[tuple[Candidate, Proposal]] = []
@@ -71,10 +82,11 @@ def departures(
     wakes: list[datetime] = []
     for policy in policies:
         view = PolicyView(
-            snapshot.now,
+            now,
             tuple(left.values()),
-            refused,
+            refusals,
             prices,
+            blocker=safety.blocker,
             pools=snapshot.pools,
             machines=tuple(machines.values()),
             watched_since=snapshot.watched_since,
@@ -99,10 +111,10 @@ def departures(
     granted = _whole_steps(granted, proposed)
     named = {ordinal for _, proposal in granted for ordinal in proposal.replacement}
     return Departures(
-        removals=tuple(_removal(c, p, snapshot.now) for c, p in granted if c.action is MachineAction.REMOVE),
-        cancelled=tuple(sorted(p.machine for _, p in granted if p.action is MachineAction.CANCEL)),
+        removals=tuple(_removal(c, p, now) for c, p in leaving if c.action is MachineAction.REMOVE),
+        cancelled=tuple(sorted(p.machine for _, p in leaving if p.action is MachineAction.CANCEL)),
         idle_since=idle_since,
-        wake_at=min(wakes, default=None),
+        wake_at=min((*wakes, *gate.ends), default=None),
         dead_nodes=dead_nodes,
         kept_machines=tuple(_kept(left.values(), refused, holds_data)),
         requests=tuple(request for request in requests if request.ordinal in named),

@@ -4,16 +4,17 @@ A policy is one file in this folder and one entry of `planner.plan.POLICIES`. It
 machine goes is decided in one place (`planner.policies.departures`), by the checks and by its pool's minimums.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.model.plan import Move, PlannedRequest, Reason
+from planner.policies.safety.blocked import Blocked, BlockedBy
 from planner.supply.machines import Machine, PriceList
 
 
@@ -78,6 +79,9 @@ class PolicyView:
     """Why a check refuses a candidate, by the machine's name: a proposal about it has no effect."""
     prices: PriceList
     """What classes ask today."""
+    blocker: Callable[[Candidate], Blocked | None] = lambda _: None
+    """What keeps a candidate from being emptied of its pods. A policy proposes one that it would empty but for that all
+    the same, alone: so it is told of."""
     pools: Sequence[NodePool] = ()
     machines: Collection[Machine] = ()
     """All there are, also those that go."""
@@ -116,6 +120,17 @@ class Policy(Protocol):
 class SafetyCheck(Protocol):
     """A rule that keeps a machine, whichever policy proposes it."""
 
+    by: ClassVar[BlockedBy]
+    """What a machine is told to be kept by that a policy would empty."""
+
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason to keep the machine, as the rest of a sentence, or None if this check lets it go."""
+        ...
+
+
+class EvictionCheck(Protocol):
+    """A rule that keeps a machine from being emptied of its pods."""
+
+    def blocks(self, candidate: Candidate) -> Blocked | None:
+        """Return what keeps the machine, None if this check lets it go."""
         ...

@@ -6,17 +6,21 @@ from itertools import islice
 from typing import Final
 
 from api.meta import Condition
-from planner.model.plan import KeptMachine, PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
+from planner.model.plan import BlockedMachine, KeptMachine, PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
+from planner.objects.eviction import misread_of_node
 from planner.objects.kinds import Pod
 from planner.report.pool_report import DEAD_NODES, MISFITS, MOST_UNREADY, POOL_PAUSED
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
 _BACK_OFF: Final = "BackOff"
+_UNKNOWN_ANNOTATION: Final = "UnknownAnnotation"
 _TROUBLES: Final = frozenset({"Blocked", DEAD_NODES, MISFITS, POOL_PAUSED})
 """Conditions of a pool that are troubles while they are True."""
 HAS_LOCAL_DATA: Final = "HasLocalData"
 """Reason of the event on a Node that nothing but its data keeps."""
+SCALE_DOWN_BLOCKED: Final = "ScaleDownBlocked"
+"""Reason of the event on a Node that a policy would empty and that is kept."""
 
 
 def events(
@@ -27,10 +31,12 @@ def events(
     reports: Iterable[PoolReport],
     *,
     kept_machines: Sequence[KeptMachine] = (),
+    blocked: Sequence[BlockedMachine] = (),
 ) -> tuple[PlannedEvent, ...]:
     """Return at most `EVENTS_PER_ROUND` events for pods, then the sums on pools, then pools and broken objects.
 
-    At most as many tell of empty machines that stay for their data.
+    At most as many each tell of annotations that mean nothing, of empty machines that stay for their data, and of
+    machines that a policy would empty and that are kept.
 
     `pools_of` names a pool by pod uid, where it has one. Pods of `at_ceiling`, by uid, get an event that
     their longest wait begins; others in back-off have had their event before.
@@ -58,10 +64,12 @@ def events(
         *_sums(snapshot, left),
         *_about_pools(snapshot, reports),
         *islice(
-            (_about_pod(pod, "UnknownAnnotation", pod.misread) for pod in snapshot.pods if pod.misread),
+            (_about_pod(pod, _UNKNOWN_ANNOTATION, pod.misread) for pod in snapshot.pods if pod.misread),
             EVENTS_PER_ROUND,
         ),
+        *islice(_about_words_on_nodes(snapshot), EVENTS_PER_ROUND),
         *(_about_kept(machine) for machine in kept_machines[:EVENTS_PER_ROUND]),
+        *(_about_blocked(machine) for machine in blocked[:EVENTS_PER_ROUND]),
         *(_about_problem(problem) for problem in snapshot.problems if not problem.uid or problem.uid not in reported),
     )
 
@@ -113,6 +121,18 @@ def is_trouble(condition: Condition) -> bool:
 
 def _about_kept(machine: KeptMachine) -> PlannedEvent:
     return PlannedEvent("Node", machine.node, None, machine.uid, HAS_LOCAL_DATA, f"It is not removed: {machine.why}")
+
+
+def _about_blocked(machine: BlockedMachine) -> PlannedEvent:
+    message = f"{machine.trigger} would remove it, and does not: {machine.reason}, {machine.why}"
+    return PlannedEvent("Node", machine.node, None, machine.uid, SCALE_DOWN_BLOCKED, message)
+
+
+def _about_words_on_nodes(snapshot: Snapshot) -> Iterable[PlannedEvent]:
+    for node in snapshot.nodes:
+        misread = misread_of_node(node.annotations)
+        if misread:
+            yield PlannedEvent("Node", node.name, None, node.uid, _UNKNOWN_ANNOTATION, misread, warning=True)
 
 
 def _about_problem(problem: Problem) -> PlannedEvent:
