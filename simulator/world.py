@@ -13,6 +13,7 @@ from activities.objects.kind_activities import KindActivities
 from activities.ports.cluster import (
     CONFIG_MAPS,
     DAEMON_SETS,
+    DISRUPTION_BUDGETS,
     LIMIT_RANGES,
     NODE_POOLS,
     NODES,
@@ -32,6 +33,7 @@ from api.keys import LABEL_CLUSTER, LABEL_CLUSTER_UID
 from simulator.apiserver.changes import follow
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
+from simulator.scheduling.disruption_controller import DisruptionController
 from simulator.scheduling.kubelet import Kubelet
 from simulator.scheduling.scheduler import PlugIn, Scheduler, no_plug_in
 from simulator.scheduling.workloads import Daemons, Workloads
@@ -40,7 +42,7 @@ NAMESPACE: Final = "growth-system"
 CLUSTER_NAME: Final = "simulated"
 CLUSTER_UID: Final = "5f1a0000-0000-4000-8000-000000000001"
 """Of its namespace kube-system, on each of its servers."""
-_MOVING: Final = (PODS, NODES, DAEMON_SETS, CONFIG_MAPS, KWOK_NODE_CLASSES)
+_MOVING: Final = (PODS, NODES, DAEMON_SETS, DISRUPTION_BUDGETS, CONFIG_MAPS, KWOK_NODE_CLASSES)
 """What controllers react to."""
 _AT_ONCE: Final = timedelta()
 _NOTICED_AFTER: Final = timedelta(seconds=10)
@@ -80,6 +82,7 @@ class World:
         self.workloads = Workloads(self.cluster)
         self.daemons = Daemons(self.cluster)
         self._kubelet = Kubelet(self.cluster, now=now)
+        self._disruption_controller = DisruptionController(self.cluster)
         self._scheduler = Scheduler(self.cluster, now=now, seed=seed, longest_binding=longest_binding)
         self._changed = asyncio.Event()
         self._scheduler_goes_on_at = now()
@@ -95,13 +98,13 @@ class World:
         self._boot_ends_at: datetime | None = None
 
     async def apply(self, *objects: Object) -> None:
-        """Create pools, classes, DaemonSets, LimitRanges and Secrets.
+        """Create pools, classes, DaemonSets, LimitRanges, PodDisruptionBudgets and Secrets.
 
         Raises:
             KeyError: an object of another kind.
         """
         resources: dict[str, Resource] = {
-            r.kind: r for r in (NODE_POOLS, *node_classes(), DAEMON_SETS, LIMIT_RANGES, SECRETS)
+            r.kind: r for r in (NODE_POOLS, *node_classes(), DAEMON_SETS, LIMIT_RANGES, DISRUPTION_BUDGETS, SECRETS)
         }
         for item in objects:
             await self.cluster.create(resources[item["kind"]], item, namespace=item["metadata"].get("namespace"))
@@ -208,6 +211,7 @@ class World:
             await self.daemons.step(),
             await self._kubelet.step(),
             self.stopped_since is None and await self._scheduler.step(),
+            await self._disruption_controller.step(),
         ]
         return any(changes)
 

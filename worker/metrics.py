@@ -81,6 +81,17 @@ PARKED: Final = Metric(
     {"pool": "name of the pool"},
     "Each is a server that costs money and does not go: a person may retry, skip or abandon.",
 )
+BLOCKED: Final = Metric(
+    "growth_blocked_machines",
+    Kind.GAUGE,
+    "{machine}",
+    "Machines that policies would empty and that are kept, as the last round saw them",
+    {
+        "pool": "name of the pool",
+        "reason": "what keeps them, such as `BlockedByBudget`",
+    },
+    "What the bill could be lower by, and why it is not: `kubectl growth why node` names the pod.",
+)
 LAST_ROUND: Final = Metric(
     "growth_last_round_timestamp",
     Kind.GAUGE,
@@ -147,6 +158,7 @@ METRICS: Final = (
     MACHINES,
     PRICE,
     PARKED,
+    BLOCKED,
     LAST_ROUND,
     ROUNDS,
     REQUESTS,

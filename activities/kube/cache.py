@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from activities.ports.cluster import (
     CSI_NODES,
+    DISRUPTION_BUDGETS,
     LIMIT_RANGES,
     NAMESPACES,
     NODES,
@@ -55,6 +56,7 @@ _FIELDS: Final[Mapping[Resource, frozenset[str]]] = {
     STORAGE_CLASSES: _IDENTITY | {"provisioner", "volumeBindingMode", "allowedTopologies"},
     CSI_NODES: _IDENTITY | {"spec"},
     LIMIT_RANGES: _IDENTITY | {"spec"},
+    DISRUPTION_BUDGETS: _IDENTITY | {"spec", "status"},
 }
 """Fields kept of a kind; of a kind that is not here, all."""
 _BULKY: Final = "kubectl.kubernetes.io/last-applied-configuration"

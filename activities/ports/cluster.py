@@ -52,6 +52,15 @@ PERSISTENT_VOLUME_CLAIMS: Final = Resource("", "v1", "PersistentVolumeClaim", "p
 CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
 DAEMON_SETS: Final = Resource("apps", "v1", "DaemonSet", "daemonsets", namespaced=True)
 LIMIT_RANGES: Final = Resource("", "v1", "LimitRange", "limitranges", namespaced=True, is_dispensable=True)
+DISRUPTION_BUDGETS: Final = Resource(
+    "policy",
+    "v1",
+    "PodDisruptionBudget",
+    "poddisruptionbudgets",
+    namespaced=True,
+    is_optional=True,
+    is_dispensable=True,
+)
 STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 CSI_NODES: Final = Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False)
 VOLUME_ATTACHMENTS: Final = Resource("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False)

@@ -19,6 +19,7 @@ from activities.objects.simulated_classes import SimulatedClass, simulated_class
 from activities.ports.cluster import (
     CSI_NODES,
     DAEMON_SETS,
+    DISRUPTION_BUDGETS,
     LIMIT_RANGES,
     NAMESPACES,
     NODE_POOLS,
@@ -51,6 +52,7 @@ from planner.parsing.objects import (
     parse_claim,
     parse_csi_node,
     parse_daemon_set,
+    parse_disruption_budget,
     parse_limit_range,
     parse_namespace,
     parse_node,
@@ -73,13 +75,14 @@ SURROUNDINGS: Final = (
     STORAGE_CLASSES,
     CSI_NODES,
     LIMIT_RANGES,
+    DISRUPTION_BUDGETS,
 )
 """Kubernetes' own kinds that a round decides on: it reads all of them."""
 
 
 _WITHOUT_SERVER: Final = frozenset({RequestPhase.UNMET, RequestPhase.FAILED})
 _Read = tuple[Sequence[Object] | None, str]
-"""The objects of a kind, None where it is not defined, and their version."""
+"""The objects of a kind, None where it is not defined, and their version: empty where they could not be read."""
 
 T = TypeVar("T")
 
@@ -196,6 +199,7 @@ class Observer:
             ParsedCache(STORAGE_CLASSES, parse_storage_class),
             ParsedCache(CSI_NODES, parse_csi_node),
             ParsedCache(LIMIT_RANGES, parse_limit_range),
+            ParsedCache(DISRUPTION_BUDGETS, parse_disruption_budget),
         )
         self._joined_nodes = JoinedNodes()
         self._pools = ParsedCache(NODE_POOLS, partial(read, NodePool))
@@ -230,7 +234,8 @@ class Observer:
 
         own_parts = ((self._pools, pools), (self._requests, requests), (self._removals, removals))
         parsed, problems = await self._parse((*zip(self._surroundings, surroundings, strict=True), *own_parts))
-        pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, limit_ranges, *owned = parsed
+        pods, nodes, daemon_sets, namespaces, claims, volumes, storage_classes, csi_nodes, *rest = parsed
+        limit_ranges, budgets, *owned = rest
         if limit_ranges:
             daemon_sets = with_limit_ranges(daemon_sets, lists[SURROUNDINGS.index(DAEMON_SETS)], limit_ranges)
         simulated: tuple[SimulatedClass, ...] = ()
@@ -245,6 +250,8 @@ class Observer:
             daemon_sets=daemon_sets,
             namespaces=dict(namespaces),
             volumes=Volumes(claims, volumes, storage_classes),
+            # A list has a version wherever it could be read.
+            disruption_budgets=budgets if cached[SURROUNDINGS.index(DISRUPTION_BUDGETS)][1] else None,
             pools=owned[0],
             classes=classes,
             requests=owned[1],
@@ -294,7 +301,7 @@ class Observer:
         except Forbidden:
             if not resource.is_dispensable:
                 raise
-            return [], wanted
+            return [], ""
 
     async def _with_known_machines(
         self, cached: Sequence[_Read], requests: Sequence[Object], removals: Sequence[Object]

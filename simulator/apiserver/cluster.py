@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from activities.ports.cluster import CRDS, PODS, Object, ObjectList, PatchOp, Resource, WatchEvent
+from activities.ports.cluster import CRDS, DISRUPTION_BUDGETS, PODS, Object, ObjectList, PatchOp, Resource, WatchEvent
 from activities.ports.errors import AlreadyExists, Conflict, Rejected
 from simulator.apiserver.copying import checked_json, copy_json
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
+from simulator.apiserver.disruption_budgets import check_budgets
 from simulator.apiserver.field_writes import note_write
 from simulator.apiserver.kinds import first_status, has_generation
 from simulator.apiserver.patching import drop_empty_metadata, patched_subresource, scale_of
@@ -125,7 +125,7 @@ class MemoryCluster:
         pod = self._store.find(PODS, key)
         if pod["metadata"]["uid"] != uid:
             raise Conflict(f"pods {name!r}: uid is {pod['metadata']['uid']}, not {uid}")
-        pods, budgets = (self._store.shelf(resource).items for resource in (PODS, POD_DISRUPTION_BUDGETS))
+        pods, budgets = (self._store.shelf(resource).items for resource in (PODS, DISRUPTION_BUDGETS))
         check_budgets(
             pod,
             [budget for (place, _), budget in budgets.items() if place == namespace],

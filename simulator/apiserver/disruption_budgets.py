@@ -1,19 +1,16 @@
 """PodDisruptionBudgets as the eviction API honours them, worked out anew for each eviction.
 
-Source: Kubernetes docs, "Specifying a Disruption Budget for your Application" and "API-initiated Eviction". The
-disruption controller and its status are left out: a budget counts what is there at that moment. Whole numbers only.
+Source: Kubernetes docs, "Specifying a Disruption Budget for your Application" and "API-initiated Eviction". An eviction
+does not wait for the status of the disruption controller: it counts what is there at that moment. Whole numbers only.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
-from activities.ports.cluster import Object, Resource
+from activities.ports.cluster import Object
 from activities.ports.errors import BudgetExhausted, Rejected
 from simulator.scheduling.conditions import condition_status
 from simulator.scheduling.fit import selects
 from simulator.scheduling.pod_request import occupies
-
-POD_DISRUPTION_BUDGETS: Final = Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True)
 
 
 def check_budgets(pod: Object, budgets: Iterable[Object], pods: Iterable[Object]) -> None:
@@ -31,14 +28,30 @@ def check_budgets(pod: Object, budgets: Iterable[Object], pods: Iterable[Object]
         raise BudgetExhausted(f"{refused}: This pod has more than one PodDisruptionBudget")
     (budget,) = about
     name = budget["metadata"]["name"]
-    alike = [one for one in pods if occupies(one) and _is_about(budget, one)]
-    healthy = sum(_is_healthy(one) for one in alike)
-    needed = _needed(budget, len(alike))
+    _, healthy, needed = _counts(budget, pods)
     # One that is not healthy takes nothing from those that are.
     if healthy - _is_healthy(pod) < needed:
         raise BudgetExhausted(
             f"{refused}: The disruption budget {name} needs {needed} healthy pods and has {healthy} currently"
         )
+
+
+def status_of(budget: Object, pods: Iterable[Object]) -> Object:
+    """Return the status that the disruption controller gives the budget; `pods` are those of its namespace."""
+    expected, healthy, needed = _counts(budget, pods)
+    return {
+        "observedGeneration": budget["metadata"].get("generation", 0),
+        "expectedPods": expected,
+        "currentHealthy": healthy,
+        "desiredHealthy": needed,
+        "disruptionsAllowed": max(0, healthy - needed),
+    }
+
+
+def _counts(budget: Object, pods: Iterable[Object]) -> tuple[int, int, int]:
+    """Return how many pods the budget is about, how many of them are healthy, and how many must be."""
+    alike = [one for one in pods if occupies(one) and _is_about(budget, one)]
+    return len(alike), sum(_is_healthy(one) for one in alike), _needed(budget, len(alike))
 
 
 def _is_about(budget: Object, pod: Object) -> bool:

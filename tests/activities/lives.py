@@ -9,7 +9,15 @@ import pytest
 from activities.kube.json_patch import set_field
 from activities.objects.events import Recorder
 from activities.objects.kind_activities import activities_of
-from activities.ports.cluster import EVENTS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
+from activities.ports.cluster import (
+    DISRUPTION_BUDGETS,
+    EVENTS,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+)
 from activities.ports.errors import InvalidConfiguration, NotFound
 from activities.ports.ports import Ports, in_place
 from activities.ports.provider import Server, ServerState
@@ -24,7 +32,6 @@ from planner.lifecycle import removal as removal_steps
 from planner.lifecycle import request as request_steps
 from planner.lifecycle.step import Act, EffectInput
 from simulator.apiserver.cluster import MemoryCluster
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 from tests.activities import bodies
 from tests.activities.rounds import Crash, FlakyCluster
 
@@ -271,7 +278,7 @@ class Life:
             "metadata": {"name": name},
             "spec": {"selector": {"matchLabels": {"app": "web"}}} | (spec or {"maxUnavailable": 0}),
         }
-        await MemoryCluster.create(self.cluster, POD_DISRUPTION_BUDGETS, body, namespace="shop")
+        await MemoryCluster.create(self.cluster, DISRUPTION_BUDGETS, body, namespace="shop")
 
     async def request(self):
         return await self.find(NODE_REQUESTS)

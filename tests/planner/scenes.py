@@ -33,6 +33,8 @@ class Scene:
     storage_classes: list[Json] = field(default_factory=list)
     csi_nodes: list[Json] = field(default_factory=list)
     limit_ranges: list[Json] = field(default_factory=list)
+    disruption_budgets: list[Json] | None = field(default_factory=list)
+    """None where they may not be read."""
     namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
     """Labels by name."""
     protected: set[str] = field(default_factory=set)
@@ -48,6 +50,7 @@ class Scene:
             volumes=self.volumes,
             storage_classes=self.storage_classes,
             csi_nodes=self.csi_nodes,
+            disruption_budgets=self.disruption_budgets or (),
         )
         kwok = [KwokNodeClass.model_validate(c) for c in self.classes]
         return Snapshot(
@@ -59,6 +62,7 @@ class Scene:
             ),
             namespaces=parsed.namespaces,
             volumes=parsed.volumes,
+            disruption_budgets=None if self.disruption_budgets is None else parsed.disruption_budgets,
             pools=tuple(NodePool.model_validate(p) for p in self.pools),
             classes=tuple(
                 NodeClass(
@@ -91,6 +95,7 @@ _LISTS = {
     "StorageClass": "storage_classes",
     "CSINode": "csi_nodes",
     "LimitRange": "limit_ranges",
+    "PodDisruptionBudget": "disruption_budgets",
 }
 
 

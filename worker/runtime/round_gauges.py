@@ -11,6 +11,7 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.model.plan import Plan, PoolReport, Snapshot
 from planner.policies.next_round import QUIET_PERIOD
 from worker.metrics import (
+    BLOCKED,
     LAST_ROUND,
     MACHINES,
     PARKED,
@@ -49,7 +50,7 @@ class RoundGauges:
         self._elapsed = elapsed
         self._last: _Round | None = None
         self._rounds = counter(ROUNDS)
-        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED):
+        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED, BLOCKED):
             gauge(metric, partial(self._of_last, metric.name))
         # It stays: a worker that has run no round for long is what it is there to show.
         gauge(LAST_ROUND, lambda: () if self._last is None else [(self._last.timestamp, {})])
@@ -61,6 +62,7 @@ class RoundGauges:
             MACHINES.name: list(_machines(plan.pools)),
             PRICE.name: list(_prices(plan.pools)),
             PARKED.name: _parked(snapshot, plan),
+            BLOCKED.name: _blocked(plan),
         }
         self._last = _Round(self._elapsed(), snapshot.now.timestamp(), values)
         self._rounds.add(1, {"result": plan.result.value})
@@ -99,3 +101,8 @@ def _parked(snapshot: Snapshot, plan: Plan) -> Values:
     )
     pools = {pool.name for pool in plan.pools} | set(parked)
     return [(parked[pool], {"pool": pool}) for pool in sorted(pools)]
+
+
+def _blocked(plan: Plan) -> Values:
+    counts = Counter((machine.pool, machine.reason) for machine in plan.blocked)
+    return [(number, {"pool": pool, "reason": reason}) for (pool, reason), number in sorted(counts.items())]

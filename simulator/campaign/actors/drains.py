@@ -7,11 +7,10 @@ from random import Random
 from typing import Any, Final
 
 from activities.kube.json_patch import set_field
-from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS, Object, Resource
+from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS, Object, Resource
 from activities.ports.errors import AlreadyExists, NotFound
 from api.keys import ANNOTATION_DO_NOT_REMOVE
 from planner.lifecycle.step import Decision, DecisionKind
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 from simulator.apiserver.history import Change
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.actors.workers import Workers
@@ -116,9 +115,9 @@ class Drains:
         spec: dict[str, Any] = {"selector": {"matchLabels": {"app": workload}}, **bound}
         with suppress(AlreadyExists):
             await self._cluster.create(
-                POD_DISRUPTION_BUDGETS, {"metadata": {"name": workload}, "spec": spec}, namespace=_NAMESPACE
+                DISRUPTION_BUDGETS, {"metadata": {"name": workload}, "spec": spec}, namespace=_NAMESPACE
             )
-            self._later(lambda: self._delete(POD_DISRUPTION_BUDGETS, workload))
+            self._later(lambda: self._delete(DISRUPTION_BUDGETS, workload))
 
     async def cancel(self) -> None:
         """Take a drain back."""
@@ -160,8 +159,8 @@ class Drains:
                 await self._delete(PODS, metadata["name"])
             elif ANNOTATION_DO_NOT_REMOVE in (metadata.get("annotations") or {}):
                 await self._annotate(metadata["name"], metadata["uid"], None)
-        for budget in list(self._cluster.peek(POD_DISRUPTION_BUDGETS)):
-            await self._delete(POD_DISRUPTION_BUDGETS, budget["metadata"]["name"])
+        for budget in list(self._cluster.peek(DISRUPTION_BUDGETS)):
+            await self._delete(DISRUPTION_BUDGETS, budget["metadata"]["name"])
 
     async def _want_more(self) -> None:
         """Want more pods of a workload, and wait until one of them runs."""

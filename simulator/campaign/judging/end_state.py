@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from activities.ports.cluster import NODE_POOLS, NODES, PODS, Object
+from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODES, PODS, Object
 from activities.ports.errors import BudgetExhausted
 from api.keys import LABEL_ABANDONED, LABEL_EXCLUDED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS, check_budgets
+from simulator.apiserver.disruption_budgets import check_budgets
 from simulator.campaign.judging.pod_departures import Leaving, must_stay
 from simulator.campaign.judging.provider_side import Side
 from simulator.campaign.judging.recorder import Witness, is_daemon, is_ours, labels_of, phase_of, pool_asked_for
@@ -97,7 +97,7 @@ class End:
         ]
 
     def _is_blocked(self, node: str, pods: list[Object]) -> bool:
-        budgets = self._sim.world.cluster.peek(POD_DISRUPTION_BUDGETS)
+        budgets = self._sim.world.cluster.peek(DISRUPTION_BUDGETS)
         for pod in pods:
             if pod["spec"].get("nodeName") == node:
                 if must_stay(pod):

@@ -2,9 +2,8 @@
 
 import pytest
 
-from activities.ports.cluster import PODS
+from activities.ports.cluster import DISRUPTION_BUDGETS, PODS
 from activities.ports.errors import BudgetExhausted, Conflict, NotFound
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -23,7 +22,7 @@ async def run(world, name="a", **labels):
 
 async def guard(world, name="budget", **spec):
     body = {"metadata": {"name": name}, "spec": {"selector": {"matchLabels": GUARDED}, **spec}}
-    await world.cluster.create(POD_DISRUPTION_BUDGETS, body, namespace=world.namespace)
+    await world.cluster.create(DISRUPTION_BUDGETS, body, namespace=world.namespace)
 
 
 async def evict(world, uid, name="a"):

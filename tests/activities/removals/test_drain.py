@@ -5,13 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS
+from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS
 from activities.ports.errors import Forbidden, Unreachable
 from activities.round.removals import cancel as cancel_by_planner
 from planner.lifecycle.removal import next_step
 from planner.lifecycle.step import Act, Wait
 from simulator.apiserver.cluster import MemoryCluster
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 from tests.activities.lives import NAME, SCALE_DOWN, START, Life, at_each_write
 from tests.activities.rounds import Crash
 from tests.tables import rows
@@ -175,7 +174,7 @@ async def test_a_budget_that_allows_it_later_is_honoured():
     life = await draining("web-1")
     await life.add_budget()
     await go_on(life, seconds=100)
-    await MemoryCluster.delete(life.cluster, POD_DISRUPTION_BUDGETS, "web", namespace="shop")
+    await MemoryCluster.delete(life.cluster, DISRUPTION_BUDGETS, "web", namespace="shop")
     assert (await go_on(life))[-1] == "commit_removal"
     assert (await status_of(life))["evictAttempts"] == 0
 

@@ -130,7 +130,7 @@ LATE = "should have ended at 2026-11-01 11:59:30 UTC"
     },
 )
 def test_what_blocks(given, blocker, why):
-    seen = occupant(given, NOW)
+    seen = occupant(given, NOW, keeps_empty_dirs=True)
     assert (seen.blocker, seen.why) == (blocker, why)
     assert seen.key == "shop/web-1"
     assert seen.is_terminating is ("deletionTimestamp" in given["metadata"])
@@ -139,7 +139,7 @@ def test_what_blocks(given, blocker, why):
 def test_an_owner_that_is_no_controller_would_not_start_it_again():
     given = pod()
     given["metadata"]["ownerReferences"][0]["controller"] = False
-    assert occupant(given, NOW).blocker is Blocker.BARE_POD
+    assert occupant(given, NOW, keeps_empty_dirs=True).blocker is Blocker.BARE_POD
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_an_owner_that_is_no_controller_would_not_start_it_again():
 )
 def test_what_the_cluster_needs_itself(spec, critical):
     """Source: Kubernetes docs, "Guaranteed scheduling for critical add-on pods"."""
-    assert occupant(pod(**spec), NOW).is_critical is critical
+    assert occupant(pod(**spec), NOW, keeps_empty_dirs=True).is_critical is critical
 
 
 def test_long_words_of_people_are_cut():
-    seen = occupant(pod(annotations={"growth.dev/do-not-remove": "x" * 300}), NOW)
+    seen = occupant(pod(annotations={"growth.dev/do-not-remove": "x" * 300}), NOW, keeps_empty_dirs=True)
     assert seen.why == f"is annotated growth.dev/do-not-remove: {'x' * 57}..."

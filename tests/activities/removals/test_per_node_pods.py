@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import PODS
+from activities.ports.cluster import DISRUPTION_BUDGETS, PODS
 from planner.lifecycle.step import Act, Wait
 from simulator.apiserver.cluster import MemoryCluster
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 from tests.activities.lives import NAME, SCALE_DOWN, START
 
 OVER = {"phase": "Pending", "scaleDownAt": START, "taintedAt": START - timedelta(minutes=1)}
@@ -61,7 +60,7 @@ async def test_a_budget_keeps_the_machine_with_its_reason(life, status):
     assert MANAGER in (await life.removal())["status"]["message"]
     assert {("NodeRemovalRequest", "BlockedByBudget"), ("Node", "BlockedByBudget")} <= await life.event_reasons()
     assert await life.find(PODS, MANAGER, "shop") is not None
-    await life.cluster.delete(POD_DISRUPTION_BUDGETS, "web", namespace="shop")
+    await life.cluster.delete(DISRUPTION_BUDGETS, "web", namespace="shop")
     assert (await ends_with(life))[0] == ("commit_removal" if status else "taint_node")
 
 

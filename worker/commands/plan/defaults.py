@@ -10,12 +10,14 @@ from planner.model.plan import Problem
 from planner.parsing.limit_ranges import LimitRange
 from worker.commands.plan.admission import Admission
 from worker.commands.plan.claims import claims
+from worker.commands.plan.disruption_budgets import counted
 from worker.commands.plan.objects import Json, Objects, key
 
 _UNSCHEDULED: Final = {
     "phase": "Pending",
     "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}],
 }
+_RUNNING: Final = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Completed:
     pods: list[Json]
     daemon_sets: list[Json]
     claims: list[Json]
+    disruption_budgets: list[Json]
     limit_ranges: tuple[LimitRange, ...]
     """What DaemonSet pods to come get; waiting pods have it."""
     problems: list[Problem]
@@ -36,7 +39,8 @@ class Completed:
 def completed(objects: Objects) -> Completed:
     """Return the objects of some files with what an API server and its controllers fill in.
 
-    A pod without a status was written by hand: it counts as one that the scheduler found no place for.
+    A pod without a status was written by hand: it counts as one that the scheduler found no place for, or that runs on
+    its node. A PodDisruptionBudget without one is counted as the disruption controller would.
     """
     admission = Admission(objects)
     problems = admission.problems
@@ -45,7 +49,7 @@ def completed(objects: Objects) -> Completed:
         if problem := _emptiness("Pod", pod, "spec", pod.get("spec")):
             problems.append(problem)
         else:
-            pods.append(_waiting(_admitted(pod, admission)))
+            pods.append(_with_status(_admitted(pod, admission)))
     daemon_sets: list[Json] = []
     for daemon_set in objects.of("DaemonSet"):
         template = _template(daemon_set)
@@ -54,7 +58,8 @@ def completed(objects: Objects) -> Completed:
         else:
             daemon_sets.append(_with_runtime(daemon_set, template, admission))
     own_claims = claims(objects, pods)
-    return Completed(pods, daemon_sets, own_claims, admission.limit_ranges, problems, admission.notes())
+    budgets = [counted(budget, pods) for budget in objects.of("PodDisruptionBudget")]
+    return Completed(pods, daemon_sets, own_claims, budgets, admission.limit_ranges, problems, admission.notes())
 
 
 def _emptiness(kind: str, item: Json, path: str, spec: Any) -> Problem | None:
@@ -75,10 +80,10 @@ def _admitted(pod: Json, admission: Admission) -> Json:
     }
 
 
-def _waiting(pod: Json) -> Json:
+def _with_status(pod: Json) -> Json:
     spec = pod["spec"]
     is_bound = isinstance(spec, dict) and spec.get("nodeName")
-    return pod if pod.get("status") or is_bound else {**pod, "status": _UNSCHEDULED}
+    return pod if pod.get("status") else {**pod, "status": _RUNNING if is_bound else _UNSCHEDULED}
 
 
 def _template(daemon_set: Json) -> Json:

@@ -20,7 +20,9 @@
     optimal             whether the two are equal
     currency            of all prices
     pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
-                        nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[]
+                        nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[],
+                        blockedCount and blocked[], the first 20: machines that a policy would empty and that are kept:
+                        node, trigger (reason of the removal), reason, why
     timing              only with --timing: seconds by stage of planning (read, assemble, pack, check, decide)
 
 With --explain, of one pod:
@@ -35,7 +37,7 @@ With --explain, of one pod:
 Pods are written as namespace/name, prices as decimal text, times in RFC 3339.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from api.keys import API_VERSION
@@ -44,6 +46,7 @@ from api.quantity import format_price
 from planner.model.plan import (
     Alternative,
     Because,
+    BlockedMachine,
     Placed,
     Plan,
     PlannedRemoval,
@@ -58,6 +61,8 @@ from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.verdicts import verdicts
 
 Json = dict[str, Any]
+BLOCKED_NAMED: Final = 20
+"""Machines of a pool that are named; the others are counted."""
 _GAP_DECIMALS: Final = 2
 _SHARE_DECIMALS: Final = 4
 _SECOND_DECIMALS: Final = 6
@@ -80,7 +85,7 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
         "gapPercent": gap_percent(plan),
         "optimal": plan.optimal,
         "currency": plan.currency,
-        "pools": [_pool(report) for report in plan.pools],
+        "pools": [_pool(report, blocked_of(plan, report.name)) for report in plan.pools],
     } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
 
 
@@ -99,6 +104,11 @@ def explanation(pod: Pod, view: ClusterView) -> Json:
 def request_name(request: PlannedRequest) -> str:
     """Return the name that stands for a machine of a plan; the real one is given when it is bought."""
     return f"{request.pool}-new-{request.ordinal + 1}"
+
+
+def blocked_of(plan: Plan, pool: str) -> list[BlockedMachine]:
+    """Return the machines of a pool that policies would empty and that are kept."""
+    return [machine for machine in plan.blocked if machine.pool == pool]
 
 
 def gap_percent(plan: Plan) -> float | None:
@@ -173,7 +183,7 @@ def _reason(reason: Reason) -> Json:
     return entry if reason.server_type is None else entry | {"serverType": reason.server_type}
 
 
-def _pool(report: PoolReport) -> Json:
+def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
     status = report.status.to_json()
     return {
         "name": report.name,
@@ -182,4 +192,9 @@ def _pool(report: PoolReport) -> Json:
         "lock": None,
         "delta": report.delta,
         "conditions": status["conditions"],
+        "blockedCount": len(blocked),
+        "blocked": [
+            {"node": machine.node, "trigger": machine.trigger, "reason": machine.reason, "why": machine.why}
+            for machine in blocked[:BLOCKED_NAMED]
+        ],
     }

@@ -102,6 +102,7 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         volumes=objects.of("PersistentVolume"),
         storage_classes=objects.of("StorageClass"),
         csi_nodes=objects.of("CSINode"),
+        disruption_budgets=complete.disruption_budgets,
     )
     pools = models(objects, NodePool)
     return Snapshot(
@@ -111,6 +112,7 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         daemon_sets=with_limit_ranges(parsed.daemon_sets, complete.daemon_sets, complete.limit_ranges),
         namespaces=parsed.namespaces,
         volumes=parsed.volumes,
+        disruption_budgets=parsed.disruption_budgets,
         pools=pools,
         classes=_classes(objects, pools, now),
         requests=models(objects, NodeRequest),

@@ -25,13 +25,14 @@ _KUBERNETES: Final = {
     "CSINode": "storage.k8s.io/v1",
     "RuntimeClass": "node.k8s.io/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
+    "PodDisruptionBudget": "policy/v1",
 }
 _SIMILAR: Final = 0.8
 _DIGITS: Final = 20
 """Of 64 bits."""
 _DEEPEST: Final = 16
 """A list in a list in a list is a mistake; deeper ones would end Python's stack."""
-NAMESPACED: Final = frozenset({"Pod", "PersistentVolumeClaim", "DaemonSet", "LimitRange"})
+NAMESPACED: Final = frozenset({"Pod", "PersistentVolumeClaim", "DaemonSet", "LimitRange", "PodDisruptionBudget"})
 """Kinds whose objects are in a namespace."""
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from api.meta import format_timestamp
 from planner.model.plan import Alternative, Placed, Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
 from planner.report.machine_choice import missed, percent
-from worker.commands.plan.document import gap_percent, replacements, request_name
+from worker.commands.plan.document import BLOCKED_NAMED, blocked_of, gap_percent, replacements, request_name
 from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
 
 _COLOURS: Final = {
@@ -147,6 +147,7 @@ def _leaving(out: Console, plan: Plan) -> None:
         for machine in plan.kept_machines:
             rows.add_row(machine.node, machine.why)
         print_section(out, "Without pods, and kept", rows)
+    _blocked(out, plan)
     if plan.removal_cancels or plan.cancelled:
         rows = table("", "name", "why")
         for cancel in plan.removal_cancels:
@@ -169,6 +170,18 @@ def _moves(out: Console, plan: Plan) -> None:
             rows.add_row(removal.node, f"new: {', '.join(new)}", "once they are Ready")
     if rows.row_count:
         print_section(out, "To move", rows)
+
+
+def _blocked(out: Console, plan: Plan) -> None:
+    rows = table("pool", "node", "would go by", "kept by", "why")
+    for report in plan.pools:
+        blocked = blocked_of(plan, report.name)
+        for machine in blocked[:BLOCKED_NAMED]:
+            rows.add_row(machine.pool, machine.node, machine.trigger, machine.reason, machine.why)
+        if len(blocked) > BLOCKED_NAMED:
+            rows.add_row(report.name, f"{len(blocked) - BLOCKED_NAMED} more", "", "", "")
+    if rows.row_count:
+        print_section(out, "With pods, and kept", rows)
 
 
 def _pools(out: Console, reports: Iterable[PoolReport]) -> None:

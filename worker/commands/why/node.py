@@ -11,6 +11,7 @@ from planner.policies.checks import kept_by_minimum, refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
 from planner.policies.port import Candidate, MachineAction
 from planner.policies.repair import have_ended_in_vain, read_spared_at
+from planner.policies.safety.evictions import EvictionSafety, eviction_checks
 from planner.supply.machines import Machine
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, per_node_pods, state
@@ -92,8 +93,24 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     reasons = list(_keeping(machine, view))
     if reasons:
         yield f"It is not removed: {'; '.join(reasons)}."
+        yield from _emptying(machine, view)
         return
     yield from _idle(machine, node, view)
+
+
+def _emptying(machine: Machine, view: ClusterView) -> Iterator[str]:
+    """Yield which policy would empty a machine with pods, and what keeps it from that."""
+    blocked = next((one for one in view.plan.blocked if one.node == machine.name), None)
+    if blocked is not None:
+        yield f"{blocked.trigger} would empty it, and does not: {blocked.reason}, {blocked.why}."
+        return
+    pool = view.pool(machine.pool)
+    if pool is None or pool.spec.scale_down.mode != "drain" or not own_pods(machine):
+        return
+    checks = eviction_checks(view.snapshot, view.machines)
+    keeper = EvictionSafety({}, checks).blocker(Candidate(machine, pool, MachineAction.REMOVE))
+    if keeper is not None:
+        yield f"No policy may empty it now: {keeper.by}, {keeper.why}."
 
 
 def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:

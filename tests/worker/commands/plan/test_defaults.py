@@ -138,13 +138,13 @@ def test_what_is_formed_wrongly_is_left_to_who_parses_it():
     assert made.claims == odd[4:]
 
 
-def test_a_pod_without_a_status_waits_unless_it_is_on_a_node():
+def test_a_pod_without_a_status_waits_or_runs_on_its_node():
     bare, bound = by_hand("a"), by_hand("b", node="n")
     del bare["status"]
     bound.pop("status", None)
     made = cluster(bare, bound)
     assert made.pods[0]["status"]["conditions"][0]["reason"] == "Unschedulable"
-    assert "status" not in made.pods[1]
+    assert made.pods[1]["status"] == {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 
 
 def marked(name, at=None, *, key="storageclass.kubernetes.io/is-default-class", value="true"):
