@@ -111,7 +111,7 @@ def _refusal(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> str:
     if len(budgets) > 1:
         names = " and ".join(sorted(budget.name for budget in budgets))
         return f"PodDisruptionBudgets {names}, and the eviction API refuses a pod with more than one"
-    (budget,) = budgets
+    budget = budgets[0]
     # One that is not Ready takes nothing from those that are.
     if not pod.is_ready and (budget.lets_unready_go or 0 < budget.needed <= budget.healthy):
         return ""
