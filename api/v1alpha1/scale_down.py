@@ -44,8 +44,7 @@ class ScaleDown(Model):
     hard_grace: PositiveDuration | None = None
     """How long a drain lasts until it deletes pods whatever keeps them: budget, wish or data. Without it, never."""
     empty_dir: Literal["evict", "keep"] | None = None
-    """Whether pods with an emptyDir that is not in memory are evicted or kept. Without it, policies evict them, and a
-    drain that a person ordered keeps them; annotations of a pod go before it."""
+    """What becomes of pods with an emptyDir on disk. Without it, only a drain that a person ordered stops at them."""
     removal: Removal = Removal()
     """How a deletion that does not succeed is repeated."""
     repair: Repair | None = None

@@ -144,6 +144,12 @@ REFUSALS = {
         'supported values: "empty", "drain", "none"',
         by_rule=False,
     ),
+    "an emptyDir that is neither evicted nor kept": Refusal(
+        pool(scaleDown={"mode": "drain", "emptyDir": "ignore"}),
+        "spec.scaleDown.emptyDir: must be 'evict' or 'keep', not 'ignore'",
+        'supported values: "evict", "keep"',
+        by_rule=False,
+    ),
     "a deadline for drains without unit": Refusal(
         pool(scaleDown={"mode": "drain", "hardGrace": "30"}),
         f"spec.scaleDown.hardGrace: '30' {_DURATION}",

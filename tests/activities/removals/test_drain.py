@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS
+from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODES, PODS
 from activities.ports.errors import Forbidden, Unreachable
 from activities.round.removals import cancel as cancel_by_planner
 from planner.lifecycle.removal import next_step
@@ -146,6 +146,43 @@ async def test_each_kind_of_blocker_is_told_by_its_own_event_and_nothing_is_evic
     assert {("NodeRemovalRequest", kind) for kind in kinds} | {
         ("Node", "BlockedByAnnotation")
     } <= await life.event_reasons()
+
+
+@pytest.mark.parametrize("reason", ["Consolidation", "Rotation", "Drift", "Repair", "OverMax", "Requested", "Other"])
+@pytest.mark.parametrize("said", [{}, {"emptyDir": "evict"}, {"emptyDir": "keep"}], ids=str)
+async def test_an_empty_dir_keeps_its_pod_from_a_persons_drain_unless_the_pool_says_otherwise(reason, said):
+    life = await draining(scale_down=said, reason=reason)
+    await life.run_pod("web-1", volumes=CACHE)
+    is_kept = said.get("emptyDir", "keep" if reason in {"Requested", "Other"} else "evict") == "keep"
+    steps = await go_on(life, seconds=30)
+    assert ("BlockedByLocalStorage" in steps) is is_kept
+    assert ("evict_pods" in steps) is not is_kept
+
+
+async def test_a_drain_of_a_policy_keeps_what_the_plan_would_keep():
+    life = await draining("web-1", reason="Consolidation")
+    await life.run_pod("slow-1", annotations={"karpenter.sh/do-not-disrupt": "10m"})
+    started = {"phase": "Running", "startTime": START.isoformat().replace("+00:00", "Z")}
+    await life.set_pod_status(started, "slow-1")
+    assert await go_on(life, seconds=500) == ["tell_blockers", "BlockedByAnnotation"]
+    assert "until 2026" in (await status_of(life))["message"]
+    assert (await go_on(life, seconds=300))[-1] == "commit_removal"
+
+
+@pytest.mark.parametrize("reason", ["Consolidation", "Requested"])
+async def test_a_word_of_another_autoscaler_on_the_node_ends_a_policys_drain_alone(reason):
+    life = await draining("web-1", reason=reason)
+    node = await life.node()
+    key = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+    node["metadata"].setdefault("annotations", {})[key] = "true"
+    change = [{"op": "add", "path": "/metadata/annotations", "value": node["metadata"]["annotations"]}]
+    await MemoryCluster.patch(life.cluster, NODES, NAME, change)
+    seen = await life.look_removal()
+    step = next_step(seen, None, life.now())
+    if reason == "Requested":
+        assert step.effect == "evict_pods"
+    else:
+        assert (step.effect, step.message) == ("cancel_removal", f"The node was annotated {key}")
 
 
 async def test_a_drain_goes_on_when_a_person_frees_what_blocked_it():

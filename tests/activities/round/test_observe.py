@@ -9,6 +9,7 @@ from activities.ports.cluster import (
     CRDS,
     CSI_NODES,
     DAEMON_SETS,
+    DISRUPTION_BUDGETS,
     LIMIT_RANGES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
@@ -28,7 +29,7 @@ from benchmarks.dump import objects as dumped
 from planner.model.plan import PlannerMemory
 from tests.activities.bodies import definitions, node_class, pod, pool, removal, request
 from tests.activities.rounds import World
-from tests.builders import daemon_set, limit_range
+from tests.builders import daemon_set, disruption_budget, limit_range
 
 
 async def see(world, versions=None, observer=None):
@@ -128,6 +129,31 @@ async def test_without_the_right_to_read_limit_ranges_templates_count_as_they_ar
     world.ports = replace(world.ports, cluster=Without(DAEMON_SETS, world.cluster))
     with pytest.raises(Forbidden):
         await see(world)
+
+
+async def test_a_snapshot_holds_disruption_budgets_with_their_counts(world):
+    body = disruption_budget("web", namespace="shop", minAvailable=1)
+    made = await world.cluster.create(DISRUPTION_BUDGETS, body, namespace="shop")
+    assert made["metadata"]["generation"] == 1
+    observer = Observer(world.ports)
+    [budget] = (await see(world, observer=observer)).snapshot.disruption_budgets
+    assert (budget.namespace, budget.name, budget.is_counted, budget.allowed) == ("shop", "web", False, 0)
+    status = {"observedGeneration": 1, "disruptionsAllowed": 2, "currentHealthy": 3, "desiredHealthy": 1}
+    change = [{"op": "add", "path": "/status", "value": status}]
+    await world.cluster.patch(DISRUPTION_BUDGETS, "web", change, namespace="shop", subresource="status")
+    [budget] = (await see(world, observer=observer)).snapshot.disruption_budgets
+    assert (budget.is_counted, budget.allowed, budget.healthy, budget.needed) == (True, 2, 3, 1)
+
+
+@pytest.mark.parametrize("versions", [{}, {"poddisruptionbudgets": "1"}], ids=["never", "no longer"])
+async def test_without_the_right_to_read_budgets_a_round_goes_on_and_knows_of_none(world, versions):
+    await world.add_pods(2)
+    assert (await see(world)).snapshot.disruption_budgets == ()
+    world.ports = replace(world.ports, cluster=Without(DISRUPTION_BUDGETS, world.cluster), reader=Cache(world.cluster))
+    seen = await see(world, versions)
+    assert (seen.snapshot.disruption_budgets, len(seen.snapshot.pods)) == (None, 2)
+    # Where the right comes back, what was known of the list's version still holds.
+    assert "poddisruptionbudgets" not in seen.versions
 
 
 class Without:

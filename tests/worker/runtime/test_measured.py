@@ -10,7 +10,7 @@ import pytest
 from activities.kube.cache import Cache
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import RateLimited
-from planner.model.plan import Plan, PlanResult, Snapshot
+from planner.model.plan import BlockedMachine, Plan, PlanResult, Snapshot
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.clock import START
 from simulator.scheduling.workloads import Workload
@@ -146,3 +146,14 @@ async def test_a_call_that_fails_is_counted_by_its_error_and_fails_as_before(sho
         await measured_provider.list("default")
     assert shown.values("growth_provider_calls_total") == {("list", "RateLimited", CLASS): 1}
     assert measured_provider.node_classes is provider.node_classes
+
+
+def test_machines_that_stay_are_counted_by_pool_and_reason(shown):
+    gauges = RoundGauges(lambda: 0.0)
+    kept = [("default", "BlockedByBudget"), ("default", "BlockedByBudget"), ("large", "BlockedByBarePod")]
+    blocked = tuple(BlockedMachine(pool, "n", "u", "Consolidation", reason, "why") for pool, reason in kept)
+    gauges(Snapshot(now=START), Plan(PlanResult.NO_DEMANDS, blocked=blocked))
+    values = shown.values("growth_blocked_machines")
+    assert values == {("default", "BlockedByBudget"): 2, ("large", "BlockedByBarePod"): 1}
+    gauges(Snapshot(now=START), Plan(PlanResult.NO_DEMANDS))
+    assert shown.values("growth_blocked_machines") == {}
