@@ -21,5 +21,7 @@ class DisruptionBudget:
     """How many of its pods are Ready."""
     needed: int = 0
     """How many of them must be."""
+    problem: str = ""
+    """Why the disruption controller cannot count them; empty where it can."""
     lets_unready_go: bool = False
     """Whether a pod that is not Ready may always be evicted (unhealthyPodEvictionPolicy AlwaysAllow)."""

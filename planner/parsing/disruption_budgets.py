@@ -3,9 +3,14 @@
 Source: Kubernetes API reference, PodDisruptionBudget v1: a null selector selects no pods, an empty one all.
 """
 
+from typing import Final
+
 from planner.objects.disruption_budget import DisruptionBudget
 from planner.parsing.json_part import Part
 from planner.parsing.selectors import optional_selector
+
+_WORDS: Final = 200
+"""Of the disruption controller."""
 
 
 def disruption_budget_from(root: Part) -> DisruptionBudget:
@@ -24,5 +29,14 @@ def disruption_budget_from(root: Part) -> DisruptionBudget:
         is_counted=is_counted,
         healthy=status.number("currentHealthy"),
         needed=status.number("desiredHealthy"),
+        problem=_problem(status),
         lets_unready_go=spec.text("unhealthyPodEvictionPolicy") == "AlwaysAllow",
     )
+
+
+def _problem(status: Part) -> str:
+    """Return what the disruption controller says of a count that failed; empty where it says nothing."""
+    for condition in status.parts("conditions"):
+        if condition.text("type") == "DisruptionAllowed" and condition.text("reason") == "SyncFailed":
+            return " ".join(condition.text("message").split())[:_WORDS] or "SyncFailed"
+    return ""

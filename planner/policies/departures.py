@@ -69,7 +69,7 @@ def departures(
     checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes, now)
     refused = {name: kept for name, one in left.items() if (kept := first_refusal(one, checks)) is not None}
     refusals = {name: kept.why for name, kept in refused.items()}
-    safety = EvictionSafety(refused, eviction_checks(snapshot, machines))
+    safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines))
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())
     granted: list[tuple[Candidate, Proposal]] = []

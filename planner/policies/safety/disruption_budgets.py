@@ -115,6 +115,8 @@ def _refusal(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> str:
     # One that is not Ready takes nothing from those that are.
     if not pod.is_ready and (budget.lets_unready_go or 0 < budget.needed <= budget.healthy):
         return ""
+    if budget.problem and not budget.allowed:
+        return f"PodDisruptionBudget {budget.name}, which lets none go as it cannot be counted: {budget.problem}"
     if not budget.is_counted:
         return f"PodDisruptionBudget {budget.name}, which is not counted yet"
     if budget.allowed:

@@ -34,17 +34,20 @@ class EvictionSafety:
 
     Args:
         refused: what keeps candidates from any removal, by the machine's name.
-        checks: the further ones of removals that evict.
+        checks: returns the further ones of removals that evict; asked once, and only if there is such a removal.
     """
 
-    def __init__(self, refused: Mapping[str, Blocked], checks: Sequence[EvictionCheck]) -> None:
+    def __init__(self, refused: Mapping[str, Blocked], checks: Callable[[], Sequence[EvictionCheck]]) -> None:
         self._refused = refused
-        self._checks = checks
+        self._make_checks = checks
+        self._checks: Sequence[EvictionCheck] | None = None
         self._known: dict[str, Blocked | None] = {}
 
     def blocker(self, candidate: Candidate) -> Blocked | None:
         """Return the first thing that keeps the machine, None if its pods may be asked to leave."""
         name = candidate.machine.name
+        if self._checks is None:
+            self._checks = self._make_checks()
         if name not in self._known:
             self._known[name] = self._refused.get(name) or next(
                 (blocked for check in self._checks if (blocked := check.blocks(candidate)) is not None), None

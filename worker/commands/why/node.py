@@ -107,8 +107,8 @@ def _emptying(machine: Machine, view: ClusterView) -> Iterator[str]:
     pool = view.pool(machine.pool)
     if pool is None or pool.spec.scale_down.mode != "drain" or not own_pods(machine):
         return
-    checks = eviction_checks(view.snapshot, view.machines)
-    keeper = EvictionSafety({}, checks).blocker(Candidate(machine, pool, MachineAction.REMOVE))
+    safety = EvictionSafety({}, lambda: eviction_checks(view.snapshot, view.machines))
+    keeper = safety.blocker(Candidate(machine, pool, MachineAction.REMOVE))
     if keeper is not None:
         yield f"No policy may empty it now: {keeper.by}, {keeper.why}."
 

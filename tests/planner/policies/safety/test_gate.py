@@ -205,6 +205,6 @@ def test_a_machine_is_judged_once_a_round():
                 assert EvictionSafety.blocker(safety, candidate) is None
             return Advice()
 
-    safety = EvictionSafety({}, [Check(), *eviction_checks(snapshot, machines_of(snapshot))])
+    safety = EvictionSafety({}, lambda: [Check(), *eviction_checks(snapshot, machines_of(snapshot))])
     plan(snapshot, policies=[Twice()])
     assert asked == ["n"]
