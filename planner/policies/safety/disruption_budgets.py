@@ -108,10 +108,10 @@ def _refusal(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> str:
     """Return which budget does not let the pod go now, and why; empty if the eviction API would let it go."""
     if not budgets or pod.is_terminating or pod.phase == "Pending":
         return ""
-    if len(budgets) > 1:
+    budget, others = budgets[0], budgets[1:]
+    if others:
         names = " and ".join(sorted(budget.name for budget in budgets))
         return f"PodDisruptionBudgets {names}, and the eviction API refuses a pod with more than one"
-    budget = budgets[0]
     # One that is not Ready takes nothing from those that are.
     if not pod.is_ready and (budget.lets_unready_go or 0 < budget.needed <= budget.healthy):
         return ""

@@ -4,6 +4,8 @@ Machines are judged when somebody asks, as most rounds would empty few of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from planner.model.plan import Snapshot
 from planner.policies.port import Candidate, EvictionCheck
@@ -29,27 +31,25 @@ def eviction_checks(snapshot: Snapshot, machines: Mapping[str, Machine]) -> tupl
     )
 
 
+@dataclass
 class EvictionSafety:
-    """What keeps candidates from being emptied.
+    """What keeps candidates from being emptied."""
 
-    Args:
-        refused: what keeps candidates from any removal, by the machine's name.
-        checks: returns the further ones of removals that evict; asked once, and only if there is such a removal.
-    """
-
-    def __init__(self, refused: Mapping[str, Blocked], checks: Callable[[], Sequence[EvictionCheck]]) -> None:
-        self._refused = refused
-        self._make_checks = checks
-        self._checks: Sequence[EvictionCheck] | None = None
-        self._known: dict[str, Blocked | None] = {}
+    refused: Mapping[str, Blocked]
+    """What keeps candidates from any removal, by the machine's name."""
+    make_checks: Callable[[], Sequence[EvictionCheck]]
+    """Returns the further ones of removals that evict; asked once, and only if there is such a removal."""
+    _known: dict[str, Blocked | None] = field(default_factory=dict)
 
     def blocker(self, candidate: Candidate) -> Blocked | None:
         """Return the first thing that keeps the machine, None if its pods may be asked to leave."""
         name = candidate.machine.name
-        if self._checks is None:
-            self._checks = self._make_checks()
         if name not in self._known:
-            self._known[name] = self._refused.get(name) or next(
+            self._known[name] = self.refused.get(name) or next(
                 (blocked for check in self._checks if (blocked := check.blocks(candidate)) is not None), None
             )
         return self._known[name]
+
+    @cached_property
+    def _checks(self) -> Sequence[EvictionCheck]:
+        return self.make_checks()
