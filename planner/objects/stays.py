@@ -59,9 +59,9 @@ def stays(metadata: Json, spec: Json, status: Json) -> tuple[Stay, ...]:
         return _terminating(metadata)
     annotations = metadata.get("annotations")
     annotations = annotations if isinstance(annotations, Mapping) else {}
-    kept = str(annotations.get(ANNOTATION_DO_NOT_REMOVE) or "")
-    if kept:
-        return (_annotated(ANNOTATION_DO_NOT_REMOVE, kept),)
+    wanted_here = str(annotations.get(ANNOTATION_DO_NOT_REMOVE) or "")
+    if wanted_here:
+        return (_annotated(ANNOTATION_DO_NOT_REMOVE, wanted_here),)
     said = wish(annotations)
     if said is not None and (not said[1] or said[0] == ANNOTATION_SAFE_TO_EVICT):
         return () if said[1] else (_annotated(said[0], str(annotations[said[0]])),)
@@ -132,8 +132,8 @@ def _local_storage(annotations: Json, spec: Json) -> tuple[Stay, ...]:
         everything.append(local)
         if volume.get("hostPath") is not None:
             on_host.append(local)
-    kept = (Stay(StayReason.LOCAL_STORAGE, _has(everything), has_empty_dirs=True),) if everything != on_host else ()
-    return (*kept, Stay(StayReason.LOCAL_STORAGE, _has(on_host))) if on_host else kept
+    by_all = (Stay(StayReason.LOCAL_STORAGE, _has(everything), has_empty_dirs=True),) if everything != on_host else ()
+    return (*by_all, Stay(StayReason.LOCAL_STORAGE, _has(on_host))) if on_host else by_all
 
 
 def _local(volume: Json) -> str:

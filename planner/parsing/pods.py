@@ -130,8 +130,8 @@ def over_budget_pod(metadata: Part, spec: Part, status: Part, excess: str) -> Po
     """
     identity = {key: spec.value[key] for key in ("nodeName", "priority", "schedulingGates") if key in spec.value}
     pod = pod_from(metadata, Part(identity, spec.path), status)
-    kept = stays(metadata.value, spec.value, status.value)
-    return replace(pod, requests={}, over_budget=excess, is_unreadable=bool(pod.lands_on), stays=kept)
+    all_stays = stays(metadata.value, spec.value, status.value)
+    return replace(pod, requests={}, over_budget=excess, is_unreadable=bool(pod.lands_on), stays=all_stays)
 
 
 def _owner(metadata: Part) -> Owner | None:

@@ -67,8 +67,8 @@ def departures(
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
     holds_data = HoldsData(local_volumes(snapshot.volumes, snapshot.nodes))
     checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes, now)
-    refused = {name: kept for name, one in left.items() if (kept := first_refusal(one, checks)) is not None}
-    refusals = {name: kept.why for name, kept in refused.items()}
+    refused = {name: keeper for name, one in left.items() if (keeper := first_refusal(one, checks)) is not None}
+    refusals = {name: keeper.why for name, keeper in refused.items()}
     safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines))
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())

@@ -9,7 +9,6 @@ from activities.ports.cluster import (
     CRDS,
     CSI_NODES,
     DAEMON_SETS,
-    DISRUPTION_BUDGETS,
     LIMIT_RANGES,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
@@ -19,40 +18,17 @@ from activities.ports.cluster import (
     ObjectList,
     Resource,
 )
-from activities.ports.errors import Forbidden, Unreachable
+from activities.ports.errors import Forbidden
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round import observe
 from activities.round.observe import DefinitionsGoing, Observer
 from api.keys import GROUP, VERSION
 from benchmarks.dump import Size
 from benchmarks.dump import objects as dumped
-from planner.model.plan import PlannerMemory
 from tests.activities.bodies import definitions, node_class, pod, pool, removal, request
+from tests.activities.round.observing import Cache, Without, see
 from tests.activities.rounds import World
-from tests.builders import daemon_set, disruption_budget, limit_range
-
-
-async def see(world, versions=None, observer=None):
-    return await (observer or Observer(world.ports)).observe(PlannerMemory(), versions or {})
-
-
-class Cache:
-    """A watch cache that stands still."""
-
-    def __init__(self, cluster):
-        self.cluster = cluster
-        self.lists = {}
-
-    async def fill(self, version=None):
-        for resource in (*observe.SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES):
-            items = await self.cluster.list(resource)
-            self.lists[resource] = replace(items, resource_version=version or items.resource_version)
-        self.cluster.reads.clear()
-
-    async def list(self, resource):
-        if resource not in self.lists:
-            raise Unreachable("the cache has none yet")
-        return self.lists[resource]
+from tests.builders import daemon_set, limit_range
 
 
 async def test_a_snapshot_holds_everything_a_round_decides_on(world):
@@ -129,47 +105,6 @@ async def test_without_the_right_to_read_limit_ranges_templates_count_as_they_ar
     world.ports = replace(world.ports, cluster=Without(DAEMON_SETS, world.cluster))
     with pytest.raises(Forbidden):
         await see(world)
-
-
-async def test_a_snapshot_holds_disruption_budgets_with_their_counts(world):
-    body = disruption_budget("web", namespace="shop", minAvailable=1)
-    made = await world.cluster.create(DISRUPTION_BUDGETS, body, namespace="shop")
-    assert made["metadata"]["generation"] == 1
-    observer = Observer(world.ports)
-    [budget] = (await see(world, observer=observer)).snapshot.disruption_budgets
-    assert (budget.namespace, budget.name, budget.is_counted, budget.allowed) == ("shop", "web", False, 0)
-    status = {"observedGeneration": 1, "disruptionsAllowed": 2, "currentHealthy": 3, "desiredHealthy": 1}
-    change = [{"op": "add", "path": "/status", "value": status}]
-    await world.cluster.patch(DISRUPTION_BUDGETS, "web", change, namespace="shop", subresource="status")
-    [budget] = (await see(world, observer=observer)).snapshot.disruption_budgets
-    assert (budget.is_counted, budget.allowed, budget.healthy, budget.needed) == (True, 2, 3, 1)
-
-
-@pytest.mark.parametrize("versions", [{}, {"poddisruptionbudgets": "1"}], ids=["never", "no longer"])
-async def test_without_the_right_to_read_budgets_a_round_goes_on_and_knows_of_none(world, versions):
-    await world.add_pods(2)
-    assert (await see(world)).snapshot.disruption_budgets == ()
-    world.ports = replace(world.ports, cluster=Without(DISRUPTION_BUDGETS, world.cluster), reader=Cache(world.cluster))
-    seen = await see(world, versions)
-    assert (seen.snapshot.disruption_budgets, len(seen.snapshot.pods)) == (None, 2)
-    # Where the right comes back, what was known of the list's version still holds.
-    assert "poddisruptionbudgets" not in seen.versions
-
-
-class Without:
-    """A cluster that does not let a resource be listed."""
-
-    def __init__(self, resource, cluster):
-        self._resource = resource
-        self._cluster = cluster
-
-    def __getattr__(self, name):
-        return getattr(self._cluster, name)
-
-    async def list(self, resource, **selectors):
-        if resource == self._resource:
-            raise Forbidden("no", user="growth", verb="list", resource=resource.plural, advice="grant it")
-        return await self._cluster.list(resource, **selectors)
 
 
 async def test_a_claim_that_cannot_be_read_stops_nothing(world):

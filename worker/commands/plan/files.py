@@ -20,7 +20,7 @@ from planner.parsing.admitted import with_limit_ranges
 from planner.parsing.objects import parse_objects
 from planner.supply.machine_kind import unserved
 from worker.commands.plan.assignments import Setting, check_objects, notes, read_changed
-from worker.commands.plan.defaults import Completed, completed
+from worker.commands.plan.completion.defaults import Completed, completed
 from worker.commands.plan.doubts import doubts
 from worker.commands.plan.objects import Json, Objects, items_of
 from worker.commands.plan.syntax import BadDocument, documents
@@ -52,7 +52,7 @@ def snapshot_of(objects: Objects, now: datetime) -> tuple[Snapshot, list[str]]:
     """Return the snapshot that the objects describe, and a line for each thing that a person should know of it.
 
     Objects of Kubernetes' own kinds that cannot be read are problems of the snapshot, and nothing else is lost.
-    What an API server would have filled in is filled in: see `worker.commands.plan.defaults`.
+    What an API server would have filled in is filled in: see `worker.commands.plan.completion.defaults`.
 
     Raises:
         CommandError: an object of Growth's own kinds cannot be read; names file, object and field.

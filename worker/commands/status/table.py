@@ -116,8 +116,8 @@ def _pools(out: Console, view: ClusterView) -> None:
     if view.plan.blocked:
         counts = Counter(machine.reason for machine in view.plan.blocked).most_common()
         listed = ", ".join(f"{number} {reason}" for reason, number in counts)
-        kept = f"{count(len(view.plan.blocked), 'machine')} that policies would empty, and that stay: {listed}"
-        out.print(f"{kept}. `growth why node` tells more of each.", soft_wrap=True)
+        summary = f"{count(len(view.plan.blocked), 'machine')} that policies would empty, and that stay: {listed}"
+        out.print(f"{summary}. `growth why node` tells more of each.", soft_wrap=True)
 
 
 def _max(pool: NodePool | None) -> str:

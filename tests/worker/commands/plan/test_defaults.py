@@ -9,7 +9,7 @@ import pytest
 from planner.model.plan import Problem
 from tests.builders import claim, daemon_set, differing, limit_range, pod, storage_class
 from tests.planner.wishes import own_disk
-from worker.commands.plan.defaults import completed
+from worker.commands.plan.completion.defaults import completed
 from worker.commands.plan.objects import Objects
 
 GVISOR = {

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from planner.model.plan import Problem
 from planner.parsing.limit_ranges import LimitRange
-from worker.commands.plan.admission import Admission
-from worker.commands.plan.claims import claims
-from worker.commands.plan.disruption_budgets import counted
+from worker.commands.plan.completion.admission import Admission
+from worker.commands.plan.completion.claims import claims
+from worker.commands.plan.completion.disruption_budgets import counted
 from worker.commands.plan.objects import Json, Objects, key
 
 _UNSCHEDULED: Final = {
