@@ -85,12 +85,20 @@ BLOCKED: Final = Metric(
     "growth_blocked_machines",
     Kind.GAUGE,
     "{machine}",
-    "Machines that policies would empty and that are kept, as the last round saw them",
+    "Machines that policies would let go and that are kept, as the last round saw them",
     {
         "pool": "name of the pool",
         "reason": "what keeps them, such as `BlockedByBudget`",
     },
     "What the bill could be lower by, and why it is not: `kubectl growth why node` names the pod.",
+)
+DISRUPTIONS: Final = Metric(
+    "growth_disruptions_allowed",
+    Kind.GAUGE,
+    "{machine}",
+    "Further machines of each pool whose removal its budgets would let begin, as of the last round",
+    {"pool": "name of the pool", "reason": "as in `scaleDown.budgets`; one without a limit is not shown"},
+    "Zero for long means that machines which could go are paid for: `kubectl growth plan` names them.",
 )
 LAST_ROUND: Final = Metric(
     "growth_last_round_timestamp",
@@ -159,6 +167,7 @@ METRICS: Final = (
     PRICE,
     PARKED,
     BLOCKED,
+    DISRUPTIONS,
     LAST_ROUND,
     ROUNDS,
     REQUESTS,

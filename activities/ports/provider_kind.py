@@ -34,6 +34,11 @@ class NodeClassModel(Protocol):
         ...
 
     @property
+    def spec(self) -> object:
+        """The kind's own."""
+        ...
+
+    @property
     def status(self) -> NodeClassStatus:
         """What Growth has learnt, and what the provider keeps there besides."""
         ...

@@ -13,11 +13,13 @@ from activities.ports.ports import Ports
 from activities.removals.look import RemovalObjects, is_ours, request_uid
 from activities.removals.server import delete_node
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
+from api.meta import shown_time
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.decision import refusal
-from planner.lifecycle.removal import REMOVED
+from planner.lifecycle.removal import REMOVED, is_by_person
 from planner.lifecycle.step import Act, DecisionKind
+from planner.policies.pace.cancelled import held_until, marks_of_cancel
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +34,28 @@ async def finish(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
     if act.reason == REMOVED and not spec.immediate:
         # One that never became a machine may have failed for want of the very thing.
         await note_freed(ports, spec.class_ref, spec.server_type, spec.location)
+    await _mark_cancelled(ports, recorder, observed)
     await tell(recorder, observed.record, act.reason, act.message)
     await let_go(ports.cluster, observed.record)
+
+
+async def _mark_cancelled(ports: Ports, recorder: Recorder, observed: RemovalObjects) -> None:
+    """Write on the Node of a removal that a person cancelled that none is begun by itself for a while, and tell.
+
+    Raises:
+        Conflict: the Node has changed since it was read.
+    """
+    record, node, seen = observed.record.model.status.cancel, observed.node, observed.seen.node
+    if record is None or not is_by_person(record.by) or node is None or seen is None or seen.foreign:
+        return
+    marks = marks_of_cancel(node["metadata"].get("annotations") or {}, record.at)
+    if not marks:
+        return
+    marked = await change_node(ports.cluster, node, annotations=marks)
+    until = held_until(marks, ports.now())
+    if until is not None:
+        message = f"Cancelled by {record.by}: until {shown_time(until)} no removal of it is begun by itself"
+        await tell_on(recorder, NODES, marked, "RemovalPaused", message)
 
 
 async def tell_late_deletion(recorder: Recorder, observed: RemovalObjects) -> None:

@@ -39,6 +39,7 @@ from activities.ports.ports import Ports
 from activities.ports.provider import Provider
 from activities.round.workflow_starts import ObjectsByKind
 from api.model import read
+from api.v1alpha1.billing import billing_period
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -383,6 +384,7 @@ def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool], now
         status=class_status(item, now),
         generation=generation,
         refusals=refusals(ref, offerings, pools, provider.refusal),
+        billing_period=billing_period((item.get("spec") or {}).get("billing")),
     )
 
 

@@ -14,6 +14,7 @@ from activities.ports.errors import AlreadyExists, Conflict, NotFound
 from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestSpec, RemovalPhase
 from planner.lifecycle.json_predicates import is_terminating
+from planner.lifecycle.removal import BY_PLANNER
 from planner.model.plan import PlannedRemoval
 
 _REASON_CHARACTERS: Final = 512
@@ -64,7 +65,7 @@ async def cancel(cluster: Cluster, removal: Object, reason: str, now: datetime) 
     """
     if not can_cancel(removal):
         raise Conflict(f"removal {removal['metadata']['name']} is not in a cool-off or drain that can be cancelled")
-    record = CancelRecord(at=now, by="Planner", reason=reason[:_REASON_CHARACTERS]).to_json()
+    record = CancelRecord(at=now, by=BY_PLANNER, reason=reason[:_REASON_CHARACTERS]).to_json()
 
     def operations(read: Object) -> Sequence[PatchOp]:
         return set_field(read, ("status", "cancel"), record)

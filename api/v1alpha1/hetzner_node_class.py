@@ -11,6 +11,7 @@ from api.names import Labels, LabelValue, dns_label
 from api.quantity import Quantity
 from api.rules import Check, Text, distinct, rule, rules
 from api.v1alpha1.attach_limits import AttachLimits
+from api.v1alpha1.billing import Billing
 from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
 from api.v1alpha1.node_pool import CLASS_NAME
 
@@ -252,6 +253,8 @@ class HetznerNodeClassSpec(Model):
     """What the kubelet keeps for itself and for the system."""
     attach_limits: AttachLimits = Field(default_factory=dict)
     """Most volumes of a server by CSI driver; CSINodes of its type go before. Without it, csi.hetzner.cloud has 16."""
+    billing: Billing | None = None
+    """How machines are billed: an empty one stays until the period ends that has begun. Without it, not known."""
 
     @model_validator(mode="after")
     def _reachable(self) -> "HetznerNodeClassSpec":

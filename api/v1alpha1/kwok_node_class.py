@@ -13,6 +13,7 @@ from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey
 from api.quantity import Price, Quantity, parse_quantity
 from api.rules import Check, Text, distinct, rule, rules
 from api.v1alpha1.attach_limits import AttachLimits
+from api.v1alpha1.billing import Billing
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import CLASS_NAME
 
@@ -140,6 +141,8 @@ class KwokNodeClassSpec(Model):
     """Most volumes of a machine by CSI driver; CSINodes of its type go before. Without it, what other Nodes say."""
     faults: tuple[KwokFault, ...] = Field(default=(), max_length=50)
     """Scripted failures, to try out what Growth does about them. Without it, nothing fails."""
+    billing: Billing | None = None
+    """How machines are billed: an empty one stays until the period ends that has begun. Without it, not known."""
 
 
 class KwokNodeClass(Model):

@@ -10,6 +10,7 @@ from api.model import Model
 from api.rules import rules
 from api.unsupported import OF_SCALE_DOWN
 from api.v1alpha1.consolidation import Consolidation
+from api.v1alpha1.disruption_budget import MOST_BUDGETS, DisruptionBudget
 
 
 class Removal(Model):
@@ -51,3 +52,5 @@ class ScaleDown(Model):
     """When machines with dead Nodes go, with the pods that cannot end there. Without it, they are only reported."""
     consolidate: Consolidation | None = None
     """When pods are moved so that fewer or cheaper machines carry them. Without it, never."""
+    budgets: Annotated[tuple[DisruptionBudget, ...] | None, Field(max_length=MOST_BUDGETS)] = None
+    """How many machines go at once, and when. Without an open one, 10 % where pods must move; empty ones freely."""

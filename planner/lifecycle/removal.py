@@ -34,6 +34,9 @@ NOT_EMPTY: Final = "NotEmpty"
 NOT_OURS: Final = "NotOurs"
 NOT_DEAD: Final = "NotDead"
 """What ends a removal by itself, as a person's cancel does; recorded in their place."""
+_BY_ITSELF: Final = frozenset({NOT_EMPTY, NOT_OURS, NOT_DEAD, HAS_LOCAL_DATA})
+BY_PLANNER: Final = "Planner"
+"""What cancels a removal whose machine is wanted again; its pool may have been deleted, too."""
 FOUND_DEAD: Final = "Dead"
 """Why a machine goes whose Node a round found dead. None of its pods is asked to leave: nobody would hear it."""
 REMOVED: Final = "Removed"
@@ -305,7 +308,12 @@ def _cancel(by: str, reason: str) -> Act:
 
 
 def _reason_of(by: str) -> str:
-    return by if by in {NOT_EMPTY, NOT_OURS, NOT_DEAD, HAS_LOCAL_DATA} else "Cancelled"
+    return by if by in _BY_ITSELF else "Cancelled"
+
+
+def is_by_person(by: str) -> bool:
+    """Return whether a person cancelled a removal, by command, annotation or delete, as its record says."""
+    return by not in _BY_ITSELF and by != BY_PLANNER
 
 
 def _resume(by: str, message: str) -> Act:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Final
@@ -59,6 +59,8 @@ class NodeClass:
     """Why nothing of it is bought on this cluster, though its offerings can be read; empty where it can be."""
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Why it can never have a server type that a pool names, a sentence by type; only where something is known."""
+    billing_period: timedelta | None = None
+    """The time that each machine is billed for as soon as it begins, from its creation on; None if that is unknown."""
 
 
 TOO_MUCH: Final = "TooMuchToJudge"
@@ -235,7 +237,7 @@ class KeptMachine:
 
 @dataclass(frozen=True, slots=True)
 class BlockedMachine:
-    """A machine that a policy would empty and that is kept."""
+    """A machine that a policy would let go now and that is kept for the time being."""
 
     pool: str
     node: str
@@ -274,6 +276,24 @@ class PlannedEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetState:
+    """How many machines of a pool may go at once for a reason, by the strictest budget that is open."""
+
+    reason: str
+    allowed: int | None
+    """Most machines under removal at once; None has no limit."""
+    used: int
+    """Those under removal that count."""
+    opens_at: datetime | None = None
+    """When it next allows any, where it allows none."""
+
+    @property
+    def left(self) -> int | None:
+        """How many more may begin, None has no limit."""
+        return None if self.allowed is None else max(0, self.allowed - self.used)
+
+
+@dataclass(frozen=True, slots=True)
 class PoolReport:
     """A pool after the round."""
 
@@ -283,6 +303,8 @@ class PoolReport:
     """Machines bought less machines whose removal began."""
     utilisation: Mapping[str, float] = field(default_factory=dict)
     """Requested share of the allocatable cpu and memory of its ready nodes, 0 to 1; for display only."""
+    budget: tuple[BudgetState, ...] = ()
+    """By reason; none for a pool that is being deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +326,7 @@ class Plan:
     kept_machines: tuple[KeptMachine, ...] = ()
     """Machines without pods that stay for the data that is on them."""
     blocked: tuple[BlockedMachine, ...] = ()
-    """Machines that policies would empty and that are kept, each once."""
+    """Machines that policies would let go now and that are kept, each once."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the node annotation by node name, only where it changes; None removes it."""
     pods_since: Mapping[str, str] = field(default_factory=dict)

@@ -224,9 +224,10 @@ class Budget:
         """Count a machine that goes."""
         self._counts.subtract(_budget_rows(candidate.machine))
 
-    def refund(self, candidate: Candidate) -> None:
-        """Count a machine that does not go after all."""
-        self._counts.update(_budget_rows(candidate.machine))
+    def refund(self, candidates: Iterable[Candidate]) -> None:
+        """Count machines no more that stay after all."""
+        for candidate in candidates:
+            self._counts.update(_budget_rows(candidate.machine))
 
 
 def minimums(pool: NodePool, server_type: str) -> tuple[int, int]:

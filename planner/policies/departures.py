@@ -1,4 +1,4 @@
-"""Departures: the machines that go, as policies propose, and safety checks and pool minimums allow."""
+"""Departures: the machines that go, as policies propose, and safety checks, pool minimums and their pace allow."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -72,6 +72,7 @@ def departures(
     safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines))
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())
+    pace = Pace(snapshot, machines.values())
     granted: list[tuple[Candidate, Proposal]] = []
     proposed: list[Proposal] = []
     requests: list[PlannedRequest] = []
@@ -80,6 +81,7 @@ def departures(
     idle_since: dict[str, datetime | None] = {}
     dead_nodes: dict[str, Reason] = {}
     wakes: list[datetime] = []
+    periods = billing_periods(snapshot.classes)
     for policy in policies:
         view = PolicyView(
             now,
@@ -90,6 +92,7 @@ def departures(
             pools=snapshot.pools,
             machines=tuple(machines.values()),
             watched_since=snapshot.watched_since,
+            billing_periods=periods,
         )
         advice = policy.propose(view)
         idle_since |= advice.idle_since

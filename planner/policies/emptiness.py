@@ -13,6 +13,7 @@ from api.keys import ANNOTATION_IDLE_SINCE
 from api.meta import format_timestamp, read_moment
 from planner.lifecycle.clocks.future_times import is_to_come
 from planner.objects.kinds import Node, Pod
+from planner.policies.pace.billing import goes_at
 from planner.policies.port import Advice, Candidate, MachineAction, PolicyView, Proposal
 from planner.supply.machines import PriceList, machine_price
 
@@ -48,7 +49,13 @@ class Emptiness:
                 action=MachineAction.REMOVE,
                 reason=FOUND_EMPTY,
                 why=f"Without pods since {format_timestamp(since.replace(microsecond=0))}",
-                at=since + candidate.pool.spec.scale_down.idle_after,
+                at=goes_at(
+                    candidate.machine,
+                    view.billing_periods.get(str(candidate.class_ref)),
+                    candidate.pool.spec.scale_down.soft_grace,
+                    ripe_at=since + candidate.pool.spec.scale_down.idle_after,
+                    now=view.now,
+                ),
             )
             idle.append(((node.is_ready, -_price(candidate, view.prices), since, node.name), proposal))
         return Advice(tuple(proposal for _, proposal in sorted(idle, key=lambda one: one[0])), idle_since)

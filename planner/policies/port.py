@@ -6,7 +6,7 @@ machine goes is decided in one place (`planner.policies.departures`), by the che
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import ClassVar, Protocol
@@ -87,6 +87,8 @@ class PolicyView:
     """All there are, also those that go."""
     watched_since: datetime | None = None
     """Since when Nodes are seen without a break; None does not tell."""
+    billing_periods: Mapping[str, timedelta] = field(default_factory=dict)
+    """In which machines are billed, by class; none for a class that does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,11 @@ from api.quantity import rounded_amounts
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
-from planner.model.plan import PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
+from planner.lifecycle.step import shortened
+from planner.model.plan import BudgetState, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
 from planner.objects.kinds import Pod
+from planner.policies.pace.budgets import unknown_zones
+from planner.policies.pace.time_zones import zone_names
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
 from planner.supply.machines import Machine, machine_price, price_list
@@ -28,7 +31,14 @@ MISFITS: Final = "DaemonSetsTooLarge"
 """Condition that no machine of the pool is large enough for the pods of a DaemonSet."""
 POOL_PAUSED: Final = "Paused"
 """Condition that a person has paused the pool."""
-_OVER: Final = {POOL_PAUSED: "NotPaused", DEAD_NODES: "NoDeadNodes", MISFITS: "NoDaemonSetsTooLarge"}
+BUDGETS_INVALID: Final = "BudgetsInvalid"
+"""Condition that a budget of the pool names a time zone that does not exist: it holds at all times."""
+_OVER: Final = {
+    POOL_PAUSED: "NotPaused",
+    DEAD_NODES: "NoDeadNodes",
+    MISFITS: "NoDaemonSetsTooLarge",
+    BUDGETS_INVALID: "BudgetsValid",
+}
 """Reasons of these once they are over."""
 _TOLD: Final = 3
 """DaemonSets named in one message; the rest is counted."""
@@ -46,10 +56,12 @@ def pool_reports(
     refused_placements: Mapping[str, tuple[RefusedPlacement, ...]],
     dead_nodes: Mapping[str, Reason] | None = None,
     consolidation: Mapping[str, ConsolidationStatus] | None = None,
+    budgets: Mapping[str, tuple[BudgetState, ...]] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes` and `consolidation` say what there is to say of these, by pool.
+    `dead_nodes` and `consolidation` say what there is to say of these, by pool; `budgets` how many machines may go for
+    each reason.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -79,6 +91,7 @@ def pool_reports(
                     POOL_PAUSED: _paused(kinds_of_pool, snapshot.now),
                     DEAD_NODES: (dead_nodes or {}).get(name),
                     MISFITS: _misfits(kinds_of_pool),
+                    BUDGETS_INVALID: _invalid_budgets(kinds_of_pool),
                 },
                 snapshot.now,
                 kinds_of_pool.pool.metadata.generation,
@@ -90,6 +103,7 @@ def pool_reports(
                 status=status,
                 delta=bought[name] - removed[name],
                 utilisation=_utilisation([m for m in own if m.name in open_nodes]),
+                budget=(budgets or {}).get(name, ()),
             )
         )
     return tuple(reports)
@@ -186,6 +200,16 @@ def _misfits(kinds_of_pool: PoolKinds) -> Reason | None:
         "TooLarge",
         f"DaemonSet {', '.join(names)} {verb} more than any machine of the pool has: its pods stay pending on new ones",
     )
+
+
+def _invalid_budgets(kinds_of_pool: PoolKinds) -> Reason | None:
+    """Return which time zones of budgets do not exist, None if all do."""
+    unknown = unknown_zones(kinds_of_pool.pool.spec.scale_down.budgets or (), zone_names())
+    if not unknown:
+        return None
+    verb = "is no time zone" if len(unknown) == 1 else "are no time zones"
+    why = f"{', '.join(unknown)} {verb} of the IANA database: until that is set right, such a budget holds at all times"
+    return Reason("UnknownTimeZone", shortened(why))
 
 
 def _asked(pod: Pod) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from activities.providers.kwok.catalogue import offerings
+from api.v1alpha1.billing import billing_period
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -70,6 +71,7 @@ class Scene:
                     offerings=offerings(c),
                     status=c.status,
                     generation=c.metadata.generation or 0,
+                    billing_period=billing_period(c.spec.billing),
                 )
                 for c in kwok
             ),

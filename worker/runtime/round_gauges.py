@@ -12,6 +12,7 @@ from planner.model.plan import Plan, PoolReport, Snapshot
 from planner.policies.next_round import QUIET_PERIOD
 from worker.metrics import (
     BLOCKED,
+    DISRUPTIONS,
     LAST_ROUND,
     MACHINES,
     PARKED,
@@ -50,7 +51,7 @@ class RoundGauges:
         self._elapsed = elapsed
         self._last: _Round | None = None
         self._rounds = counter(ROUNDS)
-        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED, BLOCKED):
+        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED, BLOCKED, DISRUPTIONS):
             gauge(metric, partial(self._of_last, metric.name))
         # It stays: a worker that has run no round for long is what it is there to show.
         gauge(LAST_ROUND, lambda: () if self._last is None else [(self._last.timestamp, {})])
@@ -63,6 +64,7 @@ class RoundGauges:
             PRICE.name: list(_prices(plan.pools)),
             PARKED.name: _parked(snapshot, plan),
             BLOCKED.name: _blocked(plan),
+            DISRUPTIONS.name: list(_disruptions(plan.pools)),
         }
         self._last = _Round(self._elapsed(), snapshot.now.timestamp(), values)
         self._rounds.add(1, {"result": plan.result.value})
@@ -93,6 +95,13 @@ def _prices(pools: Iterable[PoolReport]) -> Iterator[tuple[float, Labels]]:
         price, currency = pool.status.price_per_hour, pool.status.currency
         if price is not None and currency is not None:
             yield float(price), {"pool": pool.name, "currency": currency}
+
+
+def _disruptions(pools: Iterable[PoolReport]) -> Iterator[tuple[float, Labels]]:
+    for pool in pools:
+        for state in pool.budget:
+            if state.left is not None:
+                yield state.left, {"pool": pool.name, "reason": state.reason}
 
 
 def _parked(snapshot: Snapshot, plan: Plan) -> Values:

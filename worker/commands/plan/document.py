@@ -21,7 +21,8 @@
     currency            of all prices
     pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
                         nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[],
-                        blockedCount and blocked[], the first 20: machines that a policy would empty and that are kept:
+                        budget[] (by reason: allowed at once, null without a limit, used, left, opensAt where it is 0),
+                        blockedCount and blocked[], the first 20: machines that a policy would let go and that are kept:
                         node, trigger (reason of the removal), reason, why
     timing              only with --timing: seconds by stage of planning (read, assemble, pack, check, decide)
 
@@ -47,6 +48,7 @@ from planner.model.plan import (
     Alternative,
     Because,
     BlockedMachine,
+    BudgetState,
     Placed,
     Plan,
     PlannedRemoval,
@@ -192,9 +194,20 @@ def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
         "lock": None,
         "delta": report.delta,
         "conditions": status["conditions"],
+        "budget": [_budget(state) for state in report.budget],
         "blockedCount": len(blocked),
         "blocked": [
             {"node": machine.node, "trigger": machine.trigger, "reason": machine.reason, "why": machine.why}
             for machine in blocked[:BLOCKED_NAMED]
         ],
+    }
+
+
+def _budget(state: BudgetState) -> Json:
+    return {
+        "reason": state.reason,
+        "allowed": state.allowed,
+        "used": state.used,
+        "left": state.left,
+        "opensAt": None if state.opens_at is None else format_timestamp(state.opens_at),
     }

@@ -9,6 +9,7 @@ from activities.ports.errors import InvalidConfiguration
 from activities.ports.provider_kind import NodeClassModel, ProviderKind
 from activities.providers.kinds import provider_kinds
 from api.meta import READY
+from api.v1alpha1.billing import billing_period
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.lifecycle.request import REAL_CLUSTER
 from planner.model.plan import NodeClass
@@ -50,6 +51,7 @@ def as_planned(node_class: NodeClassModel, pools: Iterable[NodePool], now: datet
         problem=problem,
         barrier=_barrier(kind, node_class),
         refusals=refusals(ref, offered, pools, kind.refusal),
+        billing_period=billing_period(getattr(node_class.spec, "billing", None)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from api.duration import format_duration
 from api.keys import LABEL_POOL
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.objects.dead_nodes import judged_at
@@ -9,6 +10,8 @@ from planner.objects.kinds import Node
 from planner.objects.local_volume import local_volumes
 from planner.policies.checks import kept_by_minimum, refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
+from planner.policies.pace.billing import billing_periods, goes_at
+from planner.policies.pace.cancelled import held_until
 from planner.policies.port import Candidate, MachineAction
 from planner.policies.repair import have_ended_in_vain, read_spared_at
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
@@ -90,6 +93,13 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     if begun is not None:
         yield f"The next round begins its removal: {begun.why}; it goes at {until(begun.at, view.snapshot.now)}."
         return
+    blocked = next((each for each in view.plan.blocked if each.node == node.name), None)
+    if blocked is not None:
+        yield f"It would go now ({blocked.trigger}), but {blocked.why}."
+        return
+    held = held_until(node.annotations, view.snapshot.now)
+    if held is not None:
+        yield f"A person cancelled its removal: until {until(held, view.snapshot.now)} none is begun by itself."
     reasons = list(_keeping(machine, view))
     if reasons:
         yield f"It is not removed: {'; '.join(reasons)}."
@@ -157,7 +167,11 @@ def _idle(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     began = now if idle_since is None else idle_since
     idle = "Idle from the next round on" if idle_since is None else f"Idle since {since(idle_since, now)}"
     ripe_at = began + wish.idle_after
-    if now < ripe_at:
-        yield f"{idle}; its cool-off begins at {until(ripe_at, now)} if it stays so."
+    class_ref = str(machine.class_ref or pool.spec.template.class_ref)
+    period = billing_periods(view.snapshot.classes).get(class_ref)
+    goes = goes_at(machine, period, wish.soft_grace, ripe_at=ripe_at, now=now)
+    if now < goes:
+        paid = "" if period is None or goes == ripe_at else f"; the {format_duration(period)} before that is paid"
+        yield f"{idle}; its cool-off begins at {until(goes, now)} if it stays so{paid}."
         return
     yield f"{idle}, and {kept_by_minimum(pool, machine.server_type)}."
