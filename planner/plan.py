@@ -64,6 +64,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         dead_nodes=leaving.dead_nodes,
         consolidation=leaving.consolidation,
         budgets=leaving.budgets,
+        invalid_budgets=leaving.invalid_budgets,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}

@@ -374,6 +374,7 @@ def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool], now
     metadata = item["metadata"]
     ref = ClassRef.model_validate({"kind": provider.node_classes.kind, "name": metadata["name"]})
     generation = int(metadata.get("generation", 0))
+    billing = (item.get("spec") or {}).get("billing")
     try:
         offerings = provider.offerings(item)
     except InvalidConfiguration as error:
@@ -384,7 +385,7 @@ def _node_class(provider: Provider, item: Object, pools: Iterable[NodePool], now
         status=class_status(item, now),
         generation=generation,
         refusals=refusals(ref, offerings, pools, provider.refusal),
-        billing_period=billing_period((item.get("spec") or {}).get("billing")),
+        billing_period=None if billing is None else billing_period(billing),
     )
 
 

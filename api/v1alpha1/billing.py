@@ -21,6 +21,6 @@ def billing_period(billing: object) -> timedelta | None:
     A provider of somebody else may mean something else by a field of that name.
     """
     try:
-        return None if billing is None else Billing.model_validate(billing).period
+        return Billing.model_validate(billing).period
     except ValidationError:
         return None

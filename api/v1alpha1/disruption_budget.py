@@ -96,9 +96,9 @@ class DisruptionBudget(Model):
     days: Annotated[tuple[Weekday, ...] | None, Field(min_length=1, max_length=7)] = None
     """Days on which it is open, Mon to Sun; one past midnight is of the day it starts on. Without it, every day."""
     start: Annotated[str, _TIME] | None = None
-    """Local time from when on it is open, such as "09:00". Without start and end, the whole day."""
+    """Local time from when on it is open, such as "09:00". Without it, the whole day."""
     end: Annotated[str, _TIME] | None = None
-    """Local time at which it closes; before start, it is of the next day. Without start and end, the whole day."""
+    """Local time at which it closes; before start, it is of the next day. Without it, the whole day."""
     timezone: Annotated[str, _ZONE] | None = None
     """Time zone of days and times by its IANA name, such as Europe/Berlin. Without it, UTC."""
 

@@ -53,4 +53,4 @@ class ScaleDown(Model):
     consolidate: Consolidation | None = None
     """When pods are moved so that fewer or cheaper machines carry them. Without it, never."""
     budgets: Annotated[tuple[DisruptionBudget, ...] | None, Field(max_length=MOST_BUDGETS)] = None
-    """How many machines go at once, and when. Without an open one, 10 % where pods must move; empty ones freely."""
+    """How many machines go at once, and when. Without it, and while none is open: 10 % if pods must move."""

@@ -72,7 +72,7 @@ def departures(
     safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines))
     # One for all policies: two of them together must not take what each alone might.
     budget = Budget(machines.values())
-    pace = Pace(snapshot, machines.values())
+    pace = DisruptionPace(snapshot, machines.values())
     granted: list[tuple[Candidate, Proposal]] = []
     proposed: list[Proposal] = []
     requests: list[PlannedRequest] = []
@@ -81,7 +81,7 @@ def departures(
     idle_since: dict[str, datetime | None] = {}
     dead_nodes: dict[str, Reason] = {}
     wakes: list[datetime] = []
-    periods = billing_periods(snapshot.classes)
+    periods = {str(c.ref): c.billing_period for c in snapshot.classes if c.billing_period is not None}
     for policy in policies:
         view = PolicyView(
             now,

@@ -49,13 +49,7 @@ class Emptiness:
                 action=MachineAction.REMOVE,
                 reason=FOUND_EMPTY,
                 why=f"Without pods since {format_timestamp(since.replace(microsecond=0))}",
-                at=goes_at(
-                    candidate.machine,
-                    view.billing_periods.get(str(candidate.class_ref)),
-                    candidate.pool.spec.scale_down.soft_grace,
-                    ripe_at=since + candidate.pool.spec.scale_down.idle_after,
-                    now=view.now,
-                ),
+                at=_goes_at(candidate, since, view),
             )
             idle.append(((node.is_ready, -_price(candidate, view.prices), since, node.name), proposal))
         return Advice(tuple(proposal for _, proposal in sorted(idle, key=lambda one: one[0])), idle_since)
@@ -74,6 +68,14 @@ def read_idle_since(node: Node) -> datetime | None:
 def _is_idle(candidate: Candidate, view: PolicyView) -> bool:
     is_kept = candidate.action is not MachineAction.REMOVE or candidate.machine.name in view.refusals
     return not is_kept and is_empty(candidate.machine.residents)
+
+
+def _goes_at(candidate: Candidate, since: datetime, view: PolicyView) -> datetime:
+    wish, period = candidate.pool.spec.scale_down, view.billing_periods.get(str(candidate.class_ref))
+    ripe_at = since + wish.idle_after
+    if period is None:
+        return ripe_at
+    return goes_at(candidate.machine, period, wish.soft_grace, ripe_at=ripe_at, now=view.now)
 
 
 def _price(candidate: Candidate, prices: PriceList) -> Decimal:

@@ -11,11 +11,8 @@ from api.quantity import rounded_amounts
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
-from planner.lifecycle.step import shortened
 from planner.model.plan import BudgetState, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
 from planner.objects.kinds import Pod
-from planner.policies.pace.budgets import unknown_zones
-from planner.policies.pace.time_zones import zone_names
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
 from planner.supply.machines import Machine, machine_price, price_list
@@ -57,11 +54,12 @@ def pool_reports(
     dead_nodes: Mapping[str, Reason] | None = None,
     consolidation: Mapping[str, ConsolidationStatus] | None = None,
     budgets: Mapping[str, tuple[BudgetState, ...]] | None = None,
+    invalid_budgets: Mapping[str, Reason] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes` and `consolidation` say what there is to say of these, by pool; `budgets` how many machines may go for
-    each reason.
+    `dead_nodes`, `consolidation` and `invalid_budgets` say what there is to say of these, by pool; `budgets` how many
+    machines may go for each reason.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -91,7 +89,7 @@ def pool_reports(
                     POOL_PAUSED: _paused(kinds_of_pool, snapshot.now),
                     DEAD_NODES: (dead_nodes or {}).get(name),
                     MISFITS: _misfits(kinds_of_pool),
-                    BUDGETS_INVALID: _invalid_budgets(kinds_of_pool),
+                    BUDGETS_INVALID: (invalid_budgets or {}).get(name),
                 },
                 snapshot.now,
                 kinds_of_pool.pool.metadata.generation,
@@ -200,16 +198,6 @@ def _misfits(kinds_of_pool: PoolKinds) -> Reason | None:
         "TooLarge",
         f"DaemonSet {', '.join(names)} {verb} more than any machine of the pool has: its pods stay pending on new ones",
     )
-
-
-def _invalid_budgets(kinds_of_pool: PoolKinds) -> Reason | None:
-    """Return which time zones of budgets do not exist, None if all do."""
-    unknown = unknown_zones(kinds_of_pool.pool.spec.scale_down.budgets or (), zone_names())
-    if not unknown:
-        return None
-    verb = "is no time zone" if len(unknown) == 1 else "are no time zones"
-    why = f"{', '.join(unknown)} {verb} of the IANA database: until that is set right, such a budget holds at all times"
-    return Reason("UnknownTimeZone", shortened(why))
 
 
 def _asked(pod: Pod) -> str:

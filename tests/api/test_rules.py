@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from api.names import LabelValue, OptionalLabelValue, TaintKey
 from api.quantity import Price
 from api.rules import RULES, Schema, distinct
+from api.v1alpha1.disruption_budget import BUDGET_REASONS, WEEKDAYS, DisruptionBudget
 from api.v1alpha1.node_pool import PoolName
 from api.v1alpha1.node_request import RequestName
 from tests.api.cel_rules import SCHEMAS, complaints
@@ -38,6 +39,17 @@ def test_a_rule_says_what_is_wrong_and_no_other_rule_does(name):
             },
             scaleUp={"podBackoff": {"base": "1h", "max": "60m"}, "recordTTL": "0s"},
         ),
+        pool(
+            scaleDown={
+                "budgets": [
+                    {"nodes": 0, "days": ["Mon"], "start": "22:30", "end": "06:00", "timezone": "America/Sao_Paulo"},
+                    {"nodes": "100%", "reasons": ["Drift", "Empty"]},
+                    {"nodes": "0%", "reasons": ["Consolidation"]},
+                    {"nodes": "007", "timezone": "Etc/GMT+5"},
+                    {"nodes": 99_999, "days": ["Sat", "Sun"]},
+                ]
+            }
+        ),
         node_class(),
         node_class(
             MACHINE | {"capacity": {"cpu": 2, "memory": 2**32}, "overhead": {"cpu": "2", "memory": "1e3"}},
@@ -51,6 +63,29 @@ def test_a_rule_says_what_is_wrong_and_no_other_rule_does(name):
 )
 def test_no_rule_speaks_against_a_right_object(whole):
     assert complaints(whole) == []
+
+
+BUDGET = st.fixed_dictionaries(
+    {"nodes": st.sampled_from([0, 1, -1, 100_000, 99_999, "0", "0%", "000", "10%", "101%", "", "1.5", "%"])},
+    optional={
+        "reasons": st.sampled_from([["Empty"], list(BUDGET_REASONS)]),
+        "days": st.sampled_from([["Sun"], list(WEEKDAYS), ["Mon", *WEEKDAYS[1:6]]]),
+        "start": st.sampled_from(["00:00", "23:59", "24:00", "9:00", "09:60"]),
+        "end": st.sampled_from(["00:00", "23:59", "", "07:30\n"]),
+        "timezone": st.sampled_from(["UTC", "Europe/Berlin", "Europe/Nowhere", "/UTC", "a/../b", "Etc/GMT+5", "é"]),
+    },
+)
+
+
+@given(BUDGET)
+def test_a_budget_is_refused_by_the_api_server_exactly_if_it_is_by_reading(budget):
+    by_rules = complaints(pool(scaleDown={"budgets": [budget]}))
+    try:
+        DisruptionBudget.model_validate(budget)
+    except ValidationError:
+        assert by_rules
+    else:
+        assert by_rules == []
 
 
 LETTERS = st.text("aZ0-._/ \n\u00e9", max_size=8)

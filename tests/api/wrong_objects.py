@@ -2,6 +2,7 @@
 
 from tests.api.objects import MACHINE, Object, node_class, pool, removal, request
 from tests.api.refusals import REFUSALS, Refusal
+from tests.api.wrong_budgets import WRONG_BUDGETS
 from tests.api.wrong_hetzner_classes import WRONG_HETZNER_CLASSES
 
 _DURATION = 'must be a number with a unit, such as "30s", "10m" or "1h30m"'
@@ -109,6 +110,7 @@ _FURTHER = {
         " starting and ending with a letter or digit",
         'must be lower-case letters, digits and "-", at most 63',
     ),
+    **WRONG_BUDGETS,
     "no delete call at all": Refusal(
         pool(scaleDown={"removal": {"maxAttempts": 0}}),
         "spec.scaleDown.removal.maxAttempts: must be at least 1, not 0",

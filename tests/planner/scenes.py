@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from activities.providers.kwok.catalogue import offerings
-from api.v1alpha1.billing import billing_period
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -71,7 +70,7 @@ class Scene:
                     offerings=offerings(c),
                     status=c.status,
                     generation=c.metadata.generation or 0,
-                    billing_period=billing_period(c.spec.billing),
+                    billing_period=c.spec.billing.period if c.spec.billing else None,
                 )
                 for c in kwok
             ),

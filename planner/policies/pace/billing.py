@@ -3,12 +3,10 @@
 Source: Hetzner Cloud docs, "Billing FAQ": each begun hour of a server is billed, from its creation on.
 """
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
 from planner.lifecycle.clocks.future_times import is_to_come
-from planner.model.plan import NodeClass
 from planner.supply.machines import Machine
 
 BEFORE_THE_END: Final = timedelta(minutes=5)
@@ -16,11 +14,6 @@ BEFORE_THE_END: Final = timedelta(minutes=5)
 and a refused call is repeated."""
 LATEST: Final = timedelta(minutes=1)
 """How long before that end its deletion may begin at the latest: what begins later begins in the next period."""
-
-
-def billing_periods(classes: Iterable[NodeClass]) -> dict[str, timedelta]:
-    """Return the period in which the machines of each class are billed, where it is known."""
-    return {str(each.ref): each.billing_period for each in classes if each.billing_period is not None}
 
 
 def created_at(machine: Machine, now: datetime) -> datetime | None:
@@ -31,19 +24,19 @@ def created_at(machine: Machine, now: datetime) -> datetime | None:
 
 
 def goes_at(
-    machine: Machine, period: timedelta | None, soft_grace: timedelta, *, ripe_at: datetime, now: datetime
+    machine: Machine, period: timedelta, soft_grace: timedelta, *, ripe_at: datetime, now: datetime
 ) -> datetime:
     """Return from when on the cool-off of an empty machine begins, not before `ripe_at`.
 
     Args:
         machine: without pods.
-        period: in which it is billed, None if that is unknown.
+        period: in which it is billed.
         soft_grace: how long the cool-off lasts.
         ripe_at: when it has been empty for long enough.
         now: of the round.
     """
     created = created_at(machine, now)
-    if period is None or created is None:
+    if created is None:
         return ripe_at
     earliest = max(ripe_at, now)
     periods = -((created - earliest - soft_grace - LATEST) // period)

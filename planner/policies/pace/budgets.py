@@ -16,16 +16,20 @@ from api.v1alpha1.disruption_budget import BUDGET_REASONS, BudgetReason, Disrupt
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.removal import FOUND_DEAD
-from planner.model.plan import BudgetState
+from planner.lifecycle.step import shortened
+from planner.model.plan import BudgetState, Reason
+from planner.policies.pace.time_zones import time_zone
 from planner.policies.pace.windows import is_open, next_change
 from planner.supply.machines import Machine
 
 REPAIR: Final = "Repair"
+UNKNOWN_TIME_ZONE: Final = "UnknownTimeZone"
+"""Reason of the condition on a pool whose budget is read without its zone."""
 EVICTING: Final[tuple[BudgetReason, ...]] = ("Consolidation", "Rotation", "Drift", "Repair", "OverMax")
 """Reasons for which pods must move."""
 USUAL: Final = DisruptionBudget(nodes="10%", reasons=EVICTING)
 """What holds where no budget is open for a reason."""
-_OPENINGS_LOOKED_AT: Final = 200
+_CHANGES_LOOKED_AT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class PoolBudgets:
         self._now = now
         self._budgets = pool.spec.scale_down.budgets or ()
         self._open = tuple(budget for budget in self._budgets if is_open(budget, now))
+        self._holding: dict[str, list[tuple[DisruptionBudget, int, tuple[BudgetReason, ...]]]] = {}
         self._size = 0
         self._going: Counter[str] = Counter()
         for machine in machines:
@@ -84,13 +89,9 @@ class PoolBudgets:
             reason: as a policy proposes it. Machines with dead Nodes wait only for budgets that name repairs.
             more: further removals by reason, which are not counted yet.
         """
-        counted = budget_reason(reason)
-        holding = [budget for budget in self._open if budget.covers(counted)]
-        if reason == FOUND_DEAD:
-            holding = [budget for budget in holding if budget.reasons is not None]
-        elif not holding and counted in EVICTING:
-            holding = [USUAL]
-        limits = [Limit(budget, budget.allowed(self._size), self._used(budget, more)) for budget in holding]
+        if reason not in self._holding:
+            self._holding[reason] = self._holding_for(reason)
+        limits = [Limit(budget, most, self._used(reasons, more)) for budget, most, reasons in self._holding[reason]]
         return min(limits, key=lambda limit: (limit.left, limit.allowed), default=None)
 
     def spend(self, reason: str) -> None:
@@ -105,43 +106,62 @@ class PoolBudgets:
         changes = (next_change(budget, self._now) for budget in covering)
         return min((change for change in changes if change is not None), default=None)
 
+    def fault(self) -> Reason | None:
+        """Return which time zones of budgets do not exist, None if all do."""
+        unknown = [
+            f"scaleDown.budgets[{i}].timezone: {budget.timezone}"
+            for i, budget in enumerate(self._budgets)
+            if budget.timezone is not None and time_zone(budget.timezone) is None
+        ]
+        if not unknown:
+            return None
+        verb = "is no time zone" if len(unknown) == 1 else "are no time zones"
+        why = f"{', '.join(unknown)} {verb} of the IANA database: until it is set right, such a budget is always open"
+        return Reason(UNKNOWN_TIME_ZONE, shortened(why))
+
     def states(self) -> tuple[BudgetState, ...]:
         """Return what holds for each reason."""
-        return tuple(self._state(reason) for reason in BUDGET_REASONS)
+        # Most budgets hold for several reasons: when they open is looked for once.
+        openings: dict[tuple[DisruptionBudget, ...], datetime | None] = {}
+        return tuple(self._state(reason, openings) for reason in BUDGET_REASONS)
 
-    def _state(self, reason: str) -> BudgetState:
+    def _state(self, reason: str, openings: dict[tuple[DisruptionBudget, ...], datetime | None]) -> BudgetState:
         limit = self.limit(reason, {})
         if limit is None:
             return BudgetState(reason, None, self._going[reason])
-        opens_at = None if limit.allowed else self._opening(reason)
-        return BudgetState(reason, limit.allowed, limit.used, opens_at)
+        if limit.allowed:
+            return BudgetState(reason, limit.allowed, limit.used)
+        covering = tuple(budget for budget in self._budgets if budget.covers(reason))
+        if covering not in openings:
+            openings[covering] = self._opening(covering)
+        return BudgetState(reason, limit.allowed, limit.used, openings[covering])
 
-    def _opening(self, reason: str) -> datetime | None:
-        """Return when one machine may next go for a reason, None if that is not known."""
-        covering = [budget for budget in self._budgets if budget.covers(reason)]
+    def _opening(self, covering: Sequence[DisruptionBudget]) -> datetime | None:
+        """Return when these budgets, which let none go, next let one go, None if that is not known."""
         for moment in _changes(covering, self._now):
             holding = [budget for budget in covering if is_open(budget, moment)]
             if all(budget.allowed(self._size) for budget in holding or [USUAL]):
                 return moment
         return None
 
-    def _used(self, budget: DisruptionBudget, more: Mapping[str, int]) -> int:
-        return sum(self._going[reason] + more.get(reason, 0) for reason in BUDGET_REASONS if budget.covers(reason))
+    def _holding_for(self, reason: str) -> list[tuple[DisruptionBudget, int, tuple[BudgetReason, ...]]]:
+        """Return the budgets that hold for a reason now, each with what it allows and what it counts."""
+        counted = budget_reason(reason)
+        holding = [budget for budget in self._open if budget.covers(counted)]
+        if reason == FOUND_DEAD:
+            holding = [budget for budget in holding if budget.reasons is not None]
+        elif not holding and counted in EVICTING:
+            holding = [USUAL]
+        return [(budget, budget.allowed(self._size), budget.reasons or BUDGET_REASONS) for budget in holding]
 
-
-def unknown_zones(budgets: Sequence[DisruptionBudget], known: Collection[str]) -> list[str]:
-    """Return the names of time zones that do not exist, with the budgets that name them by number."""
-    return [
-        f"scaleDown.budgets[{i}].timezone: {budget.timezone}"
-        for i, budget in enumerate(budgets)
-        if budget.timezone is not None and budget.timezone not in known
-    ]
+    def _used(self, reasons: Iterable[str], more: Mapping[str, int]) -> int:
+        return sum(self._going[reason] + more.get(reason, 0) for reason in reasons)
 
 
 def _changes(budgets: Sequence[DisruptionBudget], now: datetime) -> Iterator[datetime]:
     """Yield the next times at which one of the budgets opens or closes, in their order."""
     upcoming = {i: change for i, budget in enumerate(budgets) if (change := next_change(budget, now)) is not None}
-    for _ in range(_OPENINGS_LOOKED_AT):
+    for _ in range(_CHANGES_LOOKED_AT):
         if not upcoming:
             return
         moment = min(upcoming.values())

@@ -3,14 +3,14 @@
 A step goes whole or not at all. Asked last, after safety checks and minimums.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from api.meta import shown_time
 from api.v1alpha1.disruption_budget import DisruptionBudget
-from planner.model.plan import BlockedMachine, BudgetState, Snapshot
+from planner.model.plan import BlockedMachine, BudgetState, Reason, Snapshot
 from planner.policies.pace.budgets import Limit, PoolBudgets, budget_reason
 from planner.policies.pace.cancelled import held_until
 from planner.policies.port import Candidate, MachineAction, Proposal
@@ -23,7 +23,7 @@ Step = Sequence[tuple[Candidate, Proposal]]
 """Machines that go together, each with the proposal about it."""
 
 
-class Pace:
+class DisruptionPace:
     """The pace of a round, one for all policies.
 
     Args:
@@ -67,6 +67,12 @@ class Pace:
         return {name: budgets.states() for name, budgets in self._budgets.items()}
 
     @property
+    def faults(self) -> Mapping[str, Reason]:
+        """What is wrong with the budgets of a pool, by pool."""
+        faults = {name: budgets.fault() for name, budgets in self._budgets.items()}
+        return {name: fault for name, fault in faults.items() if fault is not None}
+
+    @property
     def wake_at(self) -> datetime | None:
         """When time alone lets one of them go, or may."""
         changes = (self._budgets[name].next_change(reasons) for name, reasons in self._waiting.items())
@@ -86,16 +92,18 @@ class Pace:
         return bool(ends)
 
     def _holds_by_budget(self, step: Step) -> bool:
-        more: dict[str, Counter[str]] = defaultdict(Counter)
-        size = Counter((candidate.machine.pool, budget_reason(proposal.reason)) for candidate, proposal in step)
+        more: dict[str, dict[str, int]] = {}
         for candidate, proposal in step:
             pool, reason = candidate.machine.pool, budget_reason(proposal.reason)
-            limit = self._budgets[pool].limit(proposal.reason, more[pool])
+            of_pool = more.setdefault(pool, {})
+            limit = self._budgets[pool].limit(proposal.reason, of_pool)
             if limit is not None and limit.left <= 0:
-                self._hold(step, BUDGET, _sentence(pool, reason, limit, size[pool, reason]))
+                self._hold(
+                    step, BUDGET, _sentence(pool, reason, limit, sum(p.reason == proposal.reason for _, p in step))
+                )
                 self._waiting[pool].add(proposal.reason)
                 return True
-            more[pool][reason] += 1
+            of_pool[reason] = of_pool.get(reason, 0) + 1
         return False
 
     def _hold(self, step: Step, reason: str, why: str) -> None:

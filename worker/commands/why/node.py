@@ -10,7 +10,7 @@ from planner.objects.kinds import Node
 from planner.objects.local_volume import local_volumes
 from planner.policies.checks import kept_by_minimum, refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
-from planner.policies.pace.billing import billing_periods, goes_at
+from planner.policies.pace.billing import goes_at
 from planner.policies.pace.cancelled import held_until
 from planner.policies.port import Candidate, MachineAction
 from planner.policies.repair import have_ended_in_vain, read_spared_at
@@ -167,11 +167,11 @@ def _idle(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     began = now if idle_since is None else idle_since
     idle = "Idle from the next round on" if idle_since is None else f"Idle since {since(idle_since, now)}"
     ripe_at = began + wish.idle_after
-    class_ref = str(machine.class_ref or pool.spec.template.class_ref)
-    period = billing_periods(view.snapshot.classes).get(class_ref)
-    goes = goes_at(machine, period, wish.soft_grace, ripe_at=ripe_at, now=now)
+    class_ref = machine.class_ref or pool.spec.template.class_ref
+    period = next((each.billing_period for each in view.snapshot.classes if each.ref == class_ref), None)
+    goes = ripe_at if period is None else goes_at(machine, period, wish.soft_grace, ripe_at=ripe_at, now=now)
     if now < goes:
-        paid = "" if period is None or goes == ripe_at else f"; the {format_duration(period)} before that is paid"
+        paid = "" if period is None or goes == ripe_at else f"; the {format_duration(period)} that has begun is paid"
         yield f"{idle}; its cool-off begins at {until(goes, now)} if it stays so{paid}."
         return
     yield f"{idle}, and {kept_by_minimum(pool, machine.server_type)}."
