@@ -98,9 +98,7 @@ class DisruptionPace:
             of_pool = more.setdefault(pool, {})
             limit = self._budgets[pool].limit(proposal.reason, of_pool)
             if limit is not None and limit.left <= 0:
-                self._hold(
-                    step, BUDGET, _sentence(pool, reason, limit, sum(p.reason == proposal.reason for _, p in step))
-                )
+                self._hold(step, BUDGET, _sentence(pool, reason, limit, sum(c.machine.pool == pool for c, _ in step)))
                 self._waiting[pool].add(proposal.reason)
                 return True
             of_pool[reason] = of_pool.get(reason, 0) + 1

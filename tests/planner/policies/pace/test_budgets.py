@@ -146,7 +146,7 @@ def test_a_removal_counts(removal, counts):
 
 
 def test_only_machines_with_a_node_are_counted():
-    """Karpenter counts machines that are not there yet: kubernetes-sigs/karpenter issue 1040."""
+    """Source: kubernetes-sigs/karpenter pull request 925: machines that were coming made the share larger."""
     given = pool_of(10)
     given.requests += [node_request(f"coming-{i}", phase="Provisioning") for i in range(40)]
     assert room(given, "Drift") == (1, 0, None)
