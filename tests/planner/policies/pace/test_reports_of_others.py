@@ -96,7 +96,7 @@ def test_a_limit_is_of_machines_at_once_and_not_of_a_window():
 
 
 def test_a_round_does_not_tick_past_the_end_of_an_hour():
-    """woodpecker-ci/autoscaler pull request 645, kubernetes/autoscaler issue 2684: due at 1 h 58 min, it goes at once."""
+    """woodpecker-ci/autoscaler pull request 645, kubernetes/autoscaler issue 2684: due at 1 h 58 min, it goes then."""
     assert [r.node for r in plan(hourly(idle(11, before(minutes=118))).snapshot()).removals] == ["n"]
     late = plan(hourly(idle(11, before(minutes=119, seconds=1))).snapshot())
     assert (late.removals, late.wake_at) == ((), NOW + timedelta(minutes=54, seconds=59))
