@@ -76,6 +76,13 @@ def _positive(duration: timedelta) -> timedelta:
     return duration
 
 
+def _minute_at_least(duration: timedelta) -> timedelta:
+    if duration < timedelta(minutes=1):
+        msg = "must be at least one minute"
+        raise ValueError(msg)
+    return duration
+
+
 def _schema(bounds: str, form: str) -> Schema:
     expression = f"self.matches('{PATTERN}') && duration(self) <= duration('87600h'){bounds}"
     return {"type": "string", "maxLength": 32, RULES: [rule(expression, f"must be {_FORM}, {form}")], UNIT: _UNIT}
@@ -97,3 +104,12 @@ PositiveDuration = Annotated[
     WithJsonSchema(_schema(" && duration(self) > duration('0s')", "longer than zero, at most ten years")),
 ]
 """A duration above zero: with zero, what it paces would spin or end at once."""
+
+DurationOfUse = Annotated[
+    timedelta,
+    BeforeValidator(parse_duration),
+    AfterValidator(_minute_at_least),
+    PlainSerializer(format_duration, return_type=str),
+    WithJsonSchema(_schema(" && duration(self) >= duration('1m')", "at least one minute, at most ten years")),
+]
+"""A duration of a minute at least: in less than that no machine would have been of use."""

@@ -44,7 +44,6 @@ def _refused(name: str, form: Schema) -> Schema:
 OF_SPEC: Final = unsupported(
     dryRun=FLAG,
     selector=PART,
-    rotation=PART,
     health=PART,
     schedule=PARTS,
 )

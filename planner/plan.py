@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from planner.consolidation.policy import Consolidating
+from planner.displacement.renewals import Renewals
 from planner.model.plan import Placed, Plan, PlanResult, Snapshot, Unplaced
 from planner.model.stages import Stages, unwatched
 from planner.objects.kinds import Pod
@@ -14,18 +15,31 @@ from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer
 from planner.placement.decide import Decided, decide
 from planner.placement.known_state import KnownState, prepare
-from planner.policies.departures import departures
+from planner.policies.departures import Departures, departures
 from planner.policies.emptiness import Emptiness
 from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
 from planner.policies.repair import DeadNodes
+from planner.policies.triggers.drift import Drift
+from planner.policies.triggers.failing_nodes import FailingNodes
+from planner.policies.triggers.over_max import OverMax
+from planner.policies.triggers.rotation import OldMachines
 from planner.policies.unneeded_requests import UnneededRequests
 from planner.report.events import events
 from planner.report.pool_report import pool_reports
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import price_list
 
-POLICIES: Final[tuple[Policy, ...]] = (DeadNodes(), Emptiness(), UnneededRequests())
+POLICIES: Final[tuple[Policy, ...]] = (
+    DeadNodes(),
+    # Beside dead ones, as both together are few at a time.
+    FailingNodes(),
+    Emptiness(),
+    UnneededRequests(),
+    OverMax(),
+    Drift(),
+    OldMachines(),
+)
 """The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
 
 
@@ -43,14 +57,27 @@ def plan(
         known = prepare(snapshot)
     decided = decide(known, packer, stages)
     with stages("decide"):
-        return _plan_of(known, decided, (*policies, Consolidating(known, decided, packer)))
+        return _plan_of(known, decided, _departures(known, decided, policies, packer, stages))
 
 
-def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) -> Plan:
+def _departures(
+    known: KnownState, decided: Decided, policies: Sequence[Policy], packer: Packer, stages: Stages
+) -> Departures:
+    wanted = decided.assignment.used | {name for name, seats in known.seating.seats.items() if seats}
+    return departures(
+        known.snapshot,
+        known.machines,
+        wanted,
+        policies,
+        price_list(known.snapshot),
+        buying={request.pool for request in decided.requests},
+        renewing=Renewals(known, decided, packer, stages),
+        consolidation=Consolidating(known, decided, packer),
+    )
+
+
+def _plan_of(known: KnownState, decided: Decided, leaving: Departures) -> Plan:
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
-    wanted = assignment.used | {name for name, seats in seating.seats.items() if seats}
-    buying = {request.pool for request in decided.requests}
-    leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot), buying=buying)
     requests = (*decided.requests, *leaving.requests)
     reports = pool_reports(
         snapshot,
@@ -62,6 +89,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         removals=leaving.removals,
         refused_placements=known.refused_placements.by_pool,
         dead_nodes=leaving.dead_nodes,
+        due=leaving.due,
         consolidation=leaving.consolidation,
         budgets=leaving.budgets,
         invalid_budgets=leaving.invalid_budgets,
@@ -83,6 +111,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         cancelled=leaving.cancelled,
         kept_machines=leaving.kept_machines,
         blocked=leaving.blocked,
+        template_hashes=leaving.template_hashes,
         idle_since=leaving.idle_since,
         pods_since=leaving.pods_since,
         pools=reports,

@@ -28,6 +28,7 @@ from activities.ports.provider import Provider, Server
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kinds import node_classes
 from activities.providers.kwok.provider import KwokProvider
+from activities.providers.templates import templates
 from activities.registry import LIFECYCLES
 from api.keys import LABEL_CLUSTER, LABEL_CLUSTER_UID
 from simulator.apiserver.changes import follow
@@ -135,6 +136,7 @@ class World:
             cluster_name=CLUSTER_NAME,
             cluster_uid=CLUSTER_UID,
             namespace=NAMESPACE,
+            templates=templates(),
             elapsed=lambda: asyncio.get_running_loop().time(),
             compute=in_place,
             watched_for=watched_for,

@@ -100,6 +100,14 @@ DISRUPTIONS: Final = Metric(
     {"pool": "name of the pool", "reason": "as in `scaleDown.budgets`; one without a limit is not shown"},
     "Zero for long means that machines which could go are paid for: `kubectl growth plan` names them.",
 )
+DUE: Final = Metric(
+    "growth_due_machines",
+    Kind.GAUGE,
+    "{machine}",
+    "Machines that should go by now, in the last round, also those that may not yet",
+    {"pool": "name of the pool", "reason": "`Rotation`, `Drift`, `Repair` or `OverMax`"},
+    "One that stays high waits for pods, a budget or room: the condition of its pool and `growth why node` say why.",
+)
 LAST_ROUND: Final = Metric(
     "growth_last_round_timestamp",
     Kind.GAUGE,
@@ -168,6 +176,7 @@ METRICS: Final = (
     PARKED,
     BLOCKED,
     DISRUPTIONS,
+    DUE,
     LAST_ROUND,
     ROUNDS,
     REQUESTS,

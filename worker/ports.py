@@ -14,6 +14,7 @@ from activities.ports.ports import Packers, Ports, Reader, ReadyPackers
 from activities.ports.provider_kind import Surroundings
 from activities.ports.simulated_kinds import SimulatedKinds
 from activities.providers.kinds import connected, node_classes, provider_kinds
+from activities.providers.templates import templates
 from activities.round.observe import SURROUNDINGS
 from worker.errors import USAGE_ERROR, CommandError
 from worker.settings import Settings
@@ -105,6 +106,7 @@ def ports_on(
         cluster_name=cluster_name,
         namespace=namespace,
         accounts={kind.kind: kind.account for kind in provider_kinds()},
+        templates=templates(),
         simulated=SimulatedKinds(
             {kind.kind: kind.is_simulated for kind in provider_kinds() if kind.is_simulated is not None},
             simulated_machines,

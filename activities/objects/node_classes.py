@@ -32,6 +32,7 @@ from api.v1alpha1.node_pool import ClassRef
 from api.v1alpha1.node_request import NodeRequestSpec
 from planner.lifecycle.clocks.future_times import class_as_of
 from planner.lifecycle.step import shortened
+from planner.objects.class_template import ClassTemplate
 from planner.supply.unavailable import (
     FIRST_PAUSE,
     LONGEST,
@@ -75,6 +76,19 @@ def class_of(model: type[ModelT], node_class: Object) -> ModelT:
         return read(model, node_class)
     except UnreadableError as error:
         raise InvalidConfiguration(str(error)) from error
+
+
+def read_template(ports: Ports, kind: str, node_class: Object) -> ClassTemplate | None:
+    """Return what machines of the class are made with; None where it cannot be read, or nobody says so of its kind."""
+    of_kind = ports.templates.get(kind)
+    try:
+        return None if of_kind is None else of_kind(node_class)
+    except InvalidConfiguration:
+        return None
+    except Exception:
+        # A fault in one provider's own code must not stop what is done with machines of all others.
+        log.debug("what machines of %s are made with cannot be told", node_class["metadata"]["name"], exc_info=True)
+        return None
 
 
 @contextmanager

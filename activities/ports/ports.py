@@ -15,6 +15,7 @@ from activities.ports.server_lists import ServerLists
 from activities.ports.simulated_kinds import SimulatedKinds
 from planner.model.plan import Plan, Snapshot
 from planner.model.stages import Stage
+from planner.objects.class_template import ClassTemplate
 from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer
 
@@ -102,6 +103,9 @@ class Ports:
     """Where Growth keeps its own objects: the fence's Lease, KWOK's server records."""
     accounts: Mapping[str, Callable[[Object], str]] = field(default_factory=dict)
     """By kind of node class: returns what is the same for classes of one account. Without one, each has its own."""
+    templates: Mapping[str, Callable[[Object], ClassTemplate]] = field(default_factory=dict)
+    """By kind of node class: returns what its machines are made with, or raises InvalidConfiguration. Without one, none
+    of them drifts."""
     simulated: SimulatedKinds = field(default_factory=SimulatedKinds)
     """The kinds of node class whose machines are simulated. Without any, no class is held back for that."""
     cluster_uid: str = ""

@@ -17,6 +17,7 @@ from api.definitions import Definition
 from api.keys import GROUP, VERSION
 from api.meta import ObjectMeta
 from api.v1alpha1.node_class_status import NodeClassStatus
+from planner.objects.class_template import ClassTemplate
 from planner.objects.offering import Offering
 
 
@@ -71,6 +72,11 @@ def own_account(node_class: Object) -> str:
     return str(node_class["metadata"]["name"])
 
 
+def no_template(_node_class: object) -> ClassTemplate:
+    """Return that no part of the class tells one machine of it from another."""
+    return ClassTemplate()
+
+
 def no_refusal(_server_type: str) -> str | None:
     """Return None: nothing is known against any type."""
     return None
@@ -97,6 +103,8 @@ class ProviderKind(Generic[ClassT]):
     """Returns why no class of the kind can ever offer a server type, or None."""
     account: Callable[[Object], str] = own_account
     """Returns what is the same for classes of one account: a machine of one that goes makes room for the others."""
+    template: Callable[[ClassT], ClassTemplate] = no_template
+    """Returns what each machine of the class has for life, such as its image: once it differs, they have drifted."""
     cluster_rules: tuple[Object, ...] = ()
     """RBAC rules that its provider needs in the cluster, besides reading its classes and writing their status."""
     namespace_rules: tuple[Object, ...] = ()

@@ -37,6 +37,8 @@ from activities.ports.provider import Provider, Server, ServerOrder
 from activities.requests.as_planned import planned_fields
 from activities.requests.look import RequestObjects, is_server_of
 from activities.requests.removal_order import order_removal
+from activities.requests.template import hash_to_keep
+from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.request import NAME_TAKEN
 from planner.lifecycle.step import Act, shortened
@@ -56,6 +58,7 @@ class _Call:
     """A create call, ready to be made."""
 
     provider: Provider
+    pool: NodePool
     node_class: Object
     order: ServerOrder
 
@@ -94,6 +97,7 @@ async def create_server(ports: Ports, recorder: Recorder, observed: RequestObjec
         attempts=status.attempts + 1,
         pool_generation=None if observed.pool is None else observed.pool.metadata.generation,
         class_generation=call.node_class["metadata"].get("generation"),
+        template_hash=hash_to_keep(ports, call.pool, call.node_class, record.model),
         **planned_fields(ports, call.node_class, record.model.spec),
         provisioning_deadline=status.provisioning_deadline or act.until or asked_at + timings.provisioning_timeout,
     )
@@ -163,7 +167,7 @@ async def _prepare(ports: Ports, observed: RequestObjects) -> _Call:
         node_labels={**pool.spec.template.labels, **own_labels(request)},
         node_taints=[*template_taints(pool), UNREGISTERED],
     )
-    return _Call(provider, observed.node_class, order)
+    return _Call(provider, pool, observed.node_class, order)
 
 
 class CreateOutcomes:

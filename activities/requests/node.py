@@ -31,6 +31,7 @@ from activities.requests.as_planned import (
 from activities.requests.failed_purchase import note_failed_purchase
 from activities.requests.look import RequestObjects
 from activities.requests.provider_id import with_provider_id
+from activities.requests.template import hash_of_node
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
 from api.meta import READY
 from api.quantity import format_price
@@ -78,7 +79,9 @@ async def mark_running(ports: Ports, observed: RequestObjects, act: Act) -> None
 
 
 async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
-    """Label the Node, write its price on it, swap its startup taint for the reservation, and let its pods onto it.
+    """Label the Node, swap its startup taint for the reservation, and let its pods onto it.
+
+    Its price and the hash of what it was made with are written on it in the same write.
 
     Killed in between, the Node is registered and the request does not say so: then the next
     execution finds nothing left to change and writes it down.
@@ -102,7 +105,7 @@ async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjec
     if _keeps(observed):
         taints = _with_reservation(taints, record.name)
     # One write swaps the taints: between two, any pod could land. The planned pods tolerate the new one only after it.
-    await _change_as_read(ports, observed, taints, labels, _price_paid(status))
+    await _change_as_read(ports, observed, taints, labels, _price_paid(status) | hash_of_node(status))
     refusal = await tolerate(ports.cluster, observed.untolerated, record.name) if status.released_at is None else ""
     now = ports.now()
     registered = conditions_with(record, "Registered", status=True, reason=act.reason, message=act.message, now=now)

@@ -5,7 +5,7 @@ left seats), then those that give them one (seats, new requests), last those tha
 off is decided anew by the next round. Source: docs/design.md#round.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -27,7 +27,7 @@ from activities.round.pools import (
 )
 from activities.round.removals import cancel, create_removal
 from activities.round.requests import create_request, delete_requests, move_seats, request_name
-from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_PODS_SINCE
+from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_PODS_SINCE, ANNOTATION_TEMPLATE_HASH
 from api.meta import format_timestamp
 from api.quantity import format_price
 from planner.model.plan import Plan, PlannedEvent, PlannedRequest
@@ -66,7 +66,7 @@ async def apply_plan(
     bought = await _buy(
         writes, cluster, [planned for planned in plan.requests if planned.pool not in closed], round_input, stuck
     )
-    await _mark_nodes(writes, cluster, observed, plan)
+    await _mark_nodes(writes, cluster, observed, _marks_of_pods(plan))
     new_removals = await writes.each(
         [planned for planned in plan.removals if planned.pool not in closed],
         lambda planned: f"removal of {planned.server}",
@@ -89,6 +89,13 @@ async def apply_plan(
         observed.simulated,
         lambda simulated: f"condition of {'/'.join(simulated.key)}",
         lambda simulated: write_condition(cluster, simulated, now),
+    )
+    # Last, as an upgrade asks for it on each Node, and nothing waits for it.
+    await _mark_nodes(
+        writes,
+        cluster,
+        observed,
+        {name: {ANNOTATION_TEMPLATE_HASH: value} for name, value in plan.template_hashes.items()},
     )
     return AppliedPlan(
         requests=tuple(request for _, request in bought),
@@ -157,12 +164,10 @@ async def _buy(
     )
 
 
-async def _mark_nodes(writes: RoundWrites, cluster: Cluster, observed: Observation, plan: Plan) -> None:
-    marks: dict[str, dict[str, str | None]] = {}
-    for name, since in plan.idle_since.items():
-        marks.setdefault(name, {})[ANNOTATION_IDLE_SINCE] = None if since is None else format_timestamp(since)
-    for name, value in plan.pods_since.items():
-        marks.setdefault(name, {})[ANNOTATION_PODS_SINCE] = value
+async def _mark_nodes(
+    writes: RoundWrites, cluster: Cluster, observed: Observation, marks: Mapping[str, Mapping[str, str | None]]
+) -> None:
+    """Set annotations of Nodes, by name, or remove those without a value."""
 
     async def mark(name: str) -> Object:
         def operations(node: Object) -> Sequence[PatchOp]:
@@ -175,6 +180,16 @@ async def _mark_nodes(writes: RoundWrites, cluster: Cluster, observed: Observati
         return await patch_if_same(cluster, NODES, observed.nodes[name], operations, lambda _: True)
 
     await writes.each([name for name in marks if name in observed.nodes], lambda name: f"marks of node {name}", mark)
+
+
+def _marks_of_pods(plan: Plan) -> dict[str, dict[str, str | None]]:
+    """Return what rounds remember of the pods of Nodes: since when there are none, or the same."""
+    marks: dict[str, dict[str, str | None]] = {}
+    for name, since in plan.idle_since.items():
+        marks.setdefault(name, {})[ANNOTATION_IDLE_SINCE] = None if since is None else format_timestamp(since)
+    for name, value in plan.pods_since.items():
+        marks.setdefault(name, {})[ANNOTATION_PODS_SINCE] = value
+    return marks
 
 
 def _events(planned: PlannedRequest, request: Object, currency: str) -> list[PlannedEvent]:

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS, REQUESTS, STORED_KINDS, StoredKind
-from activities.objects.node_classes import class_status
+from activities.objects.node_classes import class_status, read_template
 from activities.objects.simulated_classes import SimulatedClass, simulated_classes
 from activities.ports.cluster import (
     CSI_NODES,
@@ -347,8 +347,9 @@ class Observer:
             for item in items:
                 try:
                     node_class = _node_class(provider, item, pools, self._ports.now())
+                    template = read_template(self._ports, node_class.ref.kind, item)
                     barrier = barriers.get((node_class.ref.kind, node_class.ref.name), "")
-                    classes.append(replace(node_class, barrier=barrier))
+                    classes.append(replace(node_class, barrier=barrier, template=template))
                 except (ValueError, Unreadable) as error:
                     problems.append(problem_of(provider.node_classes, item, error))
                 except Exception as error:

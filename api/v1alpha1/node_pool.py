@@ -16,6 +16,7 @@ from api.rules import Text, distinct, rule, rules
 from api.unsupported import OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
+from api.v1alpha1.rotation import Rotation
 from api.v1alpha1.scale_down import ScaleDown
 
 POOL_NAME: Final = dns_label(40)
@@ -191,10 +192,18 @@ _MIN_ABOVE_MAXES: Final = rule(
 )
 
 
+_NEVER_AT_MIN: Final = rule(
+    "!has(self.rotation) || !has(self.rotation.onlyAtMin) || !self.rotation.onlyAtMin"
+    " || (has(self.limits) && has(self.limits.min) && self.limits.min > 0)"
+    " || self.serverTypes.exists(t, has(t.min) && t.min > 0)",
+    "rotation.onlyAtMin is true and the pool has no minimum: set limits.min, or min on a server type",
+)
+
+
 class NodePoolSpec(Model):
     """What the pool may buy and how it behaves."""
 
-    model_config = rules(_NO_MAX, _MINS_ABOVE_MAX, _MIN_ABOVE_MAXES, further=OF_SPEC)
+    model_config = rules(_NO_MAX, _MINS_ABOVE_MAX, _MIN_ABOVE_MAXES, _NEVER_AT_MIN, further=OF_SPEC)
 
     server_types: Annotated[
         tuple[PoolServerType, ...], Field(min_length=1, max_length=100), distinct("name", ignore_case=True)
@@ -212,6 +221,13 @@ class NodePoolSpec(Model):
     """How machines come."""
     scale_down: ScaleDown = ScaleDown()
     """How machines go."""
+    rotation: Rotation | None = None
+    """When machines go because of their age. Without it, never."""
+
+    @property
+    def minimum(self) -> int:
+        """The number of machines that are kept even without load, whatever their type."""
+        return max(self.limits.min, sum(t.min for t in self.server_types))
 
     @model_validator(mode="after")
     def _consistent(self) -> "NodePoolSpec":
@@ -222,6 +238,8 @@ class NodePoolSpec(Model):
             raise ValueError(_MINS_ABOVE_MAX["message"])
         if len(most) == len(self.server_types) and self.limits.min > sum(most):
             raise ValueError(_MIN_ABOVE_MAXES["message"])
+        if self.rotation is not None and self.rotation.only_at_min and not self.minimum:
+            raise ValueError(_NEVER_AT_MIN["message"])
         return self
 
 

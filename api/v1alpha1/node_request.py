@@ -102,6 +102,8 @@ class NodeRequestStatus(Payload):
     """What a Node of it was planned to have for pods, as quantities, when the server was last asked for."""
     planned_image: str | None = None
     """What the class calls the image it was planned with; without it, its Node teaches nothing about the next ones."""
+    template_hash: Annotated[str | None, Field(max_length=32)] = None
+    """Hash of what class and pool ask of a machine, as they were when its server was asked for. Drift goes by it."""
     provider_id: str | None = Field(default=None, alias="providerID")
     """Id of the server at the provider."""
     node_name: str | None = None

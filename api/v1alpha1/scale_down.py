@@ -7,10 +7,11 @@ from pydantic import Field
 
 from api.duration import Duration, PositiveDuration
 from api.model import Model
-from api.rules import rules
+from api.rules import distinct, rules
 from api.unsupported import OF_SCALE_DOWN
 from api.v1alpha1.consolidation import Consolidation
 from api.v1alpha1.disruption_budget import MOST_BUDGETS, DisruptionBudget
+from api.v1alpha1.repair_condition import RepairCondition
 
 
 class Removal(Model):
@@ -25,10 +26,14 @@ class Removal(Model):
 
 
 class Repair(Model):
-    """When a machine with a dead Node goes, as at most 20 % of a pool do, or one, and none while most are not Ready."""
+    """When machines with bad Nodes go: at most 20 % of a pool, or one, at a time, and none while most Nodes are bad."""
 
     after: PositiveDuration = timedelta(minutes=20)
     """How long a Node must have been not Ready, with none but pods that should have ended, until its machine goes."""
+    conditions: Annotated[
+        tuple[RepairCondition, ...] | None, Field(min_length=1, max_length=20), distinct("type", "status")
+    ] = None
+    """Conditions of Ready Nodes whose machines are replaced: another is bought, then pods leave. Without it, none."""
 
 
 class ScaleDown(Model):

@@ -61,10 +61,13 @@ def fleet_of(view: PolicyView) -> Fleet:
         if quiet.mark is not None:
             marks[node.name] = quiet.mark
         price = machine_price(candidate.machine, candidate.class_ref, view.prices)
-        if candidate.machine.name in view.refusals or not pods or price is None:
+        if not pods or price is None:
             continue
         if view.now < quiet.since + settings.after:
             wakes.append(quiet.since + settings.after)
+            continue
+        if (blocked := view.blocker(candidate)) is not None:
+            wakes += [] if blocked.until is None else [blocked.until]
             continue
         moves = cost_of_moves(pods, price[0], settings)
         members.setdefault(price[1], []).append(Member(candidate.machine, settings, price[0], pods, moves))

@@ -15,6 +15,7 @@ from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, Seat
+from planner.objects.class_template import ClassTemplate
 from planner.objects.disruption_budget import DisruptionBudget
 from planner.objects.kinds import DaemonSet, Node, Pod
 from planner.objects.offering import Offering
@@ -61,6 +62,8 @@ class NodeClass:
     """Why it can never have a server type that a pool names, a sentence by type; only where something is known."""
     billing_period: timedelta | None = None
     """The time that each machine is billed for as soon as it begins, from its creation on; None if that is unknown."""
+    template: ClassTemplate | None = None
+    """What its machines are made with; None where that cannot be told, so that none of them drifts."""
 
 
 TOO_MUCH: Final = "TooMuchToJudge"
@@ -236,6 +239,18 @@ class KeptMachine:
 
 
 @dataclass(frozen=True, slots=True)
+class DueMachines:
+    """The machines of a pool that should go by now for a reason."""
+
+    trigger: str
+    """The reason of their removals."""
+    condition: str
+    """Type of the pool's condition that reports them."""
+    number: int
+    report: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class BlockedMachine:
     """A machine that a policy would let go now and that is kept for the time being."""
 
@@ -305,6 +320,8 @@ class PoolReport:
     """Requested share of the allocatable cpu and memory of its ready nodes, 0 to 1; for display only."""
     budget: tuple[BudgetState, ...] = ()
     """By reason; none for a pool that is being deleted."""
+    due: Mapping[str, int] = field(default_factory=dict)
+    """Machines that should go by now for each reason that replaces them, also those that may not yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +344,8 @@ class Plan:
     """Machines without pods that stay for the data that is on them."""
     blocked: tuple[BlockedMachine, ...] = ()
     """Machines that policies would let go now and that are kept, each once."""
+    template_hashes: Mapping[str, str] = field(default_factory=dict)
+    """New value of the annotation with the hash of its template by node name, only where it changes."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the node annotation by node name, only where it changes; None removes it."""
     pods_since: Mapping[str, str] = field(default_factory=dict)

@@ -231,6 +231,16 @@ class Pod:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeCondition:
+    """What a Node says of itself, or a program says of it, besides whether it is Ready."""
+
+    type: str
+    status: str
+    since: str
+    """When its status last changed, as the API server has it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """A node."""
 
@@ -249,6 +259,8 @@ class Node:
     """When it turned Ready, where it is and tells."""
     unready_since: datetime | None = None
     """When its condition Ready last changed, where it is not Ready and tells."""
+    conditions: tuple[NodeCondition, ...] = ()
+    """All but Ready."""
     drivers: frozenset[str] = frozenset()
     """CSI drivers that have registered on it."""
     attach_limits: Mapping[str, int] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from planner.model.plan import TOO_MUCH, Problem
 from planner.objects.counted_pods import heeded
 from planner.objects.disruption_budget import DisruptionBudget
-from planner.objects.kinds import DaemonSet, Node, Pod, Taint
+from planner.objects.kinds import DaemonSet, Node, NodeCondition, Pod, Taint
 from planner.objects.stays import stays
 from planner.objects.storage import Claim, CsiNode, StorageClass, Volume, Volumes
 from planner.parsing.disruption_budgets import disruption_budget_from
@@ -238,7 +238,8 @@ def _pod(root: Part) -> Pod:
 def _node(root: Part) -> Node:
     metadata, spec, status = root.part("metadata"), root.part("spec"), root.part("status")
     amounts = status.amounts("allocatable") or status.amounts("capacity")
-    readiness = [c for c in status.parts("conditions") if c.text("type") == "Ready"]
+    conditions = [(c.text("type"), c) for c in status.parts("conditions")]
+    readiness = [c for kind, c in conditions if kind == "Ready"]
     ready = [c for c in readiness if c.text("status") == "True"]
     return Node(
         name=metadata.text("name"),
@@ -256,6 +257,11 @@ def _node(root: Part) -> Node:
         created_at=metadata.moment("creationTimestamp"),
         ready_since=ready[0].moment("lastTransitionTime") if ready else None,
         unready_since=readiness[0].moment("lastTransitionTime") if readiness and not ready else None,
+        conditions=tuple(
+            NodeCondition(kind, c.text("status"), c.text("lastTransitionTime"))
+            for kind, c in conditions
+            if kind != "Ready"
+        ),
     )
 
 

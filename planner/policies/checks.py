@@ -214,11 +214,17 @@ class Budget:
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return a sentence on the minimum that keeps the machine, or None if it may go."""
+        is_kept = any(self.lacks(candidate))
+        return kept_by_minimum(candidate.pool, candidate.machine.server_type) if is_kept else None
+
+    def lacks(self, candidate: Candidate) -> tuple[bool, bool]:
+        """Return whether the machine is one of the last that its pool's minimum needs, and that of its type."""
         machine, standing = candidate.machine, _state_of(candidate.machine)
         of_pool, of_type = minimums(candidate.pool, machine.server_type)
-        least = {(machine.pool, standing): of_pool, (machine.pool, machine.server_type, standing): of_type}
-        is_kept = any(self._counts[row] <= number for row, number in least.items())
-        return kept_by_minimum(candidate.pool, machine.server_type) if is_kept else None
+        return (
+            self._counts[machine.pool, standing] <= of_pool,
+            self._counts[machine.pool, machine.server_type, standing] <= of_type,
+        )
 
     def spend(self, candidate: Candidate) -> None:
         """Count a machine that goes."""

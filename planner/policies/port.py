@@ -13,7 +13,8 @@ from typing import ClassVar, Protocol
 
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.model.plan import Move, PlannedRequest, Reason
+from planner.model.plan import DueMachines, Move, PlannedRequest, Reason
+from planner.objects.class_template import ClassTemplate
 from planner.policies.safety.blocked import Blocked, BlockedBy
 from planner.supply.machines import Machine, PriceList
 
@@ -43,6 +44,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """A bound on the proposals that name it: so many of them may be granted in a round, the first that can be."""
+
+    name: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A machine that a policy wants to go."""
 
@@ -58,6 +67,9 @@ class Proposal:
     """It goes also where a minimum would keep it: it is no machine that a minimum can count on."""
     evicts: bool = False
     """Its pods are asked to leave: only in pools whose mode is `drain`, and within the budgets for such reasons."""
+    renews: bool = False
+    """Its machine is worn out: no pods move onto it any more, and where a minimum keeps it, another is bought first."""
+    quota: Quota | None = None
     step: str = ""
     """Proposals of one step go all together, or none of them; empty for one that goes alone."""
     saving_per_hour: Decimal | None = None
@@ -89,6 +101,8 @@ class PolicyView:
     """Since when Nodes are seen without a break; None does not tell."""
     billing_periods: Mapping[str, timedelta] = field(default_factory=dict)
     """In which machines are billed, by class; none for a class that does not tell."""
+    class_templates: Mapping[str, ClassTemplate] = field(default_factory=dict)
+    """What machines are made with, by class, of those where it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +123,10 @@ class Advice:
     """What to report of consolidation, by pool."""
     wake_at: datetime | None = None
     """When time alone may change the answer, beside the proposals of later."""
+    template_hashes: Mapping[str, str] = field(default_factory=dict)
+    """New value of the annotation by node, only where it changes."""
+    due: Mapping[str, DueMachines] = field(default_factory=dict)
+    """What to report of the machines that should go by now, by pool."""
 
 
 class Policy(Protocol):

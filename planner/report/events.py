@@ -9,14 +9,22 @@ from api.meta import Condition
 from planner.model.plan import BlockedMachine, KeptMachine, PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
 from planner.objects.eviction import misread_of_node
 from planner.objects.kinds import Pod
-from planner.report.pool_report import BUDGETS_INVALID, DEAD_NODES, MISFITS, MOST_UNREADY, POOL_PAUSED
+from planner.report.pool_report import (
+    BUDGETS_INVALID,
+    DEAD_NODES,
+    FAILING_NODES,
+    MISFITS,
+    MOST_UNREADY,
+    POOL_PAUSED,
+)
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
 _BACK_OFF: Final = "BackOff"
 _UNKNOWN_ANNOTATION: Final = "UnknownAnnotation"
-_TROUBLES: Final = frozenset({"Blocked", DEAD_NODES, MISFITS, POOL_PAUSED, BUDGETS_INVALID})
+_TROUBLES: Final = frozenset({"Blocked", DEAD_NODES, FAILING_NODES, MISFITS, POOL_PAUSED, BUDGETS_INVALID})
 """Conditions of a pool that are troubles while they are True."""
+_TOLD_AS_EVENTS: Final = frozenset({"Ready", "Blocked", DEAD_NODES, FAILING_NODES, BUDGETS_INVALID})
 HAS_LOCAL_DATA: Final = "HasLocalData"
 """Reason of the event on a Node that nothing but its data keeps."""
 SCALE_DOWN_BLOCKED: Final = "ScaleDownBlocked"
@@ -109,7 +117,7 @@ def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[
 
 def _is_wrong(condition: Condition) -> bool:
     # That a person has paused a pool needs no event each five minutes.
-    return is_trouble(condition) and condition.type in {"Ready", "Blocked", DEAD_NODES, BUDGETS_INVALID}
+    return is_trouble(condition) and condition.type in _TOLD_AS_EVENTS
 
 
 def is_trouble(condition: Condition) -> bool:

@@ -11,7 +11,7 @@ from api.quantity import rounded_amounts
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
-from planner.model.plan import BudgetState, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
+from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
 from planner.objects.kinds import Pod
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
@@ -30,11 +30,23 @@ POOL_PAUSED: Final = "Paused"
 """Condition that a person has paused the pool."""
 BUDGETS_INVALID: Final = "BudgetsInvalid"
 """Condition that a budget of the pool names a time zone that does not exist: it holds at all times."""
+FAILING_NODES: Final = "FailingNodes"
+"""Condition that Nodes of the pool run and have had a bad condition for long enough."""
+OVER_MAX: Final = "OverMax"
+"""Condition that the pool has more machines than it may have."""
+DRIFTED: Final = "Drifted"
+"""Condition that machines of the pool are not what class and pool ask for now."""
+TOO_OLD: Final = "TooOld"
+"""Condition that machines of the pool have reached the age at which they are replaced."""
 _OVER: Final = {
     POOL_PAUSED: "NotPaused",
     DEAD_NODES: "NoDeadNodes",
     MISFITS: "NoDaemonSetsTooLarge",
     BUDGETS_INVALID: "BudgetsValid",
+    FAILING_NODES: "NoFailingNodes",
+    OVER_MAX: "NotOverMax",
+    DRIFTED: "NotDrifted",
+    TOO_OLD: "NotTooOld",
 }
 """Reasons of these once they are over."""
 _TOLD: Final = 3
@@ -55,11 +67,12 @@ def pool_reports(
     consolidation: Mapping[str, ConsolidationStatus] | None = None,
     budgets: Mapping[str, tuple[BudgetState, ...]] | None = None,
     invalid_budgets: Mapping[str, Reason] | None = None,
+    due: Mapping[str, Sequence[DueMachines]] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes`, `consolidation` and `invalid_budgets` say what there is to say of these, by pool; `budgets` how many
-    machines may go for each reason.
+    `dead_nodes`, `due`, `consolidation` and `invalid_budgets` say what there is to say of these, by pool; `budgets` how
+    many machines may go for each reason.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -76,6 +89,7 @@ def pool_reports(
             removing=sum(machine.is_leaving for machine in own),
             total=len(own),
         )
+        triggered = {each.condition: each.report for each in (due or {}).get(name, ())}
         status = NodePoolStatus(
             observed_generation=kinds_of_pool.pool.metadata.generation,
             nodes=counts,
@@ -90,6 +104,7 @@ def pool_reports(
                     DEAD_NODES: (dead_nodes or {}).get(name),
                     MISFITS: _misfits(kinds_of_pool),
                     BUDGETS_INVALID: (invalid_budgets or {}).get(name),
+                    **{kind: triggered.get(kind) for kind in (FAILING_NODES, OVER_MAX, DRIFTED, TOO_OLD)},
                 },
                 snapshot.now,
                 kinds_of_pool.pool.metadata.generation,
@@ -102,6 +117,7 @@ def pool_reports(
                 delta=bought[name] - removed[name],
                 utilisation=_utilisation([m for m in own if m.name in open_nodes]),
                 budget=(budgets or {}).get(name, ()),
+                due={each.trigger: each.number for each in (due or {}).get(name, ())},
             )
         )
     return tuple(reports)

@@ -13,6 +13,8 @@ _MACHINES_OWN = (
     " node.kubernetes.io/instance-type, topology.kubernetes.io/region, topology.kubernetes.io/zone"
 )
 _TAINT = {"key": "team", "effect": "NoSchedule"}
+_BAD = {"type": "KernelDeadlock", "status": "True", "after": "10m"}
+_NEVER_AT_MIN = "rotation.onlyAtMin is true and the pool has no minimum: set limits.min, or min on a server type"
 
 
 def _not_yet(path: str, value: object) -> Refusal:
@@ -31,7 +33,6 @@ NOT_YET = {
     for path, value in {
         "dryRun": True,
         "selector": {"label": "example.com/pool", "value": "a"},
-        "rotation": {"maxNodeAge": "720h", "onlyAtMin": True},
         "health": {"grace": "10m", "newestPercent": 100},
         "schedule": [{"days": ["Mon"], "start": "08:00", "end": "18:00", "min": 2}],
         "serverTypes.locations": [{"region": "fsn1", "zones": ["fsn1-dc14"]}],
@@ -111,6 +112,57 @@ _FURTHER = {
         'must be lower-case letters, digits and "-", at most 63',
     ),
     **WRONG_BUDGETS,
+    "an age below any use": Refusal(
+        pool(rotation={"maxNodeAge": "59s"}),
+        "spec.rotation.maxNodeAge: must be at least one minute",
+        f"{_DURATION}, at least one minute, at most ten years",
+    ),
+    "an age without a unit": Refusal(
+        pool(rotation={"maxNodeAge": "30"}), f"spec.rotation.maxNodeAge: '30' {_DURATION}", _DURATION
+    ),
+    "rotation without an age": Refusal(
+        pool(rotation={"onlyAtMin": True}),
+        "spec.rotation.maxNodeAge: is missing",
+        "spec.rotation.maxNodeAge: Required value",
+        by_rule=False,
+    ),
+    "rotation at a minimum that there is not": Refusal(
+        pool(rotation={"maxNodeAge": "720h", "onlyAtMin": True}), f"spec: {_NEVER_AT_MIN}", _NEVER_AT_MIN
+    ),
+    "repair of what it is about anyway": Refusal(
+        pool(scaleDown={"repair": {"conditions": [_BAD | {"type": "Ready"}]}}),
+        "spec.scaleDown.repair.conditions[0].type: Ready is what repair.after is about: name another condition",
+        "Ready is what repair.after is about",
+    ),
+    "repair by a condition that is no name": Refusal(
+        pool(scaleDown={"repair": {"conditions": [_BAD | {"type": "Kernel Deadlock"}]}}),
+        "spec.scaleDown.repair.conditions[0].type: 'Kernel Deadlock' must be the type of a condition, such as"
+        " KernelDeadlock, at most 128 characters",
+        "must be the type of a condition",
+    ),
+    "repair by an unknown status": Refusal(
+        pool(scaleDown={"repair": {"conditions": [_BAD | {"status": "Yes"}]}}),
+        "spec.scaleDown.repair.conditions[0].status: must be 'True', 'False' or 'Unknown', not 'Yes'",
+        'supported values: "True", "False", "Unknown"',
+        by_rule=False,
+    ),
+    "repair by a condition at once": Refusal(
+        pool(scaleDown={"repair": {"conditions": [{"type": "KernelDeadlock", "status": "True"}]}}),
+        "spec.scaleDown.repair.conditions[0].after: is missing",
+        "spec.scaleDown.repair.conditions[0].after: Required value",
+        by_rule=False,
+    ),
+    "repair by one condition twice": Refusal(
+        pool(scaleDown={"repair": {"conditions": [_BAD, _BAD | {"after": "1h"}]}}),
+        "spec.scaleDown.repair.conditions: each type and status may stand only once",
+        "each type and status may stand only once",
+    ),
+    "repair by no condition": Refusal(
+        pool(scaleDown={"repair": {"conditions": []}}),
+        "spec.scaleDown.repair.conditions: must have at least 1 entry",
+        "should have at least 1 items",
+        by_rule=False,
+    ),
     "no delete call at all": Refusal(
         pool(scaleDown={"removal": {"maxAttempts": 0}}),
         "spec.scaleDown.removal.maxAttempts: must be at least 1, not 0",

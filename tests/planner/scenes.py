@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from activities.providers.kwok.catalogue import offerings
+from activities.providers.kwok.catalogue import class_template, offerings
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
@@ -71,6 +71,7 @@ class Scene:
                     status=c.status,
                     generation=c.metadata.generation or 0,
                     billing_period=c.spec.billing.period if c.spec.billing else None,
+                    template=class_template(c),
                 )
                 for c in kwok
             ),

@@ -13,6 +13,7 @@ from planner.policies.next_round import QUIET_PERIOD
 from worker.metrics import (
     BLOCKED,
     DISRUPTIONS,
+    DUE,
     LAST_ROUND,
     MACHINES,
     PARKED,
@@ -51,7 +52,7 @@ class RoundGauges:
         self._elapsed = elapsed
         self._last: _Round | None = None
         self._rounds = counter(ROUNDS)
-        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED, BLOCKED, DISRUPTIONS):
+        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED, BLOCKED, DISRUPTIONS, DUE):
             gauge(metric, partial(self._of_last, metric.name))
         # It stays: a worker that has run no round for long is what it is there to show.
         gauge(LAST_ROUND, lambda: () if self._last is None else [(self._last.timestamp, {})])
@@ -65,6 +66,7 @@ class RoundGauges:
             PARKED.name: _parked(snapshot, plan),
             BLOCKED.name: _blocked(plan),
             DISRUPTIONS.name: list(_disruptions(plan.pools)),
+            DUE.name: list(_due(plan.pools)),
         }
         self._last = _Round(self._elapsed(), snapshot.now.timestamp(), values)
         self._rounds.add(1, {"result": plan.result.value})
@@ -88,6 +90,12 @@ def _machines(pools: Iterable[PoolReport]) -> Iterator[tuple[float, Labels]]:
         yield counts.ready, {"pool": pool.name, "phase": "ready"}
         yield counts.in_flight, {"pool": pool.name, "phase": "in_flight"}
         yield counts.removing, {"pool": pool.name, "phase": "removing"}
+
+
+def _due(pools: Iterable[PoolReport]) -> Iterator[tuple[float, Labels]]:
+    for pool in pools:
+        for reason, number in pool.due.items():
+            yield number, {"pool": pool.name, "reason": reason}
 
 
 def _prices(pools: Iterable[PoolReport]) -> Iterator[tuple[float, Labels]]:

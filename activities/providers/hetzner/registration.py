@@ -8,6 +8,7 @@ from activities.ports.provider_kind import ProviderKind, Surroundings
 from activities.providers.hetzner.api.facts import DEFAULT_ENDPOINT
 from activities.providers.hetzner.classes.catalogue import offerings, refusal
 from activities.providers.hetzner.classes.price_list import price_list
+from activities.providers.hetzner.classes.template import class_template
 from api.definitions import HETZNER_NODE_CLASS
 from api.v1alpha1.hetzner_node_class import HetznerNodeClass
 
@@ -40,6 +41,7 @@ KIND: Final = ProviderKind[HetznerNodeClass](
     connect=_connect,
     refusal=refusal,
     account=_account,
+    template=class_template,
     # What a class takes user data from. Secrets are granted by name, beside the class that names them.
     namespace_rules=({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]},),
     is_required=True,

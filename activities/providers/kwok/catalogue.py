@@ -6,6 +6,7 @@ from activities.ports.catalogue import CatalogueRow, ClassCatalogue, Standing
 from api.keys import LABEL_ARCH, LABEL_INSTANCE_TYPE, LABEL_OS, LABEL_REGION, LABEL_ZONE
 from api.quantity import parse_amount
 from api.v1alpha1.kwok_node_class import KwokLocation, KwokNodeClass, KwokServerType
+from planner.objects.class_template import ClassTemplate
 from planner.objects.offering import Offering
 
 DEFAULT_PODS: Final = 110
@@ -31,6 +32,12 @@ def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
         for server_type in node_class.spec.server_types
         for location in server_type.locations
     )
+
+
+def class_template(node_class: KwokNodeClass) -> ClassTemplate:
+    """Return the labels of each type: a machine that runs nothing has no image."""
+    types = node_class.spec.server_types
+    return ClassTemplate(by_type={each.name: {"labels": dict(each.labels)} for each in types if each.labels})
 
 
 def catalogue(node_class: KwokNodeClass) -> ClassCatalogue:

@@ -4,7 +4,7 @@ from typing import Final
 
 from activities.ports.provider import Provider
 from activities.ports.provider_kind import ProviderKind, Surroundings
-from activities.providers.kwok.catalogue import catalogue, offerings
+from activities.providers.kwok.catalogue import catalogue, class_template, offerings
 from activities.providers.kwok.faults import NAME as FAULTS
 from activities.providers.kwok.simulated_node import is_simulated
 from api.definitions import KWOK_NODE_CLASS
@@ -25,6 +25,7 @@ KIND: Final = ProviderKind[KwokNodeClass](
     offerings=lambda node_class, _now: offerings(node_class),
     catalogue=lambda node_class, _now: catalogue(node_class),
     connect=_connect,
+    template=class_template,
     # There is no kubelet that would make its Node, nor a device plug-in that reports late.
     cluster_rules=(
         {"apiGroups": [""], "resources": ["nodes"], "verbs": ["create"]},

@@ -56,6 +56,12 @@ class DisruptionPace:
             self._held.pop(candidate.machine.name, None)
         return True
 
+    def refund(self, step: Step) -> None:
+        """Count the machines of a step no more, which do not go after all."""
+        for candidate, proposal in step:
+            if proposal.action is MachineAction.REMOVE:
+                self._budgets[candidate.machine.pool].refund(proposal.reason)
+
     @property
     def blocked(self) -> tuple[BlockedMachine, ...]:
         """The machines that are held back, by name."""

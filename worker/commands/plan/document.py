@@ -22,8 +22,9 @@
     pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
                         nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[],
                         budget[] (by reason: allowed at once, null without a limit, used, left, opensAt where it is 0),
-                        blockedCount and blocked[], the first 20: machines that a policy would let go and that are kept:
-                        node, trigger (reason of the removal), reason, why
+                        due (machines that should go by now, by reason), blockedCount and blocked[], the first 20:
+                        machines that a policy would let go and that are kept: node, trigger (reason of the removal),
+                        reason, why
     timing              only with --timing: seconds by stage of planning (read, assemble, pack, check, decide)
 
 With --explain, of one pod:
@@ -195,6 +196,7 @@ def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
         "delta": report.delta,
         "conditions": status["conditions"],
         "budget": [_budget(state) for state in report.budget],
+        "due": dict(report.due),
         "blockedCount": len(blocked),
         "blocked": [
             {"node": machine.node, "trigger": machine.trigger, "reason": machine.reason, "why": machine.why}

@@ -52,6 +52,7 @@ def as_planned(node_class: NodeClassModel, pools: Iterable[NodePool], now: datet
         barrier=_barrier(kind, node_class),
         refusals=refusals(ref, offered, pools, kind.refusal),
         billing_period=billing_period(getattr(node_class.spec, "billing", None)),
+        template=kind.template(node_class),
     )
 
 

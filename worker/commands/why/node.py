@@ -22,6 +22,7 @@ from worker.commands.shared.next_steps import deadline, removal_commands, senten
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
 from worker.commands.why.lifecycle import why_bought
+from worker.commands.why.wear import wear
 
 
 def why_node(node: Node, view: ClusterView, events: Sequence[ToldEvent] = ()) -> list[str]:
@@ -45,6 +46,7 @@ def why_node(node: Node, view: ClusterView, events: Sequence[ToldEvent] = ()) ->
     if not is_ours(machine):
         return [*lines, "Growth never removes it: it bears no request of Growth's."]
     lines += _reservation(machine, view)
+    lines += wear(machine, node, view)
     return [*lines, *_leaving(machine, node, view)]
 
 

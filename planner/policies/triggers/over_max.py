@@ -1,0 +1,99 @@
+"""Over max: a pool whose max was lowered below what is there gives up machines, the dearest for their use first.
+
+None is bought in their place while the pool is above its max: pods move to room that is there, or to other pools.
+A machine that is coming counts as well, and is given up by its own lifecycle if no pod needs it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from api.v1alpha1.node_pool import NodePool
+from planner.policies.port import Advice, PolicyView, Quota
+from planner.policies.triggers.worn_out import DueMachine, Wear, advice, open_pools, own_machines
+from planner.report.pool_report import OVER_MAX
+from planner.supply.machines import Machine, machine_price
+
+_WEAR: Final = Wear(OVER_MAX, OVER_MAX, "Machines above the max of the pool, or of a type in it", renews=False)
+_JUDGED: Final = ("cpu", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class OverMax:
+    """Proposes machines of pools that have too many: as many as are too many, of all that may go."""
+
+    def propose(self, view: PolicyView) -> Advice:
+        """Return the machines in the order in which they are tried, and a report for each such pool."""
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for machine in view.machines:
+            if machine.counts and not machine.is_leaving:
+                counts[machine.pool][machine.server_type] += 1
+        over = [each for pool in open_pools(view) if (each := _excess(pool, counts[pool.metadata.name])).number > 0]
+        by_pool = own_machines(view) if over else {}
+        due = (entry for each in over for entry in _due(each, by_pool.get(each.pool.metadata.name, []), view))
+        return advice(view, _WEAR, due, {each.pool.metadata.name: each.number for each in over})
+
+
+@dataclass(frozen=True, slots=True)
+class _Excess:
+    """By how much a pool is above its max."""
+
+    pool: NodePool
+    by_type: Mapping[str, int]
+    further: int
+    """Beside those, of any other type."""
+
+    @property
+    def number(self) -> int:
+        return sum(self.by_type.values()) + self.further
+
+
+def _excess(pool: NodePool, numbers: Counter[str]) -> _Excess:
+    by_type = {
+        each.name: numbers[each.name] - each.max
+        for each in pool.spec.server_types
+        if each.max is not None and numbers[each.name] > each.max
+    }
+    most = pool.spec.limits.max
+    further = 0 if most is None else max(0, numbers.total() - sum(by_type.values()) - most)
+    return _Excess(pool, by_type, further)
+
+
+def _due(
+    excess: _Excess, machines: Iterable[Machine], view: PolicyView
+) -> Iterator[tuple[NodePool, DueMachine, Quota | None]]:
+    pool, name = excess.pool, excess.pool.metadata.name
+    for machine in sorted(machines, key=lambda machine: _order(machine, pool, view)):
+        kind = machine.server_type
+        if kind in excess.by_type:
+            quota = Quota(f"{OVER_MAX}/{name}/{kind}", excess.by_type[kind])
+            why = f"Pool {name} has more machines of type {kind} than that type's max"
+        elif excess.further:
+            quota = Quota(f"{OVER_MAX}/{name}", excess.further)
+            why = f"Pool {name} has more machines than limits.max, {pool.spec.limits.max}"
+        else:
+            continue
+        yield pool, DueMachine(machine, view.now, why), quota
+
+
+def _order(machine: Machine, pool: NodePool, view: PolicyView) -> tuple[object, ...]:
+    """Return a sort key: unused ones, then the dearest for the share of it that its pods ask for."""
+    cost = machine_price(machine, pool.spec.template.class_ref, view.prices)
+    price = Decimal(0) if cost is None else cost[0]
+    used = _used(machine)
+    return (1, -price / used, machine.name) if used else (0, -price, machine.name)
+
+
+def _used(machine: Machine) -> Decimal:
+    """Return the largest share of a resource that pods ask for, those that belong to the Node left out."""
+    node = machine.node
+    if node is None:
+        return Decimal(0)
+    asked = Counter[str]()
+    for pod in machine.residents:
+        if not pod.is_of_node:
+            asked.update({name: pod.requests.get(name, 0) for name in _JUDGED})
+    shares = [Decimal(asked[name]) / node.allocatable[name] for name in _JUDGED if node.allocatable.get(name)]
+    return max(shares, default=Decimal(0))

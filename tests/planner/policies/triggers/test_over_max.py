@@ -1,0 +1,123 @@
+"""A pool whose max was lowered gives up as many machines as are too many, the dearest for their use first."""
+
+from planner.plan import plan
+from tests.builders import node, node_pool, node_removal_request, node_request, pod
+from tests.planner.policies.triggers.fleet import condition, leaving
+from tests.planner.scenes import scene
+from tests.tables import rows
+
+DRAIN = {"scaleDown": {"mode": "drain"}}
+
+
+def given(*nodes, uses=None, types=("cx22", "cx32", "cx42"), others=(), **spec):
+    """A pool with these Nodes, and on each a pod that asks for so much cpu."""
+    asked = uses or {}
+    pods = [pod(f"on-{name}", cpu, "64Mi", node=name, owner="rs") for name, cpu in asked.items()]
+    return scene(*nodes, *others, pods=pods, types=types, **(DRAIN | spec))
+
+
+def test_the_dearest_for_its_use_goes_onto_room_that_is_there():
+    of = given(node("a"), node("b", "cx42"), node("c"), uses={"a": "1", "b": "1", "c": "1500m"}, limits={"max": 2})
+    made = plan(of.snapshot())
+    # 0.0170 for an eighth of a machine is dearer than 0.0066 for a half, and its pod fits on a.
+    (removal,) = made.removals
+    assert (removal.node, removal.reason, removal.replacement) == ("b", "OverMax", ())
+    assert [(move.pod, move.node) for move in removal.moves] == [("default/on-b", "a")]
+    assert removal.why == "Pool default has more machines than limits.max, 2"
+    assert made.requests == ()
+    reported = condition(of, "OverMax")
+    assert (reported.status, reported.message) == (
+        "True",
+        "Machines above the max of the pool, or of a type in it: 1 (b)",
+    )
+
+
+def test_an_unused_one_goes_before_all_others():
+    of = given(node("a"), node("b", "cx42"), node("c"), uses={"a": "1", "b": "1"}, limits={"max": 2})
+    assert leaving(of) == [("c", "OverMax")]
+
+
+@rows(
+    ("limits", "types", "goes"),
+    {
+        "at its max": ({"max": 3}, ("cx22",), 0),
+        "below": ({"max": 9}, ("cx22",), 0),
+        "one above": ({"max": 2}, ("cx22",), 1),
+        "of a type": ({"max": 9}, ({"name": "cx22", "max": 2},), 1),
+        "of another type": ({"max": 9}, ("cx22", {"name": "cx32", "max": 1}), 0),
+        "both": ({"max": 2}, ({"name": "cx22", "max": 2},), 1),
+        "two above": ({"max": 1}, ("cx22",), 2),
+    },
+)
+def test_as_many_go_as_are_too_many(limits, types, goes):
+    uses = {"a": "200m", "b": "200m", "c": "200m"}
+    of = given(node("a"), node("b"), node("c"), uses=uses, types=types, limits=limits)
+    assert [reason for _, reason in leaving(of)] == ["OverMax"] * goes
+
+
+def test_a_type_above_its_max_gives_up_machines_of_that_type():
+    uses = {"a": "100m", "b": "100m", "c": "1"}
+    types = ({"name": "cx22", "max": 1}, "cx32")
+    of = given(node("a", "cx32"), node("b"), node("c"), uses=uses, types=types, limits={"max": 9})
+    made = plan(of.snapshot())
+    assert [(removal.node, removal.why) for removal in made.removals] == [
+        ("b", "Pool default has more machines of type cx22 than that type's max")
+    ]
+
+
+def test_none_is_bought_above_the_max():
+    of = given(node("a"), node("b"), node("c"), uses={"a": "1500m", "b": "1500m", "c": "1500m"}, limits={"max": 2})
+    made = plan(of.snapshot())
+    assert (made.removals, made.requests) == ((), ())
+    assert {each.reason for each in made.blocked} == {"NoOtherPlace"}
+    assert {each.trigger for each in made.blocked} == {"OverMax"}
+    assert condition(of, "OverMax").status == "True"
+
+
+def test_the_next_one_goes_where_the_first_cannot():
+    of = given(node("a"), node("b", "cx42"), node("c"), uses={"a": "1", "b": "1", "c": "500m"}, limits={"max": 2})
+    of.pods[1]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "b"}
+    made = plan(of.snapshot())
+    assert [removal.node for removal in made.removals] == ["c"]
+    assert [each.node for each in made.blocked] == ["b"]
+
+
+def test_pods_may_go_to_another_pool():
+    other = node_pool("other", matchUnselectedPods=True)
+    of = given(node("a"), node("b"), uses={"a": "1500m", "b": "1500m"}, others=[other])
+    of.pools = [node_pool(limits={"max": 1}, **DRAIN), other]
+    made = plan(of.snapshot())
+    assert [(removal.pool, removal.reason) for removal in made.removals] == [("default", "OverMax")]
+    assert [request.pool for request in made.requests] == ["other"]
+
+
+@rows(
+    ("extra", "goes"),
+    {
+        "one that goes does not count": ([node("d"), node_removal_request("d")], 0),
+        "one that is coming counts": (
+            [node_request("d", phase="Provisioning", createAttemptAt="2026-03-01T11:59:00Z")],
+            1,
+        ),
+        "one of another pool does not count": ([node("d", pool="other")], 0),
+        "a foreign one does not count": ([node("d", pool=None)], 0),
+    },
+)
+def test_which_machines_count(extra, goes):
+    of = given(node("a"), node("b"), uses={"a": "200m", "b": "200m"}, others=extra, limits={"max": 2})
+    assert len([1 for _, reason in leaving(of) if reason == "OverMax"]) == goes
+
+
+def test_a_minimum_is_kept():
+    types = ({"name": "cx22", "min": 2, "max": 2}, {"name": "cx32", "min": 1})
+    uses = {"a": "100m", "b": "100m", "c": "100m", "d": "100m"}
+    of = given(node("a"), node("b"), node("c"), node("d", "cx32"), uses=uses, types=types, limits={"max": 3})
+    assert len(leaving(of)) == 1
+    at_min = given(node("a"), node("b"), uses={"a": "100m", "b": "100m"}, types=({"name": "cx22", "min": 2, "max": 2},))
+    assert leaving(at_min) == []
+
+
+def test_where_pods_are_not_asked_to_leave_it_is_reported():
+    of = given(node("a"), node("b"), uses={"a": "100m", "b": "100m"}, limits={"max": 1}, scaleDown={"mode": "empty"})
+    assert leaving(of) == []
+    assert condition(of, "OverMax").reason == "WaitsForPodsToLeave"
