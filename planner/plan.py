@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from planner.consolidation.policy import Consolidating
-from planner.displacement.renewals import Renewals
+from planner.displacement.renewals import Renewing
 from planner.model.plan import Placed, Plan, PlanResult, Snapshot, Unplaced
 from planner.model.stages import Stages, unwatched
 from planner.objects.kinds import Pod
@@ -15,7 +15,7 @@ from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer
 from planner.placement.decide import Decided, decide
 from planner.placement.known_state import KnownState, prepare
-from planner.policies.departures import Departures, departures
+from planner.policies.departures import departures
 from planner.policies.emptiness import Emptiness
 from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
@@ -30,17 +30,10 @@ from planner.report.pool_report import pool_reports
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import price_list
 
-POLICIES: Final[tuple[Policy, ...]] = (
-    DeadNodes(),
-    # Beside dead ones, as both together are few at a time.
-    FailingNodes(),
-    Emptiness(),
-    UnneededRequests(),
-    OverMax(),
-    Drift(),
-    OldMachines(),
-)
+POLICIES: Final[tuple[Policy, ...]] = (DeadNodes(), Emptiness(), UnneededRequests())
 """The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
+TRIGGERS: Final[tuple[Policy, ...]] = (FailingNodes(), OverMax(), Drift(), OldMachines())
+"""After those, the ones by which machines go whose pods need another place first, or that are replaced."""
 
 
 def plan(
@@ -48,36 +41,25 @@ def plan(
     packer: Packer = pack,
     stages: Stages = unwatched,
     policies: Sequence[Policy] = POLICIES,
+    triggers: Sequence[Policy] = TRIGGERS,
 ) -> Plan:
     """Return the plan of this round: so specific that carrying it out needs no further decision.
 
-    `stages` runs each stage of the work, and may take its time; `policies` propose machines that go.
+    `stages` runs each stage of the work, and may take its time; `policies` and `triggers` propose machines that go.
     """
     with stages("read"):
         known = prepare(snapshot)
     decided = decide(known, packer, stages)
     with stages("decide"):
-        return _plan_of(known, decided, _departures(known, decided, policies, packer, stages))
+        renewing = Renewing(known, decided.assignment, decided.requests, packer, triggers)
+        return _plan_of(known, decided, (*policies, renewing, Consolidating(known, decided, packer)))
 
 
-def _departures(
-    known: KnownState, decided: Decided, policies: Sequence[Policy], packer: Packer, stages: Stages
-) -> Departures:
-    wanted = decided.assignment.used | {name for name, seats in known.seating.seats.items() if seats}
-    return departures(
-        known.snapshot,
-        known.machines,
-        wanted,
-        policies,
-        price_list(known.snapshot),
-        buying={request.pool for request in decided.requests},
-        renewing=Renewals(known, decided, packer, stages),
-        consolidation=Consolidating(known, decided, packer),
-    )
-
-
-def _plan_of(known: KnownState, decided: Decided, leaving: Departures) -> Plan:
+def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) -> Plan:
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
+    wanted = assignment.used | {name for name, seats in seating.seats.items() if seats}
+    buying = {request.pool for request in decided.requests}
+    leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot), buying=buying)
     requests = (*decided.requests, *leaving.requests)
     reports = pool_reports(
         snapshot,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePool
@@ -23,35 +23,12 @@ from planner.objects.local_volume import local_volumes
 from planner.policies.checks import Budget, HoldsData, first_refusal, safety_checks
 from planner.policies.emptiness import is_empty
 from planner.policies.gate import Gate, steps_of
-from planner.policies.pace.pace import DisruptionPace, Step
+from planner.policies.pace.pace import DisruptionPace
 from planner.policies.port import Advice, Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
-from planner.policies.safety.purchases import PurchaseInFlight
 from planner.supply.machines import Machine, PriceList
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Renewed:
-    """The machines that go once their pods have another place, and what is bought for these."""
-
-    step: Step = ()
-    requests: tuple[PlannedRequest, ...] = ()
-
-
-class Renewing(Protocol):
-    """Finds another place for the pods of machines that triggers let go."""
-
-    def __call__(self, entries: Step, gate: Gate, gone: Collection[str]) -> Renewed:
-        """Return those that go, within the gate's pace; the gate notes what keeps the others.
-
-        Args:
-            entries: in the order of triggers.
-            gate: of the round.
-            gone: machines that go already, by name.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +72,6 @@ def departures(
     prices: PriceList,
     *,
     buying: Collection[str] = (),
-    renewing: Renewing | None = None,
-    consolidation: Policy | None = None,
 ) -> Departures:
     """Return the removals, cancelled requests, purchases and marks of this round, and the time of the next proposal.
 
@@ -107,8 +82,6 @@ def departures(
         policies: in the order in which they may use up the budget.
         prices: of the classes today.
         buying: names of the pools for which this round buys.
-        renewing: finds another place for pods of machines that policies propose without one.
-        consolidation: asked last, and only if nothing else moves pods in this round.
     """
     now = snapshot.now
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
@@ -116,17 +89,15 @@ def departures(
     checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes, now)
     refused = {name: keeper for name, one in left.items() if (keeper := first_refusal(one, checks)) is not None}
     refusals = {name: keeper.why for name, keeper in refused.items()}
-    safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines))
-    purchases = PurchaseInFlight(machines, buying, now)
-    gate = Gate(refused, safety, Budget(machines.values()), purchases, DisruptionPace(snapshot, machines.values()))
+    safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines, buying))
+    gate = Gate(refused, safety, Budget(machines.values()), DisruptionPace(snapshot, machines.values()))
     periods = {str(c.ref): c.billing_period for c in snapshot.classes if c.billing_period is not None}
     class_templates = {str(each.ref): each.template for each in snapshot.classes if each.template is not None}
     leaving: list[tuple[Candidate, Proposal]] = []
-    without_place: list[tuple[Candidate, Proposal]] = []
     advices: list[Advice] = []
     wakes: list[datetime] = []
 
-    def ask(policy: Policy) -> None:
+    for policy in policies:
         advice = policy.propose(
             PolicyView(
                 now,
@@ -137,6 +108,8 @@ def departures(
                 pools=snapshot.pools,
                 machines=tuple(machines.values()),
                 watched_since=snapshot.watched_since,
+                is_moving=any(proposal.evicts for _, proposal in leaving),
+                allowance=gate.pace.allowance,
                 billing_periods=periods,
                 class_templates=class_templates,
             )
@@ -148,31 +121,19 @@ def departures(
                 continue
             at = max(proposal.at for proposal in proposals)
             if at > now:
-                wakes.extend([] if any(one.machine in refused for one in proposals) else [at])
-            elif any(_needs_place(entry, gate) for entry in step):
-                # Safe or not, it is asked for no more.
-                without_place.extend(step if gate.is_safe(step) else ())
-                _drop(left, step)
+                wakes += [] if any(one.machine in refused for one in proposals) else [at]
             elif gate.lets_go(step):
-                leaving.extend(step)
-                _drop(left, step)
-
-    for policy in policies:
-        ask(policy)
-    gone = {candidate.machine.name for candidate, _ in leaving}
-    renewed = Renewed() if renewing is None else renewing(without_place, gate, gone)
-    leaving.extend(renewed.step)
-    if consolidation is not None and not renewed.step:
-        ask(consolidation)
+                leaving += step
+                for candidate, _ in step:
+                    del left[candidate.machine.name]
     named = {ordinal for _, proposal in leaving for ordinal in proposal.replacement}
-    bought = (*renewed.requests, *(request for advice in advices for request in advice.requests))
     return Departures(
         removals=tuple(_removal(c, p, now) for c, p in leaving if c.action is MachineAction.REMOVE),
         cancelled=tuple(sorted(p.machine for _, p in leaving if p.action is MachineAction.CANCEL)),
-        requests=tuple(request for request in bought if request.ordinal in named),
+        requests=tuple(one for advice in advices for one in advice.requests if one.ordinal in named),
         wake_at=min(_wakes(wakes, advices, gate), default=None),
         kept_machines=tuple(_kept(left.values(), refusals, holds_data)),
-        blocked=gate.blocked,
+        blocked=_blocked(advices, gate),
         budgets=gate.pace.states,
         invalid_budgets=gate.pace.faults,
         idle_since=_merged(advice.idle_since for advice in advices),
@@ -182,19 +143,6 @@ def departures(
         due=_due(advices),
         consolidation=_merged(advice.consolidation for advice in advices),
     )
-
-
-def _needs_place(entry: tuple[Candidate, Proposal], gate: Gate) -> bool:
-    """Return whether it goes only after its pods, or its pool's minimum, have another place that it does not name."""
-    candidate, proposal = entry
-    if proposal.quota is not None or (proposal.renews and gate.is_kept_by_minimum(candidate)):
-        return True
-    return proposal.evicts and not (proposal.moves or proposal.replacement)
-
-
-def _drop(left: dict[str, Candidate], step: Step) -> None:
-    for candidate, _ in step:
-        del left[candidate.machine.name]
 
 
 def _wakes(wakes: Iterable[datetime], advices: Iterable[Advice], gate: Gate) -> Iterator[datetime]:
@@ -212,9 +160,21 @@ def _merged(parts: Iterable[Mapping[str, T]]) -> dict[str, T]:
 def _due(advices: Iterable[Advice]) -> dict[str, tuple[DueMachines, ...]]:
     due: defaultdict[str, list[DueMachines]] = defaultdict(list)
     for advice in advices:
-        for name, report in advice.due.items():
-            due[name].append(report)
+        for name, reports in advice.due.items():
+            due[name] += reports
     return {name: tuple(reports) for name, reports in due.items()}
+
+
+def _blocked(advices: Iterable[Advice], gate: Gate) -> tuple[BlockedMachine, ...]:
+    by_node = {each.node: each for advice in advices for each in advice.blocked}
+    by_node |= {each.node: each for each in gate.blocked}
+    return tuple(by_node[name] for name in sorted(by_node))
+
+
+def gone_already(view: PolicyView) -> frozenset[str]:
+    """Return the machines that go by an earlier policy of the round."""
+    all_candidates = {candidate.machine.name for candidate in candidates(view.pools, view.machines)}
+    return frozenset(all_candidates - {candidate.machine.name for candidate in view.candidates})
 
 
 def _kept(candidates: Iterable[Candidate], refused: Mapping[str, str], holds_data: HoldsData) -> Iterator[KeptMachine]:

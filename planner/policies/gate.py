@@ -1,7 +1,6 @@
 """The gate of a round: whether proposals go, and what keeps those that would evict pods.
 
-Asked in this order: safety checks, another place for the pods, minimums, purchases in flight, and last the pace. A step
-goes whole or not at all.
+Asked in this order: safety checks, minimums, and last the pace. A step goes whole or not at all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +9,7 @@ from datetime import datetime
 from planner.model.plan import BlockedMachine
 from planner.policies.checks import Budget
 from planner.policies.pace.pace import DisruptionPace, Step
-from planner.policies.port import Candidate, EvictionCheck, Proposal
+from planner.policies.port import Candidate, Proposal
 from planner.policies.safety.blocked import Blocked, BlockedBy
 from planner.policies.safety.evictions import EvictionSafety
 
@@ -22,7 +21,6 @@ class Gate:
         refused: what keeps candidates from any removal, by the machine's name.
         safety: what keeps candidates from being emptied.
         minimums: one for all policies, as two of them together must not take what each alone might.
-        purchases: keeps machines of pools that get another one.
         pace: who may go now.
     """
 
@@ -31,13 +29,11 @@ class Gate:
         refused: Mapping[str, Blocked],
         safety: EvictionSafety,
         minimums: Budget,
-        purchases: EvictionCheck,
         pace: DisruptionPace,
     ) -> None:
         self._refused = refused
         self._safety = safety
         self._minimums = minimums
-        self._purchases = purchases
         self._pace = pace
         self._blocked: dict[str, BlockedMachine] = {}
         self._ends: list[datetime] = []
@@ -61,25 +57,21 @@ class Gate:
 
     def lets_go(self, step: Step) -> bool:
         """Return whether the machines of the step go, and count them if so."""
-        if not self.is_safe(step) or not self._takes_from_minimums(step):
+        if not self._is_safe(step) or not self._takes_from_minimums(step):
             return False
         if self._pace.lets_go(step):
             return True
         self._minimums.refund(candidate for candidate, _ in step)
         return False
 
-    def is_safe(self, step: Step) -> bool:
+    def _is_safe(self, step: Step) -> bool:
         """Return whether safety checks let all of the step go."""
         kept = [(c, p, keeper) for c, p in step if (keeper := self._keeper(c, p)) is not None]
         for candidate, proposal, keeper in kept:
-            self.note(candidate, proposal, keeper)
+            self._note(candidate, proposal, keeper)
         return not kept
 
-    def is_kept_by_minimum(self, candidate: Candidate) -> bool:
-        """Return whether the machine is one of the last that a minimum needs."""
-        return self._minimums.refuses(candidate) is not None
-
-    def note(self, candidate: Candidate, proposal: Proposal, keeper: Blocked) -> None:
+    def _note(self, candidate: Candidate, proposal: Proposal, keeper: Blocked) -> None:
         """Remember what keeps a machine that would be emptied."""
         node = candidate.machine.node
         if not proposal.evicts or node is None:
@@ -105,11 +97,8 @@ class Gate:
         spent: list[Candidate] = []
         for candidate, proposal in step:
             minimum = None if proposal.below_minimum else self._minimums.refuses(candidate)
-            keeper = None if minimum is None else Blocked(BlockedBy.MINIMUM, minimum)
-            if keeper is None and proposal.evicts:
-                keeper = self._purchases.blocks(candidate)
-            if keeper is not None:
-                self.note(candidate, proposal, keeper)
+            if minimum is not None:
+                self._note(candidate, proposal, Blocked(BlockedBy.MINIMUM, minimum))
                 self._minimums.refund(spent)
                 return False
             self._minimums.spend(candidate)

@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.model.plan import DueMachines, Move, PlannedRequest, Reason
+from planner.model.plan import BlockedMachine, DueMachines, Move, PlannedRequest, Reason
 from planner.objects.class_template import ClassTemplate
 from planner.policies.safety.blocked import Blocked, BlockedBy
 from planner.supply.machines import Machine, PriceList
@@ -99,6 +99,10 @@ class PolicyView:
     """All there are, also those that go."""
     watched_since: datetime | None = None
     """Since when Nodes are seen without a break; None does not tell."""
+    is_moving: bool = False
+    """Whether pods leave machines by an earlier policy of this round: their new room is not known to others."""
+    allowance: Callable[[str, str], int | None] = lambda _pool, _reason: None
+    """Returns how many machines of a pool may begin to go now for a reason; None has no bound."""
     billing_periods: Mapping[str, timedelta] = field(default_factory=dict)
     """In which machines are billed, by class; none for a class that does not tell."""
     class_templates: Mapping[str, ClassTemplate] = field(default_factory=dict)
@@ -125,7 +129,9 @@ class Advice:
     """When time alone may change the answer, beside the proposals of later."""
     template_hashes: Mapping[str, str] = field(default_factory=dict)
     """New value of the annotation by node, only where it changes."""
-    due: Mapping[str, DueMachines] = field(default_factory=dict)
+    blocked: tuple[BlockedMachine, ...] = ()
+    """Machines that it would empty and that have no way out."""
+    due: Mapping[str, tuple[DueMachines, ...]] = field(default_factory=dict)
     """What to report of the machines that should go by now, by pool."""
 
 

@@ -26,6 +26,8 @@ from planner.supply.machines import Machine
 
 PERCENT_AT_ONCE: Final = 20
 """Of the machines of a pool with a Node, rounded down, and at least one. Source: Karpenter, node repair."""
+REPAIR: Final = "Repair"
+"""Why a machine goes whose Node runs and has a bad condition: `planner.policies.triggers.failing_nodes`."""
 NOT_REPAIRED: Final = "NotRepaired"
 REPAIRS: Final = "Repairs"
 KEPT: Final = "Kept"
@@ -89,6 +91,12 @@ def read_spared_at(annotations: Mapping[str, str]) -> datetime | None:
     return read_moment(annotations.get(ANNOTATION_SPARED_AT, ""))
 
 
+def is_under_repair(machine: Machine) -> bool:
+    """Return whether it goes because its Node is dead or has a bad condition: both together are few at a time."""
+    reasons = {FOUND_DEAD, REPAIR}
+    return machine.is_leaving and machine.removal is not None and machine.removal.spec.reason in reasons
+
+
 def _dead(machine: Machine, pool: NodePool, view: PolicyView) -> _Dead | None:
     node = machine.node
     if machine.is_leaving and not _is_repaired(machine):
@@ -126,7 +134,7 @@ def _chosen(
 ) -> tuple[list[_Dead], list[_Dead]]:
     """Return those to propose, now or later, and the others."""
     size = sum(machine.node is not None for machine in of_pool)
-    left = max(1, size * PERCENT_AT_ONCE // 100) - sum(map(_is_repaired, of_pool))
+    left = max(1, size * PERCENT_AT_ONCE // 100) - sum(map(is_under_repair, of_pool))
     chosen: list[_Dead] = []
     rest: list[_Dead] = []
     for dead_node in dead:

@@ -105,6 +105,7 @@ REGISTERS: Final = together(
     label("from-the-pool", "x"),
     label("topology.kubernetes.io/zone", "right"),
     annotation("growth.dev/price-per-hour", "0.1"),
+    annotation("growth.dev/template-hash", "v1:0123456789abcdef"),
 )
 
 ALLOWED: Final[dict[str, Call]] = {
@@ -120,6 +121,7 @@ ALLOWED: Final[dict[str, Call]] = {
     "node: our annotations": node(
         "mine", annotation("growth.dev/idle-since", None), annotation("growth.dev/spared-at", "x")
     ),
+    "node: today's hash": node("mine", annotation("growth.dev/template-hash", "v1:0123456789abcdef")),
     "node: abandoned": node("told", annotation("growth.dev/do-not-remove", "abandoned")),
     "node: off the load balancers": node("mine", label(LATER, "growth")),
     "node: back on them": node("told", label(LATER, None)),
@@ -187,6 +189,7 @@ FORBIDDEN: Final[dict[str, Call]] = {
     "node: no annotation of others": node("mine", annotation(FOREIGN, None)),
     "node: further annotation": node("mine", annotation("example.com/x", "y")),
     "node: our annotation on another's": node("control", annotation("growth.dev/idle-since", "x")),
+    "node: a hash on another's": node("control", annotation("growth.dev/template-hash", "v1:0123456789abcdef")),
     "node: a person's wish to keep it": node("mine", annotation("growth.dev/do-not-remove", None)),
     "node: KWOK's annotation": node("mine", annotation("kwok.x-k8s.io/node", "fake")),
     "node: finalizer": node("mine", put("metadata", "finalizers", value=["growth.dev/lifecycle"])),

@@ -99,11 +99,6 @@ class PoolBudgets:
         if (counted := budget_reason(reason)) in BUDGET_REASONS:
             self._going[counted] += 1
 
-    def refund(self, reason: str) -> None:
-        """Count a machine no more that does not go after all."""
-        if (counted := budget_reason(reason)) in BUDGET_REASONS:
-            self._going[counted] -= 1
-
     def next_change(self, reasons: Collection[str]) -> datetime | None:
         """Return when budgets for one of these reasons next open or close, None if they never do."""
         counted = {budget_reason(reason) for reason in reasons}

@@ -56,11 +56,10 @@ class DisruptionPace:
             self._held.pop(candidate.machine.name, None)
         return True
 
-    def refund(self, step: Step) -> None:
-        """Count the machines of a step no more, which do not go after all."""
-        for candidate, proposal in step:
-            if proposal.action is MachineAction.REMOVE:
-                self._budgets[candidate.machine.pool].refund(proposal.reason)
+    def allowance(self, pool: str, reason: str) -> int | None:
+        """Return how many machines of a pool may begin to go now for a reason; None has no bound."""
+        limit = self._budgets[pool].limit(reason, {}) if pool in self._budgets else None
+        return None if limit is None else max(0, limit.left)
 
     @property
     def blocked(self) -> tuple[BlockedMachine, ...]:

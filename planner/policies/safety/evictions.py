@@ -3,7 +3,7 @@
 Machines are judged when somebody asks, as most rounds would empty few of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,13 +13,13 @@ from planner.policies.safety.annotations import DrainedPool, WordOnNode
 from planner.policies.safety.blocked import Blocked
 from planner.policies.safety.disruption_budgets import BudgetIndex, ExhaustedBudgets
 from planner.policies.safety.pods import StayingPods, SystemPods
+from planner.policies.safety.purchases import PurchaseInFlight
 from planner.supply.machines import Machine
 
-Misfits = Callable[[Sequence[Machine]], str]
-"""Returns why the pods of machines that go together fit nowhere else, as the rest of a sentence; empty if they do."""
 
-
-def eviction_checks(snapshot: Snapshot, machines: Mapping[str, Machine]) -> tuple[EvictionCheck, ...]:
+def eviction_checks(
+    snapshot: Snapshot, machines: Mapping[str, Machine], buying: Collection[str] = ()
+) -> tuple[EvictionCheck, ...]:
     """Return the checks by the machine's own pods and words, in the order in which they are asked."""
     budgets = BudgetIndex(snapshot.disruption_budgets or ())
     return (
@@ -28,6 +28,7 @@ def eviction_checks(snapshot: Snapshot, machines: Mapping[str, Machine]) -> tupl
         StayingPods(snapshot.now),
         SystemPods(machines.values(), budgets),
         ExhaustedBudgets(budgets, are_read=snapshot.disruption_budgets is not None),
+        PurchaseInFlight(machines, buying, snapshot.now),
     )
 
 

@@ -8,7 +8,7 @@ Source: Karpenter docs, "Disruption: Drift"; kubernetes-sigs/karpenter, designs/
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -57,8 +57,7 @@ class Drift:
                 if state.drift:
                     sentence = f"{state.drift[:1].upper()}{state.drift[1:]}"
                     due.append((pool, DueMachine(machine, view.now, sentence), None))
-        told = advice(view, _WEAR, due)
-        return Advice(told.proposals, template_hashes=adopted, due=told.due)
+        return replace(advice(view, _WEAR, due), template_hashes=adopted)
 
 
 def template_state(machine: Machine, pool: NodePool, made_with: ClassTemplate) -> TemplateState:

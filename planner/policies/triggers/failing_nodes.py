@@ -15,21 +15,18 @@ from typing import Final
 from api.meta import format_timestamp, read_moment
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.repair_condition import RepairCondition
-from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.step import shortened
 from planner.model.plan import DueMachines, Reason
 from planner.objects.dead_nodes import are_most, judged_at
 from planner.objects.kinds import Node
 from planner.policies.port import Advice, MachineAction, PolicyView, Quota
-from planner.policies.repair import PERCENT_AT_ONCE, read_spared_at
+from planner.policies.repair import PERCENT_AT_ONCE, REPAIR, is_under_repair, read_spared_at
 from planner.policies.triggers.worn_out import DueMachine, Wear, advice, open_pools, own_machines
 from planner.report.pool_report import FAILING_NODES
 from planner.supply.machines import Machine
 
-REPAIR: Final = "Repair"
 MOST_FAIL: Final = "MostNodesFail"
 """Reason of the condition while it is the cluster that fails."""
-_REPAIRED: Final = frozenset({REPAIR, FOUND_DEAD})
 _WEAR: Final = Wear(REPAIR, FAILING_NODES, "Machines whose Node has a condition of scaleDown.repair", waits_idle=False)
 
 
@@ -45,8 +42,9 @@ class FailingNodes:
         nodes = [machine.node for machine in view.machines if machine.node is not None]
         of_all = Counter((c.type, c.status) for node in nodes for c in node.conditions)
         common = {kind for kind, number in of_all.items() if are_most(number, len(nodes))}
-        told = advice(view, _WEAR, _due(view, named, common))
-        return replace(told, due={name: _held(each, named[name], common) for name, each in told.due.items()})
+        proposed = advice(view, _WEAR, _due(view, named, common))
+        held = {name: tuple(_held(each, named[name], common) for each in due) for name, due in proposed.due.items()}
+        return replace(proposed, due=held)
 
 
 def failing_since(node: Node, condition: RepairCondition) -> datetime | None:
@@ -91,7 +89,7 @@ def _failing(machine: Machine, conditions: Sequence[RepairCondition], view: Poli
     node = machine.node
     if node is None or not node.is_ready:
         return None
-    found: list[tuple[datetime, DueMachine]] = []
+    bad: list[tuple[datetime, DueMachine]] = []
     for condition in conditions:
         since = failing_since(node, condition)
         if since is None:
@@ -100,8 +98,8 @@ def _failing(machine: Machine, conditions: Sequence[RepairCondition], view: Poli
         at = judged_at(since, condition.after, watched_since=view.watched_since, spared_at=spared_at)
         began = format_timestamp(since.replace(microsecond=0))
         why = f"Its Node says {condition.type}={condition.status} since {began}"
-        found.append((at, DueMachine(machine, at, why)))
-    return min(found, key=lambda entry: entry[0])[1] if found else None
+        bad.append((at, DueMachine(machine, at, why)))
+    return min(bad, key=lambda entry: entry[0])[1] if bad else None
 
 
 def _left(pool: str, view: PolicyView) -> int:
@@ -109,11 +107,7 @@ def _left(pool: str, view: PolicyView) -> int:
     own = [machine for machine in view.machines if machine.pool == pool]
     open_to_all: Mapping[str, MachineAction] = {each.machine.name: each.action for each in view.candidates}
     size = sum(machine.node is not None for machine in own)
-    gone = sum(_is_repaired(machine) for machine in own)
+    gone = sum(map(is_under_repair, own))
     # An earlier policy of this round has taken those that are no candidates any more.
     gone += sum(m.node is not None and not m.is_leaving and m.name not in open_to_all for m in own)
     return max(0, max(1, size * PERCENT_AT_ONCE // 100) - gone)
-
-
-def _is_repaired(machine: Machine) -> bool:
-    return machine.is_leaving and machine.removal is not None and machine.removal.spec.reason in _REPAIRED

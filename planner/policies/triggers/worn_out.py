@@ -1,4 +1,4 @@
-"""What all triggers have in common: which machines they may speak of, and how due ones are proposed and reported.
+"""What triggers have in common: which machines they may speak of, and how those that are due are proposed and told of.
 
 A machine with pods is emptied only where its pool says `scaleDown.mode: drain`. Elsewhere one goes when it has been
 without pods for as long as the pool asks for, and its pool's condition says how many wait for that.
@@ -91,11 +91,11 @@ def advice(
             proposals.append(proposal)
         elif each.at <= view.now and not is_empty(each.machine.residents):
             waiting[name] += 1
-    reports: dict[str, DueMachines] = {}
+    reports: dict[str, tuple[DueMachines, ...]] = {}
     for name, machines in now_due.items():
         number = len(machines) if numbers is None else numbers[name]
         report = _report(wear, pools[name], machines[:number], min(number, waiting[name]))
-        reports[name] = DueMachines(wear.trigger, wear.condition, number, report)
+        reports[name] = (DueMachines(wear.trigger, wear.condition, number, report),)
     return Advice(tuple(proposals), due=reports)
 
 

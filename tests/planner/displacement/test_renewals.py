@@ -5,11 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from planner.displacement.renewals import MOST_ASKED
+from planner.displacement.renewals import MOST_ASKED, Renewing
+from planner.model.stages import unwatched
 from planner.packing.fallback.pack import pack
-from planner.plan import POLICIES, plan
+from planner.placement.decide import decide
+from planner.placement.known_state import prepare
+from planner.plan import plan
+from planner.policies.departures import candidates
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
+from planner.supply.machines import price_list
 from tests.builders import NOW, kwok_node_class, node, node_pool, pod, server_type
+from tests.planner.consolidation.quiet_scenes import consolidating, quiet
 from tests.planner.scenes import scene
 
 DRAIN = {"scaleDown": {"mode": "drain"}}
@@ -33,7 +39,7 @@ class Proposes:
 
 
 def made(given, *names, renews=True, now=NOW):
-    return plan(replace(given.snapshot(), now=now), policies=[Proposes(names, renews)])
+    return plan(replace(given.snapshot(), now=now), policies=[], triggers=[Proposes(names, renews)])
 
 
 def pinned(name, on):
@@ -101,7 +107,7 @@ def test_worn_out_machines_give_each_other_no_room_and_others_do():
 def test_a_machine_that_goes_in_this_round_gives_no_room():
     idle = node("idle", annotations={"growth.dev/idle-since": "2026-03-01T11:00:00Z"})
     given = scene(node("a"), idle, pods=[pod("x", node="a")], **DRAIN)
-    result = plan(given.snapshot(), policies=[*POLICIES, Proposes(("a",))])
+    result = plan(given.snapshot(), triggers=[Proposes(("a",))])
     assert [(r.node, r.reason, r.replacement) for r in result.removals] == [("idle", "Empty", ()), ("a", "Old", (0,))]
 
 
@@ -162,9 +168,50 @@ def test_all_are_packed_at_once(number):
 
     names = tuple(f"n{i:02}" for i in range(number))
     given = scene(*map(node, names), pods=[pod(f"p-{name}", node=name) for name in names], **DRAIN)
-    without = plan(given.snapshot(), packer=counted, policies=[])
+    without = plan(given.snapshot(), packer=counted, policies=[], triggers=[])
     before, calls[:] = len(calls), []
-    result = plan(given.snapshot(), packer=counted, policies=[Proposes(names)])
+    result = plan(given.snapshot(), packer=counted, policies=[], triggers=[Proposes(names)])
     assert without.removals == ()
     assert len(result.removals) == min(number, MOST_ASKED)
     assert len(calls) - before <= 2
+
+
+def test_in_a_round_that_renews_nothing_is_consolidated():
+    given = consolidating(
+        node("a"),
+        node("b"),
+        node("old"),
+        pods=[pod("x", node="a"), pod("y", cpu="600m", node="b"), pod("z", "1900m", node="old")],
+    )
+    alone = plan(quiet(given).snapshot(), triggers=[])
+    assert {removal.reason for removal in alone.removals} == {"Consolidation"}
+    both = plan(quiet(given).snapshot(), triggers=[Proposes(("old",))])
+    assert [(removal.node, removal.reason) for removal in both.removals] == [("old", "Old")]
+    ordinals = [request.ordinal for request in both.requests]
+    assert len(set(ordinals)) == len(ordinals)
+
+
+def test_a_paused_pool_renews_nothing():
+    given = scene(node("a"), pods=[pod("x", node="a")], paused=True, **DRAIN)
+    assert made(given, "a").removals == ()
+
+
+@pytest.mark.parametrize(("allowed", "goes"), [(0, 0), (1, 1), (2, 2), (None, 3)])
+def test_no_more_are_given_a_place_than_may_go(allowed, goes):
+    given = scene(*map(node, "abc"), pods=[pod(f"p-{name}", node=name) for name in "abc"], **DRAIN)
+    known = prepare(given.snapshot())
+    decided = decide(known, pack, unwatched)
+    machines = tuple(known.machines.values())
+    view = PolicyView(
+        NOW,
+        tuple(candidates(known.snapshot.pools, machines)),
+        {},
+        price_list(known.snapshot),
+        pools=known.snapshot.pools,
+        machines=machines,
+        allowance=lambda pool, reason: allowed if (pool, reason) == ("default", "Old") else None,
+    )
+    renewing = Renewing(known, decided.assignment, decided.requests, pack, [Proposes(tuple("abc"))])
+    advice = renewing.propose(view)
+    assert (len(advice.proposals), advice.blocked) == (goes, ())
+    assert {ordinal for p in advice.proposals for ordinal in p.replacement} == {r.ordinal for r in advice.requests}

@@ -130,6 +130,11 @@ def test_those_that_are_dead_count_too():
     of = given(bad(), pods=[stuck], ready=7)
     of.nodes.append(dead)
     assert leaving(of) == [("dead", "Dead")]
+    # Nor does a dead one go beside one that is repaired.
+    repaired = given(bad(), pods=[stuck], ready=7)
+    repaired.nodes.append(dead)
+    repaired.removals = [node_removal_request("n", spec={"reason": "Repair"})]
+    assert leaving(repaired) == []
     going = given(bad(), ready=7)
     going.nodes.append(dead)
     going.removals = [node_removal_request("dead", spec={"reason": "Dead"})]
