@@ -1,6 +1,6 @@
 """One round: everything that is known in, everything to do out. Pure; `snapshot.now` is the time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -52,7 +52,13 @@ def plan(
     decided = decide(known, packer, stages)
     with stages("decide"):
         renewing = Renewing(known, decided.assignment, decided.requests, packer, triggers)
-        return _plan_of(known, decided, (*policies, renewing, Consolidating(known, decided, packer)))
+        return _plan_of(known, decided, (*policies, renewing, *_consolidating(known, decided, packer)))
+
+
+def _consolidating(known: KnownState, decided: Decided, packer: Packer) -> Iterator[Policy]:
+    """Yield the last policy, which moves pods, where a pool wants it."""
+    if any(pool.spec.scale_down.consolidate is not None for pool in known.snapshot.pools):
+        yield Consolidating(known, decided, packer)
 
 
 def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) -> Plan:

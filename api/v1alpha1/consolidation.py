@@ -41,7 +41,7 @@ class ConsolidationStatus(Payload):
     """What consolidation came to in the last round that looked."""
 
     saving_per_hour: Price | None = None
-    """What the steps save that it has found, over all pools that consolidate."""
+    """What the steps that it has come to save per hour, over all pools that consolidate."""
     currency: str | None = None
     """Currency of that saving."""
     rested_at: Annotated[str | None, Field(max_length=16)] = None

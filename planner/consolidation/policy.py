@@ -12,8 +12,8 @@ from typing import Final
 from api.v1alpha1.consolidation import ConsolidationStatus
 from planner.consolidation.fleet import Fleet, fleet_of, settings_of
 from planner.consolidation.looks import has_looked, has_open_demand, state_hash
-from planner.consolidation.search import Choice, Search
-from planner.consolidation.step import Step
+from planner.consolidation.search import ChosenSteps, Search
+from planner.consolidation.step import ConsolidationStep
 from planner.displacement.displace import Displacer
 from planner.model.plan import PlannedRequest, Reason
 from planner.packing.fallback.pack import pack
@@ -28,6 +28,7 @@ CONSOLIDATED: Final = "Consolidation"
 """Why a machine goes whose pods are moved to fewer or cheaper ones."""
 HOURS_OF_MONTH: Final = 730
 """365 days of 24 hours, divided by twelve."""
+_OTHER_CURRENCY: Final = "OtherCurrency"
 _CENTS: Final = Decimal("0.01")
 
 
@@ -64,7 +65,7 @@ class Consolidating:
         status = ConsolidationStatus(saving_per_hour=saving, currency=fleet.currency)
         return replace(advice, proposals=tuple(proposals), requests=requests, consolidation=_statuses(view, status))
 
-    def _choice(self, fleet: Fleet, closed: frozenset[str]) -> Choice:
+    def _choice(self, fleet: Fleet, closed: frozenset[str]) -> ChosenSteps:
         names = [member.machine.name for member in fleet.members]
         displacer = Displacer(self.known, names, closed=closed)
         search = Search(displacer, fleet, _of_currency(self.known.pool_kinds, fleet.currency), pack)
@@ -80,7 +81,7 @@ def _gone(view: PolicyView) -> frozenset[str]:
 
 def _of_currency(pool_kinds: Mapping[str, PoolKinds], currency: str) -> dict[str, PoolKinds]:
     """Return the kinds with an obstacle to those of other currencies: what they cost cannot be compared."""
-    obstacle = Reason("OtherCurrency", f"its price is not in {currency}")
+    obstacle = Reason(_OTHER_CURRENCY, f"its price is not in {currency}")
     return {
         name: replace(
             kinds_of_pool,
@@ -93,7 +94,9 @@ def _of_currency(pool_kinds: Mapping[str, PoolKinds], currency: str) -> dict[str
     }
 
 
-def _proposals(step: Step, requests: tuple[PlannedRequest, ...], currency: str, now: datetime) -> list[Proposal]:
+def _proposals(
+    step: ConsolidationStep, requests: tuple[PlannedRequest, ...], currency: str, now: datetime
+) -> list[Proposal]:
     displacement, names = step.displacement, sorted(step.names)
     uids = {pod.uid for member in step.members for pod in member.pods}
     is_whole = step.names == displacement.machines
@@ -120,7 +123,7 @@ def _proposals(step: Step, requests: tuple[PlannedRequest, ...], currency: str, 
     ]
 
 
-def sentence(step: Step, currency: str) -> str:
+def sentence(step: ConsolidationStep, currency: str) -> str:
     """Return what a step saves, and which pods and machines it is about."""
     month = (step.saving_per_hour * HOURS_OF_MONTH).quantize(_CENTS)
     machines = "this machine goes" if len(step.members) == 1 else f"{len(step.members)} machines go"

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Final
 
 from planner.consolidation.fleet import Fleet, Member
-from planner.consolidation.step import Step, net, steps_of
+from planner.consolidation.step import ConsolidationStep, net, steps_of
 from planner.consolidation.worth import worths
 from planner.displacement.displace import Displacer
 from planner.displacement.displaced import Misfit
@@ -31,10 +31,10 @@ _LEAST: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenSteps:
     """Machines that go, in steps."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ConsolidationStep, ...] = ()
 
     @property
     def brings(self) -> Decimal:
@@ -63,21 +63,21 @@ class Search:
         self._pool_kinds = pool_kinds
         self._packer = packer
         self._members = {m.machine.name: m for m in fleet.members if displacer.fixed(m.machine.name) is None}
-        self._seen: dict[frozenset[str], Choice] = {}
+        self._seen: dict[frozenset[str], ChosenSteps] = {}
         self._blocked: set[str] = set()
         size = len(displacer.places) + sum(len(member.pods) for member in self._members.values())
         self._left = max(_FEWEST_LOOKS, min(_MOST_LOOKS, _WORK // max(1, size)))
 
-    def best(self) -> Choice:
+    def best(self) -> ChosenSteps:
         """Return the best choice of the looks that the work allows; one without steps if nothing is worth it."""
         order = self._order()
         if 2 ** len(order) - 1 <= self._left:
             sets = (frozenset(names) for n in range(1, len(order) + 1) for names in combinations(order, n))
-            return max((self._look(names) for names in sets), key=lambda one: one.brings, default=Choice())
+            return max((self._look(names) for names in sets), key=lambda one: one.brings, default=ChosenSteps())
         best = self._doubling(order)
         return self._improved(best, order) if best.steps else best
 
-    def again(self, choice: Choice, packer: Packer) -> Choice:
+    def again(self, choice: ChosenSteps, packer: Packer) -> ChosenSteps:
         """Return the choice as another packer has it, or itself where that is not better."""
         other = self._asked(choice.names, packer)
         return max(choice, other, key=lambda one: one.brings)
@@ -94,15 +94,15 @@ class Search:
 
         return [name for _, name in sorted(map(use, self._members.values()))]
 
-    def _doubling(self, order: Sequence[str]) -> Choice:
+    def _doubling(self, order: Sequence[str]) -> ChosenSteps:
         """Return the best of the first 1, 2, 4, … machines in order; where none saves, of those behind them."""
         most = max(_LEAST, -(-len(order) // _LARGEST_SHARE))
-        best, rest = Choice(), list(order)
+        best, rest = ChosenSteps(), list(order)
         while rest and self._left > 0 and not best.steps:
             number = 1
             while self._left > 0:
                 tried = [name for name in rest if name not in self._blocked][: min(number, most)]
-                choice = self._look(frozenset(tried)) if tried else Choice()
+                choice = self._look(frozenset(tried)) if tried else ChosenSteps()
                 best = max(best, choice, key=lambda one: one.brings)
                 if number >= min(most, len(rest)):
                     break
@@ -110,7 +110,7 @@ class Search:
             rest = rest[number:]
         return best
 
-    def _improved(self, best: Choice, order: Sequence[str]) -> Choice:
+    def _improved(self, best: ChosenSteps, order: Sequence[str]) -> ChosenSteps:
         """Return a choice at least as good: machines are left out, or added, while looks are left."""
         is_better = True
         while is_better and self._left > 0:
@@ -133,15 +133,15 @@ class Search:
         yield from (names - {name} for name in within if len(names) > 1)
         yield from (names - {old} | {new} for old in within for new in out)
 
-    def _look(self, names: frozenset[str]) -> Choice:
+    def _look(self, names: frozenset[str]) -> ChosenSteps:
         if names not in self._seen:
             self._left -= 1
             self._seen[names] = self._asked(names, self._packer)
         return self._seen[names]
 
-    def _asked(self, names: Iterable[str], packer: Packer) -> Choice:
+    def _asked(self, names: Iterable[str], packer: Packer) -> ChosenSteps:
         made = self._displacer.displace(tuple(names), packer, pool_kinds=self._pool_kinds)
         if isinstance(made, Misfit):
             self._blocked.add(made.machine)
-            return Choice()
-        return Choice(steps_of(made, self._members, self._fleet.currency))
+            return ChosenSteps()
+        return ChosenSteps(steps_of(made, self._members, self._fleet.currency))

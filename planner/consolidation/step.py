@@ -15,7 +15,7 @@ from planner.packing.assign import NewMachine
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ConsolidationStep:
     """Machines that go together, and new ones in their place."""
 
     members: tuple[Member, ...]
@@ -37,7 +37,7 @@ class Step:
         return sum(len(member.pods) for member in self.members)
 
 
-def steps_of(displacement: Displacement, members: Mapping[str, Member], currency: str) -> tuple[Step, ...]:
+def steps_of(displacement: Displacement, members: Mapping[str, Member], currency: str) -> tuple[ConsolidationStep, ...]:
     """Return the steps that are worth it, the one that brings most first."""
     if displacement.currencies - {currency}:
         return ()
@@ -49,7 +49,7 @@ def steps_of(displacement: Displacement, members: Mapping[str, Member], currency
     return tuple(sorted(steps, key=lambda step: (-step.net_per_hour, sorted(step.names))))
 
 
-def net(steps: Iterable[Step]) -> Decimal:
+def net(steps: Iterable[ConsolidationStep]) -> Decimal:
     """Return what the steps bring together."""
     return sum((step.net_per_hour for step in steps), Decimal(0))
 
@@ -69,9 +69,9 @@ def _parts(displacement: Displacement) -> Iterator[tuple[frozenset[str], tuple[N
         return name
 
     for machine in new:
-        one, *others = {homes[placed.pod.uid] for placed in machine.pods}
+        leader, *others = {homes[placed.pod.uid] for placed in machine.pods}
         for other in others:
-            part_of[first(other)] = first(one)
+            part_of[first(other)] = first(leader)
     parts: dict[str, tuple[set[str], list[NewMachine]]] = {}
     for name in sorted(displacement.machines):
         parts.setdefault(first(name), (set(), []))[0].add(name)
@@ -81,7 +81,9 @@ def _parts(displacement: Displacement) -> Iterator[tuple[frozenset[str], tuple[N
         yield frozenset(going), tuple(own)
 
 
-def _step(displacement: Displacement, members: Sequence[Member], new: tuple[NewMachine, ...]) -> Step | None:
+def _step(
+    displacement: Displacement, members: Sequence[Member], new: tuple[NewMachine, ...]
+) -> ConsolidationStep | None:
     is_whole = len(members) == len(displacement.machines)
     price = sum((member.price for member in members), Decimal(0))
     cost = sum((machine.kind.offering.price_per_hour for machine in new), Decimal(0))
@@ -92,4 +94,4 @@ def _step(displacement: Displacement, members: Sequence[Member], new: tuple[NewM
     refused = strictest(member.settings for member in members).refuses(saving, price, moved, bought)
     if refused or brings <= 0:
         return None
-    return Step(tuple(members), displacement, new, saving, brings)
+    return ConsolidationStep(tuple(members), displacement, new, saving, brings)

@@ -19,7 +19,7 @@ _PERCENT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class StepTerms:
     """What a step must bring."""
 
     min_saving_percent: int
@@ -42,10 +42,10 @@ class Terms:
         return "buys too many machines" if bought > MOST_REPLACEMENTS else ""
 
 
-def strictest(settings: Iterable[Consolidation]) -> Terms:
+def strictest(settings: Iterable[Consolidation]) -> StepTerms:
     """Return the terms that satisfy all of these settings, of which there is at least one."""
     each = tuple(settings)
-    return Terms(
+    return StepTerms(
         min_saving_percent=max(one.min_saving_percent for one in each),
         min_saving_per_hour=max(one.min_saving_per_hour or Decimal(0) for one in each),
         max_moved_pods=min(one.max_moved_pods for one in each),

@@ -8,6 +8,7 @@ Source: docs/design.md#departures.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from api.keys import TAINT_SCALE_DOWN
 from planner.displacement.displaced import Displacement, Misfit
@@ -30,7 +31,10 @@ from planner.supply.machines import Machine
 from planner.supply.places import Place, Rank
 from planner.supply.pod_group import PodGroup, pod_groups
 
-_GOING = Taint(TAINT_SCALE_DOWN)
+_GOING: Final = Taint(TAINT_SCALE_DOWN)
+_UNREADABLE: Final = "Unreadable"
+_BELOW_MINIMUM: Final = "BelowMinimum"
+"""Codes of machines that cannot go whatever room there is."""
 
 
 class Displacer:
@@ -88,9 +92,9 @@ class Displacer:
         known = self._known.machines[machine]
         unreadable = next((pod for pod in known.residents if pod.is_unreadable and not pod.is_of_node), None)
         if unreadable is not None:
-            return Misfit(machine, unreadable.key, (Reason("Unreadable", "nobody can tell what it needs"),))
+            return Misfit(machine, unreadable.key, (Reason(_UNREADABLE, "nobody can tell what it needs"),))
         if any(request.pool == known.pool and not request.seats for request in self._requests):
-            return Misfit(machine, "", (Reason("BelowMinimum", f"pool {known.pool} lacks machines of its minimum"),))
+            return Misfit(machine, "", (Reason(_BELOW_MINIMUM, f"pool {known.pool} lacks machines of its minimum"),))
         refused = next((pod for pod in self._residents[machine] if pod.uid in self._refused), None)
         return None if refused is None else Misfit(machine, refused.key, self._refused[refused.uid].reasons)
 

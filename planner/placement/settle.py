@@ -67,9 +67,6 @@ class Settlement:
 def settle(groups: Sequence[PodGroup], supply: Supply, packer: Packer, stages: Stages) -> Settlement:
     """Return where the pods of these groups go; what is bought for them is taken from the limits of the supply."""
     pool_kinds, limits, machines = supply.pool_kinds, supply.limits, supply.machines
-    with stages("assemble"):
-        minimum = missing_by_type(machines.values(), pool_kinds, limits)
-        top_up_at_most = kept_by_pools(machines.values(), pool_kinds, limits, minimum)
 
     def assembled(ceilings: Ceilings, levels: Levels) -> Assembly:
         with stages("assemble"):
@@ -90,8 +87,9 @@ def settle(groups: Sequence[PodGroup], supply: Supply, packer: Packer, stages: S
             return packer(without_twins(problem))
 
     with stages("check"):
+        minimum = missing_by_type(machines.values(), pool_kinds, limits)
+        top_up_at_most = kept_by_pools(machines.values(), pool_kinds, limits, minimum)
         arrangement = arrange(assembled, packed, supply.pod_counts)
-    with stages("decide"):
         assembly, packing = arrangement.assembly, arrangement.packing
         assignment = assign(assembly, packing)
         for kind in _paid(assembly, packing):
