@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+from api.keys import LABEL_REQUEST
 from api.v1alpha1.consolidation import Consolidation
 from planner.consolidation.quiet import quiet_since
 from planner.consolidation.terms import cost_of_moves
@@ -81,11 +82,38 @@ def fleet_of(view: PolicyView) -> Fleet:
     )
 
 
+def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:
+    """Return the machines that could go if the pools that do not consolidate did so, whatever their mode."""
+    pools = {pool.metadata.name: pool for pool in view.pools if pool.metadata.deletion_timestamp is None}
+    members: dict[str, list[Member]] = {}
+    for machine in view.machines:
+        pool, pods = pools.get(machine.pool), movable(machine)
+        if pool is None or not pods or not _may_go(machine) or machine.name in view.refusals:
+            continue
+        price = machine_price(machine, machine.class_ref or pool.spec.template.class_ref, view.prices)
+        if price is not None and (pool.spec.scale_down.mode != DRAIN or pool.spec.scale_down.consolidate is None):
+            moves = cost_of_moves(pods, price[0], settings)
+            members.setdefault(price[1], []).append(Member(machine, settings, price[0], pods, moves))
+    currency = max(members, key=lambda name: (len(members[name]), name), default="")
+    return Fleet(
+        members=tuple(members.get(currency, ())),
+        currency=currency,
+        idle=idle_machines(view.candidates, view.refusals, view.machines),
+    )
+
+
 def settings_of(candidate: Candidate) -> Consolidation | None:
     """Return how the pool of a machine consolidates, None if it does not."""
     scale_down = candidate.pool.spec.scale_down
     is_removable = candidate.action is MachineAction.REMOVE and scale_down.mode == DRAIN
     return scale_down.consolidate if is_removable else None
+
+
+def _may_go(machine: Machine) -> bool:
+    """Return whether the machine is Ready, Growth's own, and nothing is under way with it."""
+    node = machine.node
+    is_own = node is not None and node.takes_pods and node.labels.get(LABEL_REQUEST) == node.name
+    return is_own and machine.removal is None and not machine.has_open_request
 
 
 def idle_machines(

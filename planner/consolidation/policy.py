@@ -68,7 +68,7 @@ class Consolidating:
     def _choice(self, fleet: Fleet, closed: frozenset[str]) -> ChosenSteps:
         names = [member.machine.name for member in fleet.members]
         displacer = Displacer(self.known, names, closed=closed)
-        search = Search(displacer, fleet, _of_currency(self.known.pool_kinds, fleet.currency), pack)
+        search = Search(displacer, fleet, of_currency(self.known.pool_kinds, fleet.currency), pack)
         best = search.best()
         return search.again(best, self.packer) if best.steps else best
 
@@ -79,7 +79,7 @@ def _gone(view: PolicyView) -> frozenset[str]:
     return frozenset(all_candidates - {candidate.machine.name for candidate in view.candidates})
 
 
-def _of_currency(pool_kinds: Mapping[str, PoolKinds], currency: str) -> dict[str, PoolKinds]:
+def of_currency(pool_kinds: Mapping[str, PoolKinds], currency: str) -> dict[str, PoolKinds]:
     """Return the kinds with an obstacle to those of other currencies: what they cost cannot be compared."""
     obstacle = Reason(_OTHER_CURRENCY, f"its price is not in {currency}")
     return {

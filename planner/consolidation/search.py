@@ -22,10 +22,11 @@ from planner.packing.problem import Packer
 from planner.supply.machine_kind import PoolKinds
 
 _FEWEST_LOOKS: Final = 12
-_MOST_LOOKS: Final = 300
+_MOST_LOOKS: Final = 128
+"""Every set of seven machines."""
 _WORK: Final = 12_000
 """Machines and pods that looks go over: some second of work, or more where the fewest looks are larger."""
-_LARGEST_SHARE: Final = 10
+LARGEST_SHARE: Final = 10
 """At most one in so many machines goes in one round, and at least four: as many as budgets let go."""
 _LEAST: Final = 4
 
@@ -55,13 +56,23 @@ class Search:
         fleet: of which they are.
         pool_kinds: what may be bought in their place.
         packer: for looking.
+        share: at most one in so many machines goes.
     """
 
-    def __init__(self, displacer: Displacer, fleet: Fleet, pool_kinds: Mapping[str, PoolKinds], packer: Packer) -> None:
+    def __init__(
+        self,
+        displacer: Displacer,
+        fleet: Fleet,
+        pool_kinds: Mapping[str, PoolKinds],
+        packer: Packer,
+        *,
+        share: int = LARGEST_SHARE,
+    ) -> None:
         self._displacer = displacer
         self._fleet = fleet
         self._pool_kinds = pool_kinds
         self._packer = packer
+        self._share = share
         self._members = {m.machine.name: m for m in fleet.members if displacer.fixed(m.machine.name) is None}
         self._seen: dict[frozenset[str], ChosenSteps] = {}
         self._blocked: set[str] = set()
@@ -96,7 +107,7 @@ class Search:
 
     def _doubling(self, order: Sequence[str]) -> ChosenSteps:
         """Return the best of the first 1, 2, 4, … machines in order; where none saves, of those behind them."""
-        most = max(_LEAST, -(-len(order) // _LARGEST_SHARE))
+        most = max(_LEAST, -(-len(order) // self._share))
         best, rest = ChosenSteps(), list(order)
         while rest and self._left > 0 and not best.steps:
             number = 1
@@ -125,7 +136,7 @@ class Search:
         return best
 
     def _neighbours(self, names: frozenset[str], order: Sequence[str]) -> Iterator[frozenset[str]]:
-        most = max(_LEAST, -(-len(order) // _LARGEST_SHARE))
+        most = max(_LEAST, -(-len(order) // self._share))
         out = [name for name in order if name not in names and name not in self._blocked]
         within = [name for name in reversed(order) if name in names]
         if len(names) < most:

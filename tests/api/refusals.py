@@ -160,6 +160,18 @@ REFUSALS = {
         "spec.scaleDown.hardGrace: must be longer than zero",
         "longer than zero",
     ),
+    "a saving of all that a machine costs": Refusal(
+        pool(scaleDown={"mode": "drain", "consolidate": {"minSavingPercent": 100}}),
+        "spec.scaleDown.consolidate.minSavingPercent: must be 0 to 99: "
+        "what carries the pods instead always costs something",
+        "must be 0 to 99: what carries the pods instead always costs something",
+    ),
+    "no pod that a step may move": Refusal(
+        pool(scaleDown={"mode": "drain", "consolidate": {"maxMovedPods": 0}}),
+        "spec.scaleDown.consolidate.maxMovedPods: must be at least 1, not 0",
+        "should be greater than or equal to 1",
+        by_rule=False,
+    ),
     "truth as text": Refusal(
         _scale_up(reserve="yes"),
         "spec.scaleUp.reserve: must be true or false, not 'yes'",

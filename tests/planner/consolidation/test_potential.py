@@ -1,0 +1,48 @@
+"""What pools could save that do not consolidate."""
+
+from decimal import Decimal
+
+import pytest
+
+from planner.consolidation.potential import potential_of
+from planner.placement.known_state import prepare
+from planner.policies.departures import candidates
+from planner.policies.port import PolicyView
+from planner.supply.machines import price_list
+from tests.builders import node, pod
+from tests.planner.consolidation.quiet_scenes import CONSOLIDATES
+from tests.planner.scenes import scene
+
+
+def potential(given, **refusals):
+    known = prepare(given.snapshot())
+    machines = tuple(known.machines.values())
+    snapshot = known.snapshot
+    left = tuple(candidates(snapshot.pools, machines))
+    view = PolicyView(snapshot.now, left, refusals, price_list(snapshot), pools=snapshot.pools, machines=machines)
+    return potential_of(known, view)
+
+
+def half_empty(**scale_down):
+    pods = [pod(f"x{n}", cpu="500m", node=n) for n in "abcd"]
+    return scene(*map(node, "abcd"), types=["cx22"], pods=pods, scaleDown=scale_down)
+
+
+@pytest.mark.parametrize("mode", ["empty", "drain", "none"])
+def test_it_is_told_whatever_the_mode(mode):
+    found = potential(half_empty(mode=mode))
+    # Four pods of half a core fit on one machine of two, so three go.
+    assert (found.saving_per_hour, found.currency, found.machines, found.moved) == (Decimal("0.0198"), "EUR", 3, 3)
+    assert found.pools == {"default": 3}
+
+
+def test_a_pool_that_consolidates_is_no_news():
+    assert potential(half_empty(**CONSOLIDATES)).machines == 0
+
+
+def test_what_a_check_refuses_is_not_promised():
+    assert potential(half_empty(), a="kept", b="kept").machines == 2
+
+
+def test_a_cluster_without_machines_saves_nothing():
+    assert potential(scene()).machines == 0
