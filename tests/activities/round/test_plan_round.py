@@ -10,7 +10,7 @@ import pytest
 
 from activities.ports.cluster import EVENTS, LEASES, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.ports import ReadyPackers
-from api.keys import ANNOTATION_IDLE_SINCE, FINALIZER
+from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_PODS_SINCE, FINALIZER
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.node_request import Seat
 from planner.model.plan import (
@@ -189,6 +189,17 @@ async def test_the_idle_mark_is_set_and_lifted(world):
     await world.carry_out(nothing(idle_since={"default-a": None}))
     [node] = await world.items(NODES)
     assert ANNOTATION_IDLE_SINCE not in node["metadata"].get("annotations", {})
+
+
+async def test_both_marks_of_a_node_without_annotations_are_written(world):
+    await world.add_node("default-a")
+    marked = {"idle_since": {"default-a": world.now()}, "pods_since": {"default-a": "2026-11-01T12:00:00Z e3b0"}}
+    await world.carry_out(nothing(**marked))
+    [node] = await world.items(NODES)
+    assert node["metadata"]["annotations"] == {
+        ANNOTATION_IDLE_SINCE: "2026-11-01T12:00:00Z",
+        ANNOTATION_PODS_SINCE: "2026-11-01T12:00:00Z e3b0",
+    }
 
 
 async def test_what_keeps_machines_comes_first_and_what_takes_them_last(world):
