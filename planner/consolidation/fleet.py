@@ -62,7 +62,8 @@ def fleet_of(view: PolicyView) -> Fleet:
         if quiet.mark is not None:
             marks[node.name] = quiet.mark
         price = machine_price(candidate.machine, candidate.class_ref, view.prices)
-        if not pods or price is None:
+        # One that a pod is on its way to is no quiet one.
+        if not pods or price is None or not all(pod.node_name for pod in pods):
             continue
         if view.now < quiet.since + settings.after:
             wakes.append(quiet.since + settings.after)

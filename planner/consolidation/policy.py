@@ -20,7 +20,7 @@ from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer
 from planner.placement.decide import Decided
 from planner.placement.known_state import KnownState
-from planner.policies.departures import candidates
+from planner.policies.departures import gone_already
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
 from planner.supply.machine_kind import PoolKinds
 
@@ -48,7 +48,7 @@ class Consolidating:
         advice = Advice(pods_since=fleet.marks, wake_at=fleet.wake_at)
         if not fleet.members or has_open_demand(self.known, self.decided.assignment, self.decided.requests):
             return advice
-        closed = fleet.idle | _gone(view)
+        closed = fleet.idle | gone_already(view)
         state = state_hash(self.known, fleet, closed)
         if has_looked(self.known.snapshot, state):
             return replace(advice, consolidation=_statuses(view, ConsolidationStatus(rested_at=state)))
@@ -71,12 +71,6 @@ class Consolidating:
         search = Search(displacer, fleet, of_currency(self.known.pool_kinds, fleet.currency), pack)
         best = search.best()
         return search.again(best, self.packer) if best.steps else best
-
-
-def _gone(view: PolicyView) -> frozenset[str]:
-    """Return the machines that go by an earlier policy of the round."""
-    all_candidates = {candidate.machine.name for candidate in candidates(view.pools, view.machines)}
-    return frozenset(all_candidates - {candidate.machine.name for candidate in view.candidates})
 
 
 def of_currency(pool_kinds: Mapping[str, PoolKinds], currency: str) -> dict[str, PoolKinds]:

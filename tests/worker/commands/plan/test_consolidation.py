@@ -1,4 +1,4 @@
-"""`growth plan` on machines whose pods fit on fewer or cheaper ones: what goes, what comes first, and who moves where."""
+"""`growth plan` where pods fit on fewer or cheaper machines: what goes, what comes first, and who moves where."""
 
 import json
 
