@@ -1,10 +1,12 @@
 """Says what must never happen and what must be true in the end, without asking the code that it judges."""
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 
 from activities.ports.cluster import Object, WatchEvent
 from activities.ports.provider import Server
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from api.v1alpha1.node_removal_request import RemovalPhase
 from simulator.scheduling.pod_request import occupies
 from simulator.view import View
 
@@ -24,6 +26,9 @@ class Oracle:
         self.bought: list[str] = []
         """Names of all servers that ever existed, in order."""
         self.violations: list[str] = []
+        self._leaving: dict[str, str] = {}
+        self.may_leave: Mapping[str, Callable[[], int]] = {}
+        """How many machines may be under removal at this moment, by reason, as the story knows; others are free."""
         self.planned: dict[str, str] = {}
         """By uid of pod, the request that last had a seat for it; so also its node's name."""
 
@@ -32,6 +37,20 @@ class Oracle:
         request = event.object
         for seat in request["spec"].get("reservedFor") or ():
             self.planned[seat["uid"]] = request["metadata"]["name"]
+
+    def note_removal(self, event: WatchEvent) -> None:
+        """Judge, when a removal begins, whether so many may be under way for its reason; parked ones are not."""
+        removal = event.object
+        uid, reason, status = removal["metadata"]["uid"], removal["spec"]["reason"], removal.get("status", {})
+        if event.type == "DELETED" or "cancel" in status or status.get("phase") == RemovalPhase.COULD_NOT_REMOVE:
+            self._leaving.pop(uid, None)
+            return
+        is_new = uid not in self._leaving
+        self._leaving[uid] = reason
+        if is_new and reason in self.may_leave:
+            going, most = list(self._leaving.values()).count(reason), self.may_leave[reason]()
+            if going > most:
+                self.violations.append(f"{going} machines are under removal for {reason}, at most {most} may be")
 
     def excuse(self, name: str) -> None:
         """Let this server go with pods on it: a person asked for its end before it was Ready."""

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from activities.ports.cluster import NODE_REQUESTS, PODS, Object, WatchEvent
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS, Object, WatchEvent
 from activities.ports.ports import Ports
 from planner.lifecycle.step import Decision
 from simulator.apiserver.changes import follow
@@ -75,6 +75,7 @@ class Simulation:
             self.world.run(),
             follow(self.world.cluster, PODS, self._note_pod),
             follow(self.world.cluster, NODE_REQUESTS, self.oracle.note_request),
+            follow(self.world.cluster, NODE_REMOVAL_REQUESTS, self.oracle.note_removal),
             self.world.follow_servers(self._servers_changed.set),
             self._note_servers(),
         )
