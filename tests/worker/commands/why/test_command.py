@@ -10,7 +10,7 @@ from activities.kube.kubeconfig import Access
 from activities.ports.cluster import EVENTS
 from activities.ports.errors import Rejected
 from api.meta import format_timestamp
-from tests.builders import NOW, after, before, kwok_node_class, node, node_pool, node_removal_request, node_request, pod
+from tests.builders import NOW, after, before, node, node_pool, node_removal_request, node_request, pod
 from tests.planner.scenes import Scene, scene, seat
 from tests.planner.wishes import apart
 from tests.worker.looking import LookedAt, growth, sight
@@ -127,35 +127,6 @@ def test_an_idle_node_before_and_after_its_time():
     assert "The next round begins its removal: Without pods since 2026-03-01T11:40:00Z; it goes at 12:01:00" in ripe
     kept = lines("m-1", idle(20, limits={"min": 1, "max": 5}))
     assert "kept by a minimum: pool default keeps 1 machines, 0 of type cx22." in kept
-
-
-def test_an_idle_node_whose_hour_is_paid():
-    made = scene(nodes=[node("m-1", annotations={"growth.dev/idle-since": before(minutes=20)})])
-    made.nodes[0]["metadata"]["creationTimestamp"] = before(minutes=30)
-    made.classes = [kwok_node_class(billing={"period": "1h"})]
-    assert "its cool-off begins at 12:24:00 (in 24m) if it stays so; the 1h that has begun is paid." in lines(
-        "m-1", made
-    )
-
-
-def test_a_node_that_the_budgets_of_its_pool_hold_back():
-    closed = [{"nodes": 0, "days": ["Sun"], "reasons": ["Empty"]}]
-    idle = node("m-1", annotations={"growth.dev/idle-since": before(minutes=20)})
-    text = lines("m-1", scene(nodes=[idle], pools=[node_pool(scaleDown={"budgets": closed})]))
-    assert text.endswith(
-        "It would go now (Empty), but the budget of pool default for Empty, 0 on Sun UTC, lets none go now."
-    )
-
-
-def test_a_node_whose_removal_a_person_cancelled():
-    cancelled = {"growth.dev/removal-cancelled-at": before(minutes=20), "growth.dev/removals-cancelled": "2"}
-    busy = scene(nodes=[node("m-1", annotations=cancelled)], pods=[pod("web", node="m-1")])
-    assert "A person cancelled its removal: until 13:40:00 (in 1h40m) none is begun by itself." in lines("m-1", busy)
-    idle = scene(nodes=[node("m-1", annotations=cancelled | {"growth.dev/idle-since": before(minutes=20)})])
-    assert lines("m-1", idle).endswith(
-        "It would go now (Empty), but a person cancelled its removal, and until 2026-03-01 13:40:00 UTC none is begun"
-        " by itself."
-    )
 
 
 @pytest.mark.parametrize(
