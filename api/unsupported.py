@@ -63,7 +63,6 @@ OF_SCALE_UP: Final = unsupported(
 OF_SCALE_DOWN: Final = unsupported(
     group=PART,
     node=PART,
-    drainTimeout=VALUE,
     cooldownAfterScaleUp=VALUE,
     cooldownAfterScaleDown=VALUE,
     maxDeletesPerRound=VALUE,

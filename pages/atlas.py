@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
+from itertools import combinations
 from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
@@ -180,8 +181,26 @@ def _words_of(world: ExploredWorld, moment: datetime) -> str:
                 return f"{f'{times} times ' if times > 1 else ''}{_field(of)} {since}"
         if rest > timedelta() and not rest % timedelta(seconds=1):
             return f"{format_duration(rest)} {since}"
+        words = _sum_of(durations, rest)
+        if words:
+            return f"{words} {since}"
+        if name and rest < timedelta() and not rest % timedelta(seconds=1):
+            return f"{format_duration(-rest)} before {_field(name)}"
     msg = f"the deadline {moment.isoformat()} comes from nothing that was shown: {world.facts}"
     raise ValueError(msg)
+
+
+def _sum_of(durations: Mapping[timedelta, str], whole: timedelta) -> str:
+    """Return in words which of the durations, one or two, make the whole with some seconds more or less, if any do."""
+    for chosen in (*((one,) for one in durations), *combinations(durations, 2)):
+        left = whole - sum(chosen, timedelta())
+        if left % timedelta(seconds=1):
+            continue
+        words = " and ".join(_field(durations[each]) for each in chosen)
+        if left > timedelta():
+            return f"{words} and {format_duration(left)}"
+        return f"{format_duration(-left)} before {words}" if left else words
+    return ""
 
 
 def _field(name: str) -> str:
@@ -219,7 +238,7 @@ REMOVAL: Final = DrawnLifecycle(
         "message.by": (),
         "decision.by": (),
         "decision.word": tuple(DecisionKind),
-        "status.cancel.by": (removal.NOT_EMPTY, removal.NOT_OURS, removal.NOT_DEAD, removal.HAS_LOCAL_DATA),
+        "status.cancel.by": tuple(sorted(removal.BY_ITSELF)),
         "status.reason": (removal.DELETE_FAILED, removal.RETRIED, *Refusal),
     },
 )

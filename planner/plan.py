@@ -19,6 +19,7 @@ from planner.policies.departures import departures
 from planner.policies.emptiness import Emptiness
 from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
+from planner.policies.remove_now import RemoveNow
 from planner.policies.repair import DeadNodes
 from planner.policies.triggers.drift import Drift
 from planner.policies.triggers.failing_nodes import FailingNodes
@@ -30,7 +31,7 @@ from planner.report.pool_report import pool_reports
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import price_list
 
-POLICIES: Final[tuple[Policy, ...]] = (DeadNodes(), Emptiness(), UnneededRequests())
+POLICIES: Final[tuple[Policy, ...]] = (RemoveNow(), DeadNodes(), Emptiness(), UnneededRequests())
 """The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
 TRIGGERS: Final[tuple[Policy, ...]] = (FailingNodes(), OverMax(), Drift(), OldMachines())
 """After those, the ones by which machines go whose pods need another place first, or that are replaced."""

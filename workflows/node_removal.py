@@ -57,6 +57,7 @@ class NodeRemovalWorkflow(Lifecycle[RemovalObservation]):
         RemovalEffect.DELETE_SERVER: Calls.PROVIDER,
         RemovalEffect.ABANDON: Calls.PROVIDER,
         RemovalEffect.EVICT: Calls.EVICTIONS,
+        RemovalEffect.TELL_DEADLINE: Calls.EVICTIONS,
     }
 
     @workflow.init

@@ -5,10 +5,10 @@ from typing import Final
 
 from api.meta import shown_time
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.clocks.drain_limits import hard_deadline
 from planner.lifecycle.decision import refusal
-from planner.lifecycle.drain import hard_deadline
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import RemovalObservation, ServerSeen
+from planner.lifecycle.seen import DrainLimit, RemovalObservation, ServerSeen
 from planner.lifecycle.step import Act, DecisionKind, Done
 from workflows.ui_details import Account, Choice
 
@@ -70,8 +70,12 @@ def facts(seen: RemovalObservation) -> Iterator[str]:
         yield f"Delete calls: {calls}, the last at {shown_time(status.remove_attempted_at)}"
     yield f"Node: {_node(seen)}"
     if status.phase is RemovalPhase.DRAINING and status.drain_started_at is not None:
-        end = hard_deadline(seen)
+        end, forced_by = hard_deadline(seen), seen.drain.deadline
         then = "" if end is None else f"; from {shown_time(end)} on pods are deleted whatever keeps them"
+        if forced_by is not None:
+            then = f"; by {shown_time(forced_by)} pods have been deleted, whatever keeps them"
+        if seen.drain.limit is DrainLimit.GIVEN_UP and seen.drain.limit_at is not None:
+            then += f"; given up at {shown_time(seen.drain.limit_at)}"
         yield f"Drained since {shown_time(status.drain_started_at)}{then}"
     if status.phase.is_reversible and seen.node is not None and not seen.immediate:
         yield f"Pods on it or on their way to it: {_occupants(seen)}"

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
@@ -214,6 +215,7 @@ class KubeCluster:
         namespace: str | None = None,
         uid: str | None = None,
         resource_version: str | None = None,
+        grace: timedelta | None = None,
     ) -> None:
         """Delete the object, or mark it when finalizers hold it: `Cluster.delete`."""
         wanted = {"uid": uid, "resourceVersion": resource_version}
@@ -222,6 +224,7 @@ class KubeCluster:
             "kind": "DeleteOptions",
             "propagationPolicy": "Background",
             "preconditions": {key: value for key, value in wanted.items() if value is not None},
+            **({} if grace is None else {"gracePeriodSeconds": max(1, int(grace.total_seconds()))}),
         }
         call = f"delete {resource.plural} {name}"
         (await self._send("DELETE", _path(resource, namespace, name), call=call, body=options)).object()

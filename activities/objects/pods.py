@@ -6,7 +6,7 @@ Read as plain JSON: a pod that the planner cannot read still counts on the node 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from activities.kube.json_patch import guarded, set_field
 from activities.ports.cluster import PODS, Cluster, Object, PatchOp, find_object
@@ -14,32 +14,50 @@ from activities.ports.errors import Conflict, NotFound, Rejected, Unreachable
 from activities.ports.ports import Reader
 from api.keys import TAINT_RESERVED
 from api.v1alpha1.node_request import Seat
-from planner.lifecycle.json_predicates import belongs_to_node, is_served, is_terminating, is_waiting, key_of
+from planner.lifecycle import json_predicates
+from planner.lifecycle.json_predicates import (
+    belongs_to_node,
+    is_finished,
+    is_mirror,
+    is_served,
+    is_terminating,
+    is_waiting,
+    key_of,
+)
 from planner.objects.eviction import is_per_node
 
 _AT_ONCE: Final = 8
 """Concurrent calls for the pods of one machine."""
 _TRIES: Final = 4
 """The scheduler writes to a pending pod each time it is looked at, the kubelet to one that runs."""
-_MIRROR: Final = "kubernetes.io/config.mirror"
 
 
-async def pods_on(cluster: Cluster, node: str) -> list[Object]:
-    """Return the pods on the node that count, listed live by nodeName."""
-    return (await pods_and_per_node_pods(cluster, node))[0]
+@dataclass(frozen=True, slots=True)
+class PodsOnNode:
+    """The pods on a node, of a moment."""
+
+    counted: tuple[Object, ...]
+    """Those that keep it from being empty."""
+    per_node: tuple[Object, ...]
+    """Those that belong to it and are asked to leave before it goes, and were not yet."""
+    daemons: tuple[Object, ...]
+    """Those of DaemonSets, mirror pods and finished ones left out."""
 
 
-async def pods_and_per_node_pods(cluster: Cluster, node: str) -> tuple[list[Object], list[Object]]:
-    """Return the pods on the node that count, and those that belong to it and are asked to leave before it goes."""
+async def pods_on(cluster: Cluster, node: str) -> PodsOnNode:
+    """Return the pods on the node, listed live by nodeName."""
     pods = (await cluster.list(PODS, fields=f"spec.nodeName={node}")).items
     leaving = (pod for pod in pods if not (is_occupant(pod) or belongs_to_node(pod)))
-    per_node = [pod for pod in leaving if not is_terminating(pod)]
-    return [pod for pod in pods if is_occupant(pod)], per_node
+    return PodsOnNode(
+        counted=tuple(pod for pod in pods if is_occupant(pod)),
+        per_node=tuple(pod for pod in leaving if not is_terminating(pod)),
+        daemons=tuple(pod for pod in pods if belongs_to_node(pod) and not (is_mirror(pod) or is_finished(pod))),
+    )
 
 
 async def occupants_of(cluster: Cluster, node: str) -> list[str]:
     """Return the pods on the node that count, listed live by nodeName, as namespace/name."""
-    return [key_of(pod) for pod in await pods_on(cluster, node)]
+    return [key_of(pod) for pod in (await pods_on(cluster, node)).counted]
 
 
 async def awaited_on(cluster: Cluster, node: str) -> list[str]:
@@ -61,15 +79,7 @@ def is_occupant(pod: Object) -> bool:
 
 def tolerates(pod: Object, request: str) -> bool:
     """Return whether the pod may land on a node reserved for the request."""
-    return any(_matches(toleration, request) for toleration in pod["spec"].get("tolerations") or ())
-
-
-def _matches(toleration: dict[str, Any], request: str) -> bool:
-    if toleration.get("effect") not in (None, "", "NoSchedule"):
-        return False
-    if toleration.get("operator") == "Exists":
-        return toleration.get("key") in (None, "", TAINT_RESERVED)
-    return toleration.get("key") == TAINT_RESERVED and toleration.get("value") == request
+    return json_predicates.tolerates(pod, TAINT_RESERVED, request)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,8 @@ def removal_timings(pool: NodePool | None) -> RemovalTimings:
     return RemovalTimings(
         soft_grace=durations.soft_grace,
         hard_grace=durations.hard_grace,
+        drain_timeout=durations.drain_timeout,
+        termination_grace_period=durations.termination_grace_period,
         max_attempts=durations.removal.max_attempts,
         retry=durations.removal.retry,
         parked_retry=durations.removal.parked_retry,

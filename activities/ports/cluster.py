@@ -9,6 +9,7 @@ import base64
 import binascii
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final, Literal, Protocol
 
 from activities.ports.errors import NotFound
@@ -181,8 +182,11 @@ class Cluster(Protocol):
         namespace: str | None = None,
         uid: str | None = None,
         resource_version: str | None = None,
+        grace: timedelta | None = None,
     ) -> None:
         """Delete the object, or mark it when finalizers hold it.
+
+        With a `grace`, a pod has that instead of its own; one that terminates already has it if it ends earlier so.
 
         Raises:
             NotFound: it does not exist.

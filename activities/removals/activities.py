@@ -89,6 +89,7 @@ REMOVAL_ACTIVITIES: Final[KindActivities[RemovalObjects]] = KindActivities(
         RemovalEffect.UNTAINT_NODE: lambda of: cool_off.untaint_node(of.ports, of.observed),
         RemovalEffect.DRAIN: lambda of: drain.begin_drain(of.ports, of.recorder, of.observed, of.act),
         RemovalEffect.TELL_BLOCKERS: lambda of: drain.tell_blockers(of.ports, of.recorder, of.observed, of.act),
+        RemovalEffect.TELL_DEADLINE: lambda of: drain.tell_deadline(of.ports, of.recorder, of.observed, of.act),
         RemovalEffect.EVICT: lambda of: drain.evict_pods(of.ports, of.recorder, of.observed, of.act),
         RemovalEffect.LEAVE_BALANCERS: lambda of: server.leave_balancers(of.ports, of.recorder, of.observed, of.act),
         RemovalEffect.COMMIT: lambda of: cool_off.commit(of.ports, of.recorder, of.observed, of.act),

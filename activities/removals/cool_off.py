@@ -12,12 +12,14 @@ from activities.ports.errors import Conflict
 from activities.ports.ports import Ports
 from activities.removals.evictions import ask_to_leave
 from activities.removals.look import RemovalObjects
-from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_SPARED_AT, TAINT_SCALE_DOWN
+from api.keys import ANNOTATION_DRAIN_PAUSE, ANNOTATION_IDLE_SINCE, ANNOTATION_SPARED_AT, TAINT_SCALE_DOWN
 from api.meta import format_timestamp, set_condition
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
+from planner.lifecycle.clocks.drain_limits import TIMED_OUT
 from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
 from planner.lifecycle.removal import FOUND_DEAD, NOT_DEAD, NOT_EMPTY
 from planner.lifecycle.step import Act
+from planner.objects.drain_pause import next_pause, read_drain_pause, written
 
 _CANCEL_REASON_CHARACTERS = 512
 
@@ -111,6 +113,9 @@ async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
         cancel_record = removal.status.cancel
         if removal.spec.reason == FOUND_DEAD and cancel_record is not None and cancel_record.by != NOT_DEAD:
             annotations[ANNOTATION_SPARED_AT] = now
+        if cancel_record is not None and cancel_record.by == TIMED_OUT:
+            before = read_drain_pause(observed.node["metadata"].get("annotations") or {})
+            annotations[ANNOTATION_DRAIN_PAUSE] = written(next_pause(before, cancel_record.at))
         await change_node(
             ports.cluster,
             observed.node,

@@ -3,22 +3,29 @@
 The number of rounds is written on the object before a round asks, so that a kill never shortens a pause.
 """
 
+import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import groupby
+from typing import Final
 
 from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.record import Record, conditions_with, write_status, write_step
-from activities.ports.cluster import NODES, Object
+from activities.ports.cluster import NODES, PODS, Object
 from activities.ports.ports import Ports
-from activities.removals.evictions import EvictionRefused, ask_to_leave
+from activities.removals.evictions import EvictionRefused, ask_to_leave, delete_pods
 from activities.removals.look import RemovalObjects
 from api.meta import Condition
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.clocks.deadlines import LATE
-from planner.lifecycle.drain import HARD_GRACE, NAMED, Refusal, hard_deadline, in_turn
-from planner.lifecycle.json_predicates import key_of
+from planner.lifecycle.clocks.drain_limits import hard_deadline
+from planner.lifecycle.drain import DAEMONS, FORCING, LAST_GRACE, NAMED, Refusal, force_at, grace_left, in_turn
+from planner.lifecycle.json_predicates import is_terminating, key_of
 from planner.lifecycle.leaving import HAS_LOCAL_DATA
 from planner.lifecycle.step import Act, shortened
+
+_EVENTS_AT_ONCE: Final = 8
+"""Concurrent calls: the pods of a node must not become a burst of writes."""
 
 
 async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
@@ -55,8 +62,10 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
         if observed.node is not None:
             await tell_on(recorder, NODES, observed.node, act.reason, act.message, warning=True)
         return
-    deadline = hard_deadline(observed.seen)
-    then = "" if deadline is None else f". At {deadline:%H:%M:%S} UTC they are deleted all the same"
+    forced_from, forced_by = hard_deadline(observed.seen), observed.seen.drain.deadline
+    then = "" if forced_from is None else f". At {forced_from:%H:%M:%S} UTC they are deleted all the same"
+    if forced_by is not None:
+        then = f". By {forced_by:%H:%M:%S} UTC they have been deleted all the same"
     blocked = [one for one in observed.occupants if one.blocker is not None]
     for kind, pods in groupby(
         sorted(blocked, key=lambda one: (str(one.blocker), one.key)), key=lambda one: one.blocker
@@ -75,10 +84,16 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         Unreachable: a pod's eviction has no answer; the next round asks again.
         Forbidden: the credentials lack the right to evict, or to delete, pods.
     """
-    status = observed.record.model.status
-    leaving = _in_turn(observed)
+    if act.reason == DAEMONS:
+        await _evict_daemons(ports, recorder, observed, act)
+        return
+    status, graces = observed.record.model.status, {}
+    if act.reason == LAST_GRACE:
+        leaving, graces = _due(observed, ports)
+    else:
+        leaving = _in_turn(observed)
     message = _names(act, leaving)
-    is_forced = act.reason == HARD_GRACE
+    is_forced = act.reason in FORCING
     # A budget may refuse for days: its rounds add no event, or nothing else would be left of the list.
     is_repeat = status.reason in set(Refusal) and not is_forced
     # Counted before the calls: the pause until the next round is then kept also by whoever goes on after a kill.
@@ -92,7 +107,10 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         evict_attempted_at=ports.now(),
     )
     await tell(recorder, record, act.reason, message, warning=is_forced)
-    refused = await ask_to_leave(ports.cluster, leaving, whatever_keeps_them=is_forced)
+    if is_forced:
+        refused = await delete_pods(ports.cluster, leaving, graces)
+    else:
+        refused = await ask_to_leave(ports.cluster, leaving)
     if refused:
         attempts = 1 if len(refused) < len(leaving) else record.model.status.evict_attempts
         await _tell_refused(ports, recorder, observed.node, record, refused, attempts=attempts)
@@ -110,6 +128,45 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
     )
 
 
+async def _evict_daemons(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
+    """Ask the DaemonSets' pods to leave, once: who may not ends with the machine.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+        Unreachable: a pod's eviction has no answer; the next attempt asks again.
+        Forbidden: the credentials lack the right to evict pods.
+    """
+    refused = await ask_to_leave(ports.cluster, [pod for pod in observed.daemons if not is_terminating(pod)])
+    stay = f"; {len(refused)} may not, and end with the machine: {refused[0].why}" if refused else ""
+    message = shortened(f"{_names(act, observed.daemons)}{stay}")
+    # Afterwards: a kill in between asks those again that have not gone, and loses nobody.
+    now = ports.now()
+    await write_status(ports.cluster, observed.record, now=now, event=act.reason, because=message, daemons_asked_at=now)
+    await tell(recorder, observed.record, act.reason, message)
+
+
+async def tell_deadline(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
+    """Tell the pods on the Node, the Node and the removal until when nothing is forced, then write that they know.
+
+    Raises:
+        Conflict: the removal has changed since it was read.
+    """
+    gate = asyncio.Semaphore(_EVENTS_AT_ONCE)
+
+    async def tell_pod(pod: Object) -> None:
+        async with gate:
+            await tell_on(recorder, PODS, pod, act.reason, f"{act.message}. Its node goes", warning=True)
+
+    # First: a kill in between tells some of them once more.
+    await asyncio.gather(*(tell_pod(pod) for pod in observed.pods))
+    if observed.node is not None:
+        await tell_on(recorder, NODES, observed.node, act.reason, act.message, warning=True)
+    await tell(recorder, observed.record, act.reason, act.message, warning=True)
+    await write_status(
+        ports.cluster, observed.record, now=ports.now(), event=act.reason, because=act.message, forced_at=act.until
+    )
+
+
 async def _tell_refused(
     ports: Ports,
     recorder: Recorder,
@@ -121,8 +178,9 @@ async def _tell_refused(
 ) -> None:
     status = record.model.status
     reason = min((one.reason for one in refused), key=list(Refusal).index)
-    rest = len(refused) - NAMED
-    message = shortened("; ".join(one.why for one in refused[:NAMED]) + (f"; and {rest} more" if rest > 0 else ""))
+    answers = list(dict.fromkeys(one.why for one in refused))[:NAMED]
+    rest = len(refused) - len(answers)
+    message = shortened("; ".join(answers) + (f"; and {rest} more" if rest > 0 else ""))
     await write_status(
         ports.cluster,
         record,
@@ -142,6 +200,24 @@ async def _tell_refused(
 def _in_turn(observed: RemovalObjects) -> list[Object]:
     wanted = {one.key for one in in_turn(observed.occupants)}
     return [pod for pod in observed.pods if key_of(pod) in wanted]
+
+
+def _due(observed: RemovalObjects, ports: Ports) -> tuple[list[Object], dict[str, timedelta]]:
+    """Return the pods that must be deleted now to end in time, whoever's turn it is, and graces of some by uid."""
+    now, deadline = ports.now(), observed.seen.drain.deadline
+    due: list[Object] = []
+    graces: dict[str, timedelta] = {}
+    if deadline is None:
+        return due, graces
+    for pod, seen in zip(observed.pods, observed.occupants, strict=True):
+        at = force_at(seen, deadline, now)
+        if at is None or now < at:
+            continue
+        due.append(pod)
+        grace = grace_left(seen, deadline, now)
+        if grace is not None:
+            graces[pod["metadata"]["uid"]] = grace
+    return due, graces
 
 
 def _names(act: Act, pods: Sequence[Object]) -> str:

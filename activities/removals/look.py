@@ -1,13 +1,13 @@
 """The live look at a NodeRemovalRequest: its object, pool, server, Node and the pods on it."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
-from activities.objects.nodes import exclusion, get_node, is_of, marks_of, request_of, see_node
-from activities.objects.pods import awaited_on, pods_and_per_node_pods
+from activities.objects.nodes import exclusion, get_node, has_taint, is_of, marks_of, request_of, see_node
+from activities.objects.pods import awaited_on, pods_on
 from activities.objects.record import Record, read_record
 from activities.objects.related import ServerLook, count_others, find_pool, removal_timings, see_server
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Object
@@ -15,19 +15,27 @@ from activities.ports.identity import Ownership
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
 from activities.removals.dead_node import DeadNodeLook, look_for_death
-from activities.removals.drain_blockers import keeps_empty_dirs, occupants_of
+from activities.removals.drain_blockers import keeps_empty_dirs, leaves_last, occupants_of
 from activities.removals.evictions import first_refusal
 from activities.removals.volumes import local_data_on, volumes_on
-from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_LOCAL_DATA, EXCLUDED_BY_GROWTH, LABEL_REQUEST_UID
+from api.keys import (
+    ANNOTATION_DECISION,
+    ANNOTATION_DELETE_LOCAL_DATA,
+    EXCLUDED_BY_GROWTH,
+    FORCED,
+    LABEL_REQUEST_UID,
+    TAINT_REMOVE_NOW,
+)
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
+from planner.lifecycle.clocks.drain_limits import EVICTING_REASONS, drain_limits
 from planner.lifecycle.clocks.future_times import is_to_come, removal_as_of
 from planner.lifecycle.decision import decision_on
-from planner.lifecycle.drain import EVICTING_REASONS, Occupant, see_drain, see_per_node_pods
+from planner.lifecycle.drain import Occupant, see_drain, see_per_node_pods
 from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
 from planner.lifecycle.leaving import see_local_data
-from planner.lifecycle.removal import FOUND_DEAD
+from planner.lifecycle.removal import FOUND_DEAD, REMOVE_NOW
 from planner.lifecycle.seen import DrainSeen, LocalDataSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
 from planner.lifecycle.step import shortened
 from planner.objects.eviction import keeps_node
@@ -35,7 +43,7 @@ from planner.objects.local_volume import VolumeHost, named
 from planner.objects.provider_ids import ServerMarks, has_other_scheme, proves
 from planner.policies.emptiness import FOUND_EMPTY
 
-OWN_REASONS: Final = frozenset({FOUND_EMPTY, FOUND_DEAD})
+OWN_REASONS: Final = frozenset({FOUND_EMPTY, FOUND_DEAD, REMOVE_NOW})
 """Of removals that rounds order: nodes that go by them are not drained."""
 _NAMED: Final = 5
 """Occupants that are named; the rest only counts."""
@@ -54,6 +62,8 @@ class RemovalObjects:
     """Those that belong to it and are asked to leave."""
     occupants: tuple[Occupant, ...] = ()
     """What is told of `pods`, once the Node is drained."""
+    daemons: tuple[Object, ...] = ()
+    """Those of DaemonSets that are asked to leave a drained node, after all others."""
 
 
 def _asked_at(ports: Ports, removal: NodeRemovalRequest) -> datetime | None:
@@ -93,6 +103,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     server = ServerLook(ServerSeen.UNKNOWN)
     pods: tuple[Object, ...] = ()
     per_node_pods: tuple[Object, ...] = ()
+    daemons: tuple[Object, ...] = ()
     occupants: list[str] = []
     dead, gone_pods = DeadNodeLook(), 0
     if not status.phase.is_reversible:
@@ -103,7 +114,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
         node_name = node["metadata"]["name"]
         # In this order: one that is bound in between is seen at least once.
         awaited = await awaited_on(ports.cluster, node_name)
-        pods, per_node_pods = map(tuple, await pods_and_per_node_pods(ports.cluster, node_name))
+        on_node = await pods_on(ports.cluster, node_name)
+        pods, per_node_pods = on_node.counted, on_node.per_node
+        daemons = tuple(filter(leaves_last, on_node.daemons))
         if spec.reason == FOUND_DEAD or (_repairs(pool) and not is_ready(node)):
             dead = await look_for_death(ports, pool, node)
         if dead.is_dead(now := ports.now()):
@@ -122,13 +135,26 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     refusal = ""
     if status.phase.is_reversible and per_node_pods and not occupants and not _is_cooling_off(ports, status):
         refusal = await first_refusal(ports.cluster, per_node_pods)
-    drain, leaving = DrainSeen(), ()
+    timings, drain, leaving = removal_timings(pool), DrainSeen(), ()
     if status.phase is RemovalPhase.DRAINING:
-        leaving = tuple(occupants_of(pods, ports.now(), keeps_empty_dirs=keeps_empty_dirs(pool, spec.reason)))
-        drain = see_drain(leaving, status)
+        now, keeps = ports.now(), keeps_empty_dirs(pool, spec.reason)
+        leaving = tuple(occupants_of(pods, now, keeps_empty_dirs=keeps))
+        drain = see_drain(
+            leaving,
+            status,
+            daemons=occupants_of(daemons, now, keeps_empty_dirs=keeps),
+            limits=drain_limits(spec.reason, status, timings),
+            now=now,
+        )
+    if spec.reason == REMOVE_NOW:
+        # Whoever set the taint did not ask for a cool-off.
+        timings = timings.model_copy(update={"soft_grace": timedelta()})
+    if spec.reason in EVICTING_REASONS:
+        # It has limits of its own.
+        timings = timings.model_copy(update={"hard_grace": None})
     seen = seen.model_copy(
         update={
-            "timings": removal_timings(pool),
+            "timings": timings,
             "server": server.seen,
             "server_problem": shortened(server.problem),
             "node": None if node is None else _seen_node(node, record.model),
@@ -136,6 +162,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "occupant_count": len(occupants),
             "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
             "drain": drain,
+            "withdrawn": _withdrawn(record.model, node),
             "alive": shortened(dead.why_alive) if spec.reason == FOUND_DEAD else "",
             "judged_at": judged_at,
             # The object names the end of its cool-off; a dead Node may be judged later than that.
@@ -147,7 +174,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
-    return RemovalObjects(record, seen, node, pods, per_node_pods, leaving)
+    return RemovalObjects(record, seen, node, pods, per_node_pods, leaving, daemons)
 
 
 async def _local_data(
@@ -171,7 +198,7 @@ async def _local_data(
         is_certain=not (_is_cooling_off(ports, status) if is_pending else is_occupied),
     )
     return see_local_data(
-        named(volumes), status, ends_removal=spec.reason in (FOUND_EMPTY, FOUND_DEAD) and not spec.immediate
+        named(volumes), status, ends_removal=spec.reason in OWN_REASONS | EVICTING_REASONS and not spec.immediate
     )
 
 
@@ -206,6 +233,13 @@ def may_drain(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:
     return removal.status.phase is RemovalPhase.DRAINING if pool is None else pool.spec.scale_down.mode == "drain"
 
 
+def _withdrawn(removal: NodeRemovalRequest, node: Object | None) -> str:
+    """Return why a machine that goes for its taint need not any more; empty for all others."""
+    if removal.spec.reason != REMOVE_NOW or node is None or has_taint(node, TAINT_REMOVE_NOW):
+        return ""
+    return f"The taint {TAINT_REMOVE_NOW} was taken off Node {node['metadata']['name']}"
+
+
 def _repairs(pool: NodePool | None) -> bool:
     return pool is not None and pool.spec.scale_down.repair is not None
 
@@ -229,8 +263,11 @@ def _seen_node(node: Object, removal: NodeRemovalRequest) -> NodeSeen:
     is_its = is_of(node, request_uid=known, provider_id=spec.provider_id) and (uid is not None or is_named)
     excluded = exclusion(node)
     annotations = node["metadata"].get("annotations") or {}
-    return see_node(node, spec.server_name).model_copy(
+    seen = see_node(node, spec.server_name)
+    is_forced = spec.reason == REMOVE_NOW and has_taint(node, TAINT_REMOVE_NOW, FORCED)
+    return seen.model_copy(
         update={
+            "keep": seen.keep and not is_forced,
             "foreign": not is_its,
             "balanced": excluded is None,
             "excluded": excluded == EXCLUDED_BY_GROWTH,

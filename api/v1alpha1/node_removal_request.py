@@ -75,7 +75,7 @@ class CancelRecord(Payload):
     at: Timestamp
     """When it was cancelled."""
     by: str = Field(max_length=64)
-    """Who: Person, Planner, Delete, NotEmpty, NotOurs, NotDead, HasLocalData, a user, or what wrote the annotation."""
+    """Who: Person, Planner, Delete, a user, what wrote the annotation, or why it ended by itself, as NotEmpty."""
     reason: str = Field(default="", max_length=512)
     """Why it was cancelled; names the pods that came back for the machine."""
 
@@ -96,7 +96,11 @@ class NodeRemovalRequestStatus(Payload):
     scale_down_at: Timestamp | None = None
     """When the cool-off ends; until then the removal can be cancelled."""
     drain_started_at: Timestamp | None = None
-    """When draining began; hardGrace counts from here. Until the last pod has left, the removal can be cancelled."""
+    """When draining began; hardGrace, terminationGracePeriod and drainTimeout count from here."""
+    forced_at: Timestamp | None = None
+    """By when the last pods are forced to end, as they and the Node were told. Without it, they were not told."""
+    daemons_asked_at: Timestamp | None = None
+    """When DaemonSet pods that would not come back were asked to leave. Without it, they were not."""
     evict_attempts: int = 0
     """How many times in a row pods were asked to leave and none was let go. The pause doubles each time, up to 5m."""
     evict_attempted_at: Timestamp | None = None

@@ -48,7 +48,11 @@ class ScaleDown(Model):
     soft_grace: Duration = timedelta(minutes=1)
     """How long the cool-off lasts, from the scale-down taint to the deletion; until then it can be cancelled."""
     hard_grace: PositiveDuration | None = None
-    """How long a drain lasts until it deletes pods whatever keeps them: budget, wish or data. Without it, never."""
+    """How long a person's drain lasts until pods are deleted despite budget, wish or data. Without it, never."""
+    drain_timeout: PositiveDuration | None = None
+    """How long a drain that Growth began lasts until it is given up; after terminationGracePeriod. Without it, 15m."""
+    termination_grace_period: PositiveDuration | None = None
+    """How long a drain that Growth began lasts until the last pods have been forced to end. Without it, none is."""
     empty_dir: Literal["evict", "keep"] | None = None
     """What becomes of pods with an emptyDir on disk. Without it, only a drain that a person ordered stops at them."""
     removal: Removal = Removal()

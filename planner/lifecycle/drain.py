@@ -11,9 +11,18 @@ from enum import StrEnum
 from typing import Final
 
 from api.duration import format_duration
+from api.meta import shown_time
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
+from planner.lifecycle.clocks.drain_limits import (
+    UNLIMITED,
+    DrainLimits,
+    hard_deadline,
+    is_due,
+    next_limit,
+    told_deadline,
+)
 from planner.lifecycle.removal_effect import RemovalEffect
-from planner.lifecycle.seen import Blocker, DrainSeen, PerNodePodsSeen, RemovalObservation
+from planner.lifecycle.seen import Blocker, DrainLimit, DrainSeen, PerNodePodsSeen, RemovalObservation
 from planner.lifecycle.step import SENTENCE_CHARACTERS, Act, Step, Wait, shortened
 
 SYSTEM_CRITICAL_FROM: Final = 2_000_000_000
@@ -25,8 +34,6 @@ LONGEST_PAUSE: Final = timedelta(minutes=5)
 LOOK_AT_PODS_EVERY: Final = timedelta(seconds=5)
 LOOK_AT_BLOCKED_EVERY: Final = timedelta(minutes=1)
 """A pod that goes comes as a message, so this is the fallback."""
-EVICTING_REASONS: Final = frozenset({"Consolidation", "Rotation", "Drift", "Repair", "OverMax"})
-"""Of removals that policies order of machines with pods: these are asked to leave."""
 NAMED: Final = 5
 """Pods that a message names; the others are counted."""
 
@@ -42,6 +49,15 @@ class Refusal(StrEnum):
 EVICTING: Final = "Evicting"
 HARD_GRACE: Final = "HardGrace"
 """Reason from the pool's hardGrace on: pods are deleted, whatever keeps them."""
+LAST_GRACE: Final = "TerminationGracePeriod"
+"""Reason when pods are deleted, whatever keeps them, so that they have ended by the end of that time of the pool."""
+FORCING: Final = frozenset({HARD_GRACE, LAST_GRACE})
+DAEMONS: Final = "DaemonSets"
+"""Reason when pods of DaemonSets are asked to leave, after all others."""
+OWN_GRACE: Final = timedelta(seconds=30)
+"""Of a pod that says nothing of it. Source: Kubernetes API, PodSpec, terminationGracePeriodSeconds."""
+ENDS_WITH: Final = timedelta(seconds=1)
+"""A pod that ends so little after a deadline ends in time: the API server counts whole seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +68,10 @@ class Occupant:
     """namespace/name."""
     is_critical: bool = False
     is_terminating: bool = False
+    grace: timedelta = OWN_GRACE
+    """The time that it asks for, to end."""
+    ends_at: datetime | None = None
+    """When that is over, once it terminates."""
     blocker: Blocker | None = None
     """What keeps it from being evicted, or from ending."""
     why: str = ""
@@ -67,9 +87,44 @@ def in_turn(pods: Sequence[Occupant]) -> list[Occupant]:
     return [pod for pod in ordinary or pods if not pod.is_terminating]
 
 
-def see_drain(pods: Sequence[Occupant], status: NodeRemovalRequestStatus) -> DrainSeen:
-    """Return the counts and blockers of the pods on a node that is drained."""
+def force_at(pod: Occupant, deadline: datetime, now: datetime) -> datetime | None:
+    """Return when the pod must be deleted to end by the deadline with its own grace, None if it ends in time already.
+
+    Source: Karpenter, controllers/node/termination/terminator, DeleteExpiringPods.
+    """
+    if pod.is_terminating and (pod.ends_at is None or pod.ends_at <= max(deadline, now) + ENDS_WITH):
+        return None
+    return deadline - pod.grace
+
+
+def grace_left(pod: Occupant, deadline: datetime, now: datetime) -> timedelta | None:
+    """Return the grace of a pod that is deleted for the deadline, None for its own: nobody has more than is left."""
+    left = max(deadline - now, ENDS_WITH)
+    return left if left < pod.grace - ENDS_WITH else None
+
+
+def see_drain(
+    pods: Sequence[Occupant],
+    status: NodeRemovalRequestStatus,
+    *,
+    daemons: Sequence[Occupant] = (),
+    limits: DrainLimits = UNLIMITED,
+    now: datetime | None = None,
+) -> DrainSeen:
+    """Return the counts and blockers of the pods on a node that is drained.
+
+    Args:
+        pods: that keep it from being empty.
+        status: of its removal.
+        daemons: pods of DaemonSets that leave after them, and do not come back.
+        limits: of the drain.
+        now: the time; needed for the last two.
+    """
     leaving = in_turn(pods)
+    deadline = limits.deadline
+    forced = [] if deadline is None or now is None else [force_at(pod, deadline, now) for pod in pods]
+    first_forced_at = min((at for at in forced if at is not None), default=None)
+    limit, limit_at = (now and next_limit(limits, status, first_forced_at, now)) or (None, None)
     stuck = [pod for pod in pods if pod.is_terminating and pod.blocker is not None]
     staying = [pod for pod in pods if not pod.is_terminating and pod.blocker is not None]
     blocking = sorted(staying or ([] if leaving else stuck), key=_order)
@@ -78,9 +133,20 @@ def see_drain(pods: Sequence[Occupant], status: NodeRemovalRequestStatus) -> Dra
         terminating=sum(pod.is_terminating for pod in pods),
         blocker=blocking[0].blocker if blocking else None,
         blockers=(*(f"{pod.key} {pod.why}" for pod in blocking[:NAMED]), *_more(blocking)),
+        limit=limit,
+        limit_at=limit_at,
+        deadline=deadline,
+        daemons=sum(_holds_up(pod, status, now) for pod in daemons),
     )
     is_told = seen.blocker is not None and (status.reason, status.message) == (seen.blocker, blocked(seen))
     return seen.model_copy(update={"is_told": is_told})
+
+
+def _holds_up(daemon: Occupant, status: NodeRemovalRequestStatus, now: datetime | None) -> bool:
+    """Return whether the node waits for the pod of a DaemonSet: until it is asked, and then for its own grace."""
+    if daemon.is_terminating:
+        return now is not None and daemon.ends_at is not None and now < daemon.ends_at + ENDS_WITH
+    return status.daemons_asked_at is None
 
 
 def _more(blocking: Sequence[Occupant]) -> tuple[str, ...]:
@@ -108,22 +174,21 @@ def _looked_at(why: str, helps: str = "") -> str:
     return f"{shortened(why, SENTENCE_CHARACTERS - len(rest))}{rest}"
 
 
-def hard_deadline(seen: RemovalObservation) -> datetime | None:
-    """Return the time from which pods are deleted whatever blocks their eviction, or None if never."""
-    began, grace = seen.status.drain_started_at, seen.timings.hard_grace
-    return None if began is None or grace is None else began + grace
-
-
 def pods_leave(seen: RemovalObservation, now: datetime) -> Step:
     """Return the next step for a drained node that still has pods."""
+    told = told_deadline(seen, now)
+    if told is not None:
+        return told
     drain = seen.drain
-    if drain.blocker is Blocker.TERMINATING:
+    is_last = is_due(seen, DrainLimit.FORCE, now)
+    if drain.blocker is Blocker.TERMINATING and not is_last:
         return _blocked(drain, drain.blocker, None)
-    deadline = hard_deadline(seen)
-    is_over = deadline is not None and now >= deadline
-    if drain.blocker is not None and not is_over:
-        return _blocked(drain, drain.blocker, deadline)
-    if not drain.in_turn:
+    # A drain that a round began has limits, one that a person ordered may have this.
+    forced_at = drain.limit_at if drain.limit is DrainLimit.FORCE else hard_deadline(seen)
+    is_forced = forced_at is not None and now >= forced_at
+    if drain.blocker is not None and not is_forced:
+        return _blocked(drain, drain.blocker, forced_at)
+    if not drain.in_turn and not is_last:
         return Wait(
             reason="PodsLeave",
             message=f"{seen.occupant_count} pods are still on the node or on their way to it, "
@@ -132,16 +197,42 @@ def pods_leave(seen: RemovalObservation, now: datetime) -> Step:
             until=None,
             look_every=LOOK_AT_PODS_EVERY,
         )
-    again_at = _again_at(seen.status, deadline)
+    again_at = _again_at(seen.status, forced_at)
     if again_at is not None and now < again_at:
         return _asked(seen.status, again_at)
-    if is_over:
+    if is_last:
+        message = (
+            f"terminationGracePeriod ends at {shown_time(drain.deadline or now)}: delete pods, whatever keeps them"
+        )
+        return Act(effect=RemovalEffect.EVICT, reason=LAST_GRACE, message=message)
+    if is_forced:
         message = f"hardGrace is over: delete {drain.in_turn} pods, whatever keeps them"
         return Act(effect=RemovalEffect.EVICT, reason=HARD_GRACE, message=message)
     return Act(
         effect=RemovalEffect.EVICT,
         reason=EVICTING,
         message=f"Evict {drain.in_turn} pods; system-critical ones go last",
+    )
+
+
+def daemons_leave(seen: RemovalObservation) -> Step | None:
+    """Return the step for pods of DaemonSets on a node that all others have left, None when none is waited for.
+
+    They are the last, so that what others say while they end is still logged and measured. None keeps the machine: what
+    may not be evicted ends with it.
+    Source: kubernetes-sigs/karpenter issues 1133 and 2276 (log agents that ended before the pods whose logs they send).
+    """
+    number = seen.drain.daemons
+    if not number:
+        return None
+    if seen.status.daemons_asked_at is None:
+        message = f"Ask {number} DaemonSet pods to leave, which do not come back while the node is closed"
+        return Act(effect=RemovalEffect.EVICT, reason=DAEMONS, message=message)
+    return Wait(
+        reason=DAEMONS,
+        message=f"All other pods have left; {number} DaemonSet pods have the time that they ask for, to end",
+        until=None,
+        look_every=LOOK_AT_PODS_EVERY,
     )
 
 

@@ -103,9 +103,27 @@ def belongs_to_node(pod: Object) -> bool:
     """Return whether the pod is a DaemonSet's, a mirror pod or finished: it goes with its node, unasked."""
     owners = pod["metadata"].get("ownerReferences") or ()
     is_daemon = any(owner.get("controller") and owner["kind"] == "DaemonSet" for owner in owners)
-    return is_daemon or _MIRROR in annotations(pod) or is_finished(pod)
+    return is_daemon or is_mirror(pod) or is_finished(pod)
+
+
+def is_mirror(pod: Object) -> bool:
+    """Return whether the pod only shows one that a kubelet runs from a file."""
+    return _MIRROR in annotations(pod)
 
 
 def is_claim_bound(claim: Object) -> bool:
     """Return whether the scheduler takes the claim for bound."""
     return _BIND_COMPLETED in annotations(claim)
+
+
+def tolerates(pod: Object, key: str, value: str) -> bool:
+    """Return whether the pod may land on a node with this taint of the effect NoSchedule."""
+    for toleration in pod["spec"].get("tolerations") or ():
+        if toleration.get("effect") not in (None, "", "NoSchedule"):
+            continue
+        if toleration.get("operator") == "Exists":
+            if toleration.get("key") in (None, "", key):
+                return True
+        elif toleration.get("key") == key and toleration.get("value") == value:
+            return True
+    return False

@@ -101,6 +101,7 @@ REMOVAL_OUTCOMES: Final[Mapping[RemovalEffect, tuple[Outcome, ...]]] = {
     RemovalEffect.UNTAINT_NODE: _STAYS,
     RemovalEffect.DRAIN: (Outcome(RemovalPhase.DRAINING),),
     RemovalEffect.TELL_BLOCKERS: _STAYS,
+    RemovalEffect.TELL_DEADLINE: _STAYS,
     RemovalEffect.EVICT: (
         *_STAYS,
         Outcome(STAYS, Refusal.BUDGET, "A PodDisruptionBudget does not let a pod go now; the message names both."),

@@ -9,8 +9,9 @@ from typing import Final
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.clocks.deadlines import told_late, with_consequence
+from planner.lifecycle.clocks.drain_limits import TIMED_OUT, given_up, until_limit
 from planner.lifecycle.decision import RETRIED, annotated, answer
-from planner.lifecycle.drain import per_node_pods_stay, pods_leave
+from planner.lifecycle.drain import daemons_leave, per_node_pods_stay, pods_leave
 from planner.lifecycle.leaving import HAS_LOCAL_DATA, data_stays, leave_balancers, leaves_whole
 from planner.lifecycle.removal_effect import CONSEQUENCES, RemovalEffect
 from planner.lifecycle.request import BELIEVE_ABSENCE_AFTER
@@ -33,12 +34,16 @@ LONGEST_PARKED: Final = timedelta(days=1)
 NOT_EMPTY: Final = "NotEmpty"
 NOT_OURS: Final = "NotOurs"
 NOT_DEAD: Final = "NotDead"
+WITHDRAWN: Final = "Withdrawn"
 """What ends a removal by itself, as a person's cancel does; recorded in their place."""
-_BY_ITSELF: Final = frozenset({NOT_EMPTY, NOT_OURS, NOT_DEAD, HAS_LOCAL_DATA})
 BY_PLANNER: Final = "Planner"
 """What cancels a removal whose machine is wanted again; its pool may have been deleted, too."""
 FOUND_DEAD: Final = "Dead"
 """Why a machine goes whose Node a round found dead. None of its pods is asked to leave: nobody would hear it."""
+BY_ITSELF: Final = frozenset({NOT_EMPTY, NOT_OURS, NOT_DEAD, WITHDRAWN, HAS_LOCAL_DATA, TIMED_OUT})
+"""Who cancels a removal that no person and no round does."""
+REMOVE_NOW: Final = "RemoveNow"
+"""Why a machine goes that bears the taint growth.dev/remove-now. None of its pods is asked to leave: it is empty."""
 REMOVED: Final = "Removed"
 """Reason of the end of a removal whose server no longer exists."""
 BY_TIMER: Final = "Timer"
@@ -78,7 +83,7 @@ def decide(seen: RemovalObservation, decision: Decision | None, now: datetime) -
         case RemovalPhase.PENDING:
             return _turned_back(seen, decision) or _pending(seen, now)
         case RemovalPhase.DRAINING:
-            return _turned_back(seen, decision) or _draining(seen, now)
+            return _turned_back(seen, decision) or until_limit(_draining(seen, now), seen, now)
         case RemovalPhase.DEPROVISIONING:
             return _deprovisioning(seen, now)
         case RemovalPhase.COULD_NOT_REMOVE:
@@ -107,6 +112,8 @@ def _turned_back(seen: RemovalObservation, decision: Decision | None) -> Step | 
         return _cancel(NOT_OURS, f"Node {node.name} is not the machine that this removal names: nothing is removed")
     if node.keep or node.kept_by:
         return _cancel("Person", f"The node was annotated {node.kept_by or 'do-not-remove'}")
+    if seen.withdrawn:
+        return _cancel(WITHDRAWN, f"{seen.withdrawn}: the machine stays")
     if seen.alive:
         return _cancel(NOT_DEAD, f"{seen.alive}: the machine stays")
     return data_stays(seen)
@@ -148,6 +155,8 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
 
 
 def _draining(seen: RemovalObservation, now: datetime) -> Step:
+    if _is_tainted(seen) and (end := given_up(seen, now)) is not None:
+        return end
     if _is_tainted(seen) and seen.occupant_count:
         if not seen.may_drain:
             return _not_empty(seen)
@@ -169,7 +178,7 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
             # No longer, should a clock that was set right since have written when it was tainted.
             look_every=TAINT_SETTLES_AFTER,
         )
-    return _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
+    return daemons_leave(seen) or _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
 
 
 def _emptied(seen: RemovalObservation, reason: str, message: str) -> Step:
@@ -308,12 +317,12 @@ def _cancel(by: str, reason: str) -> Act:
 
 
 def _reason_of(by: str) -> str:
-    return by if by in _BY_ITSELF else "Cancelled"
+    return by if by in BY_ITSELF else "Cancelled"
 
 
 def is_by_person(by: str) -> bool:
     """Return whether a person cancelled a removal, by command, annotation or delete, as its record says."""
-    return by not in _BY_ITSELF and by != BY_PLANNER
+    return by not in BY_ITSELF and by != BY_PLANNER
 
 
 def _resume(by: str, message: str) -> Act:

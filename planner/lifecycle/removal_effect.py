@@ -15,6 +15,7 @@ class RemovalEffect(StrEnum):
     UNTAINT_NODE = "untaint_node"
     DRAIN = "begin_drain"
     TELL_BLOCKERS = "tell_blockers"
+    TELL_DEADLINE = "tell_deadline"
     EVICT = "evict_pods"
     LEAVE_BALANCERS = "leave_balancers"
     COMMIT = "commit_removal"
@@ -34,6 +35,7 @@ CONSEQUENCES: Final[Mapping[str, str]] = {
     RemovalEffect.CANCEL: "the removal is cancelled. {message}",
     RemovalEffect.UNTAINT_NODE: "the removal ends, and the node takes pods again. {message}",
     RemovalEffect.DRAIN: "its pods are asked to leave",
+    RemovalEffect.TELL_DEADLINE: "pods and Node are told how long they have",
     RemovalEffect.LEAVE_BALANCERS: "load balancers are asked to leave the node out",
     RemovalEffect.COMMIT: "its server is deleted",
     RemovalEffect.DELETE_SERVER: "the provider is asked to delete the server",

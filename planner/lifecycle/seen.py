@@ -126,7 +126,11 @@ class RemovalTimings(Payload):
 
     soft_grace: Duration = timedelta(minutes=1)
     hard_grace: Duration | None = None
-    """From the beginning of a drain; None is never."""
+    """From the beginning of a person's drain; None is never."""
+    drain_timeout: Duration | None = None
+    """Of a drain that a round began; None is the default."""
+    termination_grace_period: Duration | None = None
+    """From the beginning of a drain that a round began; None is never."""
     max_attempts: int = 5
     retry: Duration = timedelta(seconds=30)
     parked_retry: Duration = timedelta(hours=4)
@@ -162,6 +166,16 @@ class Blocker(StrEnum):
     """It has been asked to end, its time is over, and it is still there."""
 
 
+class DrainLimit(StrEnum):
+    """What ends the patience of a drain that a round began, the first of those that are due first."""
+
+    GIVEN_UP = "given up"
+    TELL = "tell"
+    """Pods and Node hear of the deadline."""
+    FORCE = "force"
+    """A pod is deleted, whatever keeps it, to end by the deadline."""
+
+
 class DrainSeen(Payload):
     """The pods on a node that is drained."""
 
@@ -173,6 +187,14 @@ class DrainSeen(Payload):
     """What blocks the drain."""
     blockers: tuple[str, ...] = Field(default=(), max_length=6)
     """Pods that block it, each with its reason; the first five, then how many more."""
+    limit: DrainLimit | None = None
+    """What comes next of the limits of a drain that a round began."""
+    limit_at: Timestamp | None = None
+    """When that comes."""
+    deadline: Timestamp | None = None
+    """By when the last pods have ended, whatever keeps them."""
+    daemons: int = 0
+    """DaemonSet pods that are to leave after all others, or have their time to end."""
     is_told: bool = False
     """The removal says so already."""
 
@@ -234,6 +256,8 @@ class RemovalObservation(LifecycleObservation):
     """Pods that are on the node after the cool-off are asked to leave. Else the node stays for them."""
     drain: DrainSeen = DrainSeen()
     """Those pods, once the node is drained."""
+    withdrawn: str = ""
+    """Why nobody wants the machine to go any more, as a sentence; empty where somebody does."""
     alive: str = ""
     """Why a machine that goes as a dead one is none, as a sentence; empty for all others."""
     judged_at: Timestamp | None = None

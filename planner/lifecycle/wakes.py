@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from api.keys import ANNOTATION_DECISION, GROUP, TAINT_UNINITIALIZED
+from api.keys import ANNOTATION_DECISION, GROUP, TAINT_REMOVE_NOW, TAINT_UNINITIALIZED
 from planner.lifecycle.json_predicates import (
     conditions,
     generation,
@@ -159,13 +159,16 @@ def _ends(before: Object, after: Object | None) -> bool:
     return not is_finished(before) and (after is None or is_finished(after))
 
 
-def _role(node: Object) -> tuple[bool, bool, bool, str]:
-    """Return the properties of a Node that others depend on: usable, cordoned, terminating, reason to keep it."""
+def _role(node: Object) -> tuple[bool, bool, bool, str, str | None]:
+    """Return the properties of a Node that others depend on: usable, cordoned, terminating, why it stays or goes."""
     spec = node.get("spec", {})
     ready = is_ready(node)
     # A cloud-controller-manager takes this taint off some time after the Node is Ready.
     waits = any(taint.get("key") == TAINT_UNINITIALIZED for taint in spec.get("taints") or ())
-    return ready and not waits, bool(spec.get("unschedulable")), is_terminating(node), keep_reason(node)
+    remove_now = next(
+        (taint.get("value", "") for taint in spec.get("taints") or () if taint.get("key") == TAINT_REMOVE_NOW), None
+    )
+    return ready and not waits, bool(spec.get("unschedulable")), is_terminating(node), keep_reason(node), remove_now
 
 
 def _origin(node: Object) -> str:

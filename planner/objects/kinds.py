@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from api.keys import LABEL_HOSTNAME
+from api.keys import LABEL_HOSTNAME, TAINT_REMOVE_NOW
 from planner.objects.offering import ResourceVector
 from planner.objects.stays import Stay
 
@@ -267,6 +267,11 @@ class Node:
     """How many volumes of each CSI driver can be attached; a driver that is not here has no limit."""
     topology_keys: frozenset[str] = frozenset()
     """Labels by which its CSI drivers say where volumes can be used from."""
+
+    @property
+    def remove_now(self) -> str | None:
+        """The value of the taint growth.dev/remove-now, None without it."""
+        return next((taint.value for taint in self.taints if taint.key == TAINT_REMOVE_NOW), None)
 
     @property
     def takes_pods(self) -> bool:

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import ClassVar
 
-from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_REQUEST
+from api.keys import ANNOTATION_DO_NOT_REMOVE, FORCED, LABEL_REQUEST
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.local_volume import LocalVolumes, VolumeHost, named
 from planner.policies.port import Candidate, MachineAction, SafetyCheck
@@ -140,27 +140,29 @@ class ProtectedNode:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedNode:
-    """Keeps a node that a person annotated; an empty value keeps nothing."""
+    """Keeps a node that a person annotated; an empty value keeps nothing, nor does any where the taint says `force`."""
 
     by: ClassVar = BlockedBy.ANNOTATION
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if a person annotated the node."""
         node = candidate.machine.node
-        is_kept = node is not None and bool(node.annotations.get(ANNOTATION_DO_NOT_REMOVE))
+        if node is None or node.remove_now == FORCED:
+            return None
+        is_kept = bool(node.annotations.get(ANNOTATION_DO_NOT_REMOVE))
         return f"a person annotated it {ANNOTATION_DO_NOT_REMOVE}" if is_kept else None
 
 
 @dataclass(frozen=True, slots=True)
 class CordonedNode:
-    """Keeps a cordoned node: a cordon is a person's tool."""
+    """Keeps a cordoned node: a cordon is a person's tool. Who sets remove-now has said what shall become of it."""
 
     by: ClassVar = BlockedBy.CORDON
 
     def refuses(self, candidate: Candidate) -> str | None:
         """Return the reason if the node is cordoned."""
         node = candidate.machine.node
-        is_cordoned = node is not None and node.is_cordoned
+        is_cordoned = node is not None and node.is_cordoned and node.remove_now is None
         return "it is cordoned, and whoever did that decides about it" if is_cordoned else None
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.removal import REMOVE_NOW
 from planner.model.plan import (
     BlockedMachine,
     BudgetState,
@@ -191,7 +192,7 @@ def candidates(pools: Sequence[NodePool], machines: Iterable[Machine]) -> Iterat
     """Yield the machines that may go: those of pools that are not being deleted, and that are not going already.
 
     A request that has asked for no server can be cancelled, whatever the pool's mode; a machine with a Node can be
-    removed, if the mode is not `none`. All others are up to their own lifecycles.
+    removed, if the mode is not `none` or somebody wants it to go at once. All others are up to their own lifecycles.
     """
     open_pools = {pool.metadata.name: pool for pool in pools if pool.metadata.deletion_timestamp is None}
     for machine in machines:
@@ -200,7 +201,7 @@ def candidates(pools: Sequence[NodePool], machines: Iterable[Machine]) -> Iterat
             continue
         if _is_untouched(machine):
             yield Candidate(machine, pool, MachineAction.CANCEL)
-        elif machine.node is not None and pool.spec.scale_down.mode != "none":
+        elif machine.node is not None and (pool.spec.scale_down.mode != "none" or machine.is_to_go_now):
             yield Candidate(machine, pool, MachineAction.REMOVE)
 
 
@@ -226,7 +227,7 @@ def _removal(candidate: Candidate, proposal: Proposal, now: datetime) -> Planned
         class_ref=candidate.class_ref,
         reason=proposal.reason,
         why=proposal.why,
-        at=now + candidate.pool.spec.scale_down.soft_grace,
+        at=now if proposal.reason == REMOVE_NOW else now + candidate.pool.spec.scale_down.soft_grace,
         saving_per_hour=proposal.saving_per_hour,
         replacement=proposal.replacement,
         moves=proposal.moves,

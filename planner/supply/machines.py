@@ -59,6 +59,11 @@ class Machine:
         return self.removal is not None and not _is_cancelled(self.removal)
 
     @property
+    def is_to_go_now(self) -> bool:
+        """Whether somebody wants it to go as soon as it is empty: the taint growth.dev/remove-now."""
+        return self.node is not None and self.node.remove_now is not None
+
+    @property
     def is_cooling_off(self) -> bool:
         """Whether pods may still be planned onto it, which cancels its removal.
 

@@ -8,7 +8,7 @@ runs against this and a real API server. What admission plug-ins, controllers an
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from activities.ports.cluster import CRDS, DISRUPTION_BUDGETS, PODS, Object, ObjectList, PatchOp, Resource, WatchEvent
@@ -110,6 +110,7 @@ class MemoryCluster:
         namespace: str | None = None,
         uid: str | None = None,
         resource_version: str | None = None,
+        grace: timedelta | None = None,
     ) -> None:
         """Delete the object, or mark it while finalizers or a kubelet hold it: `Cluster.delete`."""
         key = (namespace or "", name)
@@ -117,7 +118,7 @@ class MemoryCluster:
         for field, wanted in (("uid", uid), ("resourceVersion", resource_version)):
             if wanted is not None and wanted != metadata[field]:
                 raise Conflict(f"{resource.plural} {name!r}: {field} is {metadata[field]}, not {wanted}")
-        self._store.delete(resource, key)
+        self._store.delete(resource, key, grace=None if grace is None else max(1, int(grace.total_seconds())))
 
     async def evict(self, name: str, *, namespace: str, uid: str, dry_run: bool = False) -> None:
         """Ask for the end of a pod if its budgets allow that: `Cluster.evict`."""

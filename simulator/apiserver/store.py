@@ -100,13 +100,23 @@ class Store:
             self._collect(resource, key)
         return item
 
-    def delete(self, resource: Resource, key: Key) -> None:
-        """Remove the object, or mark it while finalizers or a kubelet hold it; one that is marked stays as it is."""
+    def delete(self, resource: Resource, key: Key, *, grace: int | None = None) -> None:
+        """Remove the object, or mark it while finalizers or a kubelet hold it; one that is marked stays as it is.
+
+        A pod that terminates ends earlier if it is deleted again with a shorter `grace`, given in seconds.
+        Source: kubernetes/apiserver, registry/rest/delete.go, BeforeDelete.
+        """
         stored = self.find(resource, key)
         metadata = stored["metadata"]
+        own = grace_seconds(resource, stored)
         if "deletionTimestamp" in metadata:
+            if grace is not None and own and self.moment(grace) < metadata["deletionTimestamp"]:
+                sooner = copy_json(stored)
+                sooner["metadata"]["deletionTimestamp"] = self.moment(grace)
+                sooner["metadata"]["deletionGracePeriodSeconds"] = grace
+                self.put(resource, key, sooner)
             return
-        grace = grace_seconds(resource, stored)
+        grace = own if grace is None or not own else grace
         if not grace and not metadata.get("finalizers"):
             self.remove(resource, key, stored)
             return

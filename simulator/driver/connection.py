@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from random import Random
 from typing import Any, Final, Literal, NoReturn, TypeVar
 
@@ -143,13 +144,16 @@ class WorkerConnection:
         namespace: str | None = None,
         uid: str | None = None,
         resource_version: str | None = None,
+        grace: timedelta | None = None,
     ) -> None:
         """Delete the object: `Cluster.delete`."""
 
         async def delete() -> None:
             if resource == PODS:
                 self._pod_ends("delete", namespace or "", name)
-            await self._cluster.delete(resource, name, namespace=namespace, uid=uid, resource_version=resource_version)
+            await self._cluster.delete(
+                resource, name, namespace=namespace, uid=uid, resource_version=resource_version, grace=grace
+            )
 
         await self._call(self._write(resource, delete))
 

@@ -64,9 +64,11 @@ class FlakyCluster(MemoryCluster):
         self._after()
         return done
 
-    async def delete(self, resource, name, *, namespace=None, uid=None, resource_version=None):
+    async def delete(self, resource, name, *, namespace=None, uid=None, resource_version=None, grace=None):
         self._before("delete", resource, name)
-        await super().delete(resource, name, namespace=namespace, uid=uid, resource_version=resource_version)
+        await super().delete(
+            resource, name, namespace=namespace, uid=uid, resource_version=resource_version, grace=grace
+        )
         self._after()
 
     async def evict(self, name, *, namespace, uid, dry_run=False):

@@ -172,6 +172,18 @@ REFUSALS = {
         "should be greater than or equal to 1",
         by_rule=False,
     ),
+    **{
+        f"{field}, {name}": Refusal(
+            pool(scaleDown={"mode": "drain", field: value}),
+            f"spec.scaleDown.{field}: {told}",
+            refused,
+        )
+        for field in ("drainTimeout", "terminationGracePeriod")
+        for name, value, told, refused in (
+            ("without unit", "30", f"'30' {_DURATION}", f"{_DURATION}, longer than zero"),
+            ("no time at all", "0s", "must be longer than zero", "longer than zero"),
+        )
+    },
     "truth as text": Refusal(
         _scale_up(reserve="yes"),
         "spec.scaleUp.reserve: must be true or false, not 'yes'",

@@ -21,15 +21,15 @@ def test_every_such_field_of_every_kind_has_a_wrong_object():
 
 
 def test_null_is_how_to_write_that_it_is_not_there():
-    given = pool(scaleDown={"node": None, "drainTimeout": None})
+    given = pool(scaleDown={"node": None, "taintEffect": None})
     assert read(NodePool, given) == read(NodePool, pool())
     assert complaints(given) == []
 
 
 def test_a_slip_of_the_pen_is_not_led_to_one():
     with pytest.raises(UnreadableError) as caught:
-        read(NodePool, pool(scaleDown={"draintimeout": "1m"}))
-    assert "drainTimeout" not in caught.value.fault
+        read(NodePool, pool(scaleDown={"tainteffect": "1m"}))
+    assert "taintEffect" not in caught.value.fault
 
 
 def test_it_is_not_written_back():

@@ -48,7 +48,6 @@ NOT_YET = {
         "scaleUp.breaker": {"failures": 3, "halfOpenAfter": "10m"},
         "scaleDown.group": {"lowerPercent": 10, "upperPercent": 40, "fastRate": 5, "slowRate": 2},
         "scaleDown.node": {"cpuPercent": 50, "memoryPercent": 50, "window": "10m"},
-        "scaleDown.drainTimeout": "5m",
         "scaleDown.cooldownAfterScaleUp": "10m",
         "scaleDown.cooldownAfterScaleDown": "0s",
         "scaleDown.maxDeletesPerRound": 5,

@@ -112,6 +112,7 @@ ALLOWED: Final[dict[str, Call]] = {
     "pod: our toleration": pod("waits", tolerations(lambda before: [*before, RESERVED])),
     "pod: the mark of one that is deleted": pod("runs", label(MARK, "true")),
     "pod: deletion of a marked one": delete(f"{PODS}/last", **ITS),
+    "pod: deletion of a marked one, with less than its own grace": delete(f"{PODS}/last", **ITS, gracePeriodSeconds=1),
     "pod: eviction": evict("apart", **ITS),
     "node: registration": node("fresh", REGISTERS),
     "node: its start given up": node("fresh", more_taints(taint("growth.dev/scale-down", "2"))),

@@ -243,7 +243,8 @@ class Checker(Lookups):
             node = self.nodes[leaving.node]
             notes = node["metadata"]["annotations"]
             since = notes.get("growth.dev/idle-since")
-            after = self.pools[leaving.pool]["spec"].get("scaleDown", {}).get("idleAfter", "10m")
+            words = [taint.get("value") for taint in _wishes(node)]
+            after = self.pools[leaving.pool]["spec"].get("scaleDown", {}).get("idleAfter", "10m") if not words else "0s"
             assert after in {"10m", "0s"}
             busy = [
                 key(p)
@@ -256,8 +257,8 @@ class Checker(Lookups):
             if (
                 busy
                 or leaving.node in placed
-                or notes.get("growth.dev/do-not-remove")
-                or node["spec"].get("unschedulable")
+                or (notes.get("growth.dev/do-not-remove") and "force" not in words)
+                or (node["spec"].get("unschedulable") and not words)
             ):
                 yield f"{leaving.node} shall go although something keeps it"
             if leaving.node in self.removals or leaving.node in self.scene.protected:
@@ -284,7 +285,10 @@ class Checker(Lookups):
                 ):
                     own = metadata["labels"]["growth.dev/pool"]
                     staying.update([(own, ""), (own, metadata["labels"]["growth.dev/server-type"])])
-            removed = [r for r in self.plan.removals if r.node in counted]
+            # One that is asked for goes whatever the minimum, and no other may take it for one that stays.
+            wished = [r for r in self.plan.removals if _wishes(self.nodes[r.node])]
+            staying.subtract(k for r in wished if r.node in counted for k in ((r.pool, ""), (r.pool, r.server_type)))
+            removed = [r for r in self.plan.removals if r.node in counted and r not in wished]
             going = Counter(k for r in removed for k in ((r.pool, ""), (r.pool, r.server_type)))
             for (name, kind), number in going.items():
                 spec = self.pools[name]["spec"]
@@ -292,6 +296,11 @@ class Checker(Lookups):
                 least = least if kind else spec.get("limits", {}).get("min", 0)
                 if staying[name, kind] - number < least:
                     yield f"{number} {word} of {kind or 'all types'} leave pool {name}, which keeps {least}"
+
+
+def _wishes(node):
+    """Return the taints by which somebody wants the node to go at once."""
+    return [taint for taint in node["spec"].get("taints") or () if taint["key"] == "growth.dev/remove-now"]
 
 
 def violations(scene: Scene, plan: Plan, *, is_settled: bool = False) -> list[str]:

@@ -27,6 +27,7 @@ class BlockedBy(StrEnum):
     SYSTEM_POD = "BlockedBySystemPod"
     BUDGET = "BlockedByBudget"
     BUDGETS_UNREAD = "BlockedByUnreadBudgets"
+    DRAIN_TIMED_OUT = "DrainTimedOut"
     MISFIT = "BlockedByMisfit"
     MINIMUM = "BlockedByMinimum"
     PURCHASE = "BlockedByPurchase"

@@ -9,67 +9,14 @@ from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODE_REMOVA
 from activities.ports.errors import Forbidden, Unreachable
 from activities.round.removals import cancel as cancel_by_planner
 from planner.lifecycle.removal import next_step
-from planner.lifecycle.step import Act, Wait
+from planner.lifecycle.step import Wait
 from simulator.apiserver.cluster import MemoryCluster
-from tests.activities.lives import NAME, SCALE_DOWN, START, Life, at_each_write
+from tests.activities.lives import NAME, START, at_each_write
+from tests.activities.removals.drains import OVER, draining, end_pods, events, go_on, going, pods, status_of
 from tests.activities.rounds import Crash
 from tests.tables import rows
 
-OVER = {"phase": "Pending", "scaleDownAt": START, "taintedAt": START - timedelta(minutes=1)}
-DRAINING = OVER | {"phase": "Draining", "drainStartedAt": START, "excludedAt": START - timedelta(minutes=1)}
 CACHE = [{"name": "cache", "emptyDir": {}}]
-
-
-async def draining(*pods, status=DRAINING, scale_down=None, **spec):
-    """A Node with these pods in its drain, in a pool of mode drain."""
-    life = Life()
-    await life.install(scaleDown={"mode": "drain"} | (scale_down or {}))
-    await life.add_leaving(status, SCALE_DOWN, **spec)
-    for name in pods:
-        await life.run_pod(name)
-    return life
-
-
-async def go_on(life, *, seconds=600, kubelet=True):
-    """Live on until the drain is over or for so long, and return the effects and awaited reasons in their order."""
-    steps, ends = [], life.now() + timedelta(seconds=seconds)
-    while life.now() < ends:
-        seen = await life.look_removal()
-        if not seen.exists or seen.status.phase == "Deprovisioning":
-            break
-        step = next_step(seen, None, life.now())
-        word = step.effect if isinstance(step, Act) else step.reason
-        if not steps or steps[-1] != word:
-            steps.append(word)
-        if isinstance(step, Act):
-            await life.do(step.effect, step)
-        else:
-            life.pass_time(1)
-        if kubelet:
-            await end_pods(life)
-    return steps
-
-
-async def end_pods(life):
-    for pod in (await MemoryCluster.list(life.cluster, PODS)).items:
-        if "deletionTimestamp" in pod["metadata"]:
-            life.cluster.finish("shop", pod["metadata"]["name"])
-
-
-async def pods(life):
-    return {p["metadata"]["name"]: p["metadata"] for p in (await MemoryCluster.list(life.cluster, PODS)).items}
-
-
-async def going(life):
-    return sorted(name for name, metadata in (await pods(life)).items() if "deletionTimestamp" in metadata)
-
-
-async def status_of(life):
-    return (await life.removal())["status"]
-
-
-def events(status):
-    return [event["name"] for event in status["events"]]
 
 
 async def test_a_node_with_pods_is_drained_and_goes():
@@ -119,12 +66,13 @@ async def test_system_critical_pods_are_evicted_when_all_others_are_gone():
 @rows(
     ("path", "value"),
     {
-        "a DaemonSet's": ("/metadata/ownerReferences/0/kind", "DaemonSet"),
+        "a critical DaemonSet's": ("/metadata/ownerReferences/0/kind", "DaemonSet"),
         "a mirror pod": ("/metadata/annotations", {"kubernetes.io/config.mirror": "x"}),
     },
 )
 async def test_pods_that_belong_to_the_node_stay_until_it_goes(path, value):
-    life = await draining("web-1")
+    life = await draining()
+    await life.run_pod("web-1", priorityClassName="system-node-critical")
     await life.cluster.put(PODS, "web-1", path, value)
     assert await go_on(life) == ["commit_removal"]
     assert list(await pods(life)) == ["web-1"]

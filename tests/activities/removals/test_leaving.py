@@ -4,12 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import NODES, PERSISTENT_VOLUMES, VOLUME_ATTACHMENTS
+from activities.ports.cluster import NODES, PERSISTENT_VOLUMES, PODS, VOLUME_ATTACHMENTS
 from activities.ports.errors import Forbidden, NotFound, Rejected
 from planner.lifecycle.seen import VolumesSeen
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import NAME, SCALE_DOWN, START, at_each_write
+from tests.activities.removals.drains import draining, go_on
 
 LABEL = "node.kubernetes.io/exclude-from-external-load-balancers"
 LEAVING = {"phase": "Deprovisioning", "reason": "Empty", "detachUntil": START + timedelta(minutes=5)}
@@ -166,3 +167,26 @@ async def test_what_nobody_can_see_is_told_and_stops_nothing(leaving, error, mon
     leaving.pass_time(10)
     await leaving.do("delete_server")
     assert leaving.cloud.servers == {}
+
+
+@pytest.mark.parametrize("reason", ["Consolidation", "Rotation", "Requested"])
+async def test_the_volume_of_a_stateful_pod_is_off_before_its_server_goes(reason):
+    """kubernetes-sigs/aws-ebs-csi-driver issues 1107, 1955; kubernetes-sigs/vsphere-csi-driver issue 359.
+
+    Its next pod of the same name waits on another Node for the very volume, and its claim is the same.
+    """
+    life = await draining(reason=reason)
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]
+    await life.run_pod("db-0", owner="db", labels={"app": "db"}, volumes=volumes)
+    await life.cluster.put(PODS, "db-0", "/metadata/ownerReferences/0/kind", "StatefulSet")
+    await attach(life, "pv-1", claim="data-db-0")
+    assert (await go_on(life))[-1] == "commit_removal"
+    await life.add_pod("db-0", owner="db", volumes=volumes)
+    life.cluster.bind("shop", "db-0", "default-b2")
+    life.pass_time(10)
+    await life.do("tell_volumes")
+    assert (await life.removal_step()).reason == "VolumesDetach"
+    await MemoryCluster.delete(life.cluster, VOLUME_ATTACHMENTS, f"csi-pv-1-{NAME}")
+    life.pass_time(5)
+    await life.do("delete_server")
+    assert life.cloud.servers == {}

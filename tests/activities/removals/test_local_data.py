@@ -59,6 +59,15 @@ async def ends_with(life):
 TELL = ("tell_blockers", "HasLocalData")
 
 
+@pytest.mark.parametrize("reason", ["Empty", "RemoveNow", "Consolidation", "Rotation", "Drift", "Repair", "OverMax"])
+async def test_data_ends_a_removal_that_a_round_ordered(life, reason):
+    await life.add_leaving(DRAINING if reason not in ("Empty", "RemoveNow") else COOLING, SCALE_DOWN, reason=reason)
+    taints = [SCALE_DOWN, {"key": "growth.dev/remove-now", "effect": "NoSchedule"}]
+    await life.cluster.put(NODES, NAME, "/spec/taints", taints)
+    await bind(life)
+    assert await ends_with(life) == ("cancel_removal", "HasLocalData")
+
+
 @pytest.mark.parametrize("status", [None, COOLING, OVER, DRAINING], ids=["new", "cools off", "over", "drains"])
 @pytest.mark.parametrize(
     "spec",

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
+from planner.lifecycle.clocks.drain_limits import drain_limits, next_limit
 from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, RemovalTimings, ServerSeen
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
@@ -43,7 +44,7 @@ def over(status=None, **fields):
     return cooling({"scale_down_at": NOW, "tainted_at": ago(40)} | (status or {}), **fields)
 
 
-def draining(status=None, *, drain=None, hard_grace=None, **fields):
+def draining(status=None, *, drain=None, hard_grace=None, limits=None, **fields):
     """One that has been drained for 30 s, with two pods whose turn it is."""
     times = {"scale_down_at": ago(30), "tainted_at": ago(70), "drain_started_at": ago(30)}
     grace = None if hard_grace is None else timedelta(seconds=hard_grace)
@@ -59,7 +60,21 @@ def draining(status=None, *, drain=None, hard_grace=None, **fields):
         }
         | fields,
     )
-    return made.model_copy(update={"timings": TIMINGS.model_copy(update={"hard_grace": grace})})
+    seconds = {name: timedelta(seconds=number) for name, number in (limits or {}).items()}
+    return made.model_copy(update={"timings": TIMINGS.model_copy(update={"hard_grace": grace} | seconds)})
+
+
+def ordered(status=None, *, timeout=None, forced=None, **fields):
+    """One that a round ordered, drained for 30 s; `timeout` and `forced` are the pool's limits in seconds."""
+    given = {"drain_timeout": timeout, "termination_grace_period": forced}
+    timings = RemovalTimings(**{n: timedelta(seconds=number) for n, number in given.items() if number is not None})
+    drain = dict(fields.pop("drain", None) or {"in_turn": 2})
+    force_at = drain.pop("force_at", None)
+    made = draining(status, drain=drain, **fields)
+    limits = drain_limits("Consolidation", made.status, timings)
+    limit, at = next_limit(limits, made.status, force_at, NOW) or (None, None)
+    seen_limits = {"limit": limit, "limit_at": at, "deadline": limits.deadline}
+    return made.model_copy(update={"drain": made.drain.model_copy(update=seen_limits)})
 
 
 def leaving(status=None, **fields):

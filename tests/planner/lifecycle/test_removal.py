@@ -11,6 +11,7 @@ from planner.lifecycle.step import Act, Decision, Done, Wait
 from tests.planner.lifecycle.deaths import DEATHS
 from tests.planner.lifecycle.drains import DRAINS
 from tests.planner.lifecycle.leavings import LEAVINGS
+from tests.planner.lifecycle.limits import LIMITS
 from tests.planner.lifecycle.removals import NOW, ago, ahead, cooling, leaving, new, node, over, parked
 
 CANCELLED = CancelRecord(at=NOW, by="Planner", reason="default/web-1 wants the node")
@@ -283,7 +284,7 @@ ROWS = {
 }
 
 
-ROWS |= DRAINS | LEAVINGS | DEATHS
+ROWS |= DRAINS | LEAVINGS | DEATHS | LIMITS
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)

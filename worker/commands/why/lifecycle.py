@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from activities.objects.related import removal_timings
 from activities.requests.as_planned import AS_PLANNED
 from activities.requests.provider_id import OWN_PROVIDER_ID
 from activities.round.apply_plan import REQUESTED
 from api.keys import ANNOTATION_DECISION
 from api.v1alpha1.lifecycle import LifecycleEvent
-from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import NodeRequest
+from planner.lifecycle.clocks.drain_limits import drain_limits
 from planner.lifecycle.step import Step
 from planner.supply.machines import Machine
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
@@ -74,11 +76,27 @@ def why_removal(removal: NodeRemovalRequest, view: ClusterView) -> list[str]:
         why = f": {cancel.reason}" if cancel.reason else ""
         lines.append(f"Cancelled by {cancel.by} at {clock(cancel.at, view.snapshot.now)}{why}.")
     lines += _next(name, step_of(removal, view), removal_commands(removal), view)
+    lines += limits_of_drain(removal, view)
     lines += _with_kubectl(removal)
     wish = next((cancel for cancel in view.plan.removal_cancels if cancel.removal == name), None)
     if wish is not None:
         lines.append(f"The next round cancels it: pods want the machine: {names(wish.pods)}.")
     return [*lines, *_workflow(status.workflow_id), *_events(status.events, view)]
+
+
+def limits_of_drain(removal: NodeRemovalRequest, view: ClusterView) -> Iterator[str]:
+    """Yield how long the drain of a removal may last, where it has a limit."""
+    if removal.status.phase is not RemovalPhase.DRAINING or removal.status.cancel is not None:
+        return
+    timings, now = removal_timings(view.pool(removal.spec.pool)), view.snapshot.now
+    limits = drain_limits(removal.spec.reason, removal.status, timings)
+    if limits.deadline is not None:
+        yield f"By {until(limits.deadline, now)} its pods have been deleted, whatever keeps them."
+    if limits.given_up_at is not None:
+        yield f"Its drain is given up at {until(limits.given_up_at, now)}."
+    elif timings.hard_grace is not None and removal.status.drain_started_at is not None:
+        forced_from = removal.status.drain_started_at + timings.hard_grace
+        yield f"From {until(forced_from, now)} its pods are deleted, whatever keeps them."
 
 
 def _what(machine: Machine, view: ClusterView) -> str:

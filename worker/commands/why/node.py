@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from api.duration import format_duration
-from api.keys import LABEL_POOL
+from api.keys import LABEL_POOL, TAINT_REMOVE_NOW
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.objects.dead_nodes import judged_at
 from planner.objects.kinds import Node
@@ -21,7 +21,7 @@ from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
-from worker.commands.why.lifecycle import why_bought
+from worker.commands.why.lifecycle import limits_of_drain, why_bought
 from worker.commands.why.wear import wear
 
 
@@ -88,6 +88,7 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
         yield f"It is under removal{when}: {sentence(step)}."
         if removal.status.phase is RemovalPhase.DRAINING:
             yield f"{removal.status.reason}: {removal.status.message}."
+        yield from limits_of_drain(removal, view)
         for command in removal_commands(removal):
             yield f"You may: `{command.replace('NAME', removal.metadata.name)}`."
         return
@@ -95,13 +96,11 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     if begun is not None:
         yield f"The next round begins its removal: {begun.why}; it goes at {until(begun.at, view.snapshot.now)}."
         return
-    blocked = next((each for each in view.plan.blocked if each.node == node.name), None)
-    if blocked is not None:
-        yield f"It would go now ({blocked.trigger}), but {blocked.why}."
-        return
     held = held_until(node.annotations, view.snapshot.now)
     if held is not None:
         yield f"A person cancelled its removal: until {until(held, view.snapshot.now)} none is begun by itself."
+    if machine.is_to_go_now:
+        yield f"Somebody wants it to go: with the taint {TAINT_REMOVE_NOW} it goes as soon as it is empty."
     reasons = list(_keeping(machine, view))
     if reasons:
         yield f"It is not removed: {'; '.join(reasons)}."
@@ -114,7 +113,7 @@ def _emptying(machine: Machine, view: ClusterView) -> Iterator[str]:
     """Yield which policy would empty a machine with pods, and what keeps it from that."""
     blocked = next((one for one in view.plan.blocked if one.node == machine.name), None)
     if blocked is not None:
-        yield f"{blocked.trigger} would empty it, and does not: {blocked.reason}, {blocked.why}."
+        yield f"It would go now ({blocked.trigger}), but {blocked.why} ({blocked.reason})."
         return
     pool = view.pool(machine.pool)
     if pool is None or pool.spec.scale_down.mode != "drain" or not own_pods(machine):
@@ -132,7 +131,7 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
         yield f"pool {machine.pool} is gone or cannot be read, and only a pool's rules remove machines"
     elif pool.metadata.deletion_timestamp is not None:
         yield f"pool {machine.pool} is being deleted, which leaves its machines"
-    elif pool.spec.scale_down.mode == "none":
+    elif pool.spec.scale_down.mode == "none" and not machine.is_to_go_now:
         yield f"pool {machine.pool} says scaleDown.mode: none"
     if own_pods(machine):
         yield _pods_on(machine, view)
@@ -143,7 +142,8 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
         snapshot = view.snapshot
         local = local_volumes(snapshot.volumes, snapshot.nodes)
         checks = safety_checks(wanted, snapshot.protected_nodes, local, snapshot.now)
-        yield from refusals(Candidate(machine, pool, MachineAction.REMOVE), checks)
+        candidate = Candidate(machine, pool, MachineAction.REMOVE)
+        yield from refusals(candidate, checks)
 
 
 def _pods_on(machine: Machine, view: ClusterView) -> str:

@@ -75,7 +75,18 @@ def test_the_examples_as_json(capsys):
     (too_large,) = (u["reasons"][0] for u in made["unplaced"] if u["pod"] == "default/training-1")
     assert too_large["serverType"] == "cx52"
     (pool,) = made["pools"]
-    fields = ["name", "counts", "utilisation", "lock", "delta", "conditions", "budget", "due", "blockedCount", "blocked"]
+    fields = [
+        "name",
+        "counts",
+        "utilisation",
+        "lock",
+        "delta",
+        "conditions",
+        "budget",
+        "due",
+        "blockedCount",
+        "blocked",
+    ]
     assert list(pool) == fields
     assert (pool["counts"], pool["delta"], pool["lock"]) == (
         {"ready": 0, "inFlight": 0, "removing": 0, "total": 0},

@@ -180,3 +180,60 @@ def test_the_differences_are_told():
 @pytest.mark.parametrize("status", ["True", "Unknown"])
 def test_nothing_is_said_of_a_node_that_is_as_planned_or_that_nobody_can_judge(status):
     assert "planned 4Gi" not in "\n".join(planned_lines(status))
+
+
+BEGAN = {"scaleDownAt": before(minutes=3), "taintedAt": before(minutes=3), "drainStartedAt": before(minutes=2)}
+
+
+@pytest.mark.parametrize(
+    ("scale_down", "reason", "told"),
+    [
+        ({}, "Consolidation", ["Its drain is given up at 12:13:00 (in 13m)."]),
+        ({"drainTimeout": "1h"}, "Drift", ["Its drain is given up at 12:58:00 (in 58m)."]),
+        (
+            {"terminationGracePeriod": "10m"},
+            "Rotation",
+            [
+                "By 12:08:00 (in 8m) its pods have been deleted, whatever keeps them.",
+                "Its drain is given up at 12:23:00 (in 23m).",
+            ],
+        ),
+        ({"hardGrace": "10m"}, "Requested", ["From 12:08:00 (in 8m) its pods are deleted, whatever keeps them."]),
+        ({"drainTimeout": "1h", "terminationGracePeriod": "10m"}, "Requested", []),
+    ],
+    ids=["by default", "drainTimeout", "terminationGracePeriod", "a person's", "a person's without an end"],
+)
+def test_how_long_a_drain_may_last(scale_down, reason, told):
+    removal = node_removal_request(
+        "m-1", spec={"reason": reason}, phase="Draining", excludedAt=before(minutes=2), **BEGAN
+    )
+    tainted = node("m-1", taints=[{"key": "growth.dev/scale-down", "value": "1", "effect": "NoSchedule"}])
+    pools = [node_pool(scaleDown={"mode": "drain", **scale_down})]
+    seen = sight(scene(tainted, removal, pod("web", node="m-1", owner="rs-1"), pools=pools))
+    for lines in (lines_about(REMOVAL, "m-1", seen), lines_about(NODE, "m-1", seen)):
+        assert [line for line in lines if line.startswith(("Its drain", "By 1", "From 1"))] == told
+
+
+def test_a_pause_after_a_drain_that_was_given_up():
+    paused = node("m-1", annotations={"growth.dev/drain-pause": "2026-03-01T12:15:00Z 30m"})
+    told = lines_about(NODE, "m-1", sight(scene(paused, pod("web", node="m-1", owner="rs-1"))))
+    assert told[-1] == (
+        "It is not removed: pods are on it; its drain was given up, and is not begun again before "
+        "2026-03-01 12:15:00 UTC."
+    )
+    empty = lines_about(NODE, "m-1", sight(scene(paused)))
+    assert "given up" not in empty[-1]
+
+
+def test_a_machine_that_is_to_go_now():
+    taints = [{"key": "growth.dev/remove-now", "effect": "NoSchedule"}]
+    pools = [node_pool(scaleDown={"mode": "none"})]
+    busy = lines_about(NODE, "m-1", sight(scene(node("m-1", taints=taints), pod("web", node="m-1"), pools=pools)))
+    assert busy[-2:] == [
+        "Somebody wants it to go: with the taint growth.dev/remove-now it goes as soon as it is empty.",
+        "It is not removed: pods are on it.",
+    ]
+    (empty,) = lines_about(NODE, "m-1", sight(scene(node("m-1", taints=taints), pools=pools)))[-1:]
+    assert empty.startswith(
+        "The next round begins its removal: Without pods, and its Node bears the taint growth.dev/remove-now; it goes"
+    )
