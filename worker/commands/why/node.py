@@ -96,6 +96,10 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     if begun is not None:
         yield f"The next round begins its removal: {begun.why}; it goes at {until(begun.at, view.snapshot.now)}."
         return
+    blocked = next((each for each in view.plan.blocked if each.node == node.name), None)
+    if blocked is not None:
+        yield f"It would go now ({blocked.trigger}), but {blocked.why}."
+        return
     held = held_until(node.annotations, view.snapshot.now)
     if held is not None:
         yield f"A person cancelled its removal: until {until(held, view.snapshot.now)} none is begun by itself."
@@ -110,11 +114,7 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
 
 
 def _emptying(machine: Machine, view: ClusterView) -> Iterator[str]:
-    """Yield which policy would empty a machine with pods, and what keeps it from that."""
-    blocked = next((one for one in view.plan.blocked if one.node == machine.name), None)
-    if blocked is not None:
-        yield f"It would go now ({blocked.trigger}), but {blocked.why} ({blocked.reason})."
-        return
+    """Yield what keeps policies from emptying a machine with pods."""
     pool = view.pool(machine.pool)
     if pool is None or pool.spec.scale_down.mode != "drain" or not own_pods(machine):
         return
