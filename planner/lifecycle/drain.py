@@ -176,15 +176,17 @@ def _looked_at(why: str, helps: str = "") -> str:
 
 def pods_leave(seen: RemovalObservation, now: datetime) -> Step:
     """Return the next step for a drained node that still has pods."""
-    told = told_deadline(seen, now)
-    if told is not None:
-        return told
+    tell = told_deadline(seen, now)
+    if tell is not None:
+        return tell
     drain = seen.drain
     is_last = is_due(seen, DrainLimit.FORCE, now)
     if drain.blocker is Blocker.TERMINATING and not is_last:
         return _blocked(drain, drain.blocker, None)
     # A drain that a round began has limits, one that a person ordered may have this.
-    forced_at = drain.limit_at if drain.limit is DrainLimit.FORCE else hard_deadline(seen)
+    forced_at = hard_deadline(seen) if drain.limit is None else None
+    if drain.limit is DrainLimit.FORCE:
+        forced_at = drain.limit_at
     is_forced = forced_at is not None and now >= forced_at
     if drain.blocker is not None and not is_forced:
         return _blocked(drain, drain.blocker, forced_at)
