@@ -68,12 +68,12 @@ def told(given, *, is_wanted):
     view = sight(given)
     if is_wanted:
         view = replace(view, plan=made(given))
-    return [line for line in lines_about(NODE, "n-00", view) if "empty it" in line]
+    return [line for line in lines_about(NODE, "n-00", view) if "empty it" in line or "would go now" in line]
 
 
 def test_why_node_names_trigger_and_blocker():
     (line,) = told(scene_of(1), is_wanted=True)
-    assert line == f"Consolidation would empty it, and does not: {BARE}."
+    assert line == f"It would go now (Consolidation), but {BARE.partition(', ')[2]}."
 
 
 def test_why_node_names_the_blocker_also_while_no_policy_wants_the_machine():
