@@ -30,6 +30,7 @@ from planner.report.events import events
 from planner.report.pool_report import pool_reports
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import price_list
+from planner.supply.replacement.moving import taking_pods
 
 POLICIES: Final[tuple[Policy, ...]] = (RemoveNow(), DeadNodes(), Emptiness(), UnneededRequests())
 """The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
@@ -64,7 +65,7 @@ def _consolidating(known: KnownState, decided: Decided, packer: Packer) -> Itera
 
 def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) -> Plan:
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
-    wanted = assignment.used | {name for name, seats in seating.seats.items() if seats}
+    wanted = assignment.used | {name for name, seats in seating.seats.items() if seats} | taking_pods(machines)
     buying = {request.pool for request in decided.requests}
     leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot), buying=buying)
     requests = (*decided.requests, *leaving.requests)
@@ -96,7 +97,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         # Requests are cancelled before seats are written: there is no object any more to write these on.
         reservations={name: seats for name, seats in changed.items() if name not in leaving.cancelled},
         removals=leaving.removals,
-        removal_cancels=tuple(assignment.cancels),
+        removal_cancels=(*assignment.cancels, *known.cut_off),
         cancelled=leaving.cancelled,
         kept_machines=leaving.kept_machines,
         blocked=leaving.blocked,

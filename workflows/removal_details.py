@@ -8,7 +8,7 @@ from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.clocks.drain_limits import hard_deadline
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import DrainLimit, RemovalObservation, ServerSeen
+from planner.lifecycle.seen import DrainLimit, RemovalObservation, ReplacementSeen, ServerSeen
 from planner.lifecycle.step import Act, DecisionKind, Done
 from workflows.ui_details import Account, Choice
 
@@ -68,6 +68,10 @@ def facts(seen: RemovalObservation) -> Iterator[str]:
     if status.remove_attempted_at is not None:
         calls = f"{status.removal_attempts} of {seen.timings.max_attempts}"
         yield f"Delete calls: {calls}, the last at {shown_time(status.remove_attempted_at)}"
+    if seen.replacement is not None and status.phase.is_reversible:
+        yield f"Replaced by {_replacement(seen.replacement)}"
+    if seen.ahead:
+        yield f"First of its step: {seen.ahead}"
     yield f"Node: {_node(seen)}"
     if status.phase is RemovalPhase.DRAINING and status.drain_started_at is not None:
         end, forced_by = hard_deadline(seen), seen.drain.deadline
@@ -117,6 +121,11 @@ def _node(seen: RemovalObservation) -> str:
         return f"{node.name} is not this machine's"
     closed = ", takes no new pods" if node.scale_down else ""
     return f"{node.name}, {'Ready' if node.ready else 'not Ready'}{closed}"
+
+
+def _replacement(replacement: ReplacementSeen) -> str:
+    awaited = {text.split(" ", 1)[0]: text for text in replacement.awaited}
+    return ", ".join(awaited.get(name, f"{name} (Ready)") for name in replacement.names)
 
 
 def _occupants(seen: RemovalObservation) -> str:

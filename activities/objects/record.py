@@ -14,7 +14,7 @@ from activities.kube.json_patch import guarded, set_field
 from activities.objects.kinds import Status, Stored, StoredKind
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, Cluster, Getter, Object, Resource, find_object
 from activities.ports.errors import NotFound
-from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE
+from api.keys import FINALIZER, LABEL_POOL, LABEL_REQUEST, LABEL_REQUEST_UID, LABEL_SERVER_TYPE, LABEL_STEP
 from api.meta import Condition, set_condition
 from api.v1alpha1.lifecycle import add_event
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
@@ -223,17 +223,20 @@ async def let_go(cluster: Cluster, record: Record[Stored]) -> None:
     await drop_finalizer(cluster, record.resource, marked)
 
 
-def removal_body(spec: NodeRemovalRequestSpec, *, request_uid: str | None) -> Object:
+def removal_body(spec: NodeRemovalRequestSpec, *, request_uid: str | None, step: str = "") -> Object:
     """Return the body to create: named after the server, with the labels by which people and lifecycles select it.
 
     Args:
         spec: of the removal.
         request_uid: uid of the request that made the machine, None if no trace of it is left. Names are given again,
             uids are not: without it a later machine of the same name could be removed instead.
+        step: value of the label by which removals of one step know each other; empty for one that is alone.
     """
     labels = {LABEL_POOL: spec.pool, LABEL_SERVER_TYPE: spec.server_type, LABEL_REQUEST: spec.server_name}
     if request_uid:
         labels[LABEL_REQUEST_UID] = request_uid
+    if step:
+        labels[LABEL_STEP] = step
     return {
         "apiVersion": NODE_REMOVAL_REQUESTS.api_version,
         "kind": NODE_REMOVAL_REQUESTS.kind,

@@ -12,14 +12,22 @@ from activities.ports.errors import Conflict
 from activities.ports.ports import Ports
 from activities.removals.evictions import ask_to_leave
 from activities.removals.look import RemovalObjects
-from api.keys import ANNOTATION_DRAIN_PAUSE, ANNOTATION_IDLE_SINCE, ANNOTATION_SPARED_AT, TAINT_SCALE_DOWN
+from api.keys import (
+    ANNOTATION_DRAIN_PAUSE,
+    ANNOTATION_IDLE_SINCE,
+    ANNOTATION_MOVE_FAILED,
+    ANNOTATION_SPARED_AT,
+    TAINT_SCALE_DOWN,
+)
 from api.meta import format_timestamp, set_condition
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from planner.lifecycle.clocks.drain_limits import TIMED_OUT
+from planner.lifecycle.departure.replacement import MOVE_FAILED, NOT_REPLACED, first_wait
 from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
 from planner.lifecycle.removal import FOUND_DEAD, NOT_DEAD, NOT_EMPTY
 from planner.lifecycle.step import Act
 from planner.objects.drain_pause import next_pause, read_drain_pause, written
+from planner.supply.replacement.failed_moves import after_failure
 
 _CANCEL_REASON_CHARACTERS = 512
 
@@ -43,7 +51,7 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
             record,
             act,
             now=ports.now(),
-            scale_down_at=status.scale_down_at or act.until or ports.now() + observed.seen.timings.soft_grace,
+            scale_down_at=status.scale_down_at or act.until or ports.now() + first_wait(observed.seen),
             tainted_at=None,
         )
     if observed.node is not None and not tainted:
@@ -57,7 +65,7 @@ async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects,
     ends_at = record.model.status.scale_down_at
     if ends_at is not None:
         # A clock that was set back since the first write must not prolong it.
-        ends_at = min(ends_at, now + observed.seen.timings.soft_grace)
+        ends_at = min(ends_at, now + first_wait(observed.seen))
     await write_status(
         ports.cluster,
         record,
@@ -116,6 +124,10 @@ async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
         if cancel_record is not None and cancel_record.by == TIMED_OUT:
             before = read_drain_pause(observed.node["metadata"].get("annotations") or {})
             annotations[ANNOTATION_DRAIN_PAUSE] = written(next_pause(before, cancel_record.at))
+        if cancel_record is not None and cancel_record.by in {NOT_REPLACED, MOVE_FAILED}:
+            # A kill before the end of the removal may write it twice: the wait is then a little longer.
+            before = observed.node["metadata"].get("annotations") or {}
+            annotations[ANNOTATION_MOVE_FAILED] = after_failure(before, ports.now())
         await change_node(
             ports.cluster,
             observed.node,

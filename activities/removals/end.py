@@ -7,16 +7,18 @@ from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.node_classes import note_freed
 from activities.objects.nodes import change_node, taints_of, without_exclusion
 from activities.objects.record import drop_finalizer, let_go
-from activities.ports.cluster import NODE_REQUESTS, NODES
+from activities.objects.removal_cancels import can_cancel, cancel
+from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import Conflict, GrowthError, NotFound, ProviderError
 from activities.ports.ports import Ports
 from activities.removals.look import RemovalObjects, is_ours, request_uid
 from activities.removals.server import delete_node
-from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, TAINT_SCALE_DOWN
+from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ABANDONED, LABEL_STEP, TAINT_SCALE_DOWN
 from api.meta import shown_time
-from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.decision import refusal
+from planner.lifecycle.departure.replacement import STEP_CANCELLED
 from planner.lifecycle.removal import REMOVED, is_by_person
 from planner.lifecycle.step import Act, DecisionKind
 from planner.policies.pace.cancelled import held_until, marks_of_cancel
@@ -35,6 +37,7 @@ async def finish(ports: Ports, recorder: Recorder, observed: RemovalObjects, act
         # One that never became a machine may have failed for want of the very thing.
         await note_freed(ports, spec.class_ref, spec.server_type, spec.location)
     await _mark_cancelled(ports, recorder, observed)
+    await _end_step(ports, observed)
     await tell(recorder, observed.record, act.reason, act.message)
     await let_go(ports.cluster, observed.record)
 
@@ -56,6 +59,26 @@ async def _mark_cancelled(ports: Ports, recorder: Recorder, observed: RemovalObj
     if until is not None:
         message = f"Cancelled by {record.by}: until {shown_time(until)} no removal of it is begun by itself"
         await tell_on(recorder, NODES, marked, "RemovalPaused", message)
+
+
+async def _end_step(ports: Ports, observed: RemovalObjects) -> None:
+    """Cancel what has not begun of the step of a cancelled removal: it was to save as a whole.
+
+    Before the removal ends: killed in between, the next attempt finds those that are left.
+
+    Raises:
+        Conflict: one of them changes at the moment; repeat.
+    """
+    removal = observed.record.model
+    cancelled, label = removal.status.cancel, removal.metadata.labels.get(LABEL_STEP)
+    if cancelled is None or not label:
+        return
+    why = f"{observed.record.name} of the same step stays: {cancelled.reason or f'cancelled by {cancelled.by}'}"
+    for other in (await ports.cluster.list(NODE_REMOVAL_REQUESTS, labels=f"{LABEL_STEP}={label}")).items:
+        is_pending = (other.get("status") or {}).get("phase", RemovalPhase.PENDING) == RemovalPhase.PENDING
+        if is_pending and can_cancel(other):
+            with suppress(NotFound):
+                await cancel(ports.cluster, other, why, ports.now(), by=STEP_CANCELLED)
 
 
 async def tell_late_deletion(recorder: Recorder, observed: RemovalObjects) -> None:

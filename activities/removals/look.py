@@ -1,8 +1,9 @@
 """The live look at a NodeRemovalRequest: its object, pool, server, Node and the pods on it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS
@@ -17,6 +18,7 @@ from activities.ports.provider import Server
 from activities.removals.dead_node import DeadNodeLook, look_for_death
 from activities.removals.drain_blockers import keeps_empty_dirs, leaves_last, occupants_of
 from activities.removals.evictions import first_refusal
+from activities.removals.replacement import look_at_move
 from activities.removals.volumes import local_data_on, volumes_on
 from api.keys import (
     ANNOTATION_DECISION,
@@ -36,7 +38,15 @@ from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
 from planner.lifecycle.leaving import see_local_data
 from planner.lifecycle.removal import FOUND_DEAD, REMOVE_NOW
-from planner.lifecycle.seen import DrainSeen, LocalDataSeen, NodeSeen, RemovalObservation, ServerSeen, VolumesSeen
+from planner.lifecycle.seen import (
+    DrainSeen,
+    LocalDataSeen,
+    NodeSeen,
+    RemovalObservation,
+    RemovalTimings,
+    ServerSeen,
+    VolumesSeen,
+)
 from planner.lifecycle.step import shortened
 from planner.objects.eviction import keeps_node
 from planner.objects.local_volume import VolumeHost, named
@@ -126,6 +136,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             gone_pods = len(on_it) - len(pods)
         occupants = list(dict.fromkeys((*map(key_of, pods), *awaited)))
     judged_at = dead.judged_at if spec.reason == FOUND_DEAD and status.phase is RemovalPhase.PENDING else None
+    move: Mapping[str, Any] = {}
+    if status.phase.is_reversible and (spec.replaced_by or spec.moves) and not spec.immediate:
+        move = await look_at_move(ports, record.model, pool, is_empty=not occupants)
     volumes = VolumesSeen()
     if node is not None and _may_wait_for_volumes(ports, status, server.seen):
         volumes = await volumes_on(ports, node["metadata"]["name"], status)
@@ -133,9 +146,9 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     if status.phase.is_reversible:
         local_data = await _local_data(ports, record.model, node, pool, is_occupied=bool(occupants))
     refusal = ""
-    if status.phase.is_reversible and per_node_pods and not occupants and not _is_cooling_off(ports, status):
+    if status.phase.is_reversible and per_node_pods and not occupants and not _is_cooling_off(ports, record.model):
         refusal = await first_refusal(ports.cluster, per_node_pods)
-    timings, drain, leaving = removal_timings(pool), DrainSeen(), ()
+    timings, drain, leaving = _timings(pool, spec.reason), DrainSeen(), ()
     if status.phase is RemovalPhase.DRAINING:
         now, keeps = ports.now(), keeps_empty_dirs(pool, spec.reason)
         leaving = tuple(occupants_of(pods, now, keeps_empty_dirs=keeps))
@@ -146,12 +159,6 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             limits=drain_limits(spec.reason, status, timings),
             now=now,
         )
-    if spec.reason == REMOVE_NOW:
-        # Whoever set the taint did not ask for a cool-off.
-        timings = timings.model_copy(update={"soft_grace": timedelta()})
-    if spec.reason in EVICTING_REASONS:
-        # It has limits of its own.
-        timings = timings.model_copy(update={"hard_grace": None})
     seen = seen.model_copy(
         update={
             "timings": timings,
@@ -171,10 +178,21 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "volumes": volumes,
             "local_data": local_data,
             "per_node_pods": see_per_node_pods(refusal, status),
+            **move,
             "others": await count_others(ports, NODE_REMOVAL_REQUESTS, uid, _is_under_way),
         }
     )
     return RemovalObjects(record, seen, node, pods, per_node_pods, leaving, daemons)
+
+
+def _timings(pool: NodePool | None, reason: str) -> RemovalTimings:
+    """Return the durations of the pool that hold for a removal for this reason."""
+    timings = removal_timings(pool)
+    if reason == REMOVE_NOW:
+        # Whoever set the taint did not ask for a cool-off.
+        return timings.model_copy(update={"soft_grace": timedelta()})
+    # A drain that a round began has limits of its own.
+    return timings.model_copy(update={"hard_grace": None}) if reason in EVICTING_REASONS else timings
 
 
 async def _local_data(
@@ -195,14 +213,17 @@ async def _local_data(
         ports,
         VolumeHost(name, labels, shared),
         # A cool-off that goes on, or pods that leave, are looked at again before anything is lost.
-        is_certain=not (_is_cooling_off(ports, status) if is_pending else is_occupied),
+        is_certain=not (_is_cooling_off(ports, removal) if is_pending else is_occupied),
     )
-    return see_local_data(
-        named(volumes), status, ends_removal=spec.reason in OWN_REASONS | EVICTING_REASONS and not spec.immediate
-    )
+    is_of_round = spec.reason in OWN_REASONS | EVICTING_REASONS or bool(spec.replaced_by or spec.moves)
+    return see_local_data(named(volumes), status, ends_removal=is_of_round and not spec.immediate)
 
 
-def _is_cooling_off(ports: Ports, status: NodeRemovalRequestStatus) -> bool:
+def _is_cooling_off(ports: Ports, removal: NodeRemovalRequest) -> bool:
+    """Return whether nothing can be lost yet; one whose pods move goes on as soon as there is room for them."""
+    spec, status = removal.spec, removal.status
+    if spec.replaced_by or spec.moves:
+        return False
     until = status.scale_down_at if status.phase is RemovalPhase.PENDING else None
     return status.tainted_at is not None and until is not None and ports.now() < until
 

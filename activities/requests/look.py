@@ -15,6 +15,7 @@ from activities.ports.cluster import NODE_REQUESTS, Object
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.ports.provider import Server
+from activities.requests.held import is_unneeded, removal_held_for
 from activities.requests.provider_id import why_another
 from activities.requests.startup import has_been_tried, missing_on
 from api.keys import LABEL_REQUEST_UID
@@ -94,9 +95,11 @@ def see_request(ports: Ports, record: Record[NodeRequest], pool: NodePool | None
 
 
 async def _before_the_server(ports: Ports, observed: RequestObjects) -> RequestObjects:
-    spec = observed.record.model.spec
+    request = observed.record.model
+    spec = request.spec
     node_class = await find_class(ports, spec.class_ref)
-    seen = observed.seen
+    is_asked = request.status.create_attempt_at is not None
+    seen = observed.seen.model_copy(update={"unneeded": not is_asked and await is_unneeded(ports, request)})
     if node_class is not None:
         now = ports.now()
         status = class_status(node_class, now)
@@ -147,6 +150,7 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
         others = await count_others(ports, NODE_REQUESTS, uid, _is_under_way)
     if node is not None and status.phase is RequestPhase.READY and status.released_at is None and not seated.awaited:
         unsettled = await _count_unsettled(ports, request.spec.pool, uid)
+    held_by = await removal_held_for(ports, name) if node is not None and _is_reserved(request) else ""
     seen = observed.seen.model_copy(
         update={
             "server": server.seen,
@@ -159,10 +163,18 @@ async def _with_node(ports: Ports, observed: RequestObjects) -> RequestObjects:
             "tried": is_tried,
             "bound": bound,
             "unsettled": unsettled,
+            "held_by": held_by,
+            # While it is kept for them, none of its pods is late.
+            "named_deadline": None if held_by else observed.seen.named_deadline,
             "others": others,
         }
     )
     return RequestObjects(observed.record, seen, observed.pool, None, node, seated.untolerated, server.failure)
+
+
+def _is_reserved(request: NodeRequest) -> bool:
+    status = request.status
+    return status.phase is RequestPhase.READY and status.released_at is None and bool(request.spec.reserved_for)
 
 
 async def _count_unsettled(ports: Ports, pool: str, uid: str) -> int:

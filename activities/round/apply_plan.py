@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from activities.kube.json_patch import patch_if_same, set_field
+from activities.objects.removal_cancels import BY_ROUND, cancel
 from activities.objects.simulated_classes import write_condition
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Cluster, Object, PatchOp
 from activities.ports.ports import Ports
@@ -25,11 +26,13 @@ from activities.round.pools import (
     unreadable_status,
     write_status,
 )
-from activities.round.removals import cancel, create_removal
 from activities.round.requests import create_request, delete_requests, move_seats, request_name
+from activities.round.steps import label_by_ordinal, replaced_by_request, write_removals
 from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_PODS_SINCE, ANNOTATION_TEMPLATE_HASH
 from api.meta import format_timestamp
 from api.quantity import format_price
+from api.v1alpha1.node_removal_request import RemovalPhase
+from planner.lifecycle.departure.replacement import MOVE_FAILED
 from planner.model.plan import Plan, PlannedEvent, PlannedRequest
 from planner.model.round import RoundInput
 from planner.report.machine_choice import named
@@ -63,15 +66,16 @@ async def apply_plan(
     closings = _closings(writes, observed, closed)
     cancelled, stuck = await _cancel_requests(writes, cluster, observed, plan, closings)
     stuck = await move_seats(writes, cluster, plan, observed.requests, stuck)
-    bought = await _buy(
-        writes, cluster, [planned for planned in plan.requests if planned.pool not in closed], round_input, stuck
-    )
+    removals = [planned for planned in plan.removals if planned.pool not in closed]
+    steps = label_by_ordinal(removals, round_input) if removals else {}
+    wanted = [planned for planned in plan.requests if planned.pool not in closed]
+    bought = await _buy(writes, cluster, wanted, round_input, stuck=stuck, steps=steps)
     await _mark_nodes(writes, cluster, observed, _marks_of_pods(plan))
-    new_removals = await writes.each(
-        [planned for planned in plan.removals if planned.pool not in closed],
-        lambda planned: f"removal of {planned.server}",
-        lambda planned: create_removal(cluster, planned, observed.nodes.get(planned.node)),
-    )
+    new_removals: list[tuple[object, Object]] = []
+    if removals:
+        new_removals += await write_removals(
+            writes, cluster, observed, removals, bought=bought, round_input=round_input
+        )
     for closing_pool in closings:
         new_removals += await close_pool(
             writes, cluster, closing_pool, nodes=observed.nodes, cancelled=cancelled, now=now
@@ -97,10 +101,15 @@ async def apply_plan(
         observed,
         {name: {ANNOTATION_TEMPLATE_HASH: value} for name, value in plan.template_hashes.items()},
     )
+    replaced = replaced_by_request(new_removals) if removals else {}
     return AppliedPlan(
         requests=tuple(request for _, request in bought),
         removals=tuple(removal for _, removal in new_removals),
-        events=tuple(event for planned, request in bought for event in _events(planned, request, plan.currency)),
+        events=tuple(
+            event
+            for planned, request in bought
+            for event in _events(planned, request, plan.currency, replaced.get(request["metadata"]["name"], ()))
+        ),
     )
 
 
@@ -111,9 +120,19 @@ async def _cancel_cool_offs(
         [planned for planned in plan.removal_cancels if planned.removal in observed.removals],
         lambda planned: f"cancel of removal {planned.removal}",
         lambda planned: cancel(
-            cluster, observed.removals[planned.removal], f"Wanted again by {_named(planned.pods)}", now
+            cluster,
+            observed.removals[planned.removal],
+            planned.why or f"Wanted again by {_named(planned.pods)}",
+            now,
+            by=_by(observed.removals[planned.removal]),
         ),
     )
+
+
+def _by(removal: Object) -> str:
+    """Return who is told to cancel it: of pods that had begun to move, some found no place."""
+    is_drained = removal.get("status", {}).get("phase") == RemovalPhase.DRAINING
+    return MOVE_FAILED if is_drained else BY_ROUND
 
 
 def _closings(writes: RoundWrites, observed: Observation, closed: set[str]) -> list[Closing]:
@@ -153,14 +172,18 @@ async def _buy(
     cluster: Cluster,
     wanted: Sequence[PlannedRequest],
     round_input: RoundInput,
+    *,
     stuck: frozenset[str],
+    steps: Mapping[int, str],
 ) -> list[tuple[PlannedRequest, Object]]:
     # A machine all of whose pods kept another place would be bought for nobody.
     needed = [p for p in wanted if not p.seats or any(seat.uid not in stuck for seat in p.seats)]
     return await writes.each(
         needed,
         lambda planned: f"request {request_name(round_input, planned)}",
-        lambda planned: create_request(cluster, request_name(round_input, planned), planned, stuck),
+        lambda planned: create_request(
+            cluster, request_name(round_input, planned), planned, stuck, steps.get(planned.ordinal, "")
+        ),
     )
 
 
@@ -192,11 +215,12 @@ def _marks_of_pods(plan: Plan) -> dict[str, dict[str, str | None]]:
     return marks
 
 
-def _events(planned: PlannedRequest, request: Object, currency: str) -> list[PlannedEvent]:
+def _events(planned: PlannedRequest, request: Object, currency: str, replaced: Sequence[str]) -> list[PlannedEvent]:
     name, uid = request["metadata"]["name"], request["metadata"]["uid"]
     machine = f"{planned.server_type} in {planned.location}"
     price = f"{format_price(planned.price_per_hour)} {currency}/h"
     pods = f" ({_named([f'{seat.namespace}/{seat.name}' for seat in planned.seats])})" if planned.seats else ""
+    instead_of = f". It takes the place of {_named(replaced)}" if replaced else ""
     other = planned.because.runner_up
     instead = "" if other is None else f"; next: {named(other, planned.location, planned.pool)}"
     return [
@@ -206,7 +230,7 @@ def _events(planned: PlannedRequest, request: Object, currency: str) -> list[Pla
             namespace=None,
             uid=uid,
             reason=REQUESTED,
-            message=f"{machine} at {price}. {planned.why}{pods}",
+            message=f"{machine} at {price}. {planned.why}{pods}{instead_of}",
         ),
         *(
             PlannedEvent(

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from activities.kube.json_patch import patch_if_same, set_field
+from activities.objects.removal_cancels import can_cancel, cancel
 from activities.ports.cluster import NODE_POOLS, Cluster, Object, PatchOp
 from activities.ports.errors import NotFound
 from activities.round.fence import RoundWrites
 from activities.round.observe import Observation
-from activities.round.removals import can_cancel, cancel, create_removal
+from activities.round.removals import create_removal
 from api.keys import ANNOTATION_DELETE_MACHINES, FINALIZER, LABEL_REQUEST
 from api.meta import READY, set_condition
 from api.model import UnreadableError, read

@@ -13,7 +13,7 @@ from activities.kube.json_patch import patch_if_same, set_field
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, Cluster, Object, PatchOp
 from activities.ports.errors import Conflict, NotFound
 from activities.round.fence import RoundWrites
-from api.keys import FINALIZER, LABEL_POOL, LABEL_SERVER_TYPE
+from api.keys import FINALIZER, LABEL_POOL, LABEL_SERVER_TYPE, LABEL_STEP
 from api.v1alpha1.node_request import NodeRequestSpec, RequestPhase, Seat
 from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import Plan, PlannedRequest
@@ -35,10 +35,13 @@ def request_name(round_input: RoundInput, planned: PlannedRequest) -> str:
     return f"{planned.pool}-{sha256(place.encode()).hexdigest()[:_HASH_CHARACTERS]}"
 
 
-async def create_request(cluster: Cluster, name: str, planned: PlannedRequest, stuck: Collection[str]) -> Object:
+async def create_request(
+    cluster: Cluster, name: str, planned: PlannedRequest, stuck: Collection[str], step: str = ""
+) -> Object:
     """Create the NodeRequest and return it.
 
-    Pods in `stuck`, by uid, could not leave another reservation and get no seat here.
+    Pods in `stuck`, by uid, could not leave another reservation and get no seat here. `step` is the value of the label
+    of one that replaces machines: it buys nothing unless a removal waits for it.
 
     Raises:
         AlreadyExists: this round was executed before, up to here.
@@ -64,7 +67,8 @@ async def create_request(cluster: Cluster, name: str, planned: PlannedRequest, s
         "kind": NODE_REQUESTS.kind,
         "metadata": {
             "name": name,
-            "labels": {LABEL_POOL: planned.pool, LABEL_SERVER_TYPE: planned.server_type},
+            "labels": {LABEL_POOL: planned.pool, LABEL_SERVER_TYPE: planned.server_type}
+            | ({LABEL_STEP: step} if step else {}),
             "finalizers": [FINALIZER],
             "ownerReferences": [owner],
         },

@@ -13,6 +13,7 @@ from api.rules import Text, rule, rules
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_pool import ClassRef, PoolName
 from api.v1alpha1.node_request import RequestName
+from api.v1alpha1.pod_move import MOVES_AT_MOST, PodMove
 
 
 class RemovalPhase(StrEnum):
@@ -66,7 +67,9 @@ class NodeRemovalRequestSpec(Model):
     create_attempt_at: Timestamp | None = None
     """When the server was last asked for; that there is none is believed only 60 s later. Without it, at once."""
     replaced_by: tuple[RequestName, ...] = Field(default=(), max_length=10)
-    """The NodeRequests whose machines take its place. Without it, none does."""
+    """The NodeRequests whose machines take its place: its pods stay until all of them are Ready. Without it, none."""
+    moves: tuple[PodMove, ...] | None = Field(default=None, max_length=MOVES_AT_MOST)
+    """Its pods that other machines have room for. Without it, none is known to."""
 
 
 class CancelRecord(Payload):
@@ -75,7 +78,7 @@ class CancelRecord(Payload):
     at: Timestamp
     """When it was cancelled."""
     by: str = Field(max_length=64)
-    """Who: Person, Planner, Delete, a user, what wrote the annotation, or why it ended by itself, as NotEmpty."""
+    """Who: Person, Planner, Delete, a user, what wrote the annotation, or what was seen, such as NotEmpty."""
     reason: str = Field(default="", max_length=512)
     """Why it was cancelled; names the pods that came back for the machine."""
 
@@ -94,7 +97,7 @@ class NodeRemovalRequestStatus(Payload):
     tainted_at: Timestamp | None = None
     """When the scale-down taint was set."""
     scale_down_at: Timestamp | None = None
-    """When the cool-off ends; until then the removal can be cancelled."""
+    """When the cool-off ends, or the wait for what replaces the machine; until then the removal can be cancelled."""
     drain_started_at: Timestamp | None = None
     """When draining began; hardGrace, terminationGracePeriod and drainTimeout count from here."""
     forced_at: Timestamp | None = None

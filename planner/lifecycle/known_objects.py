@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from planner.lifecycle.json_predicates import node_of
-from planner.lifecycle.kinds import KINDS, REQUEST, LifecycleKind
+from planner.lifecycle.kinds import KINDS, REMOVAL, REQUEST, LifecycleKind
 
 Object = dict[str, Any]
 """An API object as JSON."""
@@ -78,6 +78,8 @@ class KnownObjects:
     """By kind and name."""
     arrivals: Mapping[str, Arrivals] = field(default_factory=dict)
     """By name of the request, while its machine is kept for planned pods."""
+    replaced: Mapping[str, frozenset[Subject]] = field(default_factory=dict)
+    """Removals by the name of each request whose machine is to take their place."""
     orphans: frozenset[Subject] = frozenset()
     """Those whose object needs a workflow and names none."""
 
@@ -112,8 +114,18 @@ class KnownObjects:
             self,
             subjects=_with(self.subjects, (change.kind, name), None if item is None else subject),
             arrivals=self._with_seats(name, item) if change.kind == REQUEST.name else self.arrivals,
+            replaced=self._with_replaced(subject, change) if change.kind == REMOVAL.name else self.replaced,
             orphans=self.orphans | {subject} if is_orphan else self.orphans - {subject},
         )
+
+    def _with_replaced(self, removal: Subject, change: ObjectChange) -> Mapping[str, frozenset[Subject]]:
+        replaced = self.replaced
+        # What a removal names never changes.
+        for name in (change.item.get("spec") or {}).get("replacedBy") or ():
+            before = replaced.get(name, frozenset())
+            after = before - {removal} if change.is_gone else before | {removal}
+            replaced = _with(replaced, name, after or None)
+        return replaced
 
     def _with_seats(self, name: str, request: Object | None) -> Mapping[str, Arrivals]:
         """Return the arrivals with those of a request: none once it is gone or its reservation has ended."""

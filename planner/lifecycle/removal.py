@@ -11,6 +11,14 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.clocks.deadlines import told_late, with_consequence
 from planner.lifecycle.clocks.drain_limits import TIMED_OUT, given_up, until_limit
 from planner.lifecycle.decision import RETRIED, annotated, answer
+from planner.lifecycle.departure.replacement import (
+    CANCELS,
+    begun,
+    interrupted,
+    is_move,
+    not_replaced_yet,
+    without_place,
+)
 from planner.lifecycle.drain import daemons_leave, per_node_pods_stay, pods_leave
 from planner.lifecycle.leaving import HAS_LOCAL_DATA, data_stays, leave_balancers, leaves_whole
 from planner.lifecycle.removal_effect import CONSEQUENCES, RemovalEffect
@@ -40,7 +48,7 @@ BY_PLANNER: Final = "Planner"
 """What cancels a removal whose machine is wanted again; its pool may have been deleted, too."""
 FOUND_DEAD: Final = "Dead"
 """Why a machine goes whose Node a round found dead. None of its pods is asked to leave: nobody would hear it."""
-BY_ITSELF: Final = frozenset({NOT_EMPTY, NOT_OURS, NOT_DEAD, WITHDRAWN, HAS_LOCAL_DATA, TIMED_OUT})
+BY_ITSELF: Final = frozenset({NOT_EMPTY, NOT_OURS, NOT_DEAD, WITHDRAWN, HAS_LOCAL_DATA, TIMED_OUT, *CANCELS})
 """Who cancels a removal that no person and no round does."""
 REMOVE_NOW: Final = "RemoveNow"
 """Why a machine goes that bears the taint growth.dev/remove-now. None of its pods is asked to leave: it is empty."""
@@ -126,13 +134,18 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
         if stays is not None:
             # No taint keeps pods off meanwhile.
             return _not_empty(seen) if seen.occupant_count and not seen.may_drain else stays
+        if is_move(seen):
+            return begun(seen, now)
         return Act(
             effect=RemovalEffect.TAINT_NODE,
             reason="CoolOff",
             message="Cool-off: no new pods; the node goes unless pods or people want it back",
             until=status.scale_down_at or now + seen.timings.soft_grace,
         )
-    verify_at = max(status.scale_down_at, status.tainted_at + TAINT_SETTLES_AFTER, seen.judged_at or now)
+    if (waits := not_replaced_yet(seen, now)) is not None:
+        return waits
+    cooled_at = now if is_move(seen) else status.scale_down_at
+    verify_at = max(cooled_at, status.tainted_at + TAINT_SETTLES_AFTER, seen.judged_at or now)
     if now < verify_at:
         return Wait(
             reason="CoolOff",
@@ -161,7 +174,7 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
         if not seen.may_drain:
             return _not_empty(seen)
         # Before its pods go: what a balancer still sends to the node would meet nobody.
-        return leave_balancers(seen, now) or pods_leave(seen, now)
+        return interrupted(seen, now) or leave_balancers(seen, now) or pods_leave(seen, now)
     tainted_at = seen.status.tainted_at
     if tainted_at is None or not _is_tainted(seen):
         return Act(
@@ -178,7 +191,11 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
             # No longer, should a clock that was set right since have written when it was tainted.
             look_every=TAINT_SETTLES_AFTER,
         )
-    return daemons_leave(seen) or _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
+    return (
+        daemons_leave(seen)
+        or without_place(seen, now)
+        or _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
+    )
 
 
 def _emptied(seen: RemovalObservation, reason: str, message: str) -> Step:

@@ -40,6 +40,8 @@ LOOK_AT_RECORD_EVERY: Final = timedelta(minutes=1)
 
 NAME_TAKEN: Final = "NameTaken"
 """Reason of a request whose name another's server or Node bears."""
+UNNEEDED: Final = "Unneeded"
+"""Reason of the end of a request that was to replace a machine which stays."""
 BY_DELETION: Final = frozenset({CANCELLED, DELETED})
 """Reasons of steps that the deletion of the request asks for."""
 PROVISIONING_TIMEOUT: Final = "ProvisioningTimeout"
@@ -104,6 +106,8 @@ def _pending(seen: RequestObservation, now: datetime) -> Step:
         if asked:
             return give_up(CANCELLED, "The request was deleted while its server may exist")
         return finish(CANCELLED, "Deleted before a server was asked for")
+    if seen.unneeded and not asked:
+        return finish(UNNEEDED, "What it was to replace stays, and no pod waits for it: no server was asked for")
     left_out = None if asked else _left_out(seen, now)
     if left_out is not None:
         return left_out

@@ -106,6 +106,10 @@ class RequestObservation(LifecycleObservation):
     """Pods bound to the Node, DaemonSet and mirror pods left out."""
     unsettled: int = 0
     """Other requests of the pool whose planned pods are on their way; looked at once this one has all of its own."""
+    unneeded: bool = False
+    """It was to replace a machine, no server was asked for, and neither a removal nor a pod waits for it."""
+    held_by: str = ""
+    """The removal whose pods the machine is kept for until they have come, where one names it."""
     others: int = 0
     """Other requests whose machine is on its way or kept for its pods."""
     offering_unavailable_until: Timestamp | None = None
@@ -233,6 +237,34 @@ class PerNodePodsSeen(Payload):
     """The removal says so already."""
 
 
+class ReplacementSeen(Payload):
+    """The machines that are to take the place of one that goes, until its point of no return."""
+
+    names: tuple[str, ...] = Field(default=(), max_length=10)
+    is_ready: bool = False
+    """All of them are."""
+    awaited: tuple[str, ...] = Field(default=(), max_length=10)
+    """Those that are not Ready, each with where it stands."""
+    lost: str = ""
+    """Why one of them does not come, as a sentence; empty while all may."""
+    within: Duration = timedelta(minutes=25)
+    """How long they have to become Ready, by their pools."""
+    judged_at: Timestamp | None = None
+    """From when on those that are late may be given up, where nobody could see them for a while."""
+    unready_since: Timestamp | None = None
+    """During a drain: since when one that was Ready is not."""
+
+
+class SuccessorsSeen(Payload):
+    """Pods that take over for those that have left an empty machine, and that are bound nowhere."""
+
+    count: int = 0
+    names: tuple[str, ...] = Field(default=(), max_length=5)
+    """The first of them, as namespace/name."""
+    since: Timestamp | None = None
+    """When the oldest of them was created."""
+
+
 class RemovalObservation(LifecycleObservation):
     """A NodeRemovalRequest and what belongs to it."""
 
@@ -270,6 +302,16 @@ class RemovalObservation(LifecycleObservation):
     """Data that keeps the machine before its point of no return, unless a person lets it go."""
     per_node_pods: PerNodePodsSeen = PerNodePodsSeen()
     """Of a node without other pods, asked about before its cool-off and before its point of no return."""
+    replacement: ReplacementSeen | None = None
+    """The machines that replace it; None if none does."""
+    moves: int = 0
+    """Its pods that other machines have room for."""
+    ahead: str = ""
+    """The removal of the same step whose machine is emptied first; empty if it is this one's turn."""
+    cut_off: bool = False
+    """It has not begun, and others of its step were never written, or have ended."""
+    successors: SuccessorsSeen = SuccessorsSeen()
+    """Once pods that were to move have left it."""
     others: int = 0
     """Other removals that are under way."""
     timings: RemovalTimings = RemovalTimings()

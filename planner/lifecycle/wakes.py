@@ -75,7 +75,9 @@ def messages(change: ObjectChange, known: KnownObjects) -> list[Message]:
         return [Nudge(f"{change.kind} edited")] if _is_edited(change) else []
     if change.kind in known.class_kinds:
         return list(_of_class(change))
-    return list(_of_lifecycle(change)) if change.kind in known.lifecycles else []
+    if change.kind not in known.lifecycles:
+        return []
+    return [*_of_lifecycle(change), *_of_replacement(change, known)]
 
 
 def orphan_nudge(subject: Subject, known: KnownObjects) -> Nudge | None:
@@ -147,6 +149,23 @@ def _of_lifecycle(change: ObjectChange) -> Iterator[Message]:
             yield Wake(subject, "object going, cancelled or decided on")
     elif _wish(before) != _wish(after):
         yield Wake(subject, "object changed")
+
+
+def _of_replacement(change: ObjectChange, known: KnownObjects) -> Iterator[Message]:
+    """Yield the wakes of removals whose replacement has come, or does not, and of requests whose removal is over."""
+    if change.kind == REQUEST.name and (change.before is None or _phase(change.before) != _phase(change.after)):
+        for removal in sorted(known.replaced.get(change.name, ()), key=lambda subject: subject.name):
+            yield Wake(removal, "what replaces it has changed")
+    is_over = change.after is None or (_is_cancelled(change.item) and not _is_cancelled(change.before or change.item))
+    if change.kind == REMOVAL.name and is_over:
+        for name in (change.item.get("spec") or {}).get("replacedBy") or ():
+            request = known.subjects.get((REQUEST.name, name))
+            if request is not None:
+                yield Wake(request, "the removal that it is kept for is over")
+
+
+def _phase(item: Object | None) -> str | None:
+    return None if item is None else item.get("status", {}).get("phase", "")
 
 
 def _is_edited(change: ObjectChange) -> bool:

@@ -225,6 +225,8 @@ class PlannedRemoval:
     """Ordinals of the requests of this plan whose machines must be Ready before its pods are asked to leave."""
     moves: tuple[Move, ...] = ()
     """Its pods that other machines have room for; those for new machines have seats there."""
+    step: str = ""
+    """The step of this plan that it is part of, with others; empty where it is alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +273,10 @@ class RemovalCancel:
     """A cool-off that returning demand ends."""
 
     removal: str
-    pods: tuple[str, ...]
+    pods: tuple[str, ...] = ()
     """The first pods that want the node, as namespace/name."""
+    why: str = ""
+    """A sentence, where no pods want it."""
 
 
 @dataclass(frozen=True, slots=True)

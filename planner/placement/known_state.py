@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from planner.model.plan import Snapshot
+from planner.model.plan import RemovalCancel, Snapshot
 from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
 from planner.packing.domains.pod_counts import PodCounts, count_pods
@@ -16,6 +16,7 @@ from planner.supply.machines import Machine, machines_of
 from planner.supply.peers import peers_of
 from planner.supply.places import Place, places
 from planner.supply.pod_group import GroupKeys
+from planner.supply.replacement.steps import cut_off, without
 from planner.supply.seats import Seating, settle_seats
 from planner.supply.taken_room import without_lost_seats
 
@@ -35,11 +36,15 @@ class KnownState:
     demand: tuple[Pod, ...]
     keys: GroupKeys
     refused_placements: RefusedPlacements
+    cut_off: tuple[RemovalCancel, ...]
+    """Of removals whose step is not whole."""
 
 
 def prepare(snapshot: Snapshot) -> KnownState:
     """Return the state of the snapshot, with what the volumes of pods mean for their places."""
-    snapshot = replace(snapshot, pods=resolve(snapshot.pods, snapshot.volumes, snapshot.problems))
+    cut = cut_off(snapshot.removals)
+    pods = resolve(snapshot.pods, snapshot.volumes, snapshot.problems)
+    snapshot = without(replace(snapshot, pods=pods), cut)
     machines = machines_of(snapshot)
     peers = peers_of(snapshot)
     pool_kinds = kinds_of_pools(snapshot, peers)
@@ -65,4 +70,5 @@ def prepare(snapshot: Snapshot) -> KnownState:
         demand=tuple(pod for pod in snapshot.pods if is_demand(pod)),
         keys=keys,
         refused_placements=refused_placements,
+        cut_off=cut,
     )

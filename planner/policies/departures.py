@@ -231,4 +231,5 @@ def _removal(candidate: Candidate, proposal: Proposal, now: datetime) -> Planned
         saving_per_hour=proposal.saving_per_hour,
         replacement=proposal.replacement,
         moves=proposal.moves,
+        step=proposal.step,
     )

@@ -67,14 +67,14 @@ class Machine:
     def is_cooling_off(self) -> bool:
         """Whether pods may still be planned onto it, which cancels its removal.
 
-        One that is drained is no place for the pods that leave it.
+        One that is drained is no place for the pods that leave it, unless they were to have one elsewhere: what finds
+        none there after all comes back, and no machine is bought for it.
         """
-        return (
-            self.removal is not None
-            and self.is_leaving
-            and self.removal.status.phase is RemovalPhase.PENDING
-            and not self.removal.spec.immediate
-        )
+        if self.removal is None or not self.is_leaving or self.removal.spec.immediate:
+            return False
+        spec, phase = self.removal.spec, self.removal.status.phase
+        is_move = bool(spec.replaced_by or spec.moves)
+        return phase is RemovalPhase.PENDING or (phase is RemovalPhase.DRAINING and is_move)
 
     @property
     def counts(self) -> bool:

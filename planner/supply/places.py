@@ -68,7 +68,7 @@ class Place:
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     free: Mapping[str, int]
-    """Allocatable less pods, seats and DaemonSet pods that are still missing; may be negative."""
+    """Allocatable less pods, seats, pods that are to move here and missing DaemonSet pods; may be negative."""
     pods: tuple[Pod, ...]
     """On it or seated on it."""
     daemons: tuple[Pod, ...] = ()
@@ -85,6 +85,7 @@ class _Known:
     peers: Peers
     limits: Mapping[str, int]
     """Volumes of each driver that it attaches."""
+    seating: Seating
 
 
 def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating, peers: Peers) -> tuple[Place, ...]:
@@ -101,12 +102,11 @@ def places(snapshot: Snapshot, machines: Mapping[str, Machine], seating: Seating
         if any(pod.is_unreadable for pod in machine.residents):
             continue
         offering = offerings.get((str(machine.class_ref), machine.server_type, machine.location))
-        limits = _attach_limits(machine, offering, peers.limits, snapshot.now)
-        known = _Known(snapshot, peers, limits)
+        known = _Known(snapshot, peers, _attach_limits(machine, offering, peers.limits, snapshot.now), seating)
         if machine.is_in_flight(snapshot.now) or machine.is_reserved:
-            if pool is None or (machine.is_reserved and not _takes_seats(machine, pool)):
+            if pool is None or machine.name in seating.closed or not _takes_seats(machine, pool):
                 continue
-            if place := _place_in_flight(machine, pool, offering, known, seating):
+            if place := _place_in_flight(machine, pool, offering, known):
                 all_places.append(place)
         elif machine.node is not None and _is_open(machine):
             all_places.append(_place_of_node(machine, machine.node, pool, offering, known))
@@ -127,8 +127,9 @@ def _saved_by_going(place: Place, offerings: Mapping[tuple[str, str, str], Offer
 
 
 def _takes_seats(machine: Machine, pool: NodePool) -> bool:
-    """Return whether a machine that has joined and is kept for its seats may be given more of them."""
-    return machine.node is not None and machine.node.takes_pods and pool.spec.scale_up.reserve
+    """Return whether the machine may be given seats: one that has joined and is kept for those it has, for as long."""
+    node = machine.node
+    return not machine.is_reserved or (node is not None and node.takes_pods and pool.spec.scale_up.reserve)
 
 
 def _is_open(machine: Machine) -> bool:
@@ -182,7 +183,9 @@ def _place_of_node(
         rank=Rank.COOL_OFF if cooling else Rank.NODE,
         labels=labels,
         taints=(*own, *lasting),
-        free=_free(node.allocatable, known.limits, machine.residents, daemons),
+        free=_free(
+            node.allocatable, known.limits, (*machine.residents, *known.seating.moving.get(machine.name, ())), daemons
+        ),
         pods=machine.residents,
         daemons=daemons,
         only_pool=machine.pool if cooling else None,
@@ -194,10 +197,9 @@ def _place_in_flight(
     pool: NodePool,
     offering: Offering | None,
     known: _Known,
-    seating: Seating,
 ) -> Place | None:
     agreement = known.peers.agreements.of(machine.pool, machine.server_type)
-    pods = (*machine.residents, *seating.seated.get(machine.name, ()))
+    pods = (*machine.residents, *known.seating.seated.get(machine.name, ()))
     wanted = tuple(missing(known.peers.carried.on(machine.pool, machine.server_type), machine.residents))
     node = machine.node
     if node is not None and node.allocatable:
@@ -223,7 +225,7 @@ def _place_in_flight(
         rank=Rank.IN_FLIGHT,
         labels={**labels, FIELD_NAME: machine.name},
         taints=lasting,
-        free=_free(amounts, known.limits, pods, daemons),
+        free=_free(amounts, known.limits, (*pods, *known.seating.moving.get(machine.name, ())), daemons),
         pods=pods,
         daemons=daemons,
         only_pool=machine.pool,

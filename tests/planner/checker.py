@@ -90,13 +90,13 @@ class Checker(Lookups):
             if reserved:
                 owned = {s.uid for s in self.seats_after()[name]}
                 yield from (f"{key(p)} is on {name} without a seat" for p in pods if p["metadata"]["uid"] not in owned)
-                pods = [self.by_uid[uid] for uid in owned if not self.lands_on(self.by_uid[uid])]
+                pods = [self.by_uid[uid] for uid in owned if uid in self.by_uid and not self.lands_on(self.by_uid[uid])]
             ready = any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"]["conditions"])
             if not ready or node["spec"].get("unschedulable"):
                 yield f"{name} takes no pods"
             if removal and not removal["status"].get("cancel") and name not in cancelled:
                 yield f"{name} is under removal and nobody cancels it"
-            if removal and removal["status"].get("phase", "Pending") != "Pending":
+            if removal and removal["status"].get("phase", "Pending") not in _takes_back(removal):
                 yield f"{name} is past its point of no return"
             taints = [t for t in self.taints(name) if t["key"] not in OWN_TAINTS]
             allocatable = amounts(node["status"]["allocatable"])
@@ -109,12 +109,21 @@ class Checker(Lookups):
             request = self.requests[name]
             if request["status"].get("phase", "Pending") == "Ready":
                 continue
-            pods = [self.by_uid[s.uid] for s in seats]
+            sources = {n for n, r in self.removals.items() if name in r["spec"].get("replacedBy", ()) and _goes_on(r)}
+            stays = name not in self.plan.cancelled
+            if stays and any(s.uid not in self.by_uid for s in seats) and not sources:
+                yield f"{name} is kept for a pod that is gone"
+            pods = [self.by_uid[s.uid] for s in seats if s.uid in self.by_uid]
+            yield from (
+                f"{name} is kept for {key(p)}, which is elsewhere"
+                for p in pods
+                if stays and self.lands_on(p) not in {"", name, *sources}
+            )
             if not self.pools[request["spec"]["pool"]]["spec"].get("scaleUp", {}).get("reserve", True):
                 pods = [self.pods[p.pod] for p in self.plan.placed if p.request == name]
             kind, place = self.offering_of(request["spec"])
             looks = self.looks(request["spec"]["pool"], kind, place, name)
-            waiting = [p for p in pods if not self.lands_on(p)]
+            waiting = [p for p in pods if self.lands_on(p) != name]
             yield from self.misfits(name, waiting, looks, self.residents(name))
             if name in placed and name in self.plan.cancelled:
                 yield f"{name} is cancelled although pods are placed on it"
@@ -309,6 +318,17 @@ def violations(scene: Scene, plan: Plan, *, is_settled: bool = False) -> list[st
     With `is_settled`, rounds before have carried out what they decided: nobody may be left out any more.
     """
     return Checker(scene, plan, is_settled=is_settled).violations()
+
+
+def _goes_on(removal: Json) -> bool:
+    status = removal["status"]
+    return not status.get("cancel") and status.get("phase", "Pending") != "CouldNotRemove"
+
+
+def _takes_back(removal: Json) -> set[str]:
+    """Return the phases in which the machine may be taken back: what finds no room where it moves to comes back."""
+    spec = removal["spec"]
+    return {"Pending", "Draining"} if spec.get("replacedBy") or spec.get("moves") else {"Pending"}
 
 
 def _is_of_storage(pod: Json, node: str) -> bool:

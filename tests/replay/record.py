@@ -29,7 +29,7 @@ from planner.lifecycle.seen import NodeSeen, RemovalTimings, RequestTimings, Ser
 from planner.lifecycle.step import EffectInput
 from planner.model.plan import PlanResult
 from planner.model.round import RoundInput, RoundResult, planner_workflow_id
-from tests.workflows.scripts import NAME, attached, booting, crowded, guarded, leaving, machine, stubborn
+from tests.workflows.scripts import NAME, attached, booting, crowded, guarded, leaving, machine, replaced, stubborn
 from tests.workflows.world import QUEUE, Script, clock, register, running
 from workflows.messages import Asked, PlannerState
 
@@ -201,6 +201,8 @@ LIVES: dict[str, tuple[str, Callable[[], Script], Course]] = {
     "removal-cancelled": ("NodeRemoval", leaving, cancelled),
     "removal-cancelled-by-update": ("NodeRemoval", leaving, cancelled_by_update),
     "removal-drained": ("NodeRemoval", crowded, to_the_end),
+    "removal-replaced": ("NodeRemoval", replaced, to_the_end),
+    "removal-not-replaced": ("NodeRemoval", replaced, cancelled_by_update),
     "removal-blocked-and-cancelled": ("NodeRemoval", guarded, blocked_and_cancelled),
     "removal-leaves-whole": ("NodeRemoval", attached, to_the_end),
     "removal-parked-and-retried": ("NodeRemoval", stubborn_once, retried_when_parked),

@@ -8,7 +8,15 @@ from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
-from planner.lifecycle.seen import DrainSeen, NodeSeen, RemovalObservation, RequestObservation, ServerSeen, VolumesSeen
+from planner.lifecycle.seen import (
+    DrainSeen,
+    NodeSeen,
+    RemovalObservation,
+    ReplacementSeen,
+    RequestObservation,
+    ServerSeen,
+    VolumesSeen,
+)
 from tests.workflows.world import QUEUE, Script, clock, running
 
 NAME = "default-1a2b"
@@ -195,6 +203,21 @@ def crowded() -> Script:
 
     script.on(RemovalEffect.DRAIN, begin)
     script.on(RemovalEffect.EVICT, evict)
+    return script
+
+
+def replaced() -> Script:
+    """The same, whose pods stay until the machine that replaces it is Ready, which it is at the fifth look."""
+    script = crowded()
+    looks = iter(range(4))
+    coming = ReplacementSeen(names=("default-2b",), awaited=("default-2b (Provisioning)",), within=timedelta(minutes=9))
+    script.see(replacement=coming)
+
+    def look(_):
+        if next(looks, None) is None:
+            script.see(replacement=coming.model_copy(update={"awaited": (), "is_ready": True}))
+
+    script.on(RemovalEffect.LOOK, look)
     return script
 
 

@@ -5,7 +5,7 @@ import pytest
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus, RemovalPhase
 from planner.lifecycle.decision import refusal
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import NodeSeen, RemovalObservation, RemovalTimings, ServerSeen
+from planner.lifecycle.seen import NodeSeen, RemovalObservation, RemovalTimings, ReplacementSeen, ServerSeen
 from planner.lifecycle.step import Act, DecisionKind, Done
 from workflows.removal_details import choices, description, ending, facts, how
 
@@ -153,3 +153,11 @@ def test_a_decision_says_when_it_has_an_effect(kind):
 def test_effects_that_end_a_life_are_all_known():
     ends = {effect for effect in RemovalEffect if ending(Act(effect=effect, reason="X"), PARKED) is not None}
     assert ends == {"finish_removal", "forget_removal", "skip_server", "abandon_server"}
+
+
+def test_it_tells_which_machines_replace_it_and_whose_turn_it_is():
+    coming = ReplacementSeen(names=("m-2", "m-3"), awaited=("m-3 (Provisioning)",))
+    told = list(facts(seen(replacement=coming, ahead="m-9")))
+    assert "Replaced by m-2 (Ready), m-3 (Provisioning)" in told
+    assert "First of its step: m-9" in told
+    assert not any("Replaced" in line for line in facts(seen()))

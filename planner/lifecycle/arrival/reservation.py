@@ -14,6 +14,8 @@ RELEASE_AFTER_READY: Final = timedelta(seconds=60)
 """Planned pods bind within a second of the scheduler's try; one that has not by then will not."""
 LOOK_EVERY: Final = timedelta(seconds=5)
 """Server states come without a message; a boot takes 10 s and more."""
+LOOK_WHILE_KEPT_EVERY: Final = timedelta(seconds=30)
+"""A drain may take hours; its pods and its end come as changes of the request, which wake it."""
 RELEASE_TIMEOUT: Final = "ReleaseTimeout"
 """Reason of a release: the scheduler tried the planned pods, and they did not come."""
 STARTUP: Final = "Startup"
@@ -27,7 +29,7 @@ def reserved(seen: RequestObservation, now: datetime) -> Step:
     if seen.deleting:
         return release(DELETED, "The request was deleted: the machine stays as plain capacity")
     if not seen.awaited:
-        return _settled(seen, now)
+        return _kept(seen) if seen.held_by else _settled(seen, now)
     if (late := _starts_again(seen, now)) is not None:
         return late
     if seen.status.tried_at is None and seen.tried:
@@ -42,6 +44,14 @@ def reserved(seen: RequestObservation, now: datetime) -> Step:
     if not is_tried:
         # A scheduler that was stopped has refused nobody: its time begins with its first try.
         deadline = max(deadline, _tried_by(seen, now))
+    if now >= deadline and seen.held_by:
+        # Its pods come one after the other. The last of them has the same time as all others.
+        return Act(
+            effect=RequestEffect.MARK_TRIED,
+            reason="Tried",
+            message=f"{seen.awaited} of {seen.seats} planned pods are not bound, and {seen.held_by} is still emptied",
+            until=now + RELEASE_AFTER_READY,
+        )
     if now >= deadline:
         # The one place in which a reservation ends without its pods.
         text = f"{seen.awaited} planned pods have not come"
@@ -74,6 +84,16 @@ def _starts_again(seen: RequestObservation, now: datetime) -> Step | None:
         message=shortened(f"The node is Ready and its planned pods cannot land yet: {node.missing}"),
         until=deadline,
         look_every=shared(LOOK_EVERY, seen.others),
+    )
+
+
+def _kept(seen: RequestObservation) -> Wait:
+    """Return the wait of a machine for pods that are still on the one that it replaces."""
+    return Wait(
+        reason="Replaces",
+        message=f"The node is Ready and kept for pods of {seen.held_by}, which it replaces, until that removal ends",
+        until=None,
+        look_every=shared(LOOK_WHILE_KEPT_EVERY, seen.others),
     )
 
 

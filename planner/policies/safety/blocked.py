@@ -28,6 +28,7 @@ class BlockedBy(StrEnum):
     BUDGET = "BlockedByBudget"
     BUDGETS_UNREAD = "BlockedByUnreadBudgets"
     DRAIN_TIMED_OUT = "DrainTimedOut"
+    MOVE_FAILED = "MoveFailed"
     MISFIT = "BlockedByMisfit"
     MINIMUM = "BlockedByMinimum"
     PURCHASE = "BlockedByPurchase"

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from activities.objects.removal_cancels import cancel as cancel_by_planner
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES, PODS
 from activities.ports.errors import Conflict, Unreachable
-from activities.round.removals import cancel as cancel_by_planner
 from api.keys import FINALIZER
 from planner.lifecycle.step import Act
 from simulator.apiserver.cluster import MemoryCluster

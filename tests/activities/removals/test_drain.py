@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from activities.objects.removal_cancels import cancel as cancel_by_planner
 from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODES, PODS
 from activities.ports.errors import Forbidden, Unreachable
-from activities.round.removals import cancel as cancel_by_planner
 from planner.lifecycle.removal import next_step
 from planner.lifecycle.step import Wait
 from simulator.apiserver.cluster import MemoryCluster

@@ -13,6 +13,7 @@ from tests.planner.lifecycle.drains import DRAINS
 from tests.planner.lifecycle.leavings import LEAVINGS
 from tests.planner.lifecycle.limits import LIMITS
 from tests.planner.lifecycle.removals import NOW, ago, ahead, cooling, leaving, new, node, over, parked
+from tests.planner.lifecycle.replacements import REPLACEMENTS
 
 CANCELLED = CancelRecord(at=NOW, by="Planner", reason="default/web-1 wants the node")
 NOT_EMPTY = CancelRecord(at=NOW, by="NotEmpty", reason="1 pods are on the node or on their way to it: default/a")
@@ -284,7 +285,7 @@ ROWS = {
 }
 
 
-ROWS |= DRAINS | LEAVINGS | DEATHS | LIMITS
+ROWS |= DRAINS | LEAVINGS | DEATHS | LIMITS | REPLACEMENTS
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)

@@ -202,3 +202,51 @@ def test_what_changes_nothing_leaves_the_memory_as_it_is():
     assert same.subjects is KNOWN.subjects
     assert same.arrivals is KNOWN.arrivals
     assert KNOWN.after(change("Pod", pod(), pod(node="m-9"))) is KNOWN
+
+
+WAITER = Subject(REMOVAL, "m-1", "d-1")
+
+
+def replacing(name: str = "r-new", **more) -> dict:
+    return {**removal(**more), "spec": {"replacedBy": [name]}}
+
+
+def made(status: dict, **more) -> dict:
+    item = request(status=status, **more)
+    return {**item, "metadata": {**item["metadata"], "name": "r-new", "uid": "r-9"}}
+
+
+BUYS = made({"phase": "Provisioning"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wakes"),
+    [
+        (BUYS, made({"phase": "Ready"}), True),
+        (BUYS, made({"phase": "Unmet"}), True),
+        (BUYS, None, True),
+        (BUYS, made({"phase": "Provisioning", "runningAt": "2026-01-01T00:00:00Z"}), False),
+    ],
+    ids=["Ready", "not to be had", "gone", "boots"],
+)
+def test_a_removal_hears_of_the_machine_that_replaces_its_own(before, after, wakes):
+    known = knowing(change(REMOVAL, None, replacing()))
+    woken = Wake(WAITER, "what replaces it has changed") in messages(change(REQUEST, before, after), known)
+    assert woken == wakes
+    gone = known.after(change(REMOVAL, replacing(), None))
+    assert Wake(WAITER, "what replaces it has changed") not in messages(change(REQUEST, before, after), gone)
+
+
+@pytest.mark.parametrize(
+    ("after", "wakes"),
+    [
+        (None, True),
+        (replacing(status={"cancel": {"by": "Ada"}}), True),
+        (replacing(status={"phase": "Draining"}), False),
+    ],
+    ids=["gone", "cancelled", "drained"],
+)
+def test_a_machine_that_is_kept_hears_of_the_end_of_the_removal(after, wakes):
+    known = knowing(change(REQUEST, None, BUYS), change(REMOVAL, None, replacing()))
+    woken = Wake(Subject(REQUEST, "r-new", "r-9"), "the removal that it is kept for is over")
+    assert (woken in messages(change(REMOVAL, replacing(), after), known)) == wakes

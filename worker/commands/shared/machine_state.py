@@ -58,6 +58,10 @@ def _under_removal(removal: NodeRemovalRequest, now: datetime) -> str:
     if removal.spec.immediate:
         return "its server is to be deleted"
     at = "" if status.scale_down_at is None else f" until {clock(status.scale_down_at, now)}"
+    if removal.spec.replaced_by:
+        return f"is to be replaced by {', '.join(removal.spec.replaced_by)}, awaited{at}"
+    if removal.spec.moves:
+        return f"goes once its {count(len(removal.spec.moves), 'pod')} have moved"
     return f"cools off{at}, then goes"
 
 

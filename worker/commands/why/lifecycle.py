@@ -26,6 +26,7 @@ from worker.commands.shared.next_steps import (
 )
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import ago, clock, until
+from worker.commands.why.replacement import why_replaced, why_replaces
 
 _EVENTS: Final = 5
 
@@ -38,6 +39,7 @@ def why_request(request: NodeRequest, view: ClusterView, events: Sequence[ToldEv
         f"NodeRequest {name}: {_what(machine, view)} for pool {spec.pool}.",
         *why_bought(events),
         _pods(request),
+        *why_replaces(name, view),
         _phase(request, state(machine, view.snapshot.now), view),
         *_next(name, step_of(request, view), request_commands(request), view),
     ]
@@ -75,12 +77,13 @@ def why_removal(removal: NodeRemovalRequest, view: ClusterView) -> list[str]:
         cancel = status.cancel
         why = f": {cancel.reason}" if cancel.reason else ""
         lines.append(f"Cancelled by {cancel.by} at {clock(cancel.at, view.snapshot.now)}{why}.")
+    lines += why_replaced(removal, view)
     lines += _next(name, step_of(removal, view), removal_commands(removal), view)
     lines += limits_of_drain(removal, view)
     lines += _with_kubectl(removal)
     wish = next((cancel for cancel in view.plan.removal_cancels if cancel.removal == name), None)
     if wish is not None:
-        lines.append(f"The next round cancels it: pods want the machine: {names(wish.pods)}.")
+        lines.append(f"The next round cancels it: {wish.why or f'pods want the machine: {names(wish.pods)}'}.")
     return [*lines, *_workflow(status.workflow_id), *_events(status.events, view)]
 
 

@@ -16,12 +16,14 @@ from planner.policies.port import Candidate, MachineAction
 from planner.policies.repair import have_ended_in_vain, read_spared_at
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
 from planner.supply.machines import Machine
+from planner.supply.replacement.moving import taking_pods
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, per_node_pods, state
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
 from worker.commands.why.lifecycle import limits_of_drain, why_bought
+from worker.commands.why.replacement import why_not_moved, why_replaced, why_replaces
 from worker.commands.why.wear import wear
 
 
@@ -45,9 +47,9 @@ def why_node(node: Node, view: ClusterView, events: Sequence[ToldEvent] = ()) ->
         lines.append(f"{count(len(planned), 'waiting pod')} planned onto it: {names(planned)}.")
     if not is_ours(machine):
         return [*lines, "Growth never removes it: it bears no request of Growth's."]
-    lines += _reservation(machine, view)
+    lines += [*_reservation(machine, view), *why_replaces(node.name, view)]
     lines += wear(machine, node, view)
-    return [*lines, *_leaving(machine, node, view)]
+    return [*lines, *_leaving(machine, node, view), *why_not_moved(node, view)]
 
 
 def _whose(machine: Machine, node: Node, view: ClusterView) -> str:
@@ -86,6 +88,7 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
         moment = deadline(step)
         when = "" if moment is None else f" until {until(moment, view.snapshot.now)}"
         yield f"It is under removal{when}: {sentence(step)}."
+        yield from why_replaced(removal, view)
         if removal.status.phase is RemovalPhase.DRAINING:
             yield f"{removal.status.reason}: {removal.status.message}."
         yield from limits_of_drain(removal, view)
@@ -138,7 +141,8 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
     if awaited_pods(machine):
         yield "the scheduler keeps it for pods"
     if pool is not None:
-        wanted = {placed.node or placed.request or "" for placed in view.plan.placed}
+        planned = {placed.node or placed.request or "" for placed in view.plan.placed}
+        wanted = planned | taking_pods(view.machines)
         snapshot = view.snapshot
         local = local_volumes(snapshot.volumes, snapshot.nodes)
         checks = safety_checks(wanted, snapshot.protected_nodes, local, snapshot.now)

@@ -1,0 +1,43 @@
+"""Which machine takes the place of which, and where its pods go: the same told of both."""
+
+from collections.abc import Iterator
+
+from api.v1alpha1.node_removal_request import NodeRemovalRequest
+from planner.objects.kinds import Node
+from planner.supply.replacement.failed_moves import read_failed_move
+from planner.supply.replacement.moving import replaced_by_name
+from worker.commands.shared.cluster_view import ClusterView
+from worker.commands.shared.machine_state import state
+from worker.commands.shared.tables import count, names
+from worker.commands.shared.times import until
+
+
+def why_replaces(name: str, view: ClusterView) -> Iterator[str]:
+    """Yield the machines whose place the machine takes, as long as they go."""
+    replaced = [machine.name for machine in replaced_by_name(view.machines.values()).get(name, ())]
+    if replaced:
+        yield (
+            f"It takes the place of {', '.join(replaced)}: pods stay there until it is Ready, and it is kept for them "
+            f"until they have moved. `growth why removal {replaced[0]}` tells more."
+        )
+
+
+def why_replaced(removal: NodeRemovalRequest, view: ClusterView) -> Iterator[str]:
+    """Yield the machines that take the place of one that goes, and where its pods move to."""
+    now = view.snapshot.now
+    machines = {name: view.machines.get(name) for name in removal.spec.replaced_by}
+    if machines:
+        states = (f"{name} ({'gone' if one is None else state(one, now)})" for name, one in machines.items())
+        yield f"It is replaced by {', '.join(states)}."
+    moves = removal.spec.moves
+    if moves:
+        pods = [f"{move.pod} to {move.node}" for move in moves]
+        yield f"Machines that are there have room for {count(len(pods), 'pod')} of it: {names(pods)}."
+
+
+def why_not_moved(node: Node, view: ClusterView) -> Iterator[str]:
+    """Yield until when the pods of a node are not moved again, as they found no place elsewhere."""
+    failed, now = read_failed_move(node.annotations), view.snapshot.now
+    if failed is not None and now < failed.until:
+        times = "once" if failed.times == 1 else f"{failed.times} times in a row"
+        yield f"Its pods could not be moved {times}; that is not tried again before {until(failed.until, now)}."
