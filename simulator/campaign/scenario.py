@@ -358,7 +358,8 @@ class Scenario:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _tidy(self) -> None:
-        """Let people do what only they can: end what they abandoned, and several orphans at once."""
+        """Let people do what only they can: end what they abandoned or cancelled, and several orphans at once."""
+        await self._operators.forget_cancels()
         for name, record in sorted(self.witness.servers.items()):
             if LABEL_ABANDONED in labels_of(record):
                 self.witness.counts["abandoned servers"] += 1

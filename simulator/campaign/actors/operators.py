@@ -7,7 +7,13 @@ from typing import Final
 from activities.kube.json_patch import set_field
 from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODES, Object, Resource
 from activities.ports.errors import NotFound
-from api.keys import ANNOTATION_DECISION, ANNOTATION_DELETE_MACHINES, ANNOTATION_DO_NOT_REMOVE, LABEL_POOL
+from api.keys import (
+    ANNOTATION_CANCELLED_AT,
+    ANNOTATION_DECISION,
+    ANNOTATION_DELETE_MACHINES,
+    ANNOTATION_DO_NOT_REMOVE,
+    LABEL_POOL,
+)
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.campaign.judging.recorder import BY_HAND, Witness, labels_of, phase_of
@@ -81,6 +87,13 @@ class Operators:
             self._tell(f"keeps {name}")
             self._kept.add(name)
             await self._annotate(NODES, name, ANNOTATION_DO_NOT_REMOVE, _BLAMED)
+
+    async def forget_cancels(self) -> None:
+        """Let machines go again whose removal somebody has cancelled: else each rests for an hour or more."""
+        for node in self._cluster.peek(NODES):
+            if ANNOTATION_CANCELLED_AT in (node["metadata"].get("annotations") or {}):
+                with suppress(NotFound):
+                    await self._annotate(NODES, node["metadata"]["name"], ANNOTATION_CANCELLED_AT, None)
 
     async def edit_pool(self) -> None:
         """Change a bound or the wish of a pool."""

@@ -78,6 +78,8 @@ async def test_a_worker_shows_what_waits_what_is_there_what_it_costs_and_what_ca
             await until(shows("growth_waiting_pods", "none", value=2))
             await until(shows("growth_machines", "ready", "default"))
             await until(shows("growth_price_per_hour", "EUR", "default", value=0.01))
+            # A tenth of a pool of one, rounded up.
+            await until(shows("growth_disruptions_allowed", "default", "Drift"))
             await until(shows("growth_requests_total", "Ready"))
             world.workloads.scale_all(0)
             world.wake()
