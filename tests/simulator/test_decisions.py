@@ -7,10 +7,11 @@ from random import Random
 
 import pytest
 
-from activities.ports.cluster import EVENTS, NODE_REMOVAL_REQUESTS
+from activities.kube.json_patch import set_field
+from activities.ports.cluster import EVENTS, NODE_REMOVAL_REQUESTS, NODES
 from activities.ports.errors import NotFound
 from activities.providers.built_in import KWOK_NODE_CLASSES
-from api.keys import TAINT_SCALE_DOWN
+from api.keys import ANNOTATION_CANCELLED_AT, TAINT_SCALE_DOWN
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.scheduling.workloads import Workload
 from simulator.simulation import simulate
@@ -75,8 +76,11 @@ def test_an_annotation_cancels_a_scale_down_and_the_machine_is_open_again():
         await annotate(sim, name, "cancel")
         view = await sim.until(lambda v: not v.removals, "the removal ended", within=5)
         assert (list(view.servers), view.taints(TAINT_SCALE_DOWN)) == ([name], [])
-        # Nobody wants it: after idleAfter its next cool-off begins, and that one goes through.
-        end = await sim.until(is_over, "the machine gone", within=90)
+        # Nobody wants it: after an hour its next cool-off begins, and that one goes through.
+        await asyncio.sleep(3570)
+        view = await sim.look()
+        assert (list(view.servers), view.removals) == ([name], {})
+        end = await sim.until(is_over, "the machine gone", within=120)
         assert sim.oracle.judge(end, servers=0) == []
 
     simulate(1, story, objects=objects(), most_servers=1)
@@ -151,6 +155,12 @@ def test_whenever_workers_die_each_annotation_is_honoured_or_answered_and_no_mac
         # Removals without a worker's answer may go on for a while; what is parked waits for a person.
         for _ in range(20):
             await asyncio.sleep(30)
+            # They let it go after all: what they cancelled would rest for an hour or more.
+            for name, node in (await sim.look()).nodes.items():
+                if ANNOTATION_CANCELLED_AT in (node["metadata"].get("annotations") or {}):
+                    with suppress(NotFound):
+                        change = set_field(node, ("metadata", "annotations", ANNOTATION_CANCELLED_AT), None)
+                        await sim.world.cluster.patch(NODES, name, change)
             for name, removal in (await sim.look()).removals.items():
                 assert _annotation(removal) is None, f"seed {seed}: {name} was never answered"
                 if removal.get("status", {}).get("phase") == "CouldNotRemove":
