@@ -116,11 +116,15 @@ def cancelled(cluster: Cluster) -> None:
     walk.next("kubectl events --for noderemovalrequest/", NAME=machines[0])
 
 
+FORGOTTEN = ("growth.dev/removal-cancelled-at-", "growth.dev/removals-cancelled-")
+"""Takes back that a person cancelled removals: else none begins by itself for an hour."""
+
+
 def decided(cluster: Cluster) -> None:
     walk, view = cluster.walk, cluster.view
     machines = sorted(view.nodes())
     cluster.faults(STUBBORN)
-    cluster.plane.kubectl("annotate", "nodes", *machines, "growth.dev/do-not-remove-")
+    cluster.plane.kubectl("annotate", "nodes", *machines, "growth.dev/do-not-remove-", *FORGOTTEN)
     cluster.pool(scaleDown={"idleAfter": "1s", "softGrace": "0s", "removal": {"maxAttempts": 1, "retry": "1s"}})
     cluster.until(lambda: cluster.removals("CouldNotRemove") == machines, "all removals are parked")
     retried, skipped, abandoned, annotated = machines

@@ -31,7 +31,7 @@ _MISLEADING: Final = ("CONTEXT", "TEMPORAL_NAMESPACE", "TEMPORAL_TLS", "TEMPORAL
 """Settings of whoever has a real cluster, too: with them, commands would not look here."""
 
 _DEEDS: Final[Mapping[str, Mapping[str, str]]] = {
-    RemovalPhase.PENDING: {"cancel": "it stays, and cools off anew if it stays empty"},
+    RemovalPhase.PENDING: {"cancel": "it stays, and nothing removes it by itself for an hour"},
     RemovalPhase.COULD_NOT_REMOVE: {"skip": "treat its server as gone"},
 }
 """What a person may do about a removal, and what comes of it, by phase."""
