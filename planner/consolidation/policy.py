@@ -3,7 +3,7 @@
 It comes after the policies that free machines without moving a pod, in rounds that have no demand to meet.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -15,7 +15,7 @@ from planner.consolidation.looks import has_looked, has_open_demand, state_hash
 from planner.consolidation.search import ChosenSteps, Search
 from planner.consolidation.step import ConsolidationStep
 from planner.displacement.displace import Displacer
-from planner.model.plan import PlannedRequest, Reason
+from planner.model.plan import Move, PlannedRequest, Reason
 from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer
 from planner.placement.decide import Decided
@@ -60,7 +60,12 @@ class Consolidating:
             replace(request, ordinal=request.ordinal + len(self.decided.requests))
             for request in displacement.requests()
         )
-        proposals = [p for step in choice.steps for p in _proposals(step, requests, fleet.currency, view.now)]
+        moves = displacement.moves_by_machine()
+        proposals = [
+            proposal
+            for step in choice.steps
+            for proposal in _proposals(step, requests, moves, why=sentence(step, fleet.currency), now=view.now)
+        ]
         saving = sum((step.saving_per_hour for step in choice.steps), Decimal(0))
         status = ConsolidationStatus(saving_per_hour=saving, currency=fleet.currency)
         return replace(advice, proposals=tuple(proposals), requests=requests, consolidation=_statuses(view, status))
@@ -89,7 +94,12 @@ def of_currency(pool_kinds: Mapping[str, PoolKinds], currency: str) -> dict[str,
 
 
 def _proposals(
-    step: ConsolidationStep, requests: tuple[PlannedRequest, ...], currency: str, now: datetime
+    step: ConsolidationStep,
+    requests: Sequence[PlannedRequest],
+    moves: Mapping[str, Sequence[Move]],
+    *,
+    why: str,
+    now: datetime,
 ) -> list[Proposal]:
     displacement, names = step.displacement, sorted(step.names)
     uids = {pod.uid for member in step.members for pod in member.pods}
@@ -97,7 +107,6 @@ def _proposals(
     replacement = tuple(
         request.ordinal for request in requests if (request.seats[0].uid in uids if request.seats else is_whole)
     )
-    why = sentence(step, currency)
     return [
         Proposal(
             machine=name,
@@ -111,7 +120,7 @@ def _proposals(
             step=f"consolidation-{names[0]}",
             saving_per_hour=step.saving_per_hour,
             replacement=replacement,
-            moves=tuple(displacement.moves_of(name)),
+            moves=tuple(moves[name]),
         )
         for name in names
     ]

@@ -1,6 +1,5 @@
 """What comes of displacing the pods of machines: where each goes, what is bought for them, and what that costs."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -41,10 +40,13 @@ class Displacement:
         """Return the machines to buy, with a seat for each pod that moves there; ordinals begin at 0."""
         return self.settled.requests(self.supply)
 
-    def moves_of(self, machine: str) -> Iterator[Move]:
-        """Yield where the pods of one of the machines go, those for new machines left out."""
-        keys = {pod.key for pod in self.pods if pod.lands_on == machine}
-        yield from (move for move in self.moves if move.pod in keys)
+    def moves_by_machine(self) -> dict[str, list[Move]]:
+        """Return where the pods of each machine go, those for new machines left out."""
+        homes = {pod.key: pod.lands_on for pod in self.pods}
+        by_machine: dict[str, list[Move]] = {name: [] for name in sorted(self.machines)}
+        for move in self.moves:
+            by_machine[homes[move.pod]].append(move)
+        return by_machine
 
 
 @dataclass(frozen=True, slots=True)
