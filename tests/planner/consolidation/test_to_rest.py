@@ -54,7 +54,7 @@ def price(small):
     return sum((small.machines[name].price for name in {pod.node for pod in small.pods}), Decimal(0))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_it_comes_to_rest_and_each_step_saves(seed):
     small = world(seed)
     small = replace(small, machines={n: k for n, k in small.machines.items() if any(p.node == n for p in small.pods)})
