@@ -1,0 +1,192 @@
+"""Growth in a churn: rounds of its planner, and their plans carried out as its lifecycles do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from api.meta import ObjectMeta, OwnerReference
+from api.v1alpha1.node_class_status import NodeClassStatus
+from api.v1alpha1.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus, RequestPhase, Seat
+from benchmarks.churn.removing import Removing
+from benchmarks.churn.view import EPOCH, ClusterView, moment
+from benchmarks.churn.world import TICK, World
+from planner.lifecycle.arrival.reservation import RELEASE_AFTER_READY
+from planner.model.plan import Plan, PlannedRequest, PlannerMemory
+from planner.packing.fallback.pack import is_small, pack
+from planner.packing.optimiser.solve import solve
+from planner.packing.problem import Packing, PackingProblem
+from planner.parsing.objects import Json
+from planner.plan import POLICIES, plan
+from planner.policies.next_round import QUIET_PERIOD
+from planner.policies.port import Policy
+from planner.supply.unavailable import with_miss
+from simulator.peers.fleet import FleetMachine
+
+_SOLD_OUT_FOR: Final = timedelta(minutes=2)
+"""The first time; then twice as long, as `unavailableTTL` of a class has it."""
+
+
+def packer(problem: PackingProblem) -> Packing:
+    """Return the answer of a worker: the quick one where it is proven, else the optimiser's, with no clock in it."""
+    if is_small(problem):
+        quick = pack(problem)
+        cost = problem.cost(quick.nodes)
+        if quick.proven == cost if cost else not any(problem.groups[i].bins for i in quick.unplaced):
+            return quick
+    return solve(problem)
+
+
+@dataclass(slots=True)
+class _Coming:
+    """A machine with its request, until its reservation ends."""
+
+    machine: FleetMachine
+    request: NodeRequest
+
+
+class Growth:
+    """The planner's rounds, and what a worker does of their plans.
+
+    Args:
+        world: to act in.
+        scale_down: `spec.scaleDown` of its pool.
+        policies: by which machines go.
+    """
+
+    def __init__(self, world: World, scale_down: Json | None = None, policies: Sequence[Policy] = POLICIES) -> None:
+        self._world = world
+        self._policies = policies
+        self._view = ClusterView(world, scale_down or {})
+        self._coming: dict[str, _Coming] = {}
+        self._removing = Removing(world)
+        self._idle_since: dict[str, datetime] = {}
+        self._status = NodeClassStatus()
+        self._memory = PlannerMemory()
+        self._seen: set[int] = set()
+        self._wake: int | None = 0
+        self._last = 0
+        self.rounds = 0
+
+    def look(self) -> int | None:
+        """Do what is due now, and return when time alone next asks for a look."""
+        world = self._world
+        self._release()
+        self._removing.go_on()
+        news = not self._seen.issuperset(world.waiting)
+        is_due = self._wake is not None and world.now >= self._wake
+        is_quiet_over = world.changed and world.now >= self._last + QUIET_PERIOD.seconds
+        if news or is_due or is_quiet_over:
+            self._round()
+        moments = [self._removing.next_at(), self._wake, self._next_release()]
+        if world.changed:
+            moments.append(self._last + QUIET_PERIOD.seconds)
+        return min((one for one in moments if one is not None), default=None)
+
+    def _round(self) -> None:
+        world = self._world
+        world.changed = False
+        self._seen = set(world.waiting)
+        self._last = world.now
+        self.rounds += 1
+        snapshot = self._view.snapshot(
+            requests=tuple(coming.request for coming in self._coming.values()),
+            removals=self._removing.objects(),
+            idle_since=self._idle_since,
+            status=self._status,
+            memory=self._memory,
+        )
+        made = plan(snapshot, packer, policies=self._policies)
+        self._memory = made.memory
+        self._wake = None if made.wake_at is None else _seconds(made.wake_at)
+        self._carry_out(made)
+        if not self.rounds % 100:
+            self._view.forget()
+
+    def _carry_out(self, made: Plan) -> None:
+        world = self._world
+        for node, since in made.idle_since.items():
+            if since is None:
+                self._idle_since.pop(node, None)
+            else:
+                self._idle_since[node] = since
+        for cancel in made.removal_cancels:
+            self._removing.cancel(cancel.removal)
+        for name, seats in made.reservations.items():
+            if name in self._coming:
+                self._reserve(self._coming[name], seats)
+        bought = {request.ordinal: self._buy(request) for request in made.requests}
+        for removal in made.removals:
+            self._removing.begin(removal, [bought[k] for k in removal.replacement])
+        if any(machine is None for machine in bought.values()):
+            self._wake = world.now + TICK
+
+    def _buy(self, request: PlannedRequest) -> FleetMachine | None:
+        world = self._world
+        now = moment(world.now)
+        machine = world.buy(self._view.offering_of[request.server_type, request.location])
+        if machine is None:
+            missed = with_miss(
+                self._status.unavailable, request.server_type, request.location, ttl=_SOLD_OUT_FOR, now=now
+            )
+            self._status = self._status.model_copy(update={"unavailable": missed})
+            return None
+        deadline = now + timedelta(minutes=10)
+        owner = OwnerReference(api_version="growth.dev/v1alpha1", kind="NodePool", name=request.pool, uid=request.pool)
+        made = NodeRequest(
+            metadata=ObjectMeta(name=machine.name, uid=machine.name, creation_timestamp=now, owner_references=(owner,)),
+            spec=NodeRequestSpec(
+                pool=request.pool,
+                server_type=request.server_type,
+                location=request.location,
+                class_ref=request.class_ref,
+                reserved_for=request.seats if request.reserve else (),
+            ),
+            status=NodeRequestStatus(
+                phase=RequestPhase.PROVISIONING,
+                attempts=1,
+                create_attempt_at=now,
+                price_per_hour=request.price_per_hour,
+                currency="EUR",
+                provisioning_deadline=deadline,
+                join_deadline=deadline,
+                running_at=now,
+            ),
+        )
+        self._coming[machine.name] = _Coming(machine, made)
+        machine.reserved = {int(seat.uid) for seat in request.seats}
+        return machine
+
+    def _reserve(self, coming: _Coming, seats: Sequence[Seat]) -> None:
+        spec = coming.request.spec.model_copy(update={"reserved_for": tuple(seats)})
+        coming.request = coming.request.model_copy(update={"spec": spec})
+        if coming.machine.reserved is not None:
+            coming.machine.reserved = {int(seat.uid) for seat in seats}
+
+    def _release(self) -> None:
+        """Let requests be Ready, and reservations end: of all machines together when no planned pod waits."""
+        world = self._world
+        is_awaited = False
+        for coming in self._coming.values():
+            machine, request = coming.machine, coming.request
+            if machine.is_ready and request.status.phase is RequestPhase.PROVISIONING:
+                now = moment(world.now)
+                update = {"phase": RequestPhase.READY, "ready_at": now, "release_by": now + RELEASE_AFTER_READY}
+                status = request.status.model_copy(update=update)
+                coming.request = request.model_copy(update={"status": status})
+            is_awaited = is_awaited or any(uid in world.waiting for uid in machine.reserved or ())
+        for name, coming in list(self._coming.items()):
+            release_by = coming.request.status.release_by
+            if name not in world.fleet.machines:
+                del self._coming[name]
+            elif release_by is not None and (not is_awaited or moment(world.now) >= release_by):
+                coming.machine.reserved = None
+                world.changed = True
+                del self._coming[name]
+
+    def _next_release(self) -> int | None:
+        return min((_seconds(by) for c in self._coming.values() if (by := c.request.status.release_by)), default=None)
+
+
+def _seconds(at: datetime) -> int:
+    return -int(-(at - EPOCH).total_seconds() // 1)

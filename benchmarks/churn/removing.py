@@ -1,0 +1,139 @@
+"""Machines that Growth removes: cool-off, waiting for what replaces them, drain by the eviction API, deletion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from api.meta import ObjectMeta
+from api.v1alpha1.node_removal_request import (
+    NodeRemovalRequest,
+    NodeRemovalRequestSpec,
+    NodeRemovalRequestStatus,
+    RemovalPhase,
+)
+from benchmarks.churn.view import EPOCH, moment
+from benchmarks.churn.world import TICK, World
+from planner.model.plan import PlannedRemoval
+from planner.policies.emptiness import FOUND_EMPTY
+from simulator.peers.fleet import FleetMachine
+
+_ASK_AGAIN_AFTER: Final = 10
+"""Seconds between two tries to evict pods, as planner/lifecycle/drain.py has it."""
+_DRAIN_TIMEOUT: Final = 900
+_ARRIVES_WITHIN: Final = 1500
+"""Provisioning and join timeout: how long a replacement is waited for."""
+
+
+@dataclass(slots=True)
+class _Leaving:
+    """A machine under removal."""
+
+    machine: FleetMachine
+    removal: PlannedRemoval
+    replacement: tuple[FleetMachine, ...]
+    begun: int
+    due: int
+    """When there is something to do next."""
+    drained: int | None = None
+    """Since when its pods are asked to leave."""
+
+
+class Removing:
+    """All machines under removal."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._leaving: dict[str, _Leaving] = {}
+        self.cancelled = 0
+
+    def begin(self, removal: PlannedRemoval, replacement: Sequence[FleetMachine | None]) -> None:
+        """Begin a removal; it is not begun if a machine that should replace it could not be had."""
+        world = self._world
+        machine = world.fleet.machines[removal.server]
+        if any(one is None for one in replacement):
+            return
+        due = -(-int((removal.at - EPOCH).total_seconds()) // 1)
+        came = tuple(one for one in replacement if one is not None)
+        self._leaving[machine.name] = _Leaving(machine, removal, came, world.now, max(due, world.now + TICK))
+        world.close(machine)
+
+    def cancel(self, name: str) -> None:
+        """Let a machine stay."""
+        if name in self._leaving:
+            self._world.close(self._leaving.pop(name).machine, is_closed=False)
+            self.cancelled += 1
+
+    def next_at(self) -> int | None:
+        """Return when something is due."""
+        return min((one.due for one in self._leaving.values()), default=None)
+
+    def objects(self) -> tuple[NodeRemovalRequest, ...]:
+        """Return the removals as a round sees them."""
+        return tuple(_object(one) for one in self._leaving.values())
+
+    def go_on(self) -> None:
+        """Do what is due."""
+        for one in list(self._leaving.values()):
+            if one.machine.name in self._leaving and self._world.now >= one.due:
+                self._go_on(one)
+
+    def _go_on(self, one: _Leaving) -> None:
+        world, machine = self._world, one.machine
+        if not machine.pods:
+            del self._leaving[machine.name]
+            world.remove(machine)
+            return
+        if one.removal.reason == FOUND_EMPTY:
+            self.cancel(machine.name)
+            return
+        one.due = world.now + _ASK_AGAIN_AFTER
+        if one.drained is None:
+            if any(new.name not in world.fleet.machines for new in one.replacement):
+                self._cancel_step(one)
+            elif not all(new.is_ready for new in one.replacement):
+                if world.now >= one.begun + _ARRIVES_WITHIN:
+                    self._cancel_step(one)
+                return
+            elif self._is_turn(one):
+                one.drained = world.now
+        if one.drained is None or machine.name not in self._leaving:
+            return
+        if world.now >= one.drained + _DRAIN_TIMEOUT:
+            self._cancel_step(one)
+            return
+        for pod in list(machine.pods.values()):
+            if not world.fleet.kinds[pod.workload].stays:
+                world.evict(pod)
+
+    def _is_turn(self, one: _Leaving) -> bool:
+        """Return whether its drain may begin: onto room that is there, one machine goes at a time."""
+        if not one.removal.moves:
+            return True
+        others = [o for o in self._leaving.values() if o is not one and o.removal.moves and o.drained is not None]
+        return not others and not self._world.waiting
+
+    def _cancel_step(self, one: _Leaving) -> None:
+        self.cancel(one.machine.name)
+
+
+def _object(one: _Leaving) -> NodeRemovalRequest:
+    removal, machine = one.removal, one.machine
+    return NodeRemovalRequest(
+        metadata=ObjectMeta(name=machine.name, uid=f"removal-{machine.name}", creation_timestamp=moment(one.begun)),
+        spec=NodeRemovalRequestSpec(
+            server_name=machine.name,
+            node_name=removal.node,
+            provider_id=removal.provider_id,
+            pool=removal.pool,
+            server_type=removal.server_type,
+            location=removal.location,
+            class_ref=removal.class_ref,
+            reason=removal.reason,
+            replaced_by=tuple(new.name for new in one.replacement),
+        ),
+        status=NodeRemovalRequestStatus(
+            phase=RemovalPhase.PENDING if one.drained is None else RemovalPhase.DRAINING,
+            tainted_at=moment(one.begun),
+            scale_down_at=removal.at,
+        ),
+    )
