@@ -1,4 +1,4 @@
-"""kube-scheduler's default profile on a fleet in numbers: the rules of `benchmarks.default_scheduler`, many times faster.
+"""kube-scheduler's default profile on a fleet in numbers: the rules of `benchmarks.default_scheduler`, but faster.
 
 A test binds the same pods by both. Here nodes are never so many that the scheduler stops its search early.
 """

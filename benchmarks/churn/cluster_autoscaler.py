@@ -48,12 +48,13 @@ class ClusterAutoscaler:
         self._bought = -_AFTER_ADD
         self._next = 0
         self._changed = True
+        self._version = 0
 
     def look(self) -> int | None:
         """Do what is due now, and return when time alone next asks for a look."""
         world = self._world
-        self._changed = self._changed or world.changed
-        world.changed = False
+        self._changed = self._changed or world.version != self._version
+        self._version = world.version
         if world.now < self._next:
             return self._next
         self._next = world.now + _SCAN
@@ -66,7 +67,7 @@ class ClusterAutoscaler:
             self._changed = False
         if world.now >= self._bought + _AFTER_ADD:
             self._remove()
-        self._changed = self._changed or world.changed
+        self._changed = self._changed or world.version != self._version
         moments = [since + _UNNEEDED_FOR for since in self._since.values()]
         if self._since:
             moments.append(self._bought + _AFTER_ADD)
@@ -139,5 +140,5 @@ class ClusterAutoscaler:
             world.remove(one.machine)
             self._drained = None
         elif world.now >= one.begun + _GIVES_UP_AFTER:
-            world.close(one.machine, is_closed=False)
+            world.open(one.machine)
             self._drained = None

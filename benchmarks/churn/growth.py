@@ -12,7 +12,8 @@ from benchmarks.churn.removing import Removing
 from benchmarks.churn.view import EPOCH, ClusterView, moment
 from benchmarks.churn.world import TICK, World
 from planner.lifecycle.arrival.reservation import RELEASE_AFTER_READY
-from planner.model.plan import Plan, PlannedRequest, PlannerMemory
+from planner.model.plan import Plan, PlannedRequest, PlannerMemory, Snapshot
+from planner.objects.counted_pods import is_demand
 from planner.packing.fallback.pack import is_small, pack
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import Packing, PackingProblem
@@ -23,6 +24,8 @@ from planner.policies.port import Policy
 from planner.supply.unavailable import with_miss
 from simulator.peers.fleet import FleetMachine
 
+_FORGETS_EVERY: Final = 100
+"""Rounds."""
 _SOLD_OUT_FOR: Final = timedelta(minutes=2)
 """The first time; then twice as long, as `unavailableTTL` of a class has it."""
 
@@ -66,7 +69,10 @@ class Growth:
         self._seen: set[int] = set()
         self._wake: int | None = 0
         self._last = 0
+        self._version = 0
         self.rounds = 0
+        self.unexplained: set[str] = set()
+        """Uids of pods that waited in a round and of which its plan said nothing."""
 
     def look(self) -> int | None:
         """Do what is due now, and return when time alone next asks for a look."""
@@ -75,17 +81,16 @@ class Growth:
         self._removing.go_on()
         news = not self._seen.issuperset(world.waiting)
         is_due = self._wake is not None and world.now >= self._wake
-        is_quiet_over = world.changed and world.now >= self._last + QUIET_PERIOD.seconds
+        is_quiet_over = world.version != self._version and world.now >= self._last + QUIET_PERIOD.seconds
         if news or is_due or is_quiet_over:
             self._round()
         moments = [self._removing.next_at(), self._wake, self._next_release()]
-        if world.changed:
+        if world.version != self._version:
             moments.append(self._last + QUIET_PERIOD.seconds)
         return min((one for one in moments if one is not None), default=None)
 
     def _round(self) -> None:
         world = self._world
-        world.changed = False
         self._seen = set(world.waiting)
         self._last = world.now
         self.rounds += 1
@@ -99,9 +104,16 @@ class Growth:
         made = plan(snapshot, packer, policies=self._policies)
         self._memory = made.memory
         self._wake = None if made.wake_at is None else _seconds(made.wake_at)
+        self._explain(snapshot, made)
         self._carry_out(made)
-        if not self.rounds % 100:
+        self._version = world.version
+        if not self.rounds % _FORGETS_EVERY:
             self._view.forget()
+
+    def _explain(self, snapshot: Snapshot, made: Plan) -> None:
+        told = {placed.pod for placed in made.placed} | {unplaced.pod for unplaced in made.unplaced if unplaced.reasons}
+        told |= {f"{seat.namespace}/{seat.name}" for request in made.requests for seat in request.seats}
+        self.unexplained |= {pod.uid for pod in snapshot.pods if is_demand(pod) and pod.key not in told}
 
     def _carry_out(self, made: Plan) -> None:
         world = self._world
@@ -181,7 +193,7 @@ class Growth:
                 del self._coming[name]
             elif release_by is not None and (not is_awaited or moment(world.now) >= release_by):
                 coming.machine.reserved = None
-                world.changed = True
+                world.version += 1
                 del self._coming[name]
 
     def _next_release(self) -> int | None:

@@ -101,11 +101,12 @@ class KarpenterDisruption:
         self._next = 0
         self._forced = 0
         self._changed = True
+        self._version = 0
 
     def look(self) -> int:
         """Do what is due, and return when to look again."""
         world = self._world
-        self._changed = self._changed or world.changed
+        self._changed = self._changed or world.version != self._version
         for one in list(self._running):
             self._go_on(one)
         if self._pending is not None and world.now >= self._pending.validated:
@@ -113,6 +114,7 @@ class KarpenterDisruption:
             self._pending = None
         if self._pending is None and world.now >= self._next and (self._changed or world.now >= self._forced):
             self._decide()
+        self._version = world.version
         moments = [one.due for one in self._running]
         if self._pending is not None:
             moments.append(self._pending.validated)
@@ -179,7 +181,7 @@ class KarpenterDisruption:
             if one.replacement is None:
                 return
         for machine in machines:
-            world.close(machine)
+            world.close(machine, () if one.replacement is None else (one.replacement,))
         one.is_started = True
         one.due = world.now + TICK
         self._running.append(one)
@@ -207,7 +209,6 @@ class Karpenter:
     """Both of its controllers."""
 
     def __init__(self, world: World, after: int) -> None:
-        self._world = world
         shortages = Shortages(world)
         self._provisioner = KarpenterProvisioner(world, shortages)
         self._disruption = KarpenterDisruption(world, shortages, after)
@@ -216,5 +217,4 @@ class Karpenter:
         """Do what is due now, and return when time alone next asks for a look."""
         buys_at = self._provisioner.look()
         looks_at = self._disruption.look()
-        self._world.changed = False
         return looks_at if buys_at is None else min(buys_at, looks_at)

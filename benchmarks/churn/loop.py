@@ -22,10 +22,12 @@ def run(stream: Stream, side: Callable[[World], Autoscaler], watch: Callable[[Wo
     now = 0
     while True:
         world.step(now)
+        version = world.version
         wake = autoscaler.look()
         watch(world)
         moments = [at for at in (world.next_at(), wake) if at is not None]
-        if world.changed:
+        if world.version != version:
+            # The scheduler sees what was done.
             moments.append(now + TICK)
         following = max(now + TICK, -(-min(moments, default=stream.seconds) // TICK) * TICK)
         if following >= stream.seconds:

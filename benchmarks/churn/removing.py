@@ -55,12 +55,12 @@ class Removing:
         due = -(-int((removal.at - EPOCH).total_seconds()) // 1)
         came = tuple(one for one in replacement if one is not None)
         self._leaving[machine.name] = _Leaving(machine, removal, came, world.now, max(due, world.now + TICK))
-        world.close(machine)
+        world.close(machine, came)
 
     def cancel(self, name: str) -> None:
         """Let a machine stay."""
         if name in self._leaving:
-            self._world.close(self._leaving.pop(name).machine, is_closed=False)
+            self._world.open(self._leaving.pop(name).machine)
             self.cancelled += 1
 
     def next_at(self) -> int | None:
@@ -90,7 +90,7 @@ class Removing:
         if one.drained is None:
             if any(new.name not in world.fleet.machines for new in one.replacement):
                 self._cancel_step(one)
-            elif not all(new.is_ready for new in one.replacement):
+            elif not self._have_come(one):
                 if world.now >= one.begun + _ARRIVES_WITHIN:
                     self._cancel_step(one)
                 return
@@ -104,6 +104,10 @@ class Removing:
         for pod in list(machine.pods.values()):
             if not world.fleet.kinds[pod.workload].stays:
                 world.evict(pod)
+
+    def _have_come(self, one: _Leaving) -> bool:
+        """Return whether the machines that replace it are Ready."""
+        return all(new.is_ready for new in one.replacement)
 
     def _is_turn(self, one: _Leaving) -> bool:
         """Return whether its drain may begin: onto room that is there, one machine goes at a time."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from simulator.peers.fleet import HOUR, Fleet, FleetMachine, FleetPod
+from simulator.peers.fleet import HOUR, Fleet, FleetMachine
 
 
 @dataclass(slots=True)
@@ -25,7 +25,6 @@ class Tally:
     moved: int = 0
     """Pods that were evicted for the autoscaler."""
     at: int = 0
-    _since: int = 0
 
     def advance(self, now: int, waiting: int) -> None:
         """Count the time since the last call: nothing changed in it."""
@@ -33,16 +32,6 @@ class Tally:
         self.cost += self.fleet.price(self.fleet.machines.values()) * seconds / HOUR
         self.waiting_seconds += waiting * seconds
         self.at = now
-
-    def buy(self, machine: FleetMachine) -> None:
-        """Count a purchase."""
-        self.purchases += 1
-        del machine
-
-    def evict(self, pod: FleetPod, now: int) -> None:
-        """Count a pod that is moved."""
-        self.moved += 1
-        del pod, now
 
     def remove(self, machine: FleetMachine, now: int) -> None:
         """Count a machine that goes, with its begun hours."""

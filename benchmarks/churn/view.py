@@ -1,5 +1,6 @@
-"""The world of a churn as Growth's planner sees it: the objects of its cluster, parsed once where they stay the same."""
+"""The world of a churn as Growth's planner sees it: the objects of its cluster, each made once while it stays the same."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -74,12 +75,13 @@ class ClusterView:
     ) -> Snapshot:
         """Return everything that a round decides on now."""
         world = self._world
+        leaving = {removal.spec.server_name for removal in removals}
         ready = [machine for machine in world.fleet.machines.values() if machine.is_ready]
         pods = [self._pod_of(pod) for pods in world.of_workload for pod in pods.values()]
         return Snapshot(
             now=moment(world.now),
             pods=(*pods, *(self._daemon_on(machine) for machine in ready)),
-            nodes=tuple(self._node(machine, idle_since.get(machine.name)) for machine in ready),
+            nodes=tuple(self._node(machine, idle_since.get(machine.name), leaving) for machine in ready),
             daemon_sets=(self._daemon_set,),
             pools=(self.pool,),
             classes=(NodeClass(ref=ClassRef(), offerings=self.offerings, status=status),),
@@ -132,8 +134,10 @@ class ClusterView:
         self._pods[pod.uid] = machine, made
         return made
 
-    def _node(self, machine: FleetMachine, idle_since: datetime | None) -> Node:
-        state = (machine.reserved is not None, idle_since)
+    def _node(self, machine: FleetMachine, idle_since: datetime | None, leaving: Collection[str]) -> Node:
+        # What another hand has tainted is closed to pods as one that a person has cordoned.
+        is_cordoned = machine.is_closed and machine.name not in leaving
+        state = (machine.reserved is not None, idle_since, is_cordoned)
         known = self._nodes.get(machine.name)
         if known is not None and known[0] == state:
             return known[1]
@@ -146,6 +150,7 @@ class ClusterView:
             annotations={} if idle_since is None else {ANNOTATION_IDLE_SINCE: format_timestamp(idle_since)},
             taints=() if machine.reserved is None else (Taint(TAINT_RESERVED, machine.name),),
             is_ready=True,
+            is_cordoned=is_cordoned,
             provider_id=f"churn://{machine.name}",
             created_at=moment(machine.ready),
             ready_since=moment(machine.ready),

@@ -1,7 +1,7 @@
-"""The world of a churn in virtual time: workloads and their controllers, pods, machines that boot, budgets, the bill."""
+"""The world of a churn in virtual time: workloads and their controllers, pods, machines that boot, and the bill."""
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -38,10 +38,12 @@ class World:
         self.of_workload: list[dict[int, FleetPod]] = [{} for _ in stream.workloads]
         self.replicas = [0] * len(stream.workloads)
         self.revisions = [0] * len(stream.workloads)
-        self.changed = False
-        """Whether pods or machines changed since the autoscaler last looked."""
-        self.demand_changed = False
-        """Whether a pod came that the scheduler has no place for, or a machine turned Ready."""
+        self.version = 0
+        """Grows with each change of pods and machines."""
+        self.replaced_by: dict[str, tuple[FleetMachine, ...]] = {}
+        """Machines that must be Ready before pods of one that goes are asked to leave, by its name."""
+        self.watchers: list[Callable[[FleetPod], None]] = []
+        """Called with each pod just before it is evicted."""
         self._binder = Binder(self.fleet, stream.seed)
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
         self._numbers = iter(range(1, 1 << 60))
@@ -98,15 +100,22 @@ class World:
         capacity = self.fleet.offerings[offering].capacity
         machine = FleetMachine(name, offering, self.now, ready, list(capacity), touched=self.now)
         self.fleet.machines[name] = machine
-        self.tally.buy(machine)
-        self.changed = True
+        self.tally.purchases += 1
+        self.version += 1
         self.at(ready, lambda: self._make_ready(machine))
         return machine
 
-    def close(self, machine: FleetMachine, *, is_closed: bool = True) -> None:
-        """Taint a machine that is to go, or take that back."""
-        machine.is_closed = is_closed
-        self.changed = True
+    def close(self, machine: FleetMachine, replaced_by: Sequence[FleetMachine] = ()) -> None:
+        """Taint a machine that is to go, once machines that were bought for its pods are Ready."""
+        machine.is_closed = True
+        self.replaced_by[machine.name] = tuple(replaced_by)
+        self.version += 1
+
+    def open(self, machine: FleetMachine) -> None:
+        """Take the taint back from a machine that is to stay."""
+        machine.is_closed = False
+        del self.replaced_by[machine.name]
+        self.version += 1
 
     def may_evict(self, pod: FleetPod) -> bool:
         """Return whether its budget lets a pod go now, as the eviction API would say."""
@@ -126,11 +135,13 @@ class World:
         """Ask a pod to leave; its controller makes another one at once. Return whether its budget let it."""
         if pod.machine is None or not self.may_evict(pod):
             return False
-        self.tally.evict(pod, self.now)
+        for watcher in self.watchers:
+            watcher(pod)
+        self.tally.moved += 1
         self._delete(pod)
         if not pod.is_old:
             self._create(pod.workload, lasts=pod.lasts)
-        self.changed = True
+        self.version += 1
         return True
 
     def remove(self, machine: FleetMachine) -> None:
@@ -138,8 +149,9 @@ class World:
         if machine.pods:
             raise AssertionError(f"{machine.name} is removed with {len(machine.pods)} pods")
         del self.fleet.machines[machine.name]
+        self.replaced_by.pop(machine.name, None)
         self.tally.remove(machine, self.now)
-        self.changed = True
+        self.version += 1
 
     # What controllers do.
 
@@ -161,7 +173,7 @@ class World:
             self._delete(self._first_to_go(workload))
 
     def _first_to_go(self, workload: int) -> FleetPod:
-        """Return the pod that a ReplicaSet deletes first: one that waits, then where there are most, then the newest."""
+        """Return the pod that a ReplicaSet deletes first: one that waits, then where most are, then the newest."""
         return min(
             self.of_workload[workload].values(),
             key=lambda p: (
@@ -198,14 +210,14 @@ class World:
         pod = FleetPod(next(self._numbers), workload, self.now, lasts=lasts)
         self.of_workload[workload][pod.uid] = pod
         self.waiting[pod.uid] = pod
-        self.changed = self.demand_changed = True
+        self.version += 1
 
     def _bind(self, pod: FleetPod, machine: FleetMachine) -> None:
         del self.waiting[pod.uid]
         pod.machine, pod.bound, machine.touched = machine, self.now, self.now
         machine.put(pod, self.fleet.kinds[pod.workload].demand)
         self.tally.waits.append(self.now - pod.created)
-        self.changed = True
+        self.version += 1
         if pod.lasts:
             self.at(self.now + pod.lasts, lambda: self._end(pod))
         else:
@@ -223,12 +235,12 @@ class World:
             pod.machine.take_off(pod, self.fleet.kinds[pod.workload].demand)
             pod.machine.touched = self.now
             pod.machine = None
-        self.changed = True
+        self.version += 1
 
     def _make_ready(self, machine: FleetMachine) -> None:
         if machine.name in self.fleet.machines:
             machine.is_ready = True
-            self.changed = self.demand_changed = True
+            self.version += 1
 
     def _sell_out(self, offering: int, *, by: int) -> None:
         self._sold[offering] = self._sold.get(offering, 0) + by

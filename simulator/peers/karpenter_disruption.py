@@ -1,4 +1,4 @@
-"""What Karpenter would remove of a fleet, as its rule is published: emptiness, then multi- and single-node consolidation.
+"""What Karpenter would remove of a fleet by its published rule: emptiness, then multi- and single-node consolidation.
 
 Not its program. A command removes machines, or replaces them by one cheaper machine, never by several.
 Source: Karpenter v1.14, pkg/controllers/disruption: emptiness.go, multinodeconsolidation.go (firstNConsolidationOption,

@@ -1,0 +1,41 @@
+"""The sides of the comparison."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from benchmarks.churn.cluster_autoscaler import ClusterAutoscaler
+from benchmarks.churn.growth import Growth
+from benchmarks.churn.karpenter import Karpenter, KarpenterDisruption, Shortages
+from benchmarks.churn.loop import Autoscaler
+from benchmarks.churn.world import World
+
+_MINUTE: Final = 60
+
+
+class GrowthBuys:
+    """Karpenter's rule for disruption where Growth's planner buys: what Karpenter would be with a better packer."""
+
+    def __init__(self, world: World, after: int) -> None:
+        self._growth = Growth(world, policies=())
+        self._disruption = KarpenterDisruption(world, Shortages(world), after)
+
+    def look(self) -> int | None:
+        """Do what is due now, and return when time alone next asks for a look."""
+        looks_at = self._disruption.look()
+        wakes_at = self._growth.look()
+        return looks_at if wakes_at is None else min(looks_at, wakes_at)
+
+
+EMPTY_ONLY: Final = "Growth, empty only"
+CONTESTANTS: Final[Mapping[str, Callable[[World], Autoscaler]]] = {
+    EMPTY_ONLY: Growth,
+    "Karpenter's rule, 0 s": lambda world: Karpenter(world, 0),
+    "Karpenter's rule, 5 m": lambda world: Karpenter(world, 5 * _MINUTE),
+    "Karpenter's rule, 15 m": lambda world: Karpenter(world, 15 * _MINUTE),
+    "Karpenter's rule with Growth's purchases, 0 s": lambda world: GrowthBuys(world, 0),
+    "Karpenter's rule with Growth's purchases, 5 m": lambda world: GrowthBuys(world, 5 * _MINUTE),
+    "Karpenter's rule with Growth's purchases, 15 m": lambda world: GrowthBuys(world, 15 * _MINUTE),
+    "Cluster Autoscaler's rule": ClusterAutoscaler,
+    "Cluster Autoscaler's rule, moving emptyDirs": lambda world: ClusterAutoscaler(world, local_stays=False),
+}
+"""By name, each with consolidateAfter where it has one. Peers are their published rules, not their programs."""
