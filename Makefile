@@ -16,7 +16,7 @@ SEEDED = --hypothesis-seed=$(GROWTH_SEED) --randomly-seed=$(GROWTH_SEED)
 DRAW = $(PYTHON) -c 'import random; print(random.randrange(10**6, 2**31))'
 
 .DEFAULT_GOAL := help
-.PHONY: help sync check format test simulate e2e nightly search seeds chaos load histories demo bench bench-peers crds drawings pictures lock clean
+.PHONY: help sync check format test simulate e2e nightly search seeds chaos load histories demo bench bench-peers bench-churn crds drawings pictures lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,7 +61,7 @@ e2e: .venv/dev.stamp ## the whole way on a real control plane (needs Go >= 1.26,
 	$(PYTEST) -q -s -m "e2e and serial and not nightly" -p no:randomly --durations=40 --cpu-budget serial
 
 nightly: export GROWTH_SEED := $(shell $(DRAW))
-nightly: search chaos load histories bench bench-peers ## hours of search with random seeds, then chaos, load and benchmarks; GROWTH_SEED=N repeats one
+nightly: search chaos load histories bench bench-peers bench-churn ## hours of search with random seeds, then chaos, load and benchmarks; GROWTH_SEED=N repeats one
 
 search: export GROWTH_SEARCH = 20
 search: .venv/dev.stamp ## what is too long for each change: thousands of fresh seeds, a whole week, all sizes
@@ -94,6 +94,9 @@ bench: .venv/dev.stamp ## how good and how quick plans are, beside what the rule
 
 bench-peers: .venv/dev.stamp ## Growth beside Karpenter's own scheduler (needs Go); writes docs/benchmarks.md's tables
 	$(BIN)/python -m benchmarks.side_by_side --page docs/benchmarks.md
+
+bench-churn: .venv/dev.stamp ## what a load that comes and goes costs, beside the rules of peers; writes docs/churn.md's tables
+	$(BIN)/python -m benchmarks.churn --page docs/churn.md
 
 crds: .venv/run.stamp ## write deploy/crds from the kinds in api/
 	$(BIN)/python -m api.schema

@@ -22,17 +22,17 @@ class NoPlace(Exception):
     """A document has no marks between which tables could be written; the text says which are missing."""
 
 
-def keep(page: Path, text: str) -> None:
-    """Write the tables into a document in place of those that are there.
+def keep(page: Path, text: str, marks: tuple[str, str] = (BEGIN, END)) -> None:
+    """Write the tables into a document in place of those that are there, between two marks.
 
     Raises:
         NoPlace: the document has no place for them.
     """
-    before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = page.read_text().partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not (begin and end):
-        raise NoPlace(f"{page}: needs the lines {BEGIN.strip()} and {END.strip()} around its tables")
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+        raise NoPlace(f"{page}: needs the lines {marks[0].strip()} and {marks[1].strip()} around its tables")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def tables(rows: Sequence[SideBySideRow]) -> str:

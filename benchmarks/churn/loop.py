@@ -15,23 +15,29 @@ class Autoscaler(Protocol):
         ...
 
 
-def run(stream: Stream, side: Callable[[World], Autoscaler], watch: Callable[[World], None] = lambda _: None) -> World:
-    """Return the world at the end of the stream; `watch` is called after each moment."""
+class Watch(Protocol):
+    """Somebody who looks on."""
+
+    def look(self) -> None:
+        """Look at the world as it is at this moment."""
+        ...
+
+
+def run(stream: Stream, side: Callable[[World], Autoscaler], watch: Callable[[World], Watch]) -> World:
+    """Return the world at the end of the stream; who watches looks after each moment."""
     world = World(stream)
-    autoscaler = side(world)
+    autoscaler, watching = side(world), watch(world)
     now = 0
-    while True:
+    while now < stream.seconds:
         world.step(now)
         version = world.version
         wake = autoscaler.look()
-        watch(world)
+        watching.look()
         moments = [at for at in (world.next_at(), wake) if at is not None]
         if world.version != version:
             # The scheduler sees what was done.
             moments.append(now + TICK)
-        following = max(now + TICK, -(-min(moments, default=stream.seconds) // TICK) * TICK)
-        if following >= stream.seconds:
-            world.step(stream.seconds)
-            watch(world)
-            return world
-        now = following
+        now = max(now + TICK, -(-min(moments, default=stream.seconds) // TICK) * TICK)
+    world.step(stream.seconds)
+    watching.look()
+    return world

@@ -1,8 +1,12 @@
 """The tally of a run: the bill by the second and by begun hours, pods moved, purchases, and how long pods waited."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from simulator.peers.fleet import HOUR, Fleet, FleetMachine
+
+SETTLED: Final = 900
+"""Seconds from the beginning, in which everybody buys for everything."""
 
 
 @dataclass(slots=True)
@@ -15,7 +19,7 @@ class Tally:
     begun_hours: float = 0.0
     """Of machines that are gone, each begun hour in full."""
     waiting_seconds: float = 0.0
-    """Of all pods together."""
+    """Of all pods together, once all that the beginning wants is there."""
     waits: list[int] = field(default_factory=list)
     """Seconds from each pod's creation to its binding."""
     purchases: int = 0
@@ -30,7 +34,8 @@ class Tally:
         """Count the time since the last call: nothing changed in it."""
         seconds = now - self.at
         self.cost += self.fleet.price(self.fleet.machines.values()) * seconds / HOUR
-        self.waiting_seconds += waiting * seconds
+        if self.at >= SETTLED:
+            self.waiting_seconds += waiting * seconds
         self.at = now
 
     def remove(self, machine: FleetMachine, now: int) -> None:

@@ -1,4 +1,4 @@
-"""The world of a churn as Growth's planner sees it: the objects of its cluster, each made once while it stays the same."""
+"""The world of a churn as Growth's planner sees it: objects of a cluster, each made once while it stays the same."""
 
 from collections.abc import Collection
 from dataclasses import replace
