@@ -8,6 +8,7 @@ from benchmarks.churn.growth import Growth
 from benchmarks.churn.karpenter import Karpenter, KarpenterDisruption, Shortages
 from benchmarks.churn.loop import Autoscaler
 from benchmarks.churn.world import World
+from planner.parsing.objects import Json
 
 _MINUTE: Final = 60
 
@@ -26,9 +27,16 @@ class GrowthBuys:
         return looks_at if wakes_at is None else min(looks_at, wakes_at)
 
 
+def _consolidating(after: str) -> Json:
+    return {"mode": "drain", "consolidate": {"after": after}}
+
+
 EMPTY_ONLY: Final = "Growth, empty only"
 CONTESTANTS: Final[Mapping[str, Callable[[World], Autoscaler]]] = {
     EMPTY_ONLY: Growth,
+    "Growth, consolidating after 5 m": lambda world: Growth(world, _consolidating("5m")),
+    "Growth, consolidating after 15 m": lambda world: Growth(world, _consolidating("15m")),
+    "Growth, consolidating after 60 m": lambda world: Growth(world, _consolidating("60m")),
     "Karpenter's rule, 0 s": lambda world: Karpenter(world, 0),
     "Karpenter's rule, 5 m": lambda world: Karpenter(world, 5 * _MINUTE),
     "Karpenter's rule, 15 m": lambda world: Karpenter(world, 15 * _MINUTE),

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from api.meta import ObjectMeta, OwnerReference
+from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_PODS_SINCE
+from api.meta import ObjectMeta, OwnerReference, format_timestamp
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus, RequestPhase, Seat
 from benchmarks.churn.removing import Removing
@@ -63,7 +64,8 @@ class Growth:
         self._view = ClusterView(world, scale_down or {})
         self._coming: dict[str, _Coming] = {}
         self._removing = Removing(world)
-        self._idle_since: dict[str, datetime] = {}
+        self._annotations: dict[str, dict[str, str]] = {}
+        """Of Nodes, by name."""
         self._status = NodeClassStatus()
         self._memory = PlannerMemory()
         self._seen: set[int] = set()
@@ -97,7 +99,7 @@ class Growth:
         snapshot = self._view.snapshot(
             requests=tuple(coming.request for coming in self._coming.values()),
             removals=self._removing.objects(),
-            idle_since=self._idle_since,
+            annotations=self._annotations,
             status=self._status,
             memory=self._memory,
         )
@@ -118,10 +120,11 @@ class Growth:
     def _carry_out(self, made: Plan) -> None:
         world = self._world
         for node, since in made.idle_since.items():
-            if since is None:
-                self._idle_since.pop(node, None)
-            else:
-                self._idle_since[node] = since
+            self._annotate(node, ANNOTATION_IDLE_SINCE, None if since is None else format_timestamp(since))
+        for node, mark in made.pods_since.items():
+            self._annotate(node, ANNOTATION_PODS_SINCE, mark)
+        for report in made.pools:
+            self._view.report(report.status)
         for cancel in made.removal_cancels:
             self._removing.cancel(cancel.removal)
         for name, seats in made.reservations.items():
@@ -132,6 +135,13 @@ class Growth:
             self._removing.begin(removal, [bought[k] for k in removal.replacement])
         if any(machine is None for machine in bought.values()):
             self._wake = world.now + TICK
+
+    def _annotate(self, node: str, key: str, value: str | None) -> None:
+        annotations = self._annotations.setdefault(node, {})
+        if value is None:
+            annotations.pop(key, None)
+        else:
+            annotations[key] = value
 
     def _buy(self, request: PlannedRequest) -> FleetMachine | None:
         world = self._world

@@ -127,7 +127,7 @@ def _object(one: _Leaving) -> NodeRemovalRequest:
         spec=NodeRemovalRequestSpec(
             server_name=machine.name,
             node_name=removal.node,
-            **{"providerID": removal.provider_id},
+            providerID=removal.provider_id,
             pool=removal.pool,
             server_type=removal.server_type,
             location=removal.location,

@@ -1,16 +1,15 @@
 """The world of a churn as Growth's planner sees it: objects of a cluster, each made once while it stays the same."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from activities.providers.kwok.catalogue import offerings
-from api.keys import ANNOTATION_IDLE_SINCE, LABEL_ARCH, LABEL_HOSTNAME, LABEL_ZONE, TAINT_RESERVED
-from api.meta import format_timestamp
+from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ARCH, LABEL_HOSTNAME, LABEL_ZONE, TAINT_RESERVED
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_class_status import NodeClassStatus
-from api.v1alpha1.node_pool import ClassRef, NodePool
+from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from benchmarks.catalogue import ZONES
@@ -69,7 +68,7 @@ class ClusterView:
         *,
         requests: tuple[NodeRequest, ...] = (),
         removals: tuple[NodeRemovalRequest, ...] = (),
-        idle_since: dict[str, datetime],
+        annotations: Mapping[str, Mapping[str, str]],
         status: NodeClassStatus,
         memory: PlannerMemory,
     ) -> Snapshot:
@@ -81,7 +80,7 @@ class ClusterView:
         return Snapshot(
             now=moment(world.now),
             pods=(*pods, *(self._daemon_on(machine) for machine in ready)),
-            nodes=tuple(self._node(machine, idle_since.get(machine.name), leaving) for machine in ready),
+            nodes=tuple(self._node(machine, annotations.get(machine.name, {}), leaving) for machine in ready),
             daemon_sets=(self._daemon_set,),
             pools=(self.pool,),
             classes=(NodeClass(ref=ClassRef(), offerings=self.offerings, status=status),),
@@ -105,6 +104,10 @@ class ClusterView:
             pools=(self.pool,),
             classes=(NodeClass(ref=ClassRef(), offerings=self.offerings),),
         )
+
+    def report(self, status: NodePoolStatus) -> None:
+        """Let the pool have a status from now on."""
+        self.pool = self.pool.model_copy(update={"status": status})
 
     def forget(self) -> None:
         """Drop what is kept of pods and machines that are gone."""
@@ -134,10 +137,12 @@ class ClusterView:
         self._pods[pod.uid] = machine, made
         return made
 
-    def _node(self, machine: FleetMachine, idle_since: datetime | None, leaving: Collection[str]) -> Node:
+    def _node(self, machine: FleetMachine, annotations: Mapping[str, str], leaving: Collection[str]) -> Node:
         # What another hand has tainted is closed to pods as one that a person has cordoned.
         is_cordoned = machine.is_closed and machine.name not in leaving
-        state = (machine.reserved is not None, idle_since, is_cordoned)
+        if not all(self._world.lets_move(pod) for pod in machine.pods.values()):
+            annotations = {**annotations, ANNOTATION_DO_NOT_REMOVE: "its pods may not be evicted now"}
+        state = (machine.reserved is not None, dict(annotations), is_cordoned)
         known = self._nodes.get(machine.name)
         if known is not None and known[0] == state:
             return known[1]
@@ -147,7 +152,7 @@ class ClusterView:
             uid=machine.name,
             allocatable=offering.allocatable,
             labels=node_labels(self.pool, offering, machine.name, machine.name),
-            annotations={} if idle_since is None else {ANNOTATION_IDLE_SINCE: format_timestamp(idle_since)},
+            annotations=annotations,
             taints=() if machine.reserved is None else (Taint(TAINT_RESERVED, machine.name),),
             is_ready=True,
             is_cordoned=is_cordoned,

@@ -124,6 +124,11 @@ class World:
             return True
         return workload.lets_go(self.now) and self.healthy(pod.workload) - 1 >= self.replicas[pod.workload] - _ALLOWED
 
+    def lets_move(self, pod: FleetPod) -> bool:
+        """Return whether a pod's own word and its budget let it be moved, in a time when all its like have started."""
+        workload = self.stream.workloads[pod.workload]
+        return not workload.is_job and (not workload.has_budget or workload.lets_go(self.now))
+
     def healthy(self, workload: int) -> int:
         """Return how many pods of a workload are Ready."""
         return sum(

@@ -47,7 +47,7 @@ def test_the_scheduler_binds_as_the_slow_one_does(seed: int):
     for _ in range(90):
         world._create(random.randrange(len(world.stream.workloads)))
         [pod] = world.waiting.values()
-        snapshot = view.snapshot(idle_since={}, status=NodeClassStatus(), memory=PlannerMemory())
+        snapshot = view.snapshot(annotations={}, status=NodeClassStatus(), memory=PlannerMemory())
         sites = list(sites_of(snapshot.nodes, [one for one in snapshot.pods if one.node_name]))
         judge = Judge(sites)
         asked = next(one for one in snapshot.pods if one.uid == str(pod.uid))
