@@ -13,7 +13,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from benchmarks.churn.comparison import Recipe, compare
+from benchmarks.churn.comparison import ChurnRecipe, compare
 from benchmarks.churn.contestants import CONTESTANTS
 from benchmarks.churn.page import MARKS, tables
 from benchmarks.side_by_side_page import NoPlace, keep
@@ -45,7 +45,7 @@ def main(
     names = [name for name in CONTESTANTS if not sides or name.startswith(sides)]
     if not names:
         sys.exit(f"benchmarks.churn: no side begins with {' or '.join(sides)}: there are {'; '.join(CONTESTANTS)}")
-    text = tables(compare(Recipe(days, deployments, jobs), seeds, names, processes))
+    text = tables(compare(ChurnRecipe(days, deployments, jobs), seeds, names, processes))
     if page is None:
         sys.stdout.write(f"{text}\n")
     else:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final
 
-from simulator.peers.fleet import Fleet, FleetKind, FleetMachine, FleetPod
+from simulator.peers.fleet import FleetKind, FleetMachine, FleetPod, PeerFleet
 
 _MOST: Final = 100
 
@@ -20,20 +20,20 @@ class Binder:
         seed: decides between machines that score alike.
     """
 
-    def __init__(self, fleet: Fleet, seed: int) -> None:
+    def __init__(self, fleet: PeerFleet, seed: int) -> None:
         self._fleet = fleet
         self._random = Random(seed)  # noqa: S311 - it is to be repeatable, not secret
 
     def machine_for(self, pod: FleetPod) -> FleetMachine | None:
         """Return the machine that the scheduler binds the pod to, None where it fits nowhere."""
         fleet, kind = self._fleet, self._fleet.kinds[pod.workload]
-        there = [machine for machine in fleet.machines.values() if machine.is_ready and machine.offering in kind.bins]
-        zones = None if kind.zone_skew is None else self._open_zones(pod.workload, kind, there)
-        most = None if kind.host_skew is None else _most_on_host(pod.workload, kind, there)
+        hosts = [machine for machine in fleet.machines.values() if machine.is_ready and machine.offering in kind.bins]
+        zones = None if kind.zone_skew is None else self._open_zones(pod.workload, kind, hosts)
+        most = None if kind.host_skew is None else _most_on_host(pod.workload, kind, hosts)
         cpu, memory, slots = kind.demand
         best: list[FleetMachine] = []
         best_score = -1
-        for machine in there:
+        for machine in hosts:
             free = machine.free
             if free[0] < cpu or free[1] < memory or free[2] < slots or machine.is_closed:
                 continue
@@ -60,16 +60,16 @@ class Binder:
         after = 1 - abs((has_cpu - free_cpu + cpu) / has_cpu - (has_memory - free_memory + memory) / has_memory) / 2
         return least + _MOST // 2 + (_MOST // 2 + int(after * _MOST) - int(before * _MOST)) // 2
 
-    def _open_zones(self, workload: int, kind: FleetKind, there: Iterable[FleetMachine]) -> set[str]:
+    def _open_zones(self, workload: int, kind: FleetKind, hosts: Iterable[FleetMachine]) -> set[str]:
         """Return the zones that take one more; machines that are tainted make domains, too, as by default."""
         counts: dict[str, int] = {}
-        for machine in there:
+        for machine in hosts:
             zone = self._fleet.offerings[machine.offering].zone
             counts[zone] = counts.get(zone, 0) + machine.counts.get(workload, 0)
         fewest = min(counts.values(), default=0) if len(counts) >= len(self._fleet.zones) else 0
         return {zone for zone, pods in counts.items() if pods + 1 - fewest <= (kind.zone_skew or 0)}
 
 
-def _most_on_host(workload: int, kind: FleetKind, there: Iterable[FleetMachine]) -> int:
+def _most_on_host(workload: int, kind: FleetKind, hosts: Iterable[FleetMachine]) -> int:
     """Return how many pods of the kind a machine may have at most."""
-    return min((machine.counts.get(workload, 0) for machine in there), default=0) + (kind.host_skew or 0)
+    return min((machine.counts.get(workload, 0) for machine in hosts), default=0) + (kind.host_skew or 0)

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Final
 
 from benchmarks.churn.karpenter import Shortages
-from benchmarks.churn.world import World
+from benchmarks.churn.world import ChurnWorld
 from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
 from simulator.peers.cluster_autoscaler import Expander, cluster_autoscaler
@@ -38,7 +38,7 @@ class ClusterAutoscaler:
         local_stays: whether pods with an emptyDir keep their machine, as by default.
     """
 
-    def __init__(self, world: World, expander: Expander = "least-waste", *, local_stays: bool = True) -> None:
+    def __init__(self, world: ChurnWorld, expander: Expander = "least-waste", *, local_stays: bool = True) -> None:
         self._world = world
         self._expander: Expander = expander
         self._local_stays = local_stays
@@ -131,14 +131,14 @@ class ClusterAutoscaler:
                 self._go_on()
 
     def _go_on(self) -> None:
-        world, one = self._world, self._drained
-        if one is None:
+        world, drained = self._world, self._drained
+        if drained is None:
             return
-        for pod in list(one.machine.pods.values()):
+        for pod in list(drained.machine.pods.values()):
             world.evict(pod)
-        if not one.machine.pods:
-            world.remove(one.machine)
+        if not drained.machine.pods:
+            world.remove(drained.machine)
             self._drained = None
-        elif world.now >= one.begun + _GIVES_UP_AFTER:
-            world.open(one.machine)
+        elif world.now >= drained.begun + _GIVES_UP_AFTER:
+            world.open(drained.machine)
             self._drained = None

@@ -9,15 +9,15 @@ from time import process_time
 from benchmarks.churn.contestants import CONTESTANTS
 from benchmarks.churn.growth import packer
 from benchmarks.churn.loop import run
-from benchmarks.churn.oracle import Oracle
+from benchmarks.churn.oracle import ChurnOracle
 from benchmarks.churn.reference import Reference, reference
 from benchmarks.churn.stream import draw
-from benchmarks.churn.world import World
+from benchmarks.churn.world import ChurnWorld
 from planner.packing.optimiser.solve import warm
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ChurnRecipe:
     """From what a stream is drawn."""
 
     days: int
@@ -26,7 +26,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ChurnOutcome:
     """What came of a side on the stream of a seed."""
 
     side: str
@@ -47,12 +47,12 @@ class Outcome:
 class Churned:
     """All outcomes, and the references by seed."""
 
-    recipe: Recipe
-    outcomes: Sequence[Outcome]
+    recipe: ChurnRecipe
+    outcomes: Sequence[ChurnOutcome]
     references: dict[int, Reference]
 
 
-def compare(recipe: Recipe, seeds: Sequence[int], sides: Sequence[str], processes: int) -> Churned:
+def compare(recipe: ChurnRecipe, seeds: Sequence[int], sides: Sequence[str], processes: int) -> Churned:
     """Return what came of these sides on the streams of these seeds."""
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=warm) as pool:
         references = [pool.submit(_reference, recipe, seed) for seed in seeds]
@@ -64,12 +64,12 @@ def compare(recipe: Recipe, seeds: Sequence[int], sides: Sequence[str], processe
         )
 
 
-def outcome(recipe: Recipe, seed: int, side: str) -> Outcome:
+def outcome(recipe: ChurnRecipe, seed: int, side: str) -> ChurnOutcome:
     """Return what came of a side on the stream of a seed; an oracle looks at each moment."""
     began = process_time()
     world = watched(recipe, seed, side)
     tally = world.tally
-    return Outcome(
+    return ChurnOutcome(
         side=side,
         seed=seed,
         cost=tally.cost,
@@ -82,16 +82,16 @@ def outcome(recipe: Recipe, seed: int, side: str) -> Outcome:
     )
 
 
-def watched(recipe: Recipe, seed: int, side: str) -> World:
+def watched(recipe: ChurnRecipe, seed: int, side: str) -> ChurnWorld:
     """Return the world at the end of a run that an oracle has looked at.
 
     Raises:
         Broken: something did not hold.
     """
     stream = draw(seed, days=recipe.days, deployments=recipe.deployments, jobs=recipe.jobs)
-    return run(stream, CONTESTANTS[side], Oracle)
+    return run(stream, CONTESTANTS[side], ChurnOracle)
 
 
-def _reference(recipe: Recipe, seed: int) -> Reference:
+def _reference(recipe: ChurnRecipe, seed: int) -> Reference:
     stream = draw(seed, days=recipe.days, deployments=recipe.deployments, jobs=recipe.jobs)
     return reference(stream, packer)

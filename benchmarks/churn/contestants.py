@@ -4,20 +4,22 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from benchmarks.churn.cluster_autoscaler import ClusterAutoscaler
-from benchmarks.churn.growth import Growth
+from benchmarks.churn.growth import GrowthSide
 from benchmarks.churn.karpenter import Karpenter, KarpenterDisruption, Shortages
 from benchmarks.churn.loop import Autoscaler
-from benchmarks.churn.world import World
-from planner.parsing.objects import Json
+from benchmarks.churn.world import ChurnWorld
 
 _MINUTE: Final = 60
+_BEAT: Final = 10 * _MINUTE
+"""How often Growth looks for something to consolidate here, where a worker's rounds come each minute: a look takes a
+second or more, and a day has 1,440 minutes."""
 
 
 class GrowthBuys:
     """Karpenter's rule for disruption where Growth's planner buys: what Karpenter would be with a better packer."""
 
-    def __init__(self, world: World, after: int) -> None:
-        self._growth = Growth(world, policies=())
+    def __init__(self, world: ChurnWorld, after: int) -> None:
+        self._growth = GrowthSide(world, policies=())
         self._disruption = KarpenterDisruption(world, Shortages(world), after)
 
     def look(self) -> int | None:
@@ -27,16 +29,16 @@ class GrowthBuys:
         return looks_at if wakes_at is None else min(looks_at, wakes_at)
 
 
-def _consolidating(after: str) -> Json:
-    return {"mode": "drain", "consolidate": {"after": after}}
+def _consolidating(world: ChurnWorld, after: str) -> GrowthSide:
+    return GrowthSide(world, {"mode": "drain", "consolidate": {"after": after}}, every=_BEAT)
 
 
 EMPTY_ONLY: Final = "Growth, empty only"
-CONTESTANTS: Final[Mapping[str, Callable[[World], Autoscaler]]] = {
-    EMPTY_ONLY: Growth,
-    "Growth, consolidating after 5 m": lambda world: Growth(world, _consolidating("5m")),
-    "Growth, consolidating after 15 m": lambda world: Growth(world, _consolidating("15m")),
-    "Growth, consolidating after 60 m": lambda world: Growth(world, _consolidating("60m")),
+CONTESTANTS: Final[Mapping[str, Callable[[ChurnWorld], Autoscaler]]] = {
+    EMPTY_ONLY: GrowthSide,
+    "Growth, consolidating after 5 m": lambda world: _consolidating(world, "5m"),
+    "Growth, consolidating after 15 m": lambda world: _consolidating(world, "15m"),
+    "Growth, consolidating after 60 m": lambda world: _consolidating(world, "60m"),
     "Karpenter's rule, 0 s": lambda world: Karpenter(world, 0),
     "Karpenter's rule, 5 m": lambda world: Karpenter(world, 5 * _MINUTE),
     "Karpenter's rule, 15 m": lambda world: Karpenter(world, 15 * _MINUTE),

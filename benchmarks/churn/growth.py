@@ -10,8 +10,8 @@ from api.meta import ObjectMeta, OwnerReference, format_timestamp
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_request import NodeRequest, NodeRequestSpec, NodeRequestStatus, RequestPhase, Seat
 from benchmarks.churn.removing import Removing
-from benchmarks.churn.view import EPOCH, ClusterView, moment
-from benchmarks.churn.world import TICK, World
+from benchmarks.churn.view import EPOCH, ChurnView, moment
+from benchmarks.churn.world import TICK, ChurnWorld
 from planner.lifecycle.arrival.reservation import RELEASE_AFTER_READY
 from planner.model.plan import Plan, PlannedRequest, PlannerMemory, Snapshot
 from planner.objects.counted_pods import is_demand
@@ -49,19 +49,27 @@ class _Coming:
     request: NodeRequest
 
 
-class Growth:
+class GrowthSide:
     """The planner's rounds, and what a worker does of their plans.
 
     Args:
         world: to act in.
         scale_down: `spec.scaleDown` of its pool.
         policies: by which machines go.
+        every: seconds between two rounds that only time asks for; a worker's come when they are due.
     """
 
-    def __init__(self, world: World, scale_down: Json | None = None, policies: Sequence[Policy] = POLICIES) -> None:
+    def __init__(
+        self,
+        world: ChurnWorld,
+        scale_down: Json | None = None,
+        policies: Sequence[Policy] = POLICIES,
+        every: int = TICK,
+    ) -> None:
         self._world = world
         self._policies = policies
-        self._view = ClusterView(world, scale_down or {})
+        self._every = every
+        self._view = ChurnView(world, scale_down or {})
         self._coming: dict[str, _Coming] = {}
         self._removing = Removing(world)
         self._annotations: dict[str, dict[str, str]] = {}
@@ -83,13 +91,19 @@ class Growth:
         self._removing.go_on()
         news = not self._seen.issuperset(world.waiting)
         is_due = self._wake is not None and world.now >= self._wake
-        is_quiet_over = world.version != self._version and world.now >= self._last + QUIET_PERIOD.seconds
+        is_quiet_over = world.version != self._version and world.now >= self._quiet_until()
         if news or is_due or is_quiet_over:
             self._round()
         moments = [self._removing.next_at(), self._wake, self._next_release()]
         if world.version != self._version:
-            moments.append(self._last + QUIET_PERIOD.seconds)
+            moments.append(self._quiet_until())
         return min((one for one in moments if one is not None), default=None)
+
+    def _quiet_until(self) -> int:
+        return self._on_beat(self._last + QUIET_PERIOD.seconds)
+
+    def _on_beat(self, moment: int) -> int:
+        return -(-moment // self._every) * self._every
 
     def _round(self) -> None:
         world = self._world
@@ -105,7 +119,7 @@ class Growth:
         )
         made = plan(snapshot, packer, policies=self._policies)
         self._memory = made.memory
-        self._wake = None if made.wake_at is None else _seconds(made.wake_at)
+        self._wake = None if made.wake_at is None else self._on_beat(_seconds(made.wake_at))
         self._explain(snapshot, made)
         self._carry_out(made)
         self._version = world.version
@@ -113,9 +127,11 @@ class Growth:
             self._view.forget()
 
     def _explain(self, snapshot: Snapshot, made: Plan) -> None:
-        told = {placed.pod for placed in made.placed} | {unplaced.pod for unplaced in made.unplaced if unplaced.reasons}
-        told |= {f"{seat.namespace}/{seat.name}" for request in made.requests for seat in request.seats}
-        self.unexplained |= {pod.uid for pod in snapshot.pods if is_demand(pod) and pod.key not in told}
+        told_of = {placed.pod for placed in made.placed} | {
+            unplaced.pod for unplaced in made.unplaced if unplaced.reasons
+        }
+        told_of |= {f"{seat.namespace}/{seat.name}" for request in made.requests for seat in request.seats}
+        self.unexplained |= {pod.uid for pod in snapshot.pods if is_demand(pod) and pod.key not in told_of}
 
     def _carry_out(self, made: Plan) -> None:
         world = self._world

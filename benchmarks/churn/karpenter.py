@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks.churn.world import TICK, World
+from benchmarks.churn.world import TICK, ChurnWorld
 from simulator.peers.fleet import FleetMachine
 from simulator.peers.karpenter_disruption import Command, Disruption, leaving_pods
 from simulator.peers.karpenter_fleet import simulate
@@ -22,7 +22,7 @@ _ASK_AGAIN_AFTER: Final = 10
 class Shortages:
     """What could not be had, for as long as a provider remembers."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ChurnWorld) -> None:
         self._world = world
         self._until: dict[int, int] = {}
 
@@ -51,7 +51,7 @@ class Shortages:
 class KarpenterProvisioner:
     """Buys for pods that wait."""
 
-    def __init__(self, world: World, shortages: Shortages) -> None:
+    def __init__(self, world: ChurnWorld, shortages: Shortages) -> None:
         self._world = world
         self._shortages = shortages
         self._seen: set[int] = set()
@@ -92,7 +92,7 @@ class KarpenterDisruption:
         after: `consolidateAfter`, in seconds.
     """
 
-    def __init__(self, world: World, shortages: Shortages, after: int) -> None:
+    def __init__(self, world: ChurnWorld, shortages: Shortages, after: int) -> None:
         self._world = world
         self._shortages = shortages
         self._after = after
@@ -107,8 +107,8 @@ class KarpenterDisruption:
         """Do what is due, and return when to look again."""
         world = self._world
         self._changed = self._changed or world.version != self._version
-        for one in list(self._running):
-            self._go_on(one)
+        for running in list(self._running):
+            self._go_on(running)
         if self._pending is not None and world.now >= self._pending.validated:
             self._start(self._pending)
             self._pending = None
@@ -169,46 +169,46 @@ class KarpenterDisruption:
             return False
         return all(not kinds[pod.workload].stays and world.may_evict(pod) for pod in machine.pods.values())
 
-    def _start(self, one: _Running) -> None:
+    def _start(self, running: _Running) -> None:
         world = self._world
-        machines = one.command.machines
+        machines = running.command.machines
         if not all(machine.name in world.fleet.machines and self._may_go(machine) for machine in machines):
             return
-        if not self._disruption().holds(one.command):
+        if not self._disruption().holds(running.command):
             return
-        if one.command.replacement:
-            one.replacement = self._shortages.buy(one.command.replacement)
-            if one.replacement is None:
+        if running.command.replacement:
+            running.replacement = self._shortages.buy(running.command.replacement)
+            if running.replacement is None:
                 return
         for machine in machines:
-            world.close(machine, () if one.replacement is None else (one.replacement,))
-        one.is_started = True
-        one.due = world.now + TICK
-        self._running.append(one)
+            world.close(machine, () if running.replacement is None else (running.replacement,))
+        running.is_started = True
+        running.due = world.now + TICK
+        self._running.append(running)
 
-    def _go_on(self, one: _Running) -> None:
+    def _go_on(self, running: _Running) -> None:
         world = self._world
-        if world.now < one.due:
+        if world.now < running.due:
             return
-        one.due = world.now + _ASK_AGAIN_AFTER
-        if one.replacement is not None and not one.replacement.is_ready:
-            one.due = max(world.now + TICK, one.replacement.ready)
+        running.due = world.now + _ASK_AGAIN_AFTER
+        if running.replacement is not None and not running.replacement.is_ready:
+            running.due = max(world.now + TICK, running.replacement.ready)
             return
-        left = [machine for machine in one.command.machines if machine.name in world.fleet.machines]
+        left = [machine for machine in running.command.machines if machine.name in world.fleet.machines]
         for machine in left:
             for pod in list(machine.pods.values()):
                 if not world.fleet.kinds[pod.workload].stays:
                     world.evict(pod)
             if not machine.pods:
                 world.remove(machine)
-        if all(machine.name not in world.fleet.machines for machine in one.command.machines):
-            self._running.remove(one)
+        if all(machine.name not in world.fleet.machines for machine in running.command.machines):
+            self._running.remove(running)
 
 
 class Karpenter:
     """Both of its controllers."""
 
-    def __init__(self, world: World, after: int) -> None:
+    def __init__(self, world: ChurnWorld, after: int) -> None:
         shortages = Shortages(world)
         self._provisioner = KarpenterProvisioner(world, shortages)
         self._disruption = KarpenterDisruption(world, shortages, after)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from benchmarks.churn.stream import Stream
-from benchmarks.churn.world import TICK, World
+from benchmarks.churn.world import TICK, ChurnWorld
 
 
 class Autoscaler(Protocol):
@@ -15,7 +15,7 @@ class Autoscaler(Protocol):
         ...
 
 
-class Watch(Protocol):
+class Onlooker(Protocol):
     """Somebody who looks on."""
 
     def look(self) -> None:
@@ -23,9 +23,11 @@ class Watch(Protocol):
         ...
 
 
-def run(stream: Stream, side: Callable[[World], Autoscaler], watch: Callable[[World], Watch]) -> World:
+def run(
+    stream: Stream, side: Callable[[ChurnWorld], Autoscaler], watch: Callable[[ChurnWorld], Onlooker]
+) -> ChurnWorld:
     """Return the world at the end of the stream; who watches looks after each moment."""
-    world = World(stream)
+    world = ChurnWorld(stream)
     autoscaler, watching = side(world), watch(world)
     now = 0
     while now < stream.seconds:

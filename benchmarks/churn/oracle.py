@@ -1,6 +1,6 @@
 """What must hold in a churn at each moment, whoever acts: looked at from outside, not asked of who acts."""
 
-from benchmarks.churn.world import STARTS_WITHIN, World
+from benchmarks.churn.world import STARTS_WITHIN, ChurnWorld
 from simulator.peers.fleet import FleetPod
 
 
@@ -8,14 +8,14 @@ class Broken(AssertionError):
     """Something does not hold; the text says what and when."""
 
 
-class Oracle:
+class ChurnOracle:
     """Looks at a world at each moment, and at each pod that is evicted.
 
     Args:
         world: to look at.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ChurnWorld) -> None:
         self._world = world
         world.watchers.append(self.evicted)
 
@@ -61,7 +61,7 @@ class Oracle:
         if late:
             raise Broken(f"{world.now}: pods of {pod.machine.name} are evicted before {late[0]} is Ready")
         if workload.has_budget:
-            there = [one for machine in world.fleet.machines.values() for one in machine.pods.values()]
-            started = [p for p in there if p.workload == pod.workload and p.bound + STARTS_WITHIN <= world.now]
+            running = [one for machine in world.fleet.machines.values() for one in machine.pods.values()]
+            started = [p for p in running if p.workload == pod.workload and p.bound + STARTS_WITHIN <= world.now]
             if not workload.lets_go(world.now) or len(started) < world.replicas[pod.workload]:
                 raise Broken(f"{world.now}: the budget of {workload.name} forbids an eviction")

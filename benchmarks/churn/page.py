@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import Final
 
 from benchmarks.catalogue import HOURS
-from benchmarks.churn.comparison import Churned, Outcome
+from benchmarks.churn.comparison import Churned, ChurnOutcome
 from benchmarks.measured import growth, measured
 
 MARKS: Final = ("<!-- churn -->\n", "\n<!-- end of churn -->")
@@ -40,9 +40,9 @@ def tables(churned: Churned) -> str:
     )
 
 
-def over_anew(churned: Churned, one: Outcome) -> float:
+def over_anew(churned: Churned, outcome: ChurnOutcome) -> float:
     """Return how much more it costs than packing all pods anew each hour, as a share."""
-    return one.cost / churned.references[one.seed].anew - 1
+    return outcome.cost / churned.references[outcome.seed].anew - 1
 
 
 def _mean(churned: Churned, side: str) -> list[str]:
@@ -50,7 +50,7 @@ def _mean(churned: Churned, side: str) -> list[str]:
     days = churned.recipe.days
     shares = [over_anew(churned, one) for one in outcomes]
 
-    def mean(value: Callable[[Outcome], float]) -> float:
+    def mean(value: Callable[[ChurnOutcome], float]) -> float:
         return fmean(value(one) for one in outcomes)
 
     return [
@@ -66,16 +66,16 @@ def _mean(churned: Churned, side: str) -> list[str]:
     ]
 
 
-def _line(churned: Churned, one: Outcome) -> list[str]:
+def _line(churned: Churned, outcome: ChurnOutcome) -> list[str]:
     hours = churned.recipe.days * 24
     return [
-        str(one.seed),
-        one.side,
-        f"{one.cost / hours * HOURS:,.0f}",
-        _share(over_anew(churned, one)),
-        _share(one.cost / churned.references[one.seed].bound - 1),
-        f"{one.moved:,}",
-        f"{one.purchases:,}",
+        str(outcome.seed),
+        outcome.side,
+        f"{outcome.cost / hours * HOURS:,.0f}",
+        _share(over_anew(churned, outcome)),
+        _share(outcome.cost / churned.references[outcome.seed].bound - 1),
+        f"{outcome.moved:,}",
+        f"{outcome.purchases:,}",
     ]
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from benchmarks.churn.stream import Stream
-from benchmarks.churn.view import ClusterView
-from benchmarks.churn.world import World
+from benchmarks.churn.view import ChurnView
+from benchmarks.churn.world import ChurnWorld
 from planner.packing.problem import Packer
 from planner.plan import plan
 from simulator.peers.fleet import HOUR
@@ -22,7 +22,7 @@ class Reference:
 
 def reference(stream: Stream, packer: Packer, every: int = HOUR) -> Reference:
     """Return the reference of a stream, from the pods in the middle of each hour."""
-    view = ClusterView(World(stream), {})
+    view = ChurnView(ChurnWorld(stream), {})
     bound = anew = 0.0
     for begin in range(0, stream.seconds, every):
         seconds = min(every, stream.seconds - begin)

@@ -12,7 +12,7 @@ from api.v1alpha1.node_removal_request import (
     RemovalPhase,
 )
 from benchmarks.churn.view import EPOCH, moment
-from benchmarks.churn.world import TICK, World
+from benchmarks.churn.world import TICK, ChurnWorld
 from planner.model.plan import PlannedRemoval
 from planner.policies.emptiness import FOUND_EMPTY
 from simulator.peers.fleet import FleetMachine
@@ -41,7 +41,7 @@ class _Leaving:
 class Removing:
     """All machines under removal."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ChurnWorld) -> None:
         self._world = world
         self._leaving: dict[str, _Leaving] = {}
         self.cancelled = 0
@@ -50,10 +50,10 @@ class Removing:
         """Begin a removal; it is not begun if a machine that should replace it could not be had."""
         world = self._world
         machine = world.fleet.machines[removal.server]
-        if any(one is None for one in replacement):
+        if any(leaving is None for leaving in replacement):
             return
         due = -(-int((removal.at - EPOCH).total_seconds()) // 1)
-        came = tuple(one for one in replacement if one is not None)
+        came = tuple(leaving for leaving in replacement if leaving is not None)
         self._leaving[machine.name] = _Leaving(machine, removal, came, world.now, max(due, world.now + TICK))
         world.close(machine, came)
 
@@ -65,65 +65,60 @@ class Removing:
 
     def next_at(self) -> int | None:
         """Return when something is due."""
-        return min((one.due for one in self._leaving.values()), default=None)
+        return min((leaving.due for leaving in self._leaving.values()), default=None)
 
     def objects(self) -> tuple[NodeRemovalRequest, ...]:
         """Return the removals as a round sees them."""
-        return tuple(_object(one) for one in self._leaving.values())
+        return tuple(_object(leaving) for leaving in self._leaving.values())
 
     def go_on(self) -> None:
         """Do what is due."""
-        for one in list(self._leaving.values()):
-            if one.machine.name in self._leaving and self._world.now >= one.due:
-                self._go_on(one)
+        for leaving in list(self._leaving.values()):
+            if leaving.machine.name in self._leaving and self._world.now >= leaving.due:
+                self._go_on(leaving)
 
-    def _go_on(self, one: _Leaving) -> None:
-        world, machine = self._world, one.machine
+    def _go_on(self, leaving: _Leaving) -> None:
+        world, machine = self._world, leaving.machine
         if not machine.pods:
             del self._leaving[machine.name]
             world.remove(machine)
             return
-        if one.removal.reason == FOUND_EMPTY:
+        if leaving.removal.reason == FOUND_EMPTY:
             self.cancel(machine.name)
             return
-        one.due = world.now + _ASK_AGAIN_AFTER
-        if one.drained is None:
-            if any(new.name not in world.fleet.machines for new in one.replacement):
-                self._cancel_step(one)
-            elif not self._have_come(one):
-                if world.now >= one.begun + _ARRIVES_WITHIN:
-                    self._cancel_step(one)
-                return
-            elif self._is_turn(one):
-                one.drained = world.now
-        if one.drained is None or machine.name not in self._leaving:
+        leaving.due = world.now + _ASK_AGAIN_AFTER
+        if leaving.drained is None:
+            if any(new.name not in world.fleet.machines for new in leaving.replacement):
+                self.cancel(machine.name)
+            elif self.have_come(leaving) and self._is_turn(leaving):
+                leaving.drained = world.now
+            elif world.now >= leaving.begun + _ARRIVES_WITHIN:
+                self.cancel(machine.name)
+        if leaving.drained is None or machine.name not in self._leaving:
             return
-        if world.now >= one.drained + _DRAIN_TIMEOUT:
-            self._cancel_step(one)
+        if world.now >= leaving.drained + _DRAIN_TIMEOUT:
+            self.cancel(machine.name)
             return
         for pod in list(machine.pods.values()):
             if not world.fleet.kinds[pod.workload].stays:
                 world.evict(pod)
 
-    def _have_come(self, one: _Leaving) -> bool:
+    def have_come(self, leaving: _Leaving) -> bool:
         """Return whether the machines that replace it are Ready."""
-        return all(new.is_ready for new in one.replacement)
+        return all(new.is_ready for new in leaving.replacement)
 
-    def _is_turn(self, one: _Leaving) -> bool:
-        """Return whether its drain may begin: onto room that is there, one machine goes at a time."""
-        if not one.removal.moves:
+    def _is_turn(self, leaving: _Leaving) -> bool:
+        """Return whether its drain may begin: onto room that is there, a machine goes at a time."""
+        if not leaving.removal.moves:
             return True
-        others = [o for o in self._leaving.values() if o is not one and o.removal.moves and o.drained is not None]
+        others = [o for o in self._leaving.values() if o is not leaving and o.removal.moves and o.drained is not None]
         return not others and not self._world.waiting
 
-    def _cancel_step(self, one: _Leaving) -> None:
-        self.cancel(one.machine.name)
 
-
-def _object(one: _Leaving) -> NodeRemovalRequest:
-    removal, machine = one.removal, one.machine
+def _object(leaving: _Leaving) -> NodeRemovalRequest:
+    removal, machine = leaving.removal, leaving.machine
     return NodeRemovalRequest(
-        metadata=ObjectMeta(name=machine.name, uid=f"removal-{machine.name}", creation_timestamp=moment(one.begun)),
+        metadata=ObjectMeta(name=machine.name, uid=f"removal-{machine.name}", creation_timestamp=moment(leaving.begun)),
         spec=NodeRemovalRequestSpec(
             server_name=machine.name,
             node_name=removal.node,
@@ -133,11 +128,11 @@ def _object(one: _Leaving) -> NodeRemovalRequest:
             location=removal.location,
             class_ref=removal.class_ref,
             reason=removal.reason,
-            replaced_by=tuple(new.name for new in one.replacement),
+            replaced_by=tuple(new.name for new in leaving.replacement),
         ),
         status=NodeRemovalRequestStatus(
-            phase=RemovalPhase.PENDING if one.drained is None else RemovalPhase.DRAINING,
-            tainted_at=moment(one.begun),
+            phase=RemovalPhase.PENDING if leaving.drained is None else RemovalPhase.DRAINING,
+            tainted_at=moment(leaving.begun),
             scale_down_at=removal.at,
         ),
     )

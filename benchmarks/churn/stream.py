@@ -27,7 +27,7 @@ _THIRD: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class ChurnWorkload:
     """A Deployment or a CronJob."""
 
     name: str
@@ -53,7 +53,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Change:
+class ChurnChange:
     """A change of a workload."""
 
     at: int
@@ -67,7 +67,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class SoldOut:
+class SoldOutTime:
     """A time in which a server type cannot be had in a zone."""
 
     begin: int
@@ -81,10 +81,10 @@ class Stream:
 
     seed: int
     seconds: int
-    workloads: tuple[Workload, ...]
+    workloads: tuple[ChurnWorkload, ...]
     machines: tuple[CatalogueMachine, ...]
-    changes: tuple[Change, ...]
-    sold_out: tuple[SoldOut, ...]
+    changes: tuple[ChurnChange, ...]
+    sold_out: tuple[SoldOutTime, ...]
 
     def wanted(self, at: int) -> list[int]:
         """Return the pods that there should be of each workload at a time; of CronJobs those that would run."""
@@ -103,8 +103,8 @@ def draw(seed: int, *, days: int, deployments: int = 60, jobs: int = 12, is_stea
     """Return the stream of a seed; a steady one is a morning's load that nothing changes any more."""
     random = Random(7919 * seed + 17)  # noqa: S311 - it draws test data
     offered = tuple(machine for machine in machines(zonal=True) if machine.family in FAMILIES)
-    workloads: list[Workload] = []
-    changes: list[Change] = []
+    workloads: list[ChurnWorkload] = []
+    changes: list[ChurnChange] = []
     for i in range(deployments):
         workloads.append(_deployment(random, i))
         changes += _rhythm(random, i, days)
@@ -113,7 +113,7 @@ def draw(seed: int, *, days: int, deployments: int = 60, jobs: int = 12, is_stea
         workloads.append(_workload(random, f"job-{k:02}", is_job=True))
         changes += _runs(random, i, days)
     if is_steady:
-        changes = [Change(0, c.workload, c.replicas) for c in changes if c.at == 0 and c.replicas > 0]
+        changes = [ChurnChange(0, c.workload, c.replicas) for c in changes if c.at == 0 and c.replicas > 0]
     return Stream(
         seed=seed,
         seconds=days * DAY,
@@ -124,16 +124,16 @@ def draw(seed: int, *, days: int, deployments: int = 60, jobs: int = 12, is_stea
     )
 
 
-def _deployment(random: Random, i: int) -> Workload:
+def _deployment(random: Random, i: int) -> ChurnWorkload:
     return _workload(random, f"app-{i:02}", is_job=False)
 
 
-def _workload(random: Random, name: str, *, is_job: bool) -> Workload:
+def _workload(random: Random, name: str, *, is_job: bool) -> ChurnWorkload:
     cpu = min(3000.0, max(50.0, exp(random.gauss(log(300), 0.9))))
     per_core = min(6.0, max(0.5, exp(random.gauss(log(2.0), 0.5))))
     kind, rule, budget = random.random(), random.random(), random.random()
     has_empty_dir, closed = random.random() < 0.5, random.randrange(_THIRD)  # noqa: PLR2004 - half of them
-    return Workload(
+    return ChurnWorkload(
         name=name,
         cpu=min(_CPU_GRID, key=lambda amount: abs(log(amount / cpu))),
         memory=max(_MEMORY_GRID, round(cpu * per_core * 1.024 / _MEMORY_GRID) * _MEMORY_GRID),
@@ -147,7 +147,7 @@ def _workload(random: Random, name: str, *, is_job: bool) -> Workload:
     )
 
 
-def _rhythm(random: Random, i: int, days: int) -> Iterator[Change]:
+def _rhythm(random: Random, i: int, days: int) -> Iterator[ChurnChange]:
     """Yield the changes of a Deployment: by day more than by night, or only by day, with some noise, and rollouts."""
     most = max(2.0, min(24.0, exp(random.gauss(log(7), 0.8))))
     depth, peak = random.uniform(0.3, 0.85), random.gauss(14 * 3600, 2 * 3600)
@@ -162,29 +162,29 @@ def _rhythm(random: Random, i: int, days: int) -> Iterator[Change]:
         if by_day_only and not opens <= at % DAY < closes:
             replicas = 0
         if replicas != before:
-            yield Change(at, i, replicas)
+            yield ChurnChange(at, i, replicas)
         before = replicas
     for day in range(days):
         if random.random() < 0.4:  # noqa: PLR2004 - two of five a day
-            yield Change(_on_grid(day * DAY + random.uniform(9, 18) * 3600), i, rollout=True)
+            yield ChurnChange(_on_grid(day * DAY + random.uniform(9, 18) * 3600), i, rollout=True)
 
 
-def _runs(random: Random, i: int, days: int) -> Iterator[Change]:
+def _runs(random: Random, i: int, days: int) -> Iterator[ChurnChange]:
     every = random.choice((1800, 3600, 3600, 7200, 14_400, DAY))
     offset, lasts, width = random.randrange(every), random.uniform(120, _LONGEST_JOB), random.choice((1, 1, 2, 6))
     for at in range(offset, days * DAY, every):
         for _ in range(width):
-            yield Change(_on_grid(at), i, job=_on_grid(lasts * random.uniform(0.7, 1.3)))
+            yield ChurnChange(_on_grid(at), i, job=_on_grid(lasts * random.uniform(0.7, 1.3)))
 
 
-def _sold_out(random: Random, offered: Sequence[CatalogueMachine], days: int) -> Iterator[SoldOut]:
+def _sold_out(random: Random, offered: Sequence[CatalogueMachine], days: int) -> Iterator[SoldOutTime]:
     for _ in range(4 * days):
         begin = random.randrange(days * DAY)
         end = begin + random.randrange(3600, 5 * 3600)
         name, zone = random.choice(offered).name, random.choice(("", *ZONES))
         for b, machine in enumerate(offered):
             if machine.name == name and zone in ("", machine.zone):
-                yield SoldOut(_on_grid(begin), _on_grid(end), b)
+                yield SoldOutTime(_on_grid(begin), _on_grid(end), b)
 
 
 def _on_grid(seconds: float) -> int:

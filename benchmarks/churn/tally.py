@@ -3,17 +3,17 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from simulator.peers.fleet import HOUR, Fleet, FleetMachine
+from simulator.peers.fleet import HOUR, FleetMachine, PeerFleet
 
 SETTLED: Final = 900
 """Seconds from the beginning, in which everybody buys for everything."""
 
 
 @dataclass(slots=True)
-class Tally:
+class ChurnTally:
     """What came of an autoscaler's decisions."""
 
-    fleet: Fleet
+    fleet: PeerFleet
     cost: float = 0.0
     """Of all machines by the second, until now."""
     begun_hours: float = 0.0

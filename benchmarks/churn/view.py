@@ -13,8 +13,8 @@ from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from benchmarks.catalogue import ZONES
-from benchmarks.churn.stream import Stream, Workload
-from benchmarks.churn.world import DAEMON, World
+from benchmarks.churn.stream import ChurnWorkload, Stream
+from benchmarks.churn.world import DAEMON, ChurnWorld
 from benchmarks.instance import Instance
 from benchmarks.objects import server_types_of
 from planner.model.plan import NodeClass, PlannerMemory, Snapshot
@@ -28,7 +28,7 @@ POOL: Final = "default"
 _APP: Final = "app"
 
 
-class ClusterView:
+class ChurnView:
     """Snapshots of a world.
 
     Args:
@@ -36,7 +36,7 @@ class ClusterView:
         scale_down: `spec.scaleDown` of the one pool.
     """
 
-    def __init__(self, world: World, scale_down: Json) -> None:
+    def __init__(self, world: ChurnWorld, scale_down: Json) -> None:
         self._world = world
         node_class = KwokNodeClass.model_validate(
             {"metadata": {"name": "default"}, "spec": {"serverTypes": server_types_of(_machines(world.stream))}}
@@ -186,7 +186,7 @@ def _machines(stream: Stream) -> Instance:
     return Instance((), stream.machines)
 
 
-def _pod(workload: Workload) -> Json:
+def _pod(workload: ChurnWorkload) -> Json:
     requests = {"cpu": f"{workload.cpu}m", "memory": f"{workload.memory}Mi"}
     spreads = [(LABEL_ZONE, workload.zone_skew), (LABEL_HOSTNAME, workload.host_skew)]
     spec: dict[str, Any] = {

@@ -6,10 +6,10 @@ from hashlib import sha256
 from typing import Final
 
 from benchmarks.churn.binder import Binder
-from benchmarks.churn.stream import Change, Stream
-from benchmarks.churn.tally import Tally
+from benchmarks.churn.stream import ChurnChange, Stream
+from benchmarks.churn.tally import ChurnTally
 from benchmarks.instance import InstanceShape
-from simulator.peers.fleet import Amounts, Fleet, FleetKind, FleetMachine, FleetOffering, FleetPod
+from simulator.peers.fleet import Amounts, FleetKind, FleetMachine, FleetOffering, FleetPod, PeerFleet
 
 TICK: Final = 5
 """Seconds between two moments of the world."""
@@ -23,16 +23,16 @@ _ALLOWED: Final = 1
 """How many pods of a workload a budget lets be missing."""
 
 
-class World:
+class ChurnWorld:
     """Everything but the autoscaler, which acts by `buy`, `close`, `evict` and `remove`."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.now = 0
-        self.fleet = Fleet(
+        self.fleet = PeerFleet(
             tuple(_offerings(stream)), tuple(_kinds(stream)), tuple(sorted({m.zone for m in stream.machines}))
         )
-        self.tally = Tally(self.fleet)
+        self.tally = ChurnTally(self.fleet)
         self.waiting: dict[int, FleetPod] = {}
         """Pods that are bound nowhere, by uid, the oldest first."""
         self.of_workload: list[dict[int, FleetPod]] = [{} for _ in stream.workloads]
@@ -84,7 +84,7 @@ class World:
                 if not self._is_expected(pod):
                     refused.add(pod.workload)
                 continue
-            self._bind(pod, machine)
+            self.bind(pod, machine)
 
     # What an autoscaler does.
 
@@ -143,9 +143,9 @@ class World:
         for watcher in self.watchers:
             watcher(pod)
         self.tally.moved += 1
-        self._delete(pod)
+        self.delete(pod)
         if not pod.is_old:
-            self._create(pod.workload, lasts=pod.lasts)
+            self.create(pod.workload, lasts=pod.lasts)
         self.version += 1
         return True
 
@@ -160,9 +160,9 @@ class World:
 
     # What controllers do.
 
-    def _change(self, change: Change) -> None:
+    def _change(self, change: ChurnChange) -> None:
         if change.job:
-            self._create(change.workload, lasts=change.job)
+            self.create(change.workload, lasts=change.job)
         elif change.rollout:
             self._roll_out(change.workload)
         else:
@@ -173,9 +173,9 @@ class World:
         pods = self.of_workload[workload]
         surge = self._surge(workload) if any(pod.is_old for pod in pods.values()) else 0
         while len(pods) < self.replicas[workload]:
-            self._create(workload)
+            self.create(workload)
         while len(pods) > self.replicas[workload] + surge:
-            self._delete(self._first_to_go(workload))
+            self.delete(self._first_to_go(workload))
 
     def _first_to_go(self, workload: int) -> FleetPod:
         """Return the pod that a ReplicaSet deletes first: one that waits, then where most are, then the newest."""
@@ -198,7 +198,7 @@ class World:
         for pod in self.of_workload[workload].values():
             pod.is_old = True
         for _ in range(self._surge(workload) if self.replicas[workload] else 0):
-            self._create(workload)
+            self.create(workload)
 
     def _is_started(self, pod: FleetPod) -> None:
         """Let a rollout go on when a new pod is Ready: an old one goes, and another new one comes."""
@@ -207,17 +207,19 @@ class World:
             return
         old = [one for one in pods.values() if one.is_old]
         if old:
-            self._delete(min(old, key=lambda one: (one.machine is not None, one.created, one.uid)))
+            self.delete(min(old, key=lambda one: (one.machine is not None, one.created, one.uid)))
             if sum(not one.is_old for one in pods.values()) < self.replicas[pod.workload]:
-                self._create(pod.workload)
+                self.create(pod.workload)
 
-    def _create(self, workload: int, lasts: int = 0) -> None:
+    def create(self, workload: int, lasts: int = 0) -> None:
+        """Make a pod, which waits from now on."""
         pod = FleetPod(next(self._numbers), workload, self.now, lasts=lasts)
         self.of_workload[workload][pod.uid] = pod
         self.waiting[pod.uid] = pod
         self.version += 1
 
-    def _bind(self, pod: FleetPod, machine: FleetMachine) -> None:
+    def bind(self, pod: FleetPod, machine: FleetMachine) -> None:
+        """Bind a pod that waits."""
         del self.waiting[pod.uid]
         pod.machine, pod.bound, machine.touched = machine, self.now, self.now
         machine.put(pod, self.fleet.kinds[pod.workload].demand)
@@ -230,9 +232,10 @@ class World:
 
     def _end(self, pod: FleetPod) -> None:
         if self.of_workload[pod.workload].get(pod.uid) is pod:
-            self._delete(pod)
+            self.delete(pod)
 
-    def _delete(self, pod: FleetPod) -> None:
+    def delete(self, pod: FleetPod) -> None:
+        """Delete a pod, wherever it is."""
         del self.of_workload[pod.workload][pod.uid]
         if pod.machine is None:
             del self.waiting[pod.uid]

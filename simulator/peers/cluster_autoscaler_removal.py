@@ -7,13 +7,13 @@ unneeded machines take room on the others while it goes on), simulator/cluster.g
 from collections.abc import Callable
 from typing import Final
 
-from simulator.peers.fleet import Fleet, FleetMachine, FleetPod
+from simulator.peers.fleet import FleetMachine, FleetPod, PeerFleet
 
 THRESHOLD: Final = 0.5
 """Of cpu and memory, the higher share; DaemonSets' pods count."""
 
 
-def unneeded(fleet: Fleet, may_go: Callable[[FleetPod], bool], *, local_stays: bool = True) -> list[FleetMachine]:
+def unneeded(fleet: PeerFleet, may_go: Callable[[FleetPod], bool], *, local_stays: bool = True) -> list[FleetMachine]:
     """Return the machines whose pods all have room on others at once, those without pods first.
 
     Args:
@@ -22,7 +22,7 @@ def unneeded(fleet: Fleet, may_go: Callable[[FleetPod], bool], *, local_stays: b
         local_stays: whether pods with an emptyDir keep their machine (`--skip-nodes-with-local-storage`).
     """
     machines = [machine for machine in fleet.machines.values() if machine.is_ready and not machine.is_closed]
-    found = [machine for machine in machines if not machine.pods]
+    removable = [machine for machine in machines if not machine.pods]
     rooms = {machine.name: [*machine.free] for machine in machines if machine.pods}
     added: dict[tuple[str, int], int] = {}
     for machine in machines:
@@ -37,20 +37,20 @@ def unneeded(fleet: Fleet, may_go: Callable[[FleetPod], bool], *, local_stays: b
         tried = dict(added)
         if all(_put(fleet, pod, machine, trial, tried) for pod in pods):
             rooms, added = trial, tried
-            found.append(machine)
+            removable.append(machine)
         else:
             rooms[machine.name] = own
-    return found
+    return removable
 
 
-def _utilisation(fleet: Fleet, machine: FleetMachine) -> float:
+def _utilisation(fleet: PeerFleet, machine: FleetMachine) -> float:
     offering = fleet.offerings[machine.offering]
     whole = [most + more for most, more in zip(offering.capacity, offering.overhead, strict=True)]
     return max((whole[r] - machine.free[r]) / whole[r] for r in range(2))
 
 
 def _put(
-    fleet: Fleet,
+    fleet: PeerFleet,
     pod: FleetPod,
     origin: FleetMachine,
     rooms: dict[str, list[int]],

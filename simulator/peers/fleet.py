@@ -98,7 +98,7 @@ class FleetMachine:
 
 
 @dataclass(slots=True)
-class Fleet:
+class PeerFleet:
     """What can be bought, what pods there can be, and the machines that are there or coming."""
 
     offerings: Sequence[FleetOffering]

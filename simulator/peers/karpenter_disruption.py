@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from simulator.peers.fleet import Fleet, FleetMachine, FleetPod
+from simulator.peers.fleet import FleetMachine, FleetPod, PeerFleet
 from simulator.peers.karpenter_fleet import Bounds, simulate
 
 MOST_CANDIDATES: Final = 100
@@ -32,7 +32,7 @@ class Command:
 class Disruption:
     """What a look at a fleet knows beside it."""
 
-    fleet: Fleet
+    fleet: PeerFleet
     waiting: Collection[FleetPod] = ()
     """Pods that are bound nowhere: they take room, too."""
     shielded: frozenset[str] = frozenset()
@@ -118,6 +118,6 @@ class Disruption:
         return Command(command.machines, cheaper) if cheaper else None
 
 
-def leaving_pods(fleet: Fleet) -> list[FleetPod]:
+def leaving_pods(fleet: PeerFleet) -> list[FleetPod]:
     """Return the pods of machines that are going: they need room elsewhere."""
     return [pod for machine in fleet.machines.values() if machine.is_closed for pod in machine.pods.values()]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from simulator.peers.fleet import Fleet, FleetKind, FleetMachine, FleetPod
+from simulator.peers.fleet import FleetKind, FleetMachine, FleetPod, PeerFleet
 
 _NOBODY: Final[frozenset[str]] = frozenset()
 
@@ -27,7 +27,7 @@ class NewClaim:
     counts: dict[int, int]
     """Pods by kind."""
 
-    def cheapest(self, fleet: Fleet) -> int:
+    def cheapest(self, fleet: PeerFleet) -> int:
         """Return the offering that is bought."""
         return min(self.bins, key=lambda b: (fleet.offerings[b].price, b))
 
@@ -53,7 +53,7 @@ class Bounds:
 
 
 def simulate(
-    fleet: Fleet,
+    fleet: PeerFleet,
     pods: Iterable[FleetPod],
     *,
     without: frozenset[str] = _NOBODY,
@@ -106,7 +106,7 @@ class _State:
 
     def __init__(
         self,
-        fleet: Fleet,
+        fleet: PeerFleet,
         machines: Sequence[FleetMachine],
         without: frozenset[str],
         unavailable: Collection[int],

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.churn.contestants import CONTESTANTS, EMPTY_ONLY
-from benchmarks.churn.growth import Growth
+from benchmarks.churn.growth import GrowthSide
 from benchmarks.churn.loop import Autoscaler, run
-from benchmarks.churn.oracle import Oracle
+from benchmarks.churn.oracle import ChurnOracle
 from benchmarks.churn.stream import Stream, draw
-from benchmarks.churn.world import World
+from benchmarks.churn.world import ChurnWorld
 
 DAY = draw(3, days=1, deployments=16, jobs=4)
 PEERS = [name for name in CONTESTANTS if "rule" in name]
@@ -20,9 +20,9 @@ class Seen:
 
     def __init__(self, stream: Stream, name: str) -> None:
         self.sides: list[Autoscaler] = []
-        self.world = run(stream, lambda world: self._side(world, name), Oracle)
+        self.world = run(stream, lambda world: self._side(world, name), ChurnOracle)
 
-    def _side(self, world: World, name: str) -> Autoscaler:
+    def _side(self, world: ChurnWorld, name: str) -> Autoscaler:
         self.sides.append(CONTESTANTS[name](world))
         return self.sides[0]
 
@@ -34,7 +34,7 @@ def growth() -> Seen:
 
 def test_growth_tells_of_each_pod_that_waits_where_it_goes_or_why_not(growth: Seen):
     [side] = growth.sides
-    assert isinstance(side, Growth)
+    assert isinstance(side, GrowthSide)
     assert side.rounds > 100
     assert side.unexplained == set()
 

@@ -7,11 +7,11 @@ import pytest
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef
 from benchmarks.churn.binder import Binder
-from benchmarks.churn.oracle import Broken, Oracle
+from benchmarks.churn.oracle import Broken, ChurnOracle
 from benchmarks.churn.removing import Removing
-from benchmarks.churn.stream import Change, Stream, Workload, draw
-from benchmarks.churn.view import POOL, ClusterView, moment
-from benchmarks.churn.world import STARTS_WITHIN, TICK, World
+from benchmarks.churn.stream import ChurnChange, ChurnWorkload, Stream, draw
+from benchmarks.churn.view import POOL, ChurnView, moment
+from benchmarks.churn.world import STARTS_WITHIN, TICK, ChurnWorld
 from benchmarks.default_scheduler import score
 from planner.model.plan import PlannedRemoval, PlannerMemory
 from planner.scheduling.feasibility import Judge
@@ -22,12 +22,12 @@ CX22, CX32 = 0, 3
 """Offerings of the first zone."""
 
 
-def stream_of(*workloads: Workload, changes: tuple[Change, ...] = (), seconds: int = 86_400) -> Stream:
+def stream_of(*workloads: ChurnWorkload, changes: tuple[ChurnChange, ...] = (), seconds: int = 86_400) -> Stream:
     machines = draw(0, days=1, deployments=1, jobs=0).machines
     return Stream(0, seconds, workloads, machines, changes, ())
 
 
-def ready(world: World, offering: int) -> FleetMachine:
+def ready(world: ChurnWorld, offering: int) -> FleetMachine:
     """Buy a machine that is Ready at once."""
     machine = world.buy(offering)
     assert machine is not None
@@ -38,14 +38,14 @@ def ready(world: World, offering: int) -> FleetMachine:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_scheduler_binds_as_the_slow_one_does(seed: int):
     random = Random(seed)
-    world = World(draw(seed, days=1, deployments=24, jobs=2))
-    view = ClusterView(world, {})
+    world = ChurnWorld(draw(seed, days=1, deployments=24, jobs=2))
+    view = ChurnView(world, {})
     binder = Binder(world.fleet, seed)
     for _ in range(14):
         ready(world, random.randrange(len(world.stream.machines)))
     refused = bound = 0
     for _ in range(90):
-        world._create(random.randrange(len(world.stream.workloads)))
+        world.create(random.randrange(len(world.stream.workloads)))
         [pod] = world.waiting.values()
         snapshot = view.snapshot(annotations={}, status=NodeClassStatus(), memory=PlannerMemory())
         sites = list(sites_of(snapshot.nodes, [one for one in snapshot.pods if one.node_name]))
@@ -60,21 +60,21 @@ def test_the_scheduler_binds_as_the_slow_one_does(seed: int):
         assert (machine is None) == (not scores)
         if machine is None:
             refused += 1
-            world._delete(pod)
+            world.delete(pod)
         else:
             bound += 1
             assert scores[machine.name] == max(scores.values())
-            world._bind(pod, machine)
+            world.bind(pod, machine)
     assert refused > 5
     assert bound > 30
 
 
 def test_a_rollout_replaces_all_pods_and_never_has_too_few():
-    workload = Workload("app", 100, 64)
-    changes = (Change(0, 0, 8), Change(600, 0, rollout=True))
-    world = World(stream_of(workload, changes=changes))
+    workload = ChurnWorkload("app", 100, 64)
+    changes = (ChurnChange(0, 0, 8), ChurnChange(600, 0, rollout=True))
+    world = ChurnWorld(stream_of(workload, changes=changes))
     ready(world, CX32)
-    oracle = Oracle(world)
+    oracle = ChurnOracle(world)
     world.step(0)
     before = set(world.of_workload[0])
     for now in range(TICK, 1200, TICK):
@@ -86,7 +86,7 @@ def test_a_rollout_replaces_all_pods_and_never_has_too_few():
 
 
 def test_a_budget_lets_the_next_go_when_the_successor_has_started():
-    world = World(stream_of(Workload("app", 100, 64, has_budget=True), changes=(Change(0, 0, 3),)))
+    world = ChurnWorld(stream_of(ChurnWorkload("app", 100, 64, has_budget=True), changes=(ChurnChange(0, 0, 3),)))
     machine = ready(world, CX32)
     world.step(0)
     world.step(60)
@@ -117,10 +117,10 @@ def removal_of(machine: FleetMachine) -> PlannedRemoval:
     )
 
 
-def replaced(removing: type[Removing]) -> World:
+def replaced(removing: type[Removing]) -> ChurnWorld:
     """Return a world in which a machine with pods has been replaced by one that boots first."""
-    world = World(stream_of(Workload("app", 100, 64), changes=(Change(0, 0, 3),)))
-    oracle = Oracle(world)
+    world = ChurnWorld(stream_of(ChurnWorkload("app", 100, 64), changes=(ChurnChange(0, 0, 3),)))
+    oracle = ChurnOracle(world)
     machine = ready(world, CX32)
     world.step(0)
     removals = removing(world)
@@ -142,20 +142,20 @@ def test_pods_leave_when_the_machine_that_replaces_theirs_is_ready():
 class Hasty(Removing):
     """A planted fault: does not wait for the machines that come."""
 
-    def _have_come(self, one: object) -> bool:
-        del one
+    def have_come(self, leaving: object) -> bool:
+        del leaving
         return True
 
 
 def test_who_evicts_before_the_new_machine_is_ready_is_found():
-    with pytest.raises(Broken, match="are evicted before .* is Ready"):
+    with pytest.raises(Broken, match=r"are evicted before .* is Ready"):
         replaced(Hasty)
 
 
 def test_who_evicts_against_a_budget_is_found(monkeypatch):
-    monkeypatch.setattr(World, "may_evict", lambda *_: True)
-    world = World(stream_of(Workload("app", 100, 64, has_budget=True), changes=(Change(0, 0, 3),)))
-    Oracle(world)
+    monkeypatch.setattr(ChurnWorld, "may_evict", lambda *_: True)
+    world = ChurnWorld(stream_of(ChurnWorkload("app", 100, 64, has_budget=True), changes=(ChurnChange(0, 0, 3),)))
+    ChurnOracle(world)
     machine = ready(world, CX32)
     world.step(0)
     world.step(60)
@@ -167,8 +167,8 @@ def test_who_evicts_against_a_budget_is_found(monkeypatch):
 
 
 def test_a_pod_that_is_lost_is_found():
-    world = World(stream_of(Workload("app", 100, 64), changes=(Change(0, 0, 3),)))
-    oracle = Oracle(world)
+    world = ChurnWorld(stream_of(ChurnWorkload("app", 100, 64), changes=(ChurnChange(0, 0, 3),)))
+    oracle = ChurnOracle(world)
     world.step(0)
     oracle.look()
     world.waiting.popitem()
@@ -177,8 +177,8 @@ def test_a_pod_that_is_lost_is_found():
 
 
 def test_who_evicts_a_job_is_found():
-    world = World(stream_of(Workload("job", 100, 64, is_job=True), changes=(Change(0, 0, job=600),)))
-    Oracle(world)
+    world = ChurnWorld(stream_of(ChurnWorkload("job", 100, 64, is_job=True), changes=(ChurnChange(0, 0, job=600),)))
+    ChurnOracle(world)
     machine = ready(world, CX32)
     world.step(0)
     world.close(machine)

@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from simulator.peers.fleet import Fleet, FleetKind, FleetMachine, FleetOffering, FleetPod
+from simulator.peers.fleet import FleetKind, FleetMachine, FleetOffering, FleetPod, PeerFleet
 
 SMALL, LARGE = 0, 1
 OFFERINGS = (FleetOffering("small", "a", 10.0, (2000, 4096, 110)), FleetOffering("large", "a", 18.0, (4000, 8192, 110)))
@@ -16,12 +16,14 @@ def kind(cpu: int = 500, memory: int = 512, **rules) -> FleetKind:
     return FleetKind(demand, bins, **rules)
 
 
-def fleet(*kinds: FleetKind, zones: tuple[str, ...] = ("a",), offerings=OFFERINGS) -> Fleet:
+def fleet(*kinds: FleetKind, zones: tuple[str, ...] = ("a",), offerings=OFFERINGS) -> PeerFleet:
     """Return a fleet without machines."""
-    return Fleet(offerings, kinds, zones)
+    return PeerFleet(offerings, kinds, zones)
 
 
-def machine(of: Fleet, name: str, offering: int, pods: tuple[int, ...] = (), *, is_ready: bool = True) -> FleetMachine:
+def machine(
+    of: PeerFleet, name: str, offering: int, pods: tuple[int, ...] = (), *, is_ready: bool = True
+) -> FleetMachine:
     """Add a machine with pods of these kinds to a fleet."""
     made = FleetMachine(name, offering, 0, 0, list(of.offerings[offering].capacity), is_ready=is_ready)
     of.machines[name] = made
