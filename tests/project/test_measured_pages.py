@@ -15,6 +15,7 @@ PAGES = {
     "docs/reliability.md": ("make chaos", 7, ("activities", "planner/lifecycle", "worker", "workflows")),
     "docs/performance.md": ("make load", 3, ("activities", "planner", "worker", "workflows")),
     "docs/benchmarks.md": ("make bench-peers", 1, ("benchmarks", "planner/packing")),
+    "docs/churn.md": ("make bench-churn", 1, ("benchmarks/churn", "planner")),
 }
 """Documents: what writes their tables, how many places they have, and the folders that are measured."""
 PLACE = re.compile(r"^<!-- (?!end of )(.+) -->\n\n(.*)$", re.MULTILINE)

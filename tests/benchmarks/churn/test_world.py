@@ -41,10 +41,10 @@ def test_the_scheduler_binds_as_the_slow_one_does(seed: int):
     world = ChurnWorld(draw(seed, days=1, deployments=24, jobs=2))
     view = ChurnView(world, {})
     binder = Binder(world.fleet, seed)
-    for _ in range(14):
+    for _ in range(9):
         ready(world, random.randrange(len(world.stream.machines)))
     refused = bound = 0
-    for _ in range(90):
+    for _ in range(140):
         world.create(random.randrange(len(world.stream.workloads)))
         [pod] = world.waiting.values()
         snapshot = view.snapshot(annotations={}, status=NodeClassStatus(), memory=PlannerMemory())
@@ -65,7 +65,7 @@ def test_the_scheduler_binds_as_the_slow_one_does(seed: int):
             bound += 1
             assert scores[machine.name] == max(scores.values())
             world.bind(pod, machine)
-    assert refused > 5
+    assert refused > 2
     assert bound > 30
 
 
