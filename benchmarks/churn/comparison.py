@@ -1,4 +1,4 @@
-"""All sides on the streams of some seeds, in as many processes as wanted."""
+"""All sides on the streams of some seeds, and what their load costs at best: the bound, and packing all pods anew."""
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -10,10 +10,13 @@ from benchmarks.churn.contestants import CONTESTANTS
 from benchmarks.churn.growth import packer
 from benchmarks.churn.loop import run
 from benchmarks.churn.oracle import ChurnOracle
-from benchmarks.churn.reference import Reference, reference
-from benchmarks.churn.stream import draw
+from benchmarks.churn.stream import Stream, draw
+from benchmarks.churn.view import ChurnView
 from benchmarks.churn.world import ChurnWorld
 from planner.packing.optimiser.solve import warm
+from planner.packing.problem import Packer
+from planner.plan import plan
+from simulator.peers.fleet import HOUR
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,22 @@ class ChurnOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class ChurnReference:
+    """Integrals over the time of a stream, in its currency."""
+
+    bound: float
+    """No machines for the pods of each hour cost less."""
+    anew: float
+    """Of Growth's optimiser, with all pods packed anew each hour onto machines that are there at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class Churned:
     """All outcomes, and the references by seed."""
 
     recipe: ChurnRecipe
     outcomes: Sequence[ChurnOutcome]
-    references: dict[int, Reference]
+    references: dict[int, ChurnReference]
 
 
 def compare(recipe: ChurnRecipe, seeds: Sequence[int], sides: Sequence[str], processes: int) -> Churned:
@@ -92,6 +105,21 @@ def watched(recipe: ChurnRecipe, seed: int, side: str) -> ChurnWorld:
     return run(stream, CONTESTANTS[side], ChurnOracle)
 
 
-def _reference(recipe: ChurnRecipe, seed: int) -> Reference:
+def _reference(recipe: ChurnRecipe, seed: int) -> ChurnReference:
     stream = draw(seed, days=recipe.days, deployments=recipe.deployments, jobs=recipe.jobs)
     return reference(stream, packer)
+
+
+def reference(stream: Stream, packer: Packer, every: int = HOUR) -> ChurnReference:
+    """Return the reference of a stream, from the pods in the middle of each hour."""
+    view = ChurnView(ChurnWorld(stream), {})
+    bound = anew = 0.0
+    for begin in range(0, stream.seconds, every):
+        seconds = min(every, stream.seconds - begin)
+        at = begin + seconds // 2
+        made = plan(view.empty_cluster(stream.wanted(at), at), packer)
+        if made.unplaced:
+            raise AssertionError(f"{len(made.unplaced)} pods have no place, first {made.unplaced[0]}")
+        bound += float(made.lower_bound_per_hour) * seconds / HOUR
+        anew += float(made.cost_per_hour) * seconds / HOUR
+    return ChurnReference(bound, anew)

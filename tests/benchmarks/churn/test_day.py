@@ -68,6 +68,14 @@ def test_the_same_stream_ends_the_same():
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("name", [name for name in CONTESTANTS if "consolidating" in name])
+def test_consolidation_costs_less_than_waiting_for_machines_to_become_empty(growth: Seen, name: str):
+    tally = Seen(DAY, name).world.tally
+    assert tally.moved > 0
+    assert tally.cost <= growth.world.tally.cost
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_must_hold_holds_for_those_that_take_longer(name: str):
     assert Seen(DAY, name).world.tally.removals > 0
