@@ -213,17 +213,21 @@ class GrowthSide:
                 status = request.status.model_copy(update=update)
                 coming.request = request.model_copy(update={"status": status})
             is_awaited = is_awaited or any(uid in world.waiting for uid in machine.reserved or ())
+        awaited = self._removing.awaited()
         for name, coming in list(self._coming.items()):
             release_by = coming.request.status.release_by
             if name not in world.fleet.machines:
                 del self._coming[name]
+            elif name in awaited:
+                continue
             elif release_by is not None and (not is_awaited or moment(world.now) >= release_by):
                 coming.machine.reserved = None
                 world.version += 1
                 del self._coming[name]
 
     def _next_release(self) -> int | None:
-        return min((_seconds(by) for c in self._coming.values() if (by := c.request.status.release_by)), default=None)
+        ends = (by for one in self._coming.values() if (by := one.request.status.release_by) is not None)
+        return min((_seconds(by) for by in ends if _seconds(by) > self._world.now), default=None)
 
 
 def _seconds(at: datetime) -> int:

@@ -67,6 +67,10 @@ class Removing:
         """Return when something is due."""
         return min((leaving.due for leaving in self._leaving.values()), default=None)
 
+    def awaited(self) -> frozenset[str]:
+        """Return the machines, by name, whose reservation lasts as the machines that they replace still have pods."""
+        return frozenset(new.name for leaving in self._leaving.values() for new in leaving.replacement)
+
     def objects(self) -> tuple[NodeRemovalRequest, ...]:
         """Return the removals as a round sees them."""
         return tuple(_object(leaving) for leaving in self._leaving.values())
