@@ -10,7 +10,7 @@ from benchmarks.churn.loop import Autoscaler
 from benchmarks.churn.world import ChurnWorld
 
 _MINUTE: Final = 60
-_BEAT: Final = 10 * _MINUTE
+_BEAT: Final = 20 * _MINUTE
 """How often Growth looks for something to consolidate here, where a worker's rounds come each minute: a look takes a
 second or more, and a day has 1,440 minutes."""
 
@@ -36,14 +36,12 @@ def _consolidating(world: ChurnWorld, after: str) -> GrowthSide:
 EMPTY_ONLY: Final = "Growth, empty only"
 CONTESTANTS: Final[Mapping[str, Callable[[ChurnWorld], Autoscaler]]] = {
     EMPTY_ONLY: GrowthSide,
-    "Growth, consolidating after 5 m": lambda world: _consolidating(world, "5m"),
     "Growth, consolidating after 15 m": lambda world: _consolidating(world, "15m"),
     "Growth, consolidating after 60 m": lambda world: _consolidating(world, "60m"),
     "Karpenter's rule, 0 s": lambda world: Karpenter(world, 0),
     "Karpenter's rule, 5 m": lambda world: Karpenter(world, 5 * _MINUTE),
     "Karpenter's rule, 15 m": lambda world: Karpenter(world, 15 * _MINUTE),
     "Karpenter's rule with Growth's purchases, 0 s": lambda world: GrowthBuys(world, 0),
-    "Karpenter's rule with Growth's purchases, 5 m": lambda world: GrowthBuys(world, 5 * _MINUTE),
     "Karpenter's rule with Growth's purchases, 15 m": lambda world: GrowthBuys(world, 15 * _MINUTE),
     "Cluster Autoscaler's rule": ClusterAutoscaler,
     "Cluster Autoscaler's rule, moving emptyDirs": lambda world: ClusterAutoscaler(world, local_stays=False),
