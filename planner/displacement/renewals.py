@@ -207,14 +207,14 @@ def _below_minimum(
 
 def _begun(asked: Sequence[Entry], answer: Displacement, first: int) -> Advice:
     """Return the proposals with their ways out; `first` is the ordinal of what is bought first for them."""
-    requests = answer.requests()
+    requests, moves = answer.requests(), answer.moves_by_machine()
     proposals = [
         replace(
             proposal,
             # What is displaced keeps every minimum, if need be by what is bought.
             below_minimum=True,
             replacement=tuple(first + ordinal for ordinal in _replacement(candidate, answer, requests)),
-            moves=tuple(answer.moves_of(candidate.machine.name)),
+            moves=tuple(moves.get(candidate.machine.name, ())),
         )
         for candidate, proposal in asked
     ]

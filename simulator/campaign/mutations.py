@@ -20,9 +20,9 @@ from activities.requests import failed_purchase
 from activities.requests import node as requests_node
 from activities.round import fence
 from api.keys import LABEL_CLUSTER
-from planner import plan as decisions
 from planner.lifecycle import leaving, removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
+from planner.placement import known_state
 from planner.supply import machines, seats
 from planner.supply import places as supply
 from simulator.campaign import planted_data
@@ -142,9 +142,9 @@ def _seats_not_counted() -> list[Change]:
         return tuple(p for p in real(*known) if p.rank is not supply.Rank.IN_FLIGHT)
 
     def unseated(*_args: Any) -> Any:
-        return decisions.Seating({}, {}, {})
+        return seats.Seating({}, {}, {})
 
-    return [(decisions, "places", nothing), (decisions, "settle_seats", unseated)]
+    return [(known_state, "places", nothing), (known_state, "settle_seats", unseated)]
 
 
 def _shortage_not_remembered() -> list[Change]:
@@ -224,7 +224,7 @@ def _unknown_taken_for_refusal() -> list[Change]:
 
 
 def _planner_buys_without_bounds() -> list[Change]:
-    return [(decisions, "limits_left", _unbounded(decisions.limits_left))]
+    return [(known_state, "limits_left", _unbounded(known_state.limits_left))]
 
 
 def _unbounded(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -236,10 +236,9 @@ def _unbounded(real: Callable[..., Any]) -> Callable[..., Any]:
 
 def _budgets_passed_by() -> list[Change]:
     """Delete the pods of a drained machine from the first moment on."""
-    real = removals_drain.ask_to_leave
 
     async def ask_to_leave(cluster: Any, pods: Any, **_more: Any) -> Any:
-        return await real(cluster, pods, whatever_keeps_them=True)
+        return await removals_drain.delete_pods(cluster, pods, {})
 
     return [(removals_drain, "ask_to_leave", ask_to_leave)]
 
@@ -277,12 +276,12 @@ def _drained_before_empty() -> list[Change]:
 
 
 def _cool_off_for_every_pool() -> list[Change]:
-    real = decisions.places
+    real = known_state.places
 
     def places(*known: Any) -> Any:
         return tuple(replace(p, only_pool=None) if p.rank is supply.Rank.COOL_OFF else p for p in real(*known))
 
-    return [(decisions, "places", places)]
+    return [(known_state, "places", places)]
 
 
 def _one_heir_for_many_seats() -> list[Change]:
