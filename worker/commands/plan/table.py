@@ -151,7 +151,7 @@ def _leaving(out: Console, plan: Plan) -> None:
     if plan.removal_cancels or plan.cancelled:
         rows = table("", "name", "why")
         for cancel in plan.removal_cancels:
-            rows.add_row("removal", cancel.removal, f"wanted by {names(cancel.pods)}")
+            rows.add_row("removal", cancel.removal, cancel.why or f"wanted by {names(cancel.pods)}")
         for name in plan.cancelled:
             rows.add_row("request", name, "no pod needs it any more, and no server was asked for")
         print_section(out, "To cancel", rows)
