@@ -19,6 +19,7 @@ from worker.commands.shared.machine_state import is_ours, own_pods, state
 from worker.commands.shared.next_steps import Awaited, awaited
 from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
 from worker.commands.shared.times import until
+from worker.commands.status.saving import savings
 
 _FEW: Final = 3
 """So many alike have a line each; a burst of machines shall not fill the screen."""
@@ -36,6 +37,8 @@ def draw_status(out: Console, view: ClusterView) -> None:
     _failing(out, view)
     _problems(out, view)
     _pools(out, view)
+    for line in savings(view):
+        out.print(Text(line), soft_wrap=True)
     _demand(out, view)
     _awaited(out, view)
     _machines(out, view)
