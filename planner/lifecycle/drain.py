@@ -232,7 +232,8 @@ def daemons_leave(seen: RemovalObservation) -> Step | None:
         return Act(effect=RemovalEffect.EVICT, reason=DAEMONS, message=message)
     return Wait(
         reason=DAEMONS,
-        message=f"All other pods have left; {number} DaemonSet pods have the time that they ask for, to end",
+        message=f"All other pods have left; {number} DaemonSet pods have the time that they ask for, to end. "
+        f"The node is looked at again every {format_duration(LOOK_AT_PODS_EVERY)}",
         until=None,
         look_every=LOOK_AT_PODS_EVERY,
     )

@@ -8,6 +8,7 @@ Source: docs/design.md#replacement.
 from datetime import datetime, timedelta
 from typing import Final
 
+from api.duration import format_duration
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.seen import RemovalObservation
 from planner.lifecycle.step import Act, Step, Wait, shared, shortened
@@ -84,12 +85,14 @@ def not_replaced_yet(seen: RemovalObservation, now: datetime) -> Step | None:
             look_every=shared(LOOK_EVERY, seen.others),
         )
     if seen.ahead:
+        look_every = shared(LOOK_EVERY, seen.others)
         return Wait(
             reason=AWAITS_TURN,
             message=f"Its pods stay until {seen.ahead} is empty and its pods have their places: of one step, machines "
-            "whose pods move to others that are there are emptied one after the other",
+            "whose pods move to others that are there are emptied one after the other. "
+            f"That is looked at again every {format_duration(look_every)}",
             until=None,
-            look_every=shared(LOOK_EVERY, seen.others),
+            look_every=look_every,
         )
     return None
 

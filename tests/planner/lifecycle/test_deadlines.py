@@ -80,6 +80,7 @@ ANNOUNCED = {
     RequestEffect.FINISH: "this record goes",
     RemovalEffect.CANCEL: "the removal is cancelled",
     RemovalEffect.DRAIN: "its pods are asked to leave",
+    RemovalEffect.TELL_DEADLINE: "pods and Node are told how long they have",
     RemovalEffect.EVICT: "pods",
     RemovalEffect.LEAVE_BALANCERS: "load balancers are asked to leave the node out",
     RemovalEffect.COMMIT: "its server is deleted",
