@@ -19,7 +19,7 @@ from activities.ports.cluster import (
     Object,
     Resource,
 )
-from activities.round.observe import JoinedNodes, ParsedCache
+from activities.round.parsed import JoinedNodes, ParsedCache
 from planner.model.plan import Problem, Snapshot
 from planner.objects.counted_pods import heeded
 from planner.objects.storage import Volumes

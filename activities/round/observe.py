@@ -5,12 +5,12 @@ An object that cannot be read becomes a problem with its name and field; nothing
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from activities.objects.definitions import are_going
 from activities.objects.kinds import REMOVALS, REQUESTS, STORED_KINDS, StoredKind
@@ -37,6 +37,7 @@ from activities.ports.cluster import (
 from activities.ports.errors import Forbidden, InvalidConfiguration, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
+from activities.round.parsed import JoinedNodes, ParsedCache, problem_of
 from activities.round.workflow_starts import ObjectsByKind
 from api.model import read
 from api.v1alpha1.billing import billing_period
@@ -46,8 +47,7 @@ from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.json_predicates import is_terminating
 from planner.model.plan import NodeClass, PlannerMemory, Problem, Snapshot
 from planner.objects.counted_pods import heeded
-from planner.objects.kinds import Node
-from planner.objects.storage import CsiNode, Volumes
+from planner.objects.storage import Volumes
 from planner.parsing.admitted import with_limit_ranges
 from planner.parsing.objects import (
     parse_claim,
@@ -61,7 +61,6 @@ from planner.parsing.objects import (
     parse_storage_class,
     parse_volume,
 )
-from planner.parsing.volumes import with_drivers_of
 from planner.supply.machine_kind import refusals, unserved
 
 log = logging.getLogger(__name__)
@@ -84,73 +83,6 @@ SURROUNDINGS: Final = (
 _WITHOUT_SERVER: Final = frozenset({RequestPhase.UNMET, RequestPhase.FAILED})
 _Read = tuple[Sequence[Object] | None, str]
 """The objects of a kind, None where it is not defined, and their version: empty where they could not be read."""
-
-T = TypeVar("T")
-
-
-class ParsedCache(Generic[T]):
-    """The objects of one resource as last parsed, so that a round over thousands of unchanged pods is quick.
-
-    Args:
-        resource: names the kind in problems.
-        parse: reads one object; a ValueError says in one line which field cannot be read.
-    """
-
-    def __init__(self, resource: Resource, parse: Callable[[Object], T]) -> None:
-        self._resource = resource
-        self._parse = parse
-        self._known: dict[str, tuple[str, T | None, Problem | None]] = {}
-
-    def read(self, items: Sequence[Object]) -> tuple[tuple[T, ...], tuple[Problem, ...]]:
-        """Return the readable ones and the problems, in the order of `items`; what is not among them is forgotten.
-
-        What remains of an unreadable one is among the readable ones.
-        """
-        known: dict[str, tuple[str, T | None, Problem | None]] = {}
-        for item in items:
-            metadata = item["metadata"]
-            uid, version = metadata["uid"], metadata["resourceVersion"]
-            before = self._known.get(uid)
-            known[uid] = before if before is not None and before[0] == version else (version, *self._parse_item(item))
-        self._known = known
-        parsed = tuple(one for _, one, _ in known.values() if one is not None)
-        return parsed, tuple(problem for _, _, problem in known.values() if problem is not None)
-
-    def _parse_item(self, item: Object) -> tuple[T | None, Problem | None]:
-        try:
-            return self._parse(item), None
-        except ValueError as error:
-            remains: T | None = getattr(error, "remains", None)
-            return remains, problem_of(self._resource, item, error)
-
-
-class JoinedNodes:
-    """Nodes with what their CSINodes tell, as last joined: of thousands, a few change from round to round."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[Node, CsiNode | None, Node]] = {}
-
-    def read(self, nodes: Iterable[Node], csi_nodes: Iterable[CsiNode]) -> tuple[Node, ...]:
-        """Return the nodes in their order, each the very object of the round before where nothing has changed."""
-        of_name = {csi_node.name: csi_node for csi_node in csi_nodes}
-        known: dict[str, tuple[Node, CsiNode | None, Node]] = {}
-        for node in nodes:
-            csi_node, before = of_name.get(node.name), self._known.get(node.name)
-            if before is None or before[0] is not node or before[1] is not csi_node:
-                before = node, csi_node, with_drivers_of(node, csi_node)
-            known[node.name] = before
-        self._known = known
-        return tuple(joined for _, _, joined in known.values())
-
-
-def problem_of(resource: Resource, item: Object, error: Exception) -> Problem:
-    """Return the problem of an item that cannot be read, with its name and the field."""
-    metadata = item["metadata"]
-    namespace = metadata.get("namespace")
-    name = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
-    # The problem names the object itself.
-    message = str(error).removeprefix(f"{resource.kind} {name}: ")
-    return Problem(kind=resource.kind, name=name, message=message, uid=metadata["uid"])
 
 
 class DefinitionsGoing(Exception):

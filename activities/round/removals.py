@@ -7,8 +7,7 @@ from activities.objects.record import UNKNOWN, removal_body
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES, Cluster, Object
 from activities.ports.errors import AlreadyExists, NotFound
 from api.keys import LABEL_REQUEST_UID
-from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec
-from api.v1alpha1.pod_move import PodMove
+from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec, PodMove
 from planner.model.plan import PlannedRemoval
 
 

@@ -16,7 +16,7 @@ from activities.round.fence import RoundWrites
 from activities.round.observe import Observation
 from activities.round.removals import Together, create_removal
 from activities.round.requests import delete_requests
-from api.v1alpha1.pod_move import PodMove
+from api.v1alpha1.node_removal_request import PodMove
 from planner.model.plan import PlannedRemoval, PlannedRequest
 from planner.model.round import RoundInput
 from planner.objects.kinds import Pod

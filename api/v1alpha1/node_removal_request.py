@@ -13,7 +13,6 @@ from api.rules import Text, rule, rules
 from api.v1alpha1.lifecycle import LifecycleEvent
 from api.v1alpha1.node_pool import ClassRef, PoolName
 from api.v1alpha1.node_request import RequestName
-from api.v1alpha1.pod_move import MOVES_AT_MOST, PodMove
 
 
 class RemovalPhase(StrEnum):
@@ -39,6 +38,27 @@ _NAMED_AFTER_SERVER: Final = rule(
     "a removal has the name of its server (spec.serverName), so that there is one for each",
     path=".metadata.name",
 )
+MOVES_AT_MOST: Final = 500
+"""As many pods as a kubelet is ever set to run, so that each pod of a machine may be named."""
+_POD: Final = Text(
+    pattern="^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$",
+    longest=317,
+    form="the namespace of the pod, a slash and its name",
+)
+_NODE: Final = Text(
+    pattern="^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$", longest=253, form="the name of a Node, as Kubernetes allows it"
+)
+
+
+class PodMove(Model):
+    """A pod that leaves the machine for room on another one that exists."""
+
+    pod: Annotated[str, _POD]
+    """The pod, as namespace/name."""
+    node: Annotated[str, _NODE]
+    """The Node that has room for it: rounds count that room as taken until the pod, or the removal, is gone."""
+    owner: str | None = Field(default=None, max_length=64)
+    """Uid of the pod's controller, whose next pod takes the room. Without it, the pod has no controller."""
 
 
 class NodeRemovalRequestSpec(Model):

@@ -1,17 +1,25 @@
 """How machines of a pool go: in which mode, after which times, and how often a refused deletion is repeated."""
 
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from api.duration import Duration, PositiveDuration
 from api.model import Model
-from api.rules import distinct, rules
+from api.rules import Check, Text, distinct, rules
 from api.unsupported import OF_SCALE_DOWN
 from api.v1alpha1.consolidation import Consolidation
-from api.v1alpha1.disruption_budget import MOST_BUDGETS, DisruptionBudget
-from api.v1alpha1.repair_condition import RepairCondition
+from api.v1alpha1.removal_budget import MOST_BUDGETS, RemovalBudget
+
+_TYPE: Final = Text(
+    pattern="^[A-Za-z0-9]([A-Za-z0-9._/-]{0,126}[A-Za-z0-9])?$",
+    longest=128,
+    form="the type of a condition, such as KernelDeadlock, at most 128 characters",
+)
+_NOT_READY: Final = Check(
+    lambda name: name != "Ready", "self != 'Ready'", "Ready is what repair.after is about: name another condition"
+)
 
 
 class Removal(Model):
@@ -23,6 +31,17 @@ class Removal(Model):
     """How long to wait between two delete calls."""
     parked_retry: PositiveDuration = timedelta(hours=4)
     """How long a parked removal waits before it tries again by itself; then twice as long, at most a day."""
+
+
+class RepairCondition(Model):
+    """A condition of a Node that is Ready all the same."""
+
+    type: Annotated[str, _TYPE, _NOT_READY]
+    """Type of the condition, such as KernelDeadlock of node-problem-detector."""
+    status: Literal["True", "False", "Unknown"]
+    """The status that is bad."""
+    after: PositiveDuration
+    """How long it must have been so without a break; one that changes begins anew."""
 
 
 class Repair(Model):
@@ -61,5 +80,5 @@ class ScaleDown(Model):
     """When machines with dead Nodes go, with the pods that cannot end there. Without it, they are only reported."""
     consolidate: Consolidation | None = None
     """When pods are moved so that fewer or cheaper machines carry them. Without it, never."""
-    budgets: Annotated[tuple[DisruptionBudget, ...] | None, Field(max_length=MOST_BUDGETS)] = None
+    budgets: Annotated[tuple[RemovalBudget, ...] | None, Field(max_length=MOST_BUDGETS)] = None
     """How many machines go at once, and when. Without it, and while none is open: 10 % if pods must move."""

@@ -66,10 +66,10 @@ class Gate:
 
     def _is_safe(self, step: Step) -> bool:
         """Return whether safety checks let all of the step go."""
-        kept = [(c, p, keeper) for c, p in step if (keeper := self._keeper(c, p)) is not None]
-        for candidate, proposal, keeper in kept:
+        refused = [(c, p, keeper) for c, p in step if (keeper := self._keeper(c, p)) is not None]
+        for candidate, proposal, keeper in refused:
             self._note(candidate, proposal, keeper)
-        return not kept
+        return not refused
 
     def _note(self, candidate: Candidate, proposal: Proposal, keeper: Blocked) -> None:
         """Remember what keeps a machine that would be emptied."""

@@ -9,9 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from api.names import LabelValue, OptionalLabelValue, TaintKey
 from api.quantity import Price
 from api.rules import RULES, Schema, distinct
-from api.v1alpha1.disruption_budget import BUDGET_REASONS, WEEKDAYS, DisruptionBudget
 from api.v1alpha1.node_pool import PoolName
 from api.v1alpha1.node_request import RequestName
+from api.v1alpha1.removal_budget import BUDGET_REASONS, WEEKDAYS, RemovalBudget
 from tests.api.cel_rules import SCHEMAS, complaints
 from tests.api.objects import MACHINE, SMALL, node_class, pool, removal, request
 from tests.api.wrong_objects import WRONG_OBJECTS
@@ -81,7 +81,7 @@ BUDGET = st.fixed_dictionaries(
 def test_a_budget_is_refused_by_the_api_server_exactly_if_it_is_by_reading(budget):
     by_rules = complaints(pool(scaleDown={"budgets": [budget]}))
     try:
-        DisruptionBudget.model_validate(budget)
+        RemovalBudget.model_validate(budget)
     except ValidationError:
         assert by_rules
     else:

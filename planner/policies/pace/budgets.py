@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Final
 
 from api.keys import LABEL_REQUEST
-from api.v1alpha1.disruption_budget import BUDGET_REASONS, BudgetReason, DisruptionBudget
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
+from api.v1alpha1.removal_budget import BUDGET_REASONS, BudgetReason, RemovalBudget
 from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.step import shortened
 from planner.model.plan import BudgetState, Reason
@@ -27,7 +27,7 @@ UNKNOWN_TIME_ZONE: Final = "UnknownTimeZone"
 """Reason of the condition on a pool whose budget is read without its zone."""
 EVICTING: Final[tuple[BudgetReason, ...]] = ("Consolidation", "Rotation", "Drift", "Repair", "OverMax")
 """Reasons for which pods must move."""
-USUAL: Final = DisruptionBudget(nodes="10%", reasons=EVICTING)
+USUAL: Final = RemovalBudget(nodes="10%", reasons=EVICTING)
 """What holds where no budget is open for a reason."""
 _CHANGES_LOOKED_AT: Final = 200
 
@@ -36,7 +36,7 @@ _CHANGES_LOOKED_AT: Final = 200
 class Limit:
     """The strictest budget for a reason, with what it allows and what goes already."""
 
-    budget: DisruptionBudget
+    budget: RemovalBudget
     allowed: int
     used: int
 
@@ -73,7 +73,7 @@ class PoolBudgets:
         self._now = now
         self._budgets = pool.spec.scale_down.budgets or ()
         self._open = tuple(budget for budget in self._budgets if is_open(budget, now))
-        self._holding: dict[str, list[tuple[DisruptionBudget, int, tuple[BudgetReason, ...]]]] = {}
+        self._holding: dict[str, list[tuple[RemovalBudget, int, tuple[BudgetReason, ...]]]] = {}
         self._size = 0
         self._going: Counter[str] = Counter()
         for machine in machines:
@@ -122,10 +122,10 @@ class PoolBudgets:
     def states(self) -> tuple[BudgetState, ...]:
         """Return what holds for each reason."""
         # Most budgets hold for several reasons: when they open is looked for once.
-        openings: dict[tuple[DisruptionBudget, ...], datetime | None] = {}
+        openings: dict[tuple[RemovalBudget, ...], datetime | None] = {}
         return tuple(self._state(reason, openings) for reason in BUDGET_REASONS)
 
-    def _state(self, reason: str, openings: dict[tuple[DisruptionBudget, ...], datetime | None]) -> BudgetState:
+    def _state(self, reason: str, openings: dict[tuple[RemovalBudget, ...], datetime | None]) -> BudgetState:
         limit = self.limit(reason, {})
         if limit is None:
             return BudgetState(reason, None, self._going[reason])
@@ -136,7 +136,7 @@ class PoolBudgets:
             openings[covering] = self._opening(covering)
         return BudgetState(reason, limit.allowed, limit.used, openings[covering])
 
-    def _opening(self, covering: Sequence[DisruptionBudget]) -> datetime | None:
+    def _opening(self, covering: Sequence[RemovalBudget]) -> datetime | None:
         """Return when these budgets, which let none go, next let one go, None if that is not known."""
         for moment in _changes(covering, self._now):
             holding = [budget for budget in covering if is_open(budget, moment)]
@@ -144,7 +144,7 @@ class PoolBudgets:
                 return moment
         return None
 
-    def _holding_for(self, reason: str) -> list[tuple[DisruptionBudget, int, tuple[BudgetReason, ...]]]:
+    def _holding_for(self, reason: str) -> list[tuple[RemovalBudget, int, tuple[BudgetReason, ...]]]:
         """Return the budgets that hold for a reason now, each with what it allows and what it counts."""
         counted = budget_reason(reason)
         holding = [budget for budget in self._open if budget.covers(counted)]
@@ -158,7 +158,7 @@ class PoolBudgets:
         return sum(self._going[reason] + more.get(reason, 0) for reason in reasons)
 
 
-def _changes(budgets: Sequence[DisruptionBudget], now: datetime) -> Iterator[datetime]:
+def _changes(budgets: Sequence[RemovalBudget], now: datetime) -> Iterator[datetime]:
     """Yield the next times at which one of the budgets opens or closes, in their order."""
     upcoming = {i: change for i, budget in enumerate(budgets) if (change := next_change(budget, now)) is not None}
     for _ in range(_CHANGES_LOOKED_AT):

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from api.meta import shown_time
-from api.v1alpha1.disruption_budget import DisruptionBudget
+from api.v1alpha1.removal_budget import RemovalBudget
 from planner.model.plan import BlockedMachine, BudgetState, Reason, Snapshot
 from planner.policies.pace.budgets import Limit, PoolBudgets, budget_reason
 from planner.policies.pace.cancelled import held_until
@@ -57,8 +57,13 @@ class DisruptionPace:
         return True
 
     def allowance(self, pool: str, reason: str) -> int | None:
-        """Return how many machines of a pool may begin to go now for a reason; None has no bound."""
+        """Return how many machines of a pool may begin to go now for a reason; None has no bound.
+
+        Where it is none, whoever asks waits for the next change of the budgets.
+        """
         limit = self._budgets[pool].limit(reason, {}) if pool in self._budgets else None
+        if limit is not None and limit.left <= 0:
+            self._waiting[pool].add(reason)
         return None if limit is None else max(0, limit.left)
 
     @property
@@ -114,7 +119,12 @@ class DisruptionPace:
             node = candidate.machine.node
             if node is not None and candidate.machine.name not in self._held:
                 self._held[candidate.machine.name] = BlockedMachine(
-                    node.name, node.uid, candidate.machine.pool, proposal.reason, reason, why
+                    pool=candidate.machine.pool,
+                    node=node.name,
+                    uid=node.uid,
+                    trigger=proposal.reason,
+                    reason=reason,
+                    why=why,
                 )
 
 
@@ -130,7 +140,7 @@ def _sentence(pool: str, reason: str, limit: Limit, size: int) -> str:
     return f"{budget} lets {most} go at once{others}"
 
 
-def _shown(budget: DisruptionBudget) -> str:
+def _shown(budget: RemovalBudget) -> str:
     """Return the budget in words, such as "2 on Mon, Tue from 09:00 to 17:00 Europe/Berlin"."""
     days = f" on {', '.join(budget.days)}" if budget.days else ""
     times = f" from {budget.start} to {budget.end}" if budget.start else ""

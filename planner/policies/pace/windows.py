@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final
 
-from api.v1alpha1.disruption_budget import WEEKDAYS, DisruptionBudget
+from api.v1alpha1.removal_budget import WEEKDAYS, RemovalBudget
 from planner.policies.pace.time_zones import time_zone
 
 _DAY: Final = timedelta(days=1)
@@ -19,7 +19,7 @@ _LOOKED_AHEAD: Final = (2, 16)
 _TO_THE_SECOND: Final = timedelta(seconds=1)
 
 
-def is_open(budget: DisruptionBudget, at: datetime) -> bool:
+def is_open(budget: RemovalBudget, at: datetime) -> bool:
     """Return whether the budget holds at a time. One whose time zone is unknown holds at all times."""
     if budget.days is None and budget.start is None:
         return True
@@ -37,7 +37,7 @@ def is_open(budget: DisruptionBudget, at: datetime) -> bool:
     return (today in days and shown >= start) or (yesterday in days and shown < end)
 
 
-def next_change(budget: DisruptionBudget, now: datetime) -> datetime | None:
+def next_change(budget: RemovalBudget, now: datetime) -> datetime | None:
     """Return when the budget next opens or closes, None if it never does."""
     zone = time_zone(budget.timezone)
     if zone is None or (budget.days is None and budget.start is None):
@@ -51,7 +51,7 @@ def next_change(budget: DisruptionBudget, now: datetime) -> datetime | None:
     return None
 
 
-def _turns(budget: DisruptionBudget, day: date, zone: tzinfo) -> Iterator[datetime]:
+def _turns(budget: RemovalBudget, day: date, zone: tzinfo) -> Iterator[datetime]:
     """Yield the times of a local day at which the budget may open or close."""
     change = _change_of_clocks(zone, day)
     if change is not None:

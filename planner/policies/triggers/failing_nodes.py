@@ -14,7 +14,7 @@ from typing import Final
 
 from api.meta import format_timestamp, read_moment
 from api.v1alpha1.node_pool import NodePool
-from api.v1alpha1.repair_condition import RepairCondition
+from api.v1alpha1.scale_down import RepairCondition
 from planner.lifecycle.step import shortened
 from planner.model.plan import DueMachines, Reason
 from planner.objects.dead_nodes import are_most, judged_at

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.v1alpha1.disruption_budget import WEEKDAYS, DisruptionBudget
+from api.v1alpha1.removal_budget import WEEKDAYS, RemovalBudget
 from planner.policies.pace.time_zones import time_zone, zone_names
 from planner.policies.pace.windows import is_open, next_change
 from tests.tables import rows
@@ -25,13 +25,13 @@ def at(text):
 
 def window(zone, start=None, end=None, *days):
     times = {} if start is None else {"start": start, "end": end}
-    return DisruptionBudget(nodes="1", timezone=zone, days=days or None, **times)
+    return RemovalBudget(nodes="1", timezone=zone, days=days or None, **times)
 
 
 @rows(
     ("budget", "now", "opens", "closes"),
     {
-        "always": (DisruptionBudget(nodes="1"), "2026-03-01T12:00", None, None),
+        "always": (RemovalBudget(nodes="1"), "2026-03-01T12:00", None, None),
         "without a zone": (window(None, "09:00", "17:00"), "2026-03-01T08:59", "2026-03-01T09:00", "2026-03-01T17:00"),
         "in winter": (window(BERLIN, "09:00", "17:00"), "2026-03-01T07:59", "2026-03-01T08:00", "2026-03-01T16:00"),
         "in summer": (window(BERLIN, "09:00", "17:00"), "2026-07-01T05:00", "2026-07-01T07:00", "2026-07-01T15:00"),

@@ -1,4 +1,4 @@
-"""DisruptionBudget: how many machines of a pool may be under removal at once, for which reasons, and when.
+"""RemovalBudget: how many machines of a pool may be under removal at once, for which reasons, and when.
 
 Source: Karpenter, "NodePool Disruption Budgets", whose windows are cron expressions in UTC; ours are told by a clock.
 """
@@ -84,7 +84,7 @@ _ALWAYS_CLOSED: Final = rule(
 )
 
 
-class DisruptionBudget(Model):
+class RemovalBudget(Model):
     """How many machines of the pool may be under removal at once. Of several that are open, the strictest holds."""
 
     model_config = rules(_BOTH_TIMES, _NEVER_OPEN, _ALWAYS_CLOSED)
@@ -103,7 +103,7 @@ class DisruptionBudget(Model):
     """Time zone of days and times by its IANA name, such as Europe/Berlin. Without it, UTC."""
 
     @model_validator(mode="after")
-    def _possible(self) -> "DisruptionBudget":
+    def _possible(self) -> "RemovalBudget":
         if (self.start is None) != (self.end is None):
             raise ValueError(_BOTH_TIMES["message"])
         if self.start is not None and self.start == self.end:
