@@ -4,6 +4,8 @@ A cancel is written on the object before the taint is lifted, and the point of n
 on the version that showed no cancel: one order of events for all. Source: docs/design.md#removal.
 """
 
+from typing import Final
+
 from activities.objects.events import Recorder, tell, tell_on
 from activities.objects.nodes import change_node, has_taint, scale_down, taints_of, without_exclusion
 from activities.objects.record import conditions_with, hold, still_as_read, write_status, write_step
@@ -26,10 +28,15 @@ from planner.lifecycle.departure.replacement import MOVE_FAILED, NOT_REPLACED, f
 from planner.lifecycle.leaving import VOLUMES_DETACH_WITHIN
 from planner.lifecycle.removal import FOUND_DEAD, NOT_DEAD, NOT_EMPTY
 from planner.lifecycle.step import Act
-from planner.objects.drain_pause import next_pause, read_drain_pause, written
-from planner.supply.replacement.failed_moves import after_failure
+from planner.objects.pauses import next_pause, read_pause, written
 
 _CANCEL_REASON_CHARACTERS = 512
+_PAUSES: Final = {
+    TIMED_OUT: ANNOTATION_DRAIN_PAUSE,
+    NOT_REPLACED: ANNOTATION_MOVE_FAILED,
+    MOVE_FAILED: ANNOTATION_MOVE_FAILED,
+}
+"""The annotation that tells how long nothing of the kind is begun again, by who cancelled."""
 
 
 async def taint_node(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
@@ -121,13 +128,9 @@ async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
         cancel_record = removal.status.cancel
         if removal.spec.reason == FOUND_DEAD and cancel_record is not None and cancel_record.by != NOT_DEAD:
             annotations[ANNOTATION_SPARED_AT] = now
-        if cancel_record is not None and cancel_record.by == TIMED_OUT:
-            before = read_drain_pause(observed.node["metadata"].get("annotations") or {})
-            annotations[ANNOTATION_DRAIN_PAUSE] = written(next_pause(before, cancel_record.at))
-        if cancel_record is not None and cancel_record.by in {NOT_REPLACED, MOVE_FAILED}:
-            # A kill before the end of the removal may write it twice: the wait is then a little longer.
-            before = observed.node["metadata"].get("annotations") or {}
-            annotations[ANNOTATION_MOVE_FAILED] = after_failure(before, ports.now())
+        if cancel_record is not None and (key := _PAUSES.get(cancel_record.by)) is not None:
+            before = read_pause(observed.node["metadata"].get("annotations") or {}, key)
+            annotations[key] = written(next_pause(before, cancel_record.at))
         await change_node(
             ports.cluster,
             observed.node,

@@ -211,5 +211,5 @@ def _what_never_becomes_ready_moves_nobody(replacements: Replacements) -> None:
     assert replacements.pods() == before
     assert [replacements.taints(source) for source in sources] == [[]]
     notes = replacements.view.nodes()[sources[0]]["metadata"]["annotations"]
-    assert notes[ANNOTATION_MOVE_FAILED].endswith(" 1")
-    assert "could not be moved once" in replacements.told("why", "node", sources[0])
+    assert notes[ANNOTATION_MOVE_FAILED].endswith(" 15m")
+    assert "could not be moved" in replacements.told("why", "node", sources[0])

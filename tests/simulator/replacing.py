@@ -4,11 +4,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
+from api.keys import ANNOTATION_MOVE_FAILED
 from api.v1alpha1.node_pool import ClassRef
 from planner.model.plan import Move, Plan, PlannedRemoval, PlannedRequest
+from planner.objects.pauses import read_pause
 from planner.parsing.objects import parse_pod
 from planner.supply.pod_group import GroupKeys, seat_of
-from planner.supply.replacement.failed_moves import read_failed_move
 
 PRICES = {"small": Decimal("0.010"), "large": Decimal("0.015")}
 
@@ -48,8 +49,8 @@ class Replacing:
         )
 
     def waits(self, node):
-        failed = read_failed_move(node["metadata"].get("annotations") or {})
-        return failed is not None and self.sim.now() < failed.until
+        pause = read_pause(node["metadata"].get("annotations") or {}, ANNOTATION_MOVE_FAILED)
+        return pause is not None and not pause.is_over(self.sim.now())
 
     def request(self, pods):
         (pool,) = self.sim.world.cluster.peek(NODE_POOLS)

@@ -3,9 +3,8 @@
 import asyncio
 
 from activities.kube.json_patch import set_field
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODES
+from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_REMOVAL_REQUESTS, NODES
 from api.keys import TAINT_REMOVE_NOW, TAINT_SCALE_DOWN
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.scheduling.kubelet import DEAD, MANAGED
 from simulator.scheduling.workloads import Workload
@@ -63,9 +62,7 @@ async def annotate(sim, name, key, value):
 
 async def protect(sim):
     spec = {"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": 0}
-    await sim.world.cluster.create(
-        POD_DISRUPTION_BUDGETS, {"metadata": {"name": "web"}, "spec": spec}, namespace="default"
-    )
+    await sim.world.cluster.create(DISRUPTION_BUDGETS, {"metadata": {"name": "web"}, "spec": spec}, namespace="default")
 
 
 async def given_up(sim, name, *, after, within=60.0):

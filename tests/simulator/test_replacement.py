@@ -2,8 +2,8 @@
 
 import pytest
 
+from activities.ports.cluster import DISRUPTION_BUDGETS
 from planner.lifecycle.step import Decision
-from simulator.apiserver.disruption_budgets import POD_DISRUPTION_BUDGETS
 from simulator.driver.connection import Health
 from simulator.scheduling.workloads import Workload
 from simulator.simulation import simulate
@@ -160,7 +160,7 @@ def test_a_machine_that_is_still_empty_as_its_pods_have_not_moved_yet_does_not_g
         before = len(purchases(sim))
         selector = {"matchLabels": {"app": "w0"}}
         budget = {"metadata": {"name": "w0"}, "spec": {"selector": selector, "maxUnavailable": 0}}
-        await sim.world.cluster.create(POD_DISRUPTION_BUDGETS, budget, namespace="default")
+        await sim.world.cluster.create(DISRUPTION_BUDGETS, budget, namespace="default")
         _, judge, _ = begin(sim, sources)
         (source,) = sources
         await sim.until(lambda v: v.removal_phase(source) == "Draining", "the drain", within=60)
@@ -168,7 +168,7 @@ def test_a_machine_that_is_still_empty_as_its_pods_have_not_moved_yet_does_not_g
         view = await sim.look()
         assert set(view.placement().values()) == {source}
         assert len(view.taints("growth.dev/reserved")) == 1
-        await sim.world.cluster.delete(POD_DISRUPTION_BUDGETS, "w0", namespace="default")
+        await sim.world.cluster.delete(DISRUPTION_BUDGETS, "w0", namespace="default")
         end = await sim.until(at_rest(sources), "the other machine", within=2 * WITHIN)
         assert (len(end.servers), len(end.pods), judge.early) == (1, 1, [])
         assert len(purchases(sim)) - before == 1

@@ -12,8 +12,7 @@ from planner.policies.port import Candidate, EvictionCheck
 from planner.policies.safety.annotations import DrainedPool, WordOnNode
 from planner.policies.safety.blocked import Blocked
 from planner.policies.safety.disruption_budgets import BudgetIndex, ExhaustedBudgets
-from planner.policies.safety.drain_pause import PausedDrain
-from planner.policies.safety.failed_moves import FailedMoves
+from planner.policies.safety.pauses import Paused
 from planner.policies.safety.pods import StayingPods, SystemPods
 from planner.policies.safety.purchases import PurchaseInFlight
 from planner.supply.machines import Machine
@@ -30,8 +29,7 @@ def eviction_checks(
         StayingPods(snapshot.now),
         SystemPods(machines.values(), budgets),
         ExhaustedBudgets(budgets, are_read=snapshot.disruption_budgets is not None),
-        PausedDrain(snapshot.now),
-        FailedMoves(snapshot.now),
+        Paused(snapshot.now),
         PurchaseInFlight(machines, buying, snapshot.now),
     )
 

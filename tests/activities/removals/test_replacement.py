@@ -10,7 +10,7 @@ import pytest
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import Unreachable
 from api.keys import ANNOTATION_MOVE_FAILED
-from planner.supply.replacement.failed_moves import read_failed_move
+from planner.objects.pauses import Pause, read_pause
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
 from tests.activities.lives import NAME, SCALE_DOWN, START, Life, at_each_write
@@ -19,6 +19,7 @@ WAITING = {"phase": "Pending", "scaleDownAt": START + timedelta(minutes=25), "ta
 DRAINING = WAITING | {"phase": "Draining", "drainStartedAt": START - timedelta(seconds=30)}
 OTHER = "default-b2"
 """The machine that takes its place."""
+QUARTER = timedelta(minutes=15)
 
 
 async def life_of(status=WAITING, *taints, step=None, pods=1, **spec):
@@ -171,20 +172,18 @@ async def test_a_move_that_failed_is_not_tried_again_for_a_while(by, is_noted):
     cancel = {"at": "2026-11-01T12:00:00Z", "by": by, "reason": "so it is"}
     life = await life_of(WAITING | {"cancel": cancel})
     await life.do("untaint_node")
-    failed = read_failed_move((await life.node())["metadata"]["annotations"])
-    assert (failed is not None) == is_noted
-    if failed is not None:
-        assert (failed.until, failed.times) == (START + timedelta(minutes=15), 1)
+    pause = read_pause((await life.node())["metadata"]["annotations"], ANNOTATION_MOVE_FAILED)
+    assert pause == (Pause(START + QUARTER, QUARTER) if is_noted else None)
     assert await life.taints() == []
 
 
 async def test_a_second_failure_waits_twice_as_long():
     cancel = {"at": "2026-11-01T12:00:00Z", "by": "MoveFailed"}
     life = await life_of(WAITING | {"cancel": cancel})
-    await life.cluster.put(NODES, NAME, "/metadata/annotations", {ANNOTATION_MOVE_FAILED: "2026-11-01T11:00:00Z 1"})
+    await life.cluster.put(NODES, NAME, "/metadata/annotations", {ANNOTATION_MOVE_FAILED: "2026-11-01T11:00:00Z 15m"})
     await life.do("untaint_node")
-    failed = read_failed_move((await life.node())["metadata"]["annotations"])
-    assert (failed.until, failed.times) == (START + timedelta(minutes=30), 2)
+    pause = read_pause((await life.node())["metadata"]["annotations"], ANNOTATION_MOVE_FAILED)
+    assert pause == Pause(START + 2 * QUARTER, 2 * QUARTER)
 
 
 # Steps.

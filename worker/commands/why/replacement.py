@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from api.keys import ANNOTATION_MOVE_FAILED
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from planner.objects.kinds import Node
-from planner.supply.replacement.failed_moves import read_failed_move
+from planner.objects.pauses import read_pause
 from planner.supply.replacement.moving import replaced_by_name
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.machine_state import state
@@ -37,7 +38,6 @@ def why_replaced(removal: NodeRemovalRequest, view: ClusterView) -> Iterator[str
 
 def why_not_moved(node: Node, view: ClusterView) -> Iterator[str]:
     """Yield until when the pods of a node are not moved again, as they found no place elsewhere."""
-    failed, now = read_failed_move(node.annotations), view.snapshot.now
-    if failed is not None and now < failed.until:
-        times = "once" if failed.times == 1 else f"{failed.times} times in a row"
-        yield f"Its pods could not be moved {times}; that is not tried again before {until(failed.until, now)}."
+    pause, now = read_pause(node.annotations, ANNOTATION_MOVE_FAILED), view.snapshot.now
+    if pause is not None and not pause.is_over(now):
+        yield f"Its pods could not be moved; that is not tried again before {until(pause.until, now)}."

@@ -1,17 +1,18 @@
-"""The pause after a drain that was given up: nothing that evicts begins before its end, and everything else may."""
+"""The pause after what was given up: nothing that evicts begins before its end, and everything else may."""
 
 from datetime import timedelta
 
 import pytest
 
 from api.meta import format_timestamp
-from planner.objects.drain_pause import DrainPause, next_pause, read_drain_pause, written
+from planner.objects.pauses import Pause, next_pause, read_pause, written
 from planner.plan import POLICIES, plan
 from planner.policies.port import Advice, MachineAction, Proposal
 from tests.builders import NOW, before, node
 from tests.planner.scenes import scene
 
 PAUSE = "growth.dev/drain-pause"
+MOVE_FAILED = "growth.dev/move-failed"
 QUARTER = timedelta(minutes=15)
 
 
@@ -27,8 +28,8 @@ class Evicts:
         )
 
 
-def decided(value, *, evicts=True, **annotations):
-    given = scene(node("n", annotations={PAUSE: value, **annotations}), limits={"max": 9})
+def decided(value, *, evicts=True, key=PAUSE, **annotations):
+    given = scene(node("n", annotations={key: value, **annotations}), limits={"max": 9}, scaleDown={"mode": "drain"})
     return plan(given.snapshot(), policies=(Evicts(evicts=evicts), *POLICIES))
 
 
@@ -36,9 +37,11 @@ def until(**after):
     return format_timestamp(NOW + timedelta(**after))
 
 
-def test_a_drain_waits_for_the_end_of_the_pause_and_wakes_the_planner_then():
-    found = decided(f"{until(minutes=5)} 15m")
+@pytest.mark.parametrize(("key", "reason"), [(PAUSE, "DrainTimedOut"), (MOVE_FAILED, "MoveFailed")])
+def test_what_evicts_waits_for_the_end_of_the_pause_and_wakes_the_planner_then(key, reason):
+    found = decided(f"{until(minutes=5)} 15m", key=key)
     assert found.removals == ()
+    assert [blocked.reason for blocked in found.blocked] == [reason]
     assert found.wake_at == NOW + timedelta(minutes=5)
 
 
@@ -89,13 +92,13 @@ def test_it_doubles_to_a_day_in_seven_steps_and_stays_there():
 
 @pytest.mark.parametrize(("after", "length"), [(timedelta(hours=23), 2 * QUARTER), (timedelta(days=1), QUARTER)])
 def test_a_quiet_day_forgets_it(after, length):
-    assert next_pause(DrainPause(NOW, QUARTER), NOW + after).length == length
+    assert next_pause(Pause(NOW, QUARTER), NOW + after).length == length
 
 
 def test_it_is_read_as_it_was_written():
     for minutes in (15, 30, 60, 960, 1440):
-        pause = DrainPause(NOW, timedelta(minutes=minutes))
-        assert read_drain_pause({PAUSE: written(pause)}) == pause
+        pause = Pause(NOW, timedelta(minutes=minutes))
+        assert read_pause({PAUSE: written(pause)}, PAUSE) == pause
 
 
 def test_the_same_end_is_counted_once():
