@@ -8,7 +8,7 @@ from decimal import Decimal
 from api.keys import LABEL_REQUEST
 from api.v1alpha1.consolidation import Consolidation
 from planner.consolidation.quiet import quiet_since
-from planner.consolidation.terms import cost_of_moves
+from planner.consolidation.terms import CONSOLIDATED, cost_of_moves
 from planner.displacement.displace import movable
 from planner.objects.kinds import Pod
 from planner.policies.port import Candidate, MachineAction, PolicyView
@@ -41,17 +41,20 @@ class Fleet:
     """Machines without pods that go by themselves: no room to move pods to."""
     marks: Mapping[str, str] = field(default_factory=dict)
     """New values of the annotation that says since when a Node has had its pods."""
+    allowances: Mapping[str, int] = field(default_factory=dict)
+    """How many of them may go, by pool, where that is bounded."""
     wake_at: datetime | None = None
     """When the next machine has been quiet for long enough."""
 
 
 def fleet_of(view: PolicyView) -> Fleet:
-    """Return the machines that may go now: Ready, quiet, refused by no check, of a known price.
+    """Return the machines that may go now: Ready, quiet, refused by no check, of a known price and within budgets.
 
     Of several currencies, the one of most machines is looked at: there is no saving between two of them.
     """
     members: dict[str, list[Member]] = {}
     marks: dict[str, str] = {}
+    allowances: dict[str, int | None] = {}
     wakes: list[datetime] = []
     for candidate in view.candidates:
         settings, node = settings_of(candidate), candidate.machine.node
@@ -71,6 +74,11 @@ def fleet_of(view: PolicyView) -> Fleet:
         if (blocked := view.blocker(candidate)) is not None:
             wakes += [] if blocked.until is None else [blocked.until]
             continue
+        pool = candidate.machine.pool
+        if pool not in allowances:
+            allowances[pool] = view.allowance(pool, CONSOLIDATED)
+        if allowances[pool] == 0:
+            continue
         moves = cost_of_moves(pods, price[0], settings)
         members.setdefault(price[1], []).append(Member(candidate.machine, settings, price[0], pods, moves))
     currency = max(members, key=lambda name: (len(members[name]), name), default="")
@@ -79,6 +87,7 @@ def fleet_of(view: PolicyView) -> Fleet:
         currency=currency,
         idle=idle_machines(view.candidates, view.refusals, view.machines),
         marks=marks,
+        allowances={pool: most for pool, most in allowances.items() if most is not None},
         wake_at=min(wakes, default=None),
     )
 

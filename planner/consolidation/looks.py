@@ -4,6 +4,7 @@ A round that has demand to meet moves nobody: what it buys may be what a move wo
 nothing need not be repeated until pods, machines or offers change: its hash stands in the status of the pools.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -47,8 +48,20 @@ def state_hash(known: KnownState, fleet: Fleet, closed: Collection[str]) -> str:
         f"{member.machine.name} {pods_hash(member.pods)} {member.price} {member.settings.to_json()}"
         for member in fleet.members
     ]
-    parts = (known.fingerprint, *sorted(members), *sorted(closed), *_rooms(known.machines.values()), *_prices(known))
+    parts = (
+        known.fingerprint,
+        *sorted(members),
+        *_allowances(fleet),
+        *sorted(closed),
+        *_rooms(known.machines.values()),
+        *_prices(known),
+    )
     return sha256("\n".join(parts).encode()).hexdigest()[:_HASH_CHARACTERS]
+
+
+def _allowances(fleet: Fleet) -> Iterable[str]:
+    numbers = Counter(member.machine.pool for member in fleet.members)
+    return (f"{pool} {min(most, numbers[pool])}" for pool, most in sorted(fleet.allowances.items()))
 
 
 def _rooms(machines: Iterable[Machine]) -> Iterable[str]:

@@ -1,6 +1,6 @@
 """Consolidation as a policy: the machines that go, with what is bought in their place and where their pods go.
 
-It comes after the policies that free machines without moving a pod, in rounds that have no demand to meet.
+It comes after the policies that free machines, in rounds that have no demand to meet and move no pods otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ from planner.consolidation.fleet import Fleet, fleet_of, settings_of
 from planner.consolidation.looks import has_looked, has_open_demand, state_hash
 from planner.consolidation.search import ChosenSteps, Search
 from planner.consolidation.step import ConsolidationStep
+from planner.consolidation.terms import CONSOLIDATED
 from planner.displacement.displace import Displacer
 from planner.model.plan import Move, PlannedRequest, Reason
 from planner.packing.fallback.pack import pack
@@ -24,8 +25,6 @@ from planner.policies.departures import gone_already
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
 from planner.supply.machine_kind import PoolKinds
 
-CONSOLIDATED: Final = "Consolidation"
-"""Why a machine goes whose pods are moved to fewer or cheaper ones."""
 HOURS_OF_MONTH: Final = 730
 """365 days of 24 hours, divided by twelve."""
 _OTHER_CURRENCY: Final = "OtherCurrency"
@@ -46,7 +45,11 @@ class Consolidating:
             return Advice()
         fleet = fleet_of(view)
         advice = Advice(pods_since=fleet.marks, wake_at=fleet.wake_at)
-        if not fleet.members or has_open_demand(self.known, self.decided.assignment, self.decided.requests):
+        if (
+            not fleet.members
+            or view.is_moving
+            or has_open_demand(self.known, self.decided.assignment, self.decided.requests)
+        ):
             return advice
         closed = fleet.idle | gone_already(view)
         state = state_hash(self.known, fleet, closed)

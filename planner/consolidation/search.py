@@ -3,9 +3,11 @@
 Which machines go decides everything: where their pods go then, and what is bought, the packer says. Of few machines
 every set is looked at. Of many, those that cost most beside what their pods are worth come first, in sets that double
 until they bring no more; then machines are left out or added where that brings more.
+No more machines of a pool are looked at together than its budgets let go: a small step waits for no larger one.
 Each look packs the pods of a few machines, and their number falls with the size of the cluster: the work is linear.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -74,6 +76,7 @@ class Search:
         self._packer = packer
         self._share = share
         self._members = {m.machine.name: m for m in fleet.members if displacer.fixed(m.machine.name) is None}
+        self._allowances = fleet.allowances
         self._seen: dict[frozenset[str], ChosenSteps] = {}
         self._blocked: set[str] = set()
         size = len(displacer.places) + sum(len(member.pods) for member in self._members.values())
@@ -107,19 +110,43 @@ class Search:
 
     def _doubling(self, order: Sequence[str]) -> ChosenSteps:
         """Return the best of the first 1, 2, 4, … machines in order; where none saves, of those behind them."""
-        most = max(_LEAST, -(-len(order) // self._share))
+        most = self._most(order)
         best, rest = ChosenSteps(), list(order)
         while rest and self._left > 0 and not best.steps:
-            number = 1
+            number, tried = 1, list[str]()
             while self._left > 0:
-                tried = [name for name in rest if name not in self._blocked][: min(number, most)]
+                tried = self._first(rest, min(number, most))
                 choice = self._look(frozenset(tried)) if tried else ChosenSteps()
                 best = max(best, choice, key=lambda one: one.brings)
                 if number >= min(most, len(rest)):
                     break
                 number *= 2
-            rest = rest[number:]
+            rest = [name for name in rest if name not in tried and name not in self._blocked]
         return best
+
+    def _most(self, order: Sequence[str]) -> int:
+        """Return how many machines go at most, whichever pools they are of."""
+        numbers = Counter(self._members[name].machine.pool for name in order)
+        allowed = sum(min(number, self._allowances.get(pool, number)) for pool, number in numbers.items())
+        return min(allowed, max(_LEAST, -(-len(order) // self._share)))
+
+    def _first(self, names: Iterable[str], number: int) -> list[str]:
+        """Return the first of these that nothing keeps, no more of a pool than may go."""
+        chosen: list[str] = []
+        of_pool = Counter[str]()
+        for name in names:
+            pool = self._members[name].machine.pool
+            if len(chosen) == number:
+                break
+            if name not in self._blocked and of_pool[pool] < self._allowances.get(pool, number):
+                of_pool[pool] += 1
+                chosen.append(name)
+        return chosen
+
+    def _may_go(self, names: Iterable[str]) -> bool:
+        """Return whether so many of each pool may go."""
+        of_pool = Counter(self._members[name].machine.pool for name in names)
+        return all(of_pool[pool] <= most for pool, most in self._allowances.items())
 
     def _improved(self, best: ChosenSteps, order: Sequence[str]) -> ChosenSteps:
         """Return a choice at least as good: machines are left out, or added, while looks are left."""
@@ -136,7 +163,7 @@ class Search:
         return best
 
     def _neighbours(self, names: frozenset[str], order: Sequence[str]) -> Iterator[frozenset[str]]:
-        most = max(_LEAST, -(-len(order) // self._share))
+        most = self._most(order)
         out = [name for name in order if name not in names and name not in self._blocked]
         within = [name for name in reversed(order) if name in names]
         if len(names) < most:
@@ -145,6 +172,8 @@ class Search:
         yield from (names - {old} | {new} for old in within for new in out)
 
     def _look(self, names: frozenset[str]) -> ChosenSteps:
+        if not self._may_go(names):
+            return ChosenSteps()
         if names not in self._seen:
             self._left -= 1
             self._seen[names] = self._asked(names, self._packer)

@@ -11,6 +11,8 @@ from typing import Final
 from api.v1alpha1.consolidation import Consolidation
 from planner.objects.kinds import Pod
 
+CONSOLIDATED: Final = "Consolidation"
+"""Why a machine goes whose pods are moved to fewer or cheaper ones."""
 MOST_REPLACEMENTS: Final = 10
 """Machines that one step buys: as many as a removal names."""
 _SHARE_OF_MACHINE: Final = Decimal("0.002")
