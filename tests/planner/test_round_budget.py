@@ -90,7 +90,7 @@ def test_the_work_grows_with_the_number_of_rules_and_not_with_its_square(
 
 
 def test_rules_that_mean_everybody_wait_and_others_are_planned(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("planner.plan.MOST_OF_ROUND", 3000)
+    monkeypatch.setattr("planner.placement.decide.MOST_OF_ROUND", 3000)
     selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
     affinity = {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": selector}]}}
     hostile = [of_app(f"all{i}", {"affinity": affinity}) for i in range(200)]

@@ -4,10 +4,16 @@ from planner.consolidation.quiet import pods_hash
 from planner.displacement.displace import movable
 from planner.plan import plan
 from planner.supply.machines import machines_of
+from tests import builders
 from tests.builders import before
 from tests.planner.scenes import Scene, scene
 
-CONSOLIDATES = {"mode": "drain", "consolidate": {}}
+CONSOLIDATES = {"mode": "drain", "consolidate": {}, "budgets": [{"nodes": "100%"}]}
+
+
+def pod(name, *amounts, **parts):
+    """Return a pod of a ReplicaSet, so that it may move."""
+    return builders.pod(name, *amounts, **({"owner": "web"} | parts))
 
 
 def consolidating(*objects, **parts):

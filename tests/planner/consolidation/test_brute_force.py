@@ -7,9 +7,9 @@ import pytest
 
 from api.keys import LABEL_HOSTNAME, LABEL_ZONE
 from planner.plan import Plan
-from tests.builders import kwok_node_class, node, node_pool, pod, server_type
+from tests.builders import kwok_node_class, node, node_pool, server_type
 from tests.planner.consolidation.brute_force import SmallPod, SmallType, SmallWorld, best
-from tests.planner.consolidation.quiet_scenes import planned, quiet
+from tests.planner.consolidation.quiet_scenes import CONSOLIDATES, planned, pod, quiet
 from tests.planner.scenes import scene
 
 SIZES = {"cx22": 2000, "cx32": 4000, "cx42": 8000}
@@ -71,9 +71,8 @@ def scene_of(small):
         for each in small.pods
     ]
     settings = {"minSavingPercent": 0, "movePrice": f"{small.move_price:f}"}
-    pool = node_pool(
-        types=list(offered), limits={"max": small.most}, scaleDown={"mode": "drain", "consolidate": settings}
-    )
+    scale_down = CONSOLIDATES | {"consolidate": settings}
+    pool = node_pool(types=list(offered), limits={"max": small.most}, scaleDown=scale_down)
     return quiet(scene(*nodes, kwok_node_class(*kinds), pool, pods=pods))
 
 

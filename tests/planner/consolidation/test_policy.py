@@ -8,8 +8,8 @@ import pytest
 
 from planner.consolidation import policy
 from planner.plan import plan
-from tests.builders import NOW, before, node, node_pool, node_removal_request, node_request, pod
-from tests.planner.consolidation.quiet_scenes import CONSOLIDATES, consolidating, going, planned, quiet
+from tests.builders import NOW, before, node, node_pool, node_removal_request, node_request
+from tests.planner.consolidation.quiet_scenes import CONSOLIDATES, consolidating, going, planned, pod, quiet
 from tests.planner.scenes import scene
 
 GONE = "Consolidation"
@@ -190,7 +190,7 @@ def test_the_price_that_was_paid_counts():
     ],
 )
 def test_a_step_is_worth_it(settings, goes):
-    scale_down = {"mode": "drain", "consolidate": settings}
+    scale_down = CONSOLIDATES | {"consolidate": settings}
     pods = [pod(n, cpu="800m", node="a") for n in ("x", "y")]
     given = consolidating(node("a", "cx32"), types=["cx22", "cx32"], pods=pods, scaleDown=scale_down)
     assert bool(planned(given).removals) is goes

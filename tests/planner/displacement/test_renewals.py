@@ -18,7 +18,7 @@ from tests.builders import NOW, kwok_node_class, node, node_pool, pod, server_ty
 from tests.planner.consolidation.quiet_scenes import consolidating, quiet
 from tests.planner.scenes import scene
 
-DRAIN = {"scaleDown": {"mode": "drain"}}
+DRAIN = {"scaleDown": {"mode": "drain", "budgets": [{"nodes": "100%"}]}}
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,11 @@ def test_pods_move_onto_room_and_onto_what_is_bought_and_each_removal_names_its_
         node("a"),
         node("b"),
         node("room"),
-        pods=[pod("small", "500m", node="a"), pod("big", "1900m", node="b"), pod("x", "1", node="room")],
+        pods=[
+            pod("small", "500m", owner="rs", node="a"),
+            pod("big", "1900m", owner="rs", node="b"),
+            pod("x", "1", owner="rs", node="room"),
+        ],
         **DRAIN,
     )
     result = made(given, "a", "b")
@@ -68,7 +72,9 @@ def test_pods_move_onto_room_and_onto_what_is_bought_and_each_removal_names_its_
 
 
 def test_what_is_bought_first_is_counted_on_from_what_the_round_buys():
-    given = scene(node("a"), pods=[pod("x", "1900m", node="a"), pod("waits", "1900m")], **DRAIN)
+    waits = pod("waits", "1900m", nodeSelector={"growth.dev/pool": "other"})
+    given = scene(node("a"), pods=[pod("x", "1900m", owner="rs", node="a"), waits], **DRAIN)
+    given.pools.append(node_pool("other"))
     result = made(given, "a")
     assert [(r.ordinal, [seat.name for seat in r.seats]) for r in result.requests] == [(0, ["waits"]), (1, ["x"])]
     assert [r.replacement for r in result.removals] == [(1,)]
@@ -78,7 +84,7 @@ def test_room_that_waiting_pods_are_given_is_taken():
     given = scene(
         node("a"),
         node("room"),
-        pods=[pod("x", "1500m", node="a"), pod("waits", "1500m")],
+        pods=[pod("x", "1500m", owner="rs", node="a"), pod("waits", "1500m")],
         types=[{"name": "cx22", "max": 2}],
         **DRAIN,
     )
@@ -90,14 +96,14 @@ def test_room_that_waiting_pods_are_given_is_taken():
 
 
 def test_one_that_cannot_go_holds_up_no_other():
-    given = scene(node("a"), node("b"), pods=[pinned("x", "a"), pod("y", node="b")], **DRAIN)
+    given = scene(node("a"), node("b"), pods=[pinned("x", "a"), pod("y", owner="rs", node="b")], **DRAIN)
     result = made(given, "a", "b")
     assert [r.node for r in result.removals] == ["b"]
     assert [each.node for each in result.blocked] == ["a"]
 
 
 def test_worn_out_machines_give_each_other_no_room_and_others_do():
-    given = scene(node("a"), node("b"), pods=[pod("x", node="a"), pinned("y", "b")], **DRAIN)
+    given = scene(node("a"), node("b"), pods=[pod("x", owner="rs", node="a"), pinned("y", "b")], **DRAIN)
     worn = made(given, "a", "b")
     assert [(r.node, r.replacement) for r in worn.removals] == [("a", (0,))]
     others = made(given, "a", "b", renews=False)
@@ -106,13 +112,13 @@ def test_worn_out_machines_give_each_other_no_room_and_others_do():
 
 def test_a_machine_that_goes_in_this_round_gives_no_room():
     idle = node("idle", annotations={"growth.dev/idle-since": "2026-03-01T11:00:00Z"})
-    given = scene(node("a"), idle, pods=[pod("x", node="a")], **DRAIN)
+    given = scene(node("a"), idle, pods=[pod("x", owner="rs", node="a")], **DRAIN)
     result = plan(given.snapshot(), triggers=[Proposes(("a",))])
     assert [(r.node, r.reason, r.replacement) for r in result.removals] == [("idle", "Empty", ()), ("a", "Old", (0,))]
 
 
 def test_a_minimum_is_bought_first_where_pods_need_no_machine():
-    given = scene(node("a"), node("b", pool="other"), pods=[pod("x", node="a")], limits={"min": 1}, **DRAIN)
+    given = scene(node("a"), node("b", pool="other"), pods=[pod("x", owner="rs", node="a")], limits={"min": 1}, **DRAIN)
     given.pools.append(node_pool("other"))
     result = made(given, "a")
     (request,) = result.requests
@@ -121,15 +127,17 @@ def test_a_minimum_is_bought_first_where_pods_need_no_machine():
 
 
 def test_no_minimum_is_bought_below_a_max():
-    given = scene(node("a"), node("b", pool="other"), pods=[pod("x", node="a")], limits={"min": 1, "max": 1}, **DRAIN)
+    given = scene(
+        node("a"), node("b", pool="other"), pods=[pod("x", owner="rs", node="a")], limits={"min": 1, "max": 1}, **DRAIN
+    )
     given.pools.append(node_pool("other"))
     result = made(given, "a")
     assert (result.removals, result.requests) == ((), ())
-    assert [(each.node, each.reason) for each in result.blocked] == [("a", "Minimum")]
+    assert [(each.node, each.reason) for each in result.blocked] == [("a", "BlockedByMinimum")]
 
 
 def test_a_machine_that_would_need_too_many_is_left_out():
-    pods = [pod(f"p{number}", "900m", "64Mi", node="a") for number in range(11)]
+    pods = [pod(f"p{number}", "900m", "64Mi", owner="rs", node="a") for number in range(11)]
     given = scene(node("a", allocatable={"cpu": "20"}), pods=pods, types=["one"], **DRAIN)
 
     given.classes = [kwok_node_class(server_type("one"))]
@@ -153,7 +161,7 @@ def test_a_few_are_asked_in_one_round_and_every_one_in_the_end():
 def test_one_that_can_go_is_reached_behind_many_that_cannot():
     names = [f"n{number:02}" for number in range(40)]
     given = scene(*map(node, names), pods=[pinned(f"p-{name}", name) for name in names[:-1]], **DRAIN)
-    given.pods.append(pod("free", node=names[-1]))
+    given.pods.append(pod("free", owner="rs", node=names[-1]))
     gone = [r.node for minute in range(8) for r in made(given, *names, now=NOW + timedelta(minutes=minute)).removals]
     assert set(gone) == {names[-1]}
 
@@ -167,7 +175,7 @@ def test_all_are_packed_at_once(number):
         return pack(problem)
 
     names = tuple(f"n{i:02}" for i in range(number))
-    given = scene(*map(node, names), pods=[pod(f"p-{name}", node=name) for name in names], **DRAIN)
+    given = scene(*map(node, names), pods=[pod(f"p-{name}", owner="rs", node=name) for name in names], **DRAIN)
     without = plan(given.snapshot(), packer=counted, policies=[], triggers=[])
     before, calls[:] = len(calls), []
     result = plan(given.snapshot(), packer=counted, policies=[], triggers=[Proposes(names)])
@@ -181,7 +189,11 @@ def test_in_a_round_that_renews_nothing_is_consolidated():
         node("a"),
         node("b"),
         node("old"),
-        pods=[pod("x", node="a"), pod("y", cpu="600m", node="b"), pod("z", "1900m", node="old")],
+        pods=[
+            pod("x", owner="rs", node="a"),
+            pod("y", cpu="600m", owner="rs", node="b"),
+            pod("z", "1900m", owner="rs", node="old"),
+        ],
     )
     alone = plan(quiet(given).snapshot(), triggers=[])
     assert {removal.reason for removal in alone.removals} == {"Consolidation"}
@@ -192,13 +204,13 @@ def test_in_a_round_that_renews_nothing_is_consolidated():
 
 
 def test_a_paused_pool_renews_nothing():
-    given = scene(node("a"), pods=[pod("x", node="a")], paused=True, **DRAIN)
+    given = scene(node("a"), pods=[pod("x", owner="rs", node="a")], paused=True, **DRAIN)
     assert made(given, "a").removals == ()
 
 
 @pytest.mark.parametrize(("allowed", "goes"), [(0, 0), (1, 1), (2, 2), (None, 3)])
 def test_no_more_are_given_a_place_than_may_go(allowed, goes):
-    given = scene(*map(node, "abc"), pods=[pod(f"p-{name}", node=name) for name in "abc"], **DRAIN)
+    given = scene(*map(node, "abc"), pods=[pod(f"p-{name}", owner="rs", node=name) for name in "abc"], **DRAIN)
     known = prepare(given.snapshot())
     decided = decide(known, pack, unwatched)
     machines = tuple(known.machines.values())

@@ -1,6 +1,6 @@
 """Paid hours: an empty machine stays as room until shortly before the period ends that it was paid for.
 
-Source: issue 19, section 1; Hetzner Cloud docs, "Billing FAQ": each begun hour is billed, from the creation on.
+Source: Hetzner Cloud docs, "Billing FAQ": each begun hour is billed, from the creation on.
 """
 
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""How many machines go at once, for which reasons and when. Source: issue 19; Karpenter, "Disruption Budgets"."""
+"""How many machines go at once, for which reasons and when. Source: Karpenter, "Disruption Budgets"."""
 
 import time
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def names(count):
 def pool_of(count, budgets=None, *, removals=(), pods=True, nodes=(), **scale_down):
     """A pool in mode drain of so many machines with a pod each."""
     wish = {"mode": "drain"} | ({} if budgets is None else {"budgets": budgets}) | scale_down
-    residents = [pod(f"web-{name}", node=name) for name in names(count)] if pods else []
+    residents = [pod(f"web-{name}", node=name, owner="web") for name in names(count)] if pods else []
     machines = [node(name, annotations=None if pods else IDLE) for name in names(count)]
     return scene(*machines, *nodes, pods=residents, removals=list(removals), scaleDown=wish)
 

@@ -1,4 +1,4 @@
-"""Removals that a person cancelled rest. Source: issue 19, section 1."""
+"""Removals that a person cancelled rest."""
 
 from datetime import timedelta
 
@@ -82,7 +82,8 @@ CANCELLED = {AT: before(minutes=20), TIMES: "1", "growth.dev/idle-since": before
 
 @pytest.mark.parametrize("reason", ["Drift", "Consolidation", "Rotation", "Repair", "OverMax", "TooOld"])
 def test_it_is_not_begun_again_for_any_reason(reason):
-    given = scene(node("n", annotations=CANCELLED), pods=[pod("x", node="n")])
+    resident = pod("x", node="n", owner="web")
+    given = scene(node("n", annotations=CANCELLED), pods=[resident], scaleDown={"mode": "drain"})
     made = plan(given.snapshot(), policies=[Trigger(("n",), reason)])
     assert (made.removals, made.wake_at) == ((), NOW + timedelta(minutes=40))
     (held,) = made.blocked

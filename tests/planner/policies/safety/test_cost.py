@@ -23,7 +23,9 @@ from tests.builders import NOW, node_pool
 from tests.planner.policies.safety.trigger import EmptyAll
 
 SECONDS = 0.3
-POOL = NodePool.model_validate(node_pool(scaleDown={"mode": "drain"}, limits={"max": 2000}))
+POOL = NodePool.model_validate(
+    node_pool(scaleDown={"mode": "drain", "budgets": [{"nodes": "100%"}]}, limits={"max": 2000})
+)
 
 
 def seconds(work):

@@ -6,10 +6,9 @@ from datetime import timedelta
 import pytest
 
 from planner.plan import POLICIES, plan
-from planner.policies.departures import departures
-from planner.policies.port import Advice, MachineAction, Proposal
+from planner.policies.port import Advice
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
-from planner.supply.machines import machines_of, price_list
+from planner.supply.machines import machines_of
 from tests.builders import NOW, before, node, node_pool, node_removal_request, node_request, pod
 from tests.planner.policies.safety.trigger import EmptyAll, decided, drained, one_node, outcome, runs
 
@@ -148,35 +147,6 @@ def test_a_proposal_for_later_is_told_when_its_time_has_come():
 def test_a_machine_that_two_policies_would_empty_is_told_once():
     made = decided(one_node(pods=[runs("x", owner=None)]), EmptyAll(reason="Drift"), EmptyAll())
     assert [(b.node, b.pool, b.uid, b.trigger) for b in made.blocked] == [("n", "default", "uid-n", "Drift")]
-
-
-def test_pods_that_fit_nowhere_else_keep_a_step_that_does_not_say_where_they_go():
-    snapshot = drained(node("a"), node("b"), pods=[runs("x", "a"), runs("y", "b")]).snapshot()
-    asked = []
-
-    def misfits(machines):
-        asked.append([machine.name for machine in machines])
-        return "pod default/x fits nowhere else" if len(machines) == 2 else ""
-
-    def left(*proposals):
-        class Given:
-            def propose(self, view):
-                return Advice(proposals)
-
-        machines = machines_of(snapshot)
-        made = departures(snapshot, machines, (), [Given()], price_list(snapshot), misfits=misfits)
-        return [r.node for r in made.removals], [(b.node, b.reason, b.why) for b in made.blocked]
-
-    one = Proposal("a", MachineAction.REMOVE, "Drift", "Old", NOW, evicts=True)
-    two = replace(one, machine="b")
-    assert left(one) == (["a"], [])
-    steps = [replace(each, step="s") for each in (one, two)]
-    why = "pod default/x fits nowhere else"
-    assert left(*steps) == ([], [("a", "BlockedByMisfit", why), ("b", "BlockedByMisfit", why)])
-    # What it is replaced by, or moved to, was found by the same question.
-    assert left(*(replace(each, replacement=(1,)) for each in steps)) == (["a", "b"], [])
-    assert left(replace(one, evicts=False)) == (["a"], [])
-    assert asked == [["a"], ["a", "b"]]
 
 
 def test_policies_may_ask_before_they_propose():

@@ -26,8 +26,8 @@ class EmptyAll:
 
 
 def drained(*objects, mode="drain", **parts):
-    """Return a scene whose pool lets machines be emptied."""
-    settings = {"mode": mode} | parts.pop("scale_down", {})
+    """Return a scene whose pool lets machines be emptied, all at once."""
+    settings = {"mode": mode, "budgets": [{"nodes": "100%"}]} | parts.pop("scale_down", {})
     return scene(*objects, scaleDown=settings, **parts)
 
 

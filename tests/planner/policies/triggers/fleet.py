@@ -7,7 +7,7 @@ from planner.plan import plan
 from tests.builders import NOW, node, pod
 from tests.planner.scenes import scene
 
-DRAIN = {"scaleDown": {"mode": "drain"}}
+DRAIN = {"scaleDown": {"mode": "drain", "budgets": [{"nodes": "100%"}]}}
 
 
 def aged(name, server_type="cx22", *, days=0.0, conditions=(), uid=None, **changes):

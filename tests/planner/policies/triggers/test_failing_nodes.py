@@ -152,7 +152,7 @@ def test_one_that_cannot_move_lets_the_next_one_go():
     of.pods[0]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "n1"}
     made = plan(of.snapshot())
     assert [removal.node for removal in made.removals] == ["n2", "n3"]
-    assert [(each.node, each.trigger, each.reason) for each in made.blocked] == [("n1", "Repair", "NoOtherPlace")]
+    assert [(each.node, each.trigger, each.reason) for each in made.blocked] == [("n1", "Repair", "BlockedByMisfit")]
 
 
 def test_where_pods_are_not_asked_to_leave_one_without_pods_goes_at_once():

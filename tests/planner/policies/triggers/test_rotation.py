@@ -124,7 +124,7 @@ def test_at_min_and_max_nothing_can_be_bought_first_and_it_says_so():
     )
     made = plan(given.snapshot())
     assert made.removals == ()
-    assert [(each.node, each.trigger, each.reason) for each in made.blocked] == [("a", "Rotation", "NoOtherPlace")]
+    assert [(each.node, each.trigger, each.reason) for each in made.blocked] == [("a", "Rotation", "BlockedByMisfit")]
 
 
 def test_without_pods_a_minimum_is_bought_first_and_at_max_it_stays():
@@ -136,7 +136,7 @@ def test_without_pods_a_minimum_is_bought_first_and_at_max_it_stays():
     full = plan(scene(empty, limits={"min": 1, "max": 1}, **WEEK).snapshot())
     assert (full.removals, full.requests) == ((), ())
     (blocked,) = full.blocked
-    assert (blocked.node, blocked.reason) == ("a", "Minimum")
+    assert (blocked.node, blocked.reason) == ("a", "BlockedByMinimum")
     assert blocked.why.endswith("and no other one is Ready or can be bought first")
 
 
