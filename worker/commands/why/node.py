@@ -23,7 +23,7 @@ from worker.commands.shared.next_steps import deadline, removal_commands, senten
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
 from worker.commands.why.lifecycle import limits_of_drain, why_bought
-from worker.commands.why.replacement import why_not_moved, why_replaced, why_replaces
+from worker.commands.why.replacement import why_replaced, why_replaces
 from worker.commands.why.wear import wear
 
 
@@ -49,7 +49,7 @@ def why_node(node: Node, view: ClusterView, events: Sequence[ToldEvent] = ()) ->
         return [*lines, "Growth never removes it: it bears no request of Growth's."]
     lines += [*_reservation(machine, view), *why_replaces(node.name, view)]
     lines += wear(machine, node, view)
-    return [*lines, *_leaving(machine, node, view), *why_not_moved(node, view)]
+    return [*lines, *_leaving(machine, node, view)]
 
 
 def _whose(machine: Machine, node: Node, view: ClusterView) -> str:

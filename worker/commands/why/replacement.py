@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator
 
-from api.keys import ANNOTATION_MOVE_FAILED
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
-from planner.objects.kinds import Node
-from planner.objects.pauses import read_pause
 from planner.supply.replacement.moving import replaced_by_name
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.machine_state import state
 from worker.commands.shared.tables import count, names
-from worker.commands.shared.times import until
 
 
 def why_replaces(name: str, view: ClusterView) -> Iterator[str]:
@@ -34,10 +30,3 @@ def why_replaced(removal: NodeRemovalRequest, view: ClusterView) -> Iterator[str
     if moves:
         pods = [f"{move.pod} to {move.node}" for move in moves]
         yield f"Machines that are there have room for {count(len(pods), 'pod')} of it: {names(pods)}."
-
-
-def why_not_moved(node: Node, view: ClusterView) -> Iterator[str]:
-    """Yield until when the pods of a node are not moved again, as they found no place elsewhere."""
-    pause, now = read_pause(node.annotations, ANNOTATION_MOVE_FAILED), view.snapshot.now
-    if pause is not None and not pause.is_over(now):
-        yield f"Its pods could not be moved; that is not tried again before {until(pause.until, now)}."

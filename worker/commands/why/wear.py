@@ -1,4 +1,4 @@
-"""What a node is due for: its age, its drift, a bad condition, and what keeps it where it would go for one of them."""
+"""What a node is due for: its age, its drift, a bad condition."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,10 @@ from worker.commands.shared.times import since, until
 
 
 def wear(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
-    """Yield a sentence on each trigger that the node's pool has for it, due or not, and on what keeps it."""
+    """Yield a sentence on each trigger that the node's pool has for it, due or not."""
     yield from _age(machine, node, view)
     yield from _drift(machine, view)
     yield from _conditions(machine, node, view)
-    for blocked in view.plan.blocked:
-        if blocked.node == node.name:
-            yield f"It would go for {blocked.trigger}, and stays: {blocked.why}."
 
 
 def _age(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:

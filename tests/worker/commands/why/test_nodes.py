@@ -214,15 +214,20 @@ def test_how_long_a_drain_may_last(scale_down, reason, told):
         assert [line for line in lines if line.startswith(("Its drain", "By 1", "From 1"))] == told
 
 
-def test_a_pause_after_a_drain_that_was_given_up():
-    paused = node("m-1", annotations={"growth.dev/drain-pause": "2026-03-01T12:15:00Z 30m"})
-    told = lines_about(NODE, "m-1", sight(scene(paused, pod("web", node="m-1", owner="rs-1"))))
-    assert told[-1] == (
-        "It is not removed: pods are on it; its drain was given up, and is not begun again before "
-        "2026-03-01 12:15:00 UTC."
-    )
-    empty = lines_about(NODE, "m-1", sight(scene(paused)))
-    assert "given up" not in empty[-1]
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ("drain-pause", "DrainTimedOut, its drain was given up, and is not begun again"),
+        ("move-failed", "MoveFailed, its pods could not be moved, and are not moved again"),
+    ],
+)
+def test_a_pause_after_what_was_given_up(mark, told):
+    paused = node("m-1", annotations={f"growth.dev/{mark}": "2026-03-01T12:15:00Z 30m"})
+    drained = {"scaleDown": {"mode": "drain"}}
+    lines = lines_about(NODE, "m-1", sight(scene(paused, pod("web", node="m-1", owner="rs-1"), **drained)))
+    assert lines[-1] == f"No policy may empty it now: {told} before 2026-03-01 12:15:00 UTC."
+    empty = lines_about(NODE, "m-1", sight(scene(paused, **drained)))
+    assert not [line for line in empty if told in line]
 
 
 def test_a_machine_that_is_to_go_now():

@@ -63,19 +63,3 @@ def test_moves_are_told():
     web = pod("web", node="old", owner="rs")
     looked = sight(scene(web, nodes=[node("old", taints=TAINT), node("n")], removals=[gone]))
     assert "Machines that are there have room for 1 pod of it: default/web to n." in lines_about(REMOVAL, "old", looked)
-
-
-@pytest.mark.parametrize(
-    ("note", "told"),
-    [
-        (
-            f"{after(minutes=15)} 15m",
-            "Its pods could not be moved; that is not tried again before 12:15:00 (in 15m).",
-        ),
-        (f"{before(minutes=1)} 15m", ""),
-        ("soon", ""),
-    ],
-)
-def test_a_move_that_failed_is_told_as_long_as_it_is_not_tried_again(note, told):
-    lines = lines_about(NODE, "n", sight(scene(nodes=[node("n", annotations={"growth.dev/move-failed": note})])))
-    assert [line for line in lines if "could not be moved" in line] == ([told] if told else [])

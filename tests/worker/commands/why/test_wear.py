@@ -49,7 +49,7 @@ def test_what_keeps_it():
     given = with_pods(aged("n", annotations=OLD_HASH))
     given.pods[0]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "n"}
     (line,) = (line for line in told(given) if line.startswith("It would go"))
-    assert line.startswith("It would go for Drift, and stays: default/on-n has no other place: ")
+    assert line.startswith("It would go now (Drift), but default/on-n has no other place: ")
 
 
 def test_one_that_goes_in_the_next_round():
