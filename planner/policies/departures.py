@@ -95,7 +95,7 @@ def departures(
     periods = {str(c.ref): c.billing_period for c in snapshot.classes if c.billing_period is not None}
     class_templates = {str(each.ref): each.template for each in snapshot.classes if each.template is not None}
     leaving: list[tuple[Candidate, Proposal]] = []
-    advices: list[Advice] = []
+    all_advice: list[Advice] = []
     wakes: list[datetime] = []
 
     for policy in policies:
@@ -115,7 +115,7 @@ def departures(
                 class_templates=class_templates,
             )
         )
-        advices.append(advice)
+        all_advice.append(advice)
         for proposals in steps_of(advice.proposals):
             step = [(left[one.machine], one) for one in proposals if one.machine in left]
             if len(step) < len(proposals) or any(c.action is not p.action for c, p in step):
@@ -131,24 +131,24 @@ def departures(
     return Departures(
         removals=tuple(_removal(c, p, now) for c, p in leaving if c.action is MachineAction.REMOVE),
         cancelled=tuple(sorted(p.machine for _, p in leaving if p.action is MachineAction.CANCEL)),
-        requests=tuple(one for advice in advices for one in advice.requests if one.ordinal in named),
-        wake_at=min(_wakes(wakes, advices, gate), default=None),
+        requests=tuple(one for advice in all_advice for one in advice.requests if one.ordinal in named),
+        wake_at=min(_wakes(wakes, all_advice, gate), default=None),
         kept_machines=tuple(_kept(left.values(), refusals, holds_data)),
-        blocked=_blocked(advices, gate),
+        blocked=_blocked(all_advice, gate),
         budgets=gate.pace.states,
         invalid_budgets=gate.pace.faults,
-        idle_since=_merged(advice.idle_since for advice in advices),
-        pods_since=_merged(advice.pods_since for advice in advices),
-        template_hashes=_merged(advice.template_hashes for advice in advices),
-        dead_nodes=_merged(advice.dead_nodes for advice in advices),
-        due=_due(advices),
-        consolidation=_merged(advice.consolidation for advice in advices),
+        idle_since=_merged(advice.idle_since for advice in all_advice),
+        pods_since=_merged(advice.pods_since for advice in all_advice),
+        template_hashes=_merged(advice.template_hashes for advice in all_advice),
+        dead_nodes=_merged(advice.dead_nodes for advice in all_advice),
+        due=_due(all_advice),
+        consolidation=_merged(advice.consolidation for advice in all_advice),
     )
 
 
-def _wakes(wakes: Iterable[datetime], advices: Iterable[Advice], gate: Gate) -> Iterator[datetime]:
+def _wakes(wakes: Iterable[datetime], all_advice: Iterable[Advice], gate: Gate) -> Iterator[datetime]:
     yield from wakes
-    yield from (advice.wake_at for advice in advices if advice.wake_at is not None)
+    yield from (advice.wake_at for advice in all_advice if advice.wake_at is not None)
     if gate.wake_at is not None:
         yield gate.wake_at
 
@@ -158,16 +158,16 @@ def _merged(parts: Iterable[Mapping[str, T]]) -> dict[str, T]:
     return {name: value for part in parts for name, value in part.items()}
 
 
-def _due(advices: Iterable[Advice]) -> dict[str, tuple[DueMachines, ...]]:
+def _due(all_advice: Iterable[Advice]) -> dict[str, tuple[DueMachines, ...]]:
     due: defaultdict[str, list[DueMachines]] = defaultdict(list)
-    for advice in advices:
+    for advice in all_advice:
         for name, reports in advice.due.items():
             due[name] += reports
     return {name: tuple(reports) for name, reports in due.items()}
 
 
-def _blocked(advices: Iterable[Advice], gate: Gate) -> tuple[BlockedMachine, ...]:
-    by_node = {each.node: each for advice in advices for each in advice.blocked}
+def _blocked(all_advice: Iterable[Advice], gate: Gate) -> tuple[BlockedMachine, ...]:
+    by_node = {each.node: each for advice in all_advice for each in advice.blocked}
     by_node |= {each.node: each for each in gate.blocked}
     return tuple(by_node[name] for name in sorted(by_node))
 
