@@ -3,13 +3,13 @@
 from typing import Final
 
 from activities.round import observe
-from planner import plan as decisions
+from planner.placement import known_state
 from simulator.campaign.mutations import Change, Mutation
 
 
 def _taken_room_is_not_counted() -> list[Change]:
     """Keep the seats of pods for which others, who have none, have left no room."""
-    return [(decisions, "without_lost_seats", lambda seating, _supply, _namespaces: seating)]
+    return [(known_state, "without_lost_seats", lambda seating, _supply, _namespaces: seating)]
 
 
 def _limit_ranges_not_read() -> list[Change]:
