@@ -133,19 +133,26 @@ def _jointly(made: Arrangement, packer: Packer, pod_counts: PodCounts) -> Arrang
         known=known,
     )
     # In turn: what is necessary, the same with other answers that cost as much, and what suffices more often.
+    least: dict[tuple[tuple[int, int], ...], int] = {_left(known): packing.proven}
     for asked in (problem, replace(problem, answers=_ANSWERS), replace(problem, topology=in_any_order(topology))):
         answer = packer(asked)
+        # Bounds of the same pods hold all together, but for those of stricter rules.
+        if asked.topology is topology:
+            least[_left(answer)] = max(least.get(_left(answer), 0), answer.proven)
         if answer.nodes == known.nodes and answer.unplaced == known.unplaced:
-            return replace(made, packing=replace(packing, proven=max(packing.proven, answer.proven)))
+            return replace(made, packing=replace(packing, proven=least[_left(known)]))
         for candidate in (answer, *(other for other in answer.others if not fault_of(asked, other))):
-            # Of the same pods, both bounds hold.
-            before = packing.proven if candidate.unplaced == known.unplaced else 0
-            split, shared = joint.split_of(replace(candidate, proven=max(before, answer.proven)))
+            split, shared = joint.split_of(replace(candidate, proven=least.get(_left(candidate), 0)))
             idle = assembly.idle_machines(shared)
             checked, lost = check_landing(assembly.given, split, shared, pod_counts, idle)
             if not lost:
                 return Arrangement(assembly.split_as(split), checked, {}, left_out=bool(checked.unplaced))
-    return made
+    return replace(made, packing=replace(packing, proven=least[_left(known)]))
+
+
+def _left(packing: Packing) -> tuple[tuple[int, int], ...]:
+    """Return the pods without a place by group: bounds of packings compare where these are the same."""
+    return tuple(sorted(packing.unplaced.items()))
 
 
 def _apart(made: Arrangement, pod_counts: PodCounts) -> Arrangement:

@@ -26,6 +26,10 @@ class Effort:
     """As `whole`, for a problem with rules between pods of different machines."""
     moves: float = 0.0
     """The same where such a problem is too large to be decided as one, and a few machines at a time are."""
+    domains: float = 0.0
+    """Of such a problem, work of telling which machines would do if pods could be cut, in the same seconds."""
+    seating: float = 0.0
+    """Work of placing its pods on such machines, each time, in the same seconds."""
     stock: float = 0.0
     """Work of telling which machines would do if pods could be cut, each time, in the same seconds; 0: not at all."""
     stocking: int = 0
@@ -42,6 +46,8 @@ ROUND: Final = Effort(
     proof=2,
     joint=0.5,
     moves=0.6,
+    domains=0.5,
+    seating=0.2,
     stock=0.1,
     stocking=16_000_000,
 )

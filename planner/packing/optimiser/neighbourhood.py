@@ -40,7 +40,8 @@ def improved(
     if not is_divisible(problem):
         return known
     nodes, steps = list(known.nodes), [known]
-    draw, idle = np.random.default_rng(len(nodes)), 0
+    # Where other answers are wanted than the first one, other machines are emptied; for the first one, 0 adds nothing.
+    draw, idle = np.random.default_rng((len(nodes), problem.answers - 1)), 0
     while work > 0 and idle < _PATIENCE and not is_over():
         emptied = _chosen(problem, nodes, value, draw)
         work -= _WORK

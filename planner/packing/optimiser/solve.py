@@ -19,6 +19,7 @@ from planner.packing.optimiser.bound import NEAR, proven
 from planner.packing.optimiser.column import Column, Pool
 from planner.packing.optimiser.effort import ROUND, Effort
 from planner.packing.optimiser.improve import improve
+from planner.packing.optimiser.joint_stocked import by_joint_stock
 from planner.packing.optimiser.neighbourhood import improved
 from planner.packing.optimiser.nodes import trim
 from planner.packing.optimiser.proof import SAFE
@@ -94,9 +95,15 @@ def _jointly(problem: PackingProblem, known: Packing, effort: Effort, is_over: C
     """Return the best packing found of a problem with rules between machines, at least as good as the known one."""
     exact = whole(problem, known, effort.joint, is_over) if effort.joint else None
     if exact is None:
+        # Where several answers are wanted, the one that begins with a stock did not do.
+        start = by_joint_stock(problem, known, effort, is_over) if problem.answers == 1 else known
+        if problem.cost(start.nodes) <= NEAR * start.proven:
+            return start
         question = question_of(problem, effort, is_over)
         prices = _prices(question, question.counts, question.room)
-        return improved(problem, known, prices.pod.tolist(), effort.moves, is_over)
+        answer = improved(problem, start, prices.pod.tolist(), effort.moves, is_over)
+        is_step = start is not known and answer.nodes != start.nodes
+        return replace(answer, others=(*answer.others, start)) if is_step else answer
     proven_cost = problem.cost(exact.packing.nodes) if exact.is_optimal and not exact.packing.unplaced else 0
     return replace(exact.packing, proven=proven_cost)
 

@@ -21,9 +21,9 @@ _FUNCTIONS: Final = 3
 """Roundings of what pods take of a machine."""
 _THRESHOLDS: Final = 4
 """Sizes between a quarter and half of a machine, beside which a larger pod has it for itself."""
-_ROUNDED: Final = _FUNCTIONS * (_FUNCTIONS + 1)
+ROUNDED: Final = _FUNCTIONS * (_FUNCTIONS + 1)
 """By how much roundings make numbers larger, at most."""
-_LARGEST: Final = 1 << 61
+LARGEST: Final = 1 << 61
 """Sums have to fit into 64 bits."""
 
 
@@ -54,7 +54,7 @@ def stock_of(
     if not kinds.bins:
         return None
     most = max(float(pods.sum()), below / float(kinds.price.min()))
-    if max(float(kinds.capacity.max()) * _ROUNDED * most, below) * len(kinds.bins) >= _LARGEST:
+    if max(float(kinds.capacity.max()) * ROUNDED * most, below) * len(kinds.bins) >= LARGEST:
         return None
     lots, is_each = lots_of(question.yard, kinds, pods)
     if not all(lot.most for lot in lots):
@@ -97,10 +97,10 @@ def _add_pods(
     for k, y in enumerate(bought):
         for r, capacity in enumerate(kinds.capacity[k].tolist()):
             used = capacity - int(spare * capacity)
-            _add_rows(model, y, capacity, used, [(int(lot.demand[r]), x) for lot, x in inside[k]])
+            add_rows(model, y, capacity, used, [(int(lot.demand[r]), x) for lot, x in inside[k]])
 
 
-def _add_rows(
+def add_rows(
     model: cp_model.CpModel,
     bought: cp_model.IntVar,
     capacity: int,
