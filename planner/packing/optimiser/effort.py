@@ -47,7 +47,7 @@ ROUND: Final = Effort(
     joint=0.5,
     moves=0.6,
     domains=0.5,
-    seating=0.2,
+    seating=0.3,
     stock=0.1,
     stocking=16_000_000,
 )

@@ -5,7 +5,6 @@ With the machines known, where pods go is a small programme: mostly it is known 
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 from ortools.sat.python import cp_model
@@ -77,12 +76,11 @@ def placed_on(
     slots = [Slot({b: is_there}, _pods(model, problem, b)) for b in (*free, *paid)]
     for i, group in enumerate(problem.groups):
         model.add(sum(slot.pods[i] for slot in slots if i in slot.pods) == group.count)
-    for left, right in pairwise(slots[len(free) :]):
-        # Of packings that differ only in the order of machines, one is enough.
-        if left.used.keys() == right.used.keys():
-            model.add(_taken(problem, left) >= _taken(problem, right))
     add_topology(model, problem, slots)
+    # Machines in no order: that one packing is left of those that differ in it makes it harder to meet.
     solver = searcher(work, 1)
+    # That pods do not fit shows soonest in the relaxation.
+    solver.parameters.linearization_level = 2
     with guarded(solver, is_over):
         status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -102,8 +100,3 @@ def _pods(model: cp_model.CpModel, problem: PackingProblem, b: int) -> dict[int,
         model.add(numbers[i] <= groups[i].count * here)
     keep_apart(model, is_on, {i: groups[i].apart for i in is_on})
     return numbers
-
-
-def _taken(problem: PackingProblem, slot: Slot) -> cp_model.LinearExprT:
-    """Return how much of the first resource the pods of a machine take."""
-    return sum(problem.groups[i].demand[0] * x for i, x in slot.pods.items())
