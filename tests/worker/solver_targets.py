@@ -1,5 +1,6 @@
 """Solvers of many characters, named by tests and imported in a solver's process."""
 
+import gc
 import os
 import signal
 import time
@@ -32,6 +33,11 @@ class Good:
     def solve(self, problem, *, is_over):
         assert not is_over()
         return replace(pack(problem), proven=PROVEN)
+
+
+class Frozen(Good):
+    def solve(self, problem, *, is_over):
+        return replace(pack(problem), proven=gc.get_freeze_count())
 
 
 class OnceBad(Good):
@@ -151,7 +157,7 @@ class CannotWarm(Good):
         raise ImportError("no kernels here")
 
 
-good, ends, crashes, hangs = Good(), Ends(), Crashes(), Hangs()
+good, frozen, ends, crashes, hangs = Good(), Frozen(), Ends(), Crashes(), Hangs()
 raises, overfills, babbles, unlike = Raises(), Overfills(), Babbles(), Unlike()
 takes_its_time, one_at_a_time, never_warm, cannot_warm = TakesItsTime(), OneAtATime(), NeverWarm(), CannotWarm()
 burns, warms_late, warms_when_let, compiles = Burns(), WarmsLate(), WarmsWhenLet(), Compiles()

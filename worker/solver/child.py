@@ -3,6 +3,7 @@
 Started by `worker.solver.process`: `python -m worker.solver.child <number of its socket> <dotted name of the solver>`.
 """
 
+import gc
 import os
 import pkgutil
 import shutil
@@ -54,6 +55,9 @@ def main() -> None:
         except Exception as error:  # noqa: BLE001 - told to the worker, which goes on without
             send(worker, _failure(error))
             return
+        # What was loaded stays: each look for garbage in it would take 0.06 s of the time of a packing.
+        gc.collect()
+        gc.freeze()
         send(worker, WARM)
         while True:
             try:

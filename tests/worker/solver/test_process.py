@@ -56,6 +56,14 @@ def test_the_process_answers_and_the_worker_counts_who_did(answers):
         assert answers() == {"solver": 2, "small": 1}
 
 
+def test_what_was_loaded_is_no_part_of_later_collections(answers):
+    with running("frozen") as solver:
+        until(lambda: solver.is_warm)
+        # More objects than a problem has: those of the libraries.
+        assert solver(problem()).proven > 10_000
+    assert answers() == {"solver": 1}
+
+
 def test_few_pods_go_there_unless_their_answer_is_proven(answers):
     free, paid = BinRow((4,), 0, limits=(0,)), BinRow((4,), 10)
     unproven = PackingProblem((GroupRow((1,), 5, frozenset({0, 1})),), (free, paid), (1,))
