@@ -1,20 +1,25 @@
 """The fleet that consolidation looks at: machines whose pods may be moved now, their prices, and what moving costs."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from api.keys import LABEL_REQUEST
 from api.v1alpha1.consolidation import Consolidation
 from planner.consolidation.quiet import quiet_since
 from planner.consolidation.terms import CONSOLIDATED, cost_of_moves
 from planner.displacement.displace import movable
-from planner.objects.kinds import Pod
+from planner.model.plan import BlockedMachine
+from planner.objects.kinds import Node, Pod
 from planner.policies.port import Candidate, MachineAction, PolicyView
+from planner.policies.safety.blocked import Blocked
 from planner.supply.machines import Machine, machine_price
 
-DRAIN = "drain"
+DRAIN: Final = "drain"
+_PRICED: Final = ("cpu", "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,8 @@ class Fleet:
     """New values of the annotation that says since when a Node has had its pods."""
     allowances: Mapping[str, int] = field(default_factory=dict)
     """How many of them may go, by pool, where that is bounded."""
+    blocked: tuple[BlockedMachine, ...] = ()
+    """Machines of which less than half is asked for, and that something keeps from being emptied."""
     wake_at: datetime | None = None
     """When the next machine has been quiet for long enough."""
 
@@ -55,6 +62,7 @@ def fleet_of(view: PolicyView) -> Fleet:
     members: dict[str, list[Member]] = {}
     marks: dict[str, str] = {}
     allowances: dict[str, int | None] = {}
+    kept: list[BlockedMachine] = []
     wakes: list[datetime] = []
     for candidate in view.candidates:
         settings, node = settings_of(candidate), candidate.machine.node
@@ -71,10 +79,11 @@ def fleet_of(view: PolicyView) -> Fleet:
         if view.now < quiet.since + settings.after:
             wakes.append(quiet.since + settings.after)
             continue
+        pool = candidate.machine.pool
         if (blocked := view.blocker(candidate)) is not None:
             wakes += [] if blocked.until is None else [blocked.until]
+            kept += [_blocked(node, pool, blocked)] if _is_half_empty(node, pods) else []
             continue
-        pool = candidate.machine.pool
         if pool not in allowances:
             allowances[pool] = view.allowance(pool, CONSOLIDATED)
         if allowances[pool] == 0:
@@ -88,8 +97,24 @@ def fleet_of(view: PolicyView) -> Fleet:
         idle=idle_machines(view.candidates, view.refusals, view.machines),
         marks=marks,
         allowances={pool: most for pool, most in allowances.items() if most is not None},
+        blocked=tuple(kept),
         wake_at=min(wakes, default=None),
     )
+
+
+def _is_half_empty(node: Node, pods: Iterable[Pod]) -> bool:
+    """Return whether pods ask for less than half of what the Node has of each resource that counts for its price.
+
+    Source: Cluster Autoscaler, "scale-down-utilization-threshold", 0.5: of fuller ones nobody asks why they stay.
+    """
+    asked = Counter[str]()
+    for pod in pods:
+        asked.update({name: pod.requests.get(name, 0) for name in _PRICED})
+    return all(2 * asked[name] < node.allocatable.get(name, 0) for name in _PRICED)
+
+
+def _blocked(node: Node, pool: str, keeper: Blocked) -> BlockedMachine:
+    return BlockedMachine(pool, node.name, node.uid, CONSOLIDATED, keeper.by.value, keeper.why)
 
 
 def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:

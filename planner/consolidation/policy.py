@@ -44,7 +44,7 @@ class Consolidating:
         if not any(settings_of(candidate) for candidate in view.candidates):
             return Advice()
         fleet = fleet_of(view)
-        advice = Advice(pods_since=fleet.marks, wake_at=fleet.wake_at)
+        advice = Advice(pods_since=fleet.marks, blocked=fleet.blocked, wake_at=fleet.wake_at)
         if (
             not fleet.members
             or view.is_moving
