@@ -12,8 +12,8 @@ from tests.planner.consolidation.quiet_scenes import consolidating, planned
 def test_one_of_which_less_than_half_is_asked_for_is_told(cpu, is_told):
     # A cx22 has 1.9 of its 2 cores for pods.
     given = consolidating(node("a"), node("b"), types=["cx22"], pods=[pod("bare", cpu=cpu, node="a")])
-    told = [(machine.node, machine.trigger, machine.reason) for machine in planned(given).blocked]
-    assert told == ([("a", "Consolidation", "BlockedByBarePod")] if is_told else [])
+    blocked = [(machine.node, machine.trigger, machine.reason) for machine in planned(given).blocked]
+    assert blocked == ([("a", "Consolidation", "BlockedByBarePod")] if is_told else [])
 
 
 def test_one_that_nothing_keeps_is_not_told():
