@@ -181,7 +181,7 @@ def _blocked(out: Console, plan: Plan) -> None:
         if len(blocked) > BLOCKED_NAMED:
             rows.add_row(report.name, f"{len(blocked) - BLOCKED_NAMED} more", "", "", "")
     if rows.row_count:
-        print_section(out, "With pods, and kept", rows)
+        print_section(out, "Held back", rows)
 
 
 def _pools(out: Console, reports: Iterable[PoolReport]) -> None:

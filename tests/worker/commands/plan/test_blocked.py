@@ -52,7 +52,7 @@ def printed(show, given):
 
 def test_the_table_names_twenty_and_counts_the_rest():
     text = printed(print_plan, made(scene_of(23)))
-    assert "With pods, and kept" in text
+    assert "Held back" in text
     assert text.count("BlockedByBarePod") == 20
     assert "3 more" in text
 

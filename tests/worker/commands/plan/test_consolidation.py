@@ -26,6 +26,7 @@ spec:
   limits: {max: 50}
   scaleDown: {mode: drain, consolidate: {after: 15m}}
 """
+OWNER = "{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs, controller: true}"
 NOW = "2026-11-29T12:00:00Z"
 
 
@@ -34,7 +35,7 @@ def machine(name, server_type, cpu, *pods):
         f"""---
 apiVersion: v1
 kind: Pod
-metadata: {{name: {pod}, namespace: default, uid: uid-{pod}}}
+metadata: {{name: {pod}, namespace: default, uid: uid-{pod}, ownerReferences: [{OWNER}]}}
 spec: {{nodeName: {name}, containers: [{{name: main, resources: {{requests: {{cpu: {amount}}}}}}}]}}
 status: {{phase: Running}}
 """

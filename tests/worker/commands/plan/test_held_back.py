@@ -45,4 +45,4 @@ def test_without_a_limit_there_is_no_number():
 def test_as_a_table(capsys):
     print_plan(planned())
     shown = " ".join(capsys.readouterr().out.split())
-    assert "Held back node reason held by why a Empty Budget the budget of pool default for Empty" in shown
+    assert "Held back pool node would go by kept by why default a Empty Budget the budget of p" in shown

@@ -2,7 +2,7 @@
 
 from planner.plan import plan
 from tests.builders import node, pod
-from tests.planner.consolidation.quiet_scenes import CONSOLIDATES, quiet
+from tests.planner.consolidation.quiet_scenes import quiet
 from tests.planner.scenes import scene
 from tests.worker.looking import sight
 from worker.commands.status.saving import savings
@@ -28,7 +28,7 @@ def test_a_full_cluster_is_not_spoken_of():
 
 
 def test_what_the_next_round_saves():
-    given = half_empty(**CONSOLIDATES)
+    given = half_empty(mode="drain", consolidate={})
     (line,) = savings(sight(quiet(given)))
     # Of four machines a tenth goes at once, rounded up: one of 0.0066 an hour.
     (removal,) = plan(given.snapshot()).removals
