@@ -13,7 +13,16 @@ from typing import Final
 from activities.kube.json_patch import patch_if_same, set_field
 from activities.objects.removal_cancels import BY_ROUND, cancel
 from activities.objects.simulated_classes import write_condition
-from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Cluster, Object, PatchOp
+from activities.ports.cluster import (
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+    Cluster,
+    Object,
+    PatchOp,
+)
 from activities.ports.ports import Ports
 from activities.round.fence import RoundWrites
 from activities.round.observe import Observation
@@ -105,10 +114,13 @@ async def apply_plan(
     return AppliedPlan(
         requests=tuple(request for _, request in bought),
         removals=tuple(removal for _, removal in new_removals),
-        events=tuple(
-            event
-            for planned, request in bought
-            for event in _events(planned, request, plan.currency, replaced.get(request["metadata"]["name"], ()))
+        events=(
+            *(
+                event
+                for planned, request in bought
+                for event in _events(planned, request, plan.currency, replaced.get(request["metadata"]["name"], ()))
+            ),
+            *(_event_of_move(removal) for _, removal in new_removals if removal["spec"].get("why")),
         ),
     )
 
@@ -245,6 +257,19 @@ def _events(planned: PlannedRequest, request: Object, currency: str, replaced: S
             for seat in planned.seats
         ),
     ]
+
+
+def _event_of_move(removal: Object) -> PlannedEvent:
+    """Return the event that tells why the pods of a machine move."""
+    metadata, spec = removal["metadata"], removal["spec"]
+    return PlannedEvent(
+        kind=NODE_REMOVAL_REQUESTS.kind,
+        name=metadata["name"],
+        namespace=None,
+        uid=metadata["uid"],
+        reason=spec["reason"],
+        message=spec["why"],
+    )
 
 
 def _named(pods: Sequence[str]) -> str:

@@ -10,6 +10,8 @@ from api.keys import LABEL_REQUEST_UID
 from api.v1alpha1.node_removal_request import NodeRemovalRequestSpec, PodMove
 from planner.model.plan import PlannedRemoval
 
+_WHY_CHARACTERS: Final = 512
+
 
 @dataclass(frozen=True, slots=True)
 class Together:
@@ -53,6 +55,8 @@ async def create_removal(
         location=planned.location or UNKNOWN,
         class_ref=planned.class_ref,
         reason=planned.reason,
+        # Of others the reason says it all.
+        why=planned.why[:_WHY_CHARACTERS] if together.moves or together.replaced_by else None,
         replaced_by=together.replaced_by,
         moves=together.moves or None,
     )

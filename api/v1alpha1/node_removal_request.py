@@ -82,6 +82,8 @@ class NodeRemovalRequestSpec(Model):
     """The class that the machine comes from."""
     reason: Annotated[str, _REASON] = "Requested"
     """Why it shall go, one CamelCase word."""
+    why: str | None = Field(default=None, max_length=512)
+    """Why it shall go, a sentence: of machines whose pods move, what that saves. Without it, nothing more is known."""
     immediate: StrictBool = False
     """Whether cool-off and look for pods are left out, as for a machine that never became part of the cluster."""
     create_attempt_at: Timestamp | None = None

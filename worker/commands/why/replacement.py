@@ -20,8 +20,10 @@ def why_replaces(name: str, view: ClusterView) -> Iterator[str]:
 
 
 def why_replaced(removal: NodeRemovalRequest, view: ClusterView) -> Iterator[str]:
-    """Yield the machines that take the place of one that goes, and where its pods move to."""
+    """Yield why its pods move, the machines that take the place of one that goes, and where its pods move to."""
     now = view.snapshot.now
+    if removal.spec.why:
+        yield f"{removal.spec.reason}: {removal.spec.why}."
     machines = {name: view.machines.get(name) for name in removal.spec.replaced_by}
     if machines:
         states = (f"{name} ({'gone' if one is None else state(one, now)})" for name, one in machines.items())
