@@ -64,7 +64,7 @@ async def test_one_that_is_alone_has_no_step_and_one_that_moves_nothing_says_not
     made = (await removals(world))["default-a"]
     assert "growth.dev/step" not in made["metadata"]["labels"]
     assert made["spec"]["replacedBy"] == []
-    assert "moves" not in made["spec"]
+    assert not {"moves", "why"} & set(made["spec"])
 
 
 async def test_moves_name_pod_machine_and_controller(world):
@@ -102,6 +102,14 @@ async def test_the_purchase_tells_whose_place_it_takes(world):
     notes = [event["note"] for event in await world.items(EVENTS) if event["reason"] == "Requested"]
     assert len(notes) == 1
     assert notes[0].endswith(". It takes the place of default-a, default-b")
+
+
+async def test_removals_that_move_pods_say_why_on_the_object_and_as_an_event(world):
+    await world.carry_out(replaced("default-a"))
+    made = (await removals(world))["default-a"]
+    assert made["spec"]["why"] == begun("default-a").why
+    notes = [event["note"] for event in await world.items(EVENTS) if event["reason"] == "Consolidation"]
+    assert notes == [made["spec"]["why"]]
 
 
 @pytest.mark.parametrize("refused", ["default-a", "default-b"])
