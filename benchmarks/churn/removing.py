@@ -9,6 +9,7 @@ from api.v1alpha1.node_removal_request import (
     NodeRemovalRequest,
     NodeRemovalRequestSpec,
     NodeRemovalRequestStatus,
+    PodMove,
     RemovalPhase,
 )
 from benchmarks.churn.view import EPOCH, moment
@@ -133,10 +134,12 @@ def _object(leaving: _Leaving) -> NodeRemovalRequest:
             class_ref=removal.class_ref,
             reason=removal.reason,
             replaced_by=tuple(new.name for new in leaving.replacement),
+            moves=tuple(PodMove(pod=move.pod, node=move.node) for move in removal.moves) or None,
         ),
         status=NodeRemovalRequestStatus(
             phase=RemovalPhase.PENDING if leaving.drained is None else RemovalPhase.DRAINING,
             tainted_at=moment(leaving.begun),
             scale_down_at=removal.at,
+            drain_started_at=None if leaving.drained is None else moment(leaving.drained),
         ),
     )
