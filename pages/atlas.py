@@ -16,10 +16,10 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from api.duration import format_duration
-from api.meta import shown_time
 from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
-from pages.exploration import NOW, ExploredWorld, explore
+from pages.exploration import NOW, ExploredWorld, Narrowing, explore
+from pages.narrowed import ALONE, NARROWED
 from planner.lifecycle import removal, request
 from planner.lifecycle.clocks.deadlines import told_late
 from planner.lifecycle.drain import Refusal
@@ -33,9 +33,15 @@ ANY_PHASE: Final = ""
 """The step is the same in every phase."""
 
 _PHASE: Final = "status.phase"
-_FIXED: Final = {"others": 0}
-"""Of how many others there are depends only how often a lifecycle looks, which is not drawn."""
 _A_MOMENT: Final = timedelta(microseconds=1)
+_SHOWN_TIME: Final = re.compile(r"[0-9-]{10} [0-9:]{8} UTC")
+"""A time as `shown_time` writes it."""
+_CALLED: Final[Mapping[str, str]] = {
+    "drain.limit_at": "the next limit of the drain",
+    "drain.deadline": "`forcedAt`",
+    "successors.since": "the first of them was made",
+}
+"""Moments that are no fields of the object under their name, by dotted name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +60,8 @@ class DrawnLifecycle:
     """The effect that tells on the object of a deadline that has passed, whatever is awaited."""
     words: Mapping[str, Sequence[str]]
     """Texts that its steps tell apart, by the name of the field."""
+    narrow: Mapping[str, Narrowing]
+    """Which values of a field are explored, where not all are, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,7 @@ def lines_of(lifecycle: DrawnLifecycle) -> tuple[Line, ...]:
         UndeclaredWordError: see `explore`.
     """
     alike: dict[tuple[str, str, str, str], list[_Answer]] = {}
-    for answer in explore(lambda world: _ask(lifecycle, world), lifecycle.words, _FIXED):
+    for answer in explore(lambda world: _ask(lifecycle, world), lifecycle.words, lifecycle.narrow):
         step = answer.step
         effect = step.effect if isinstance(step, Act) else ""
         alike.setdefault((answer.phase, type(step).__name__.lower(), effect, step.reason), []).append(answer)
@@ -130,8 +138,8 @@ def _line(lifecycle: DrawnLifecycle, key: tuple[str, str, str, str], answers: Se
         kind=kind,
         effect=effect,
         reason=reason,
-        messages=_distinct_sentences(lifecycle, [answer.step.message for answer in answers]),
-        deadlines=tuple(sorted({answer.deadline for answer in answers if answer.deadline}, key=len)),
+        messages=_distinct_sentences(lifecycle, [_SHOWN_TIME.sub("<time>", answer.step.message) for answer in answers]),
+        deadlines=tuple(sorted({one.deadline for one in answers if one.deadline}, key=lambda text: (len(text), text))),
         then=tuple(dict.fromkeys(answer.then for answer in answers if answer.then)),
         outcomes=_outcomes(lifecycle, effect) if effect else (),
     )
@@ -142,9 +150,7 @@ def _late_line(lifecycle: DrawnLifecycle) -> Line:
     wait = Wait(reason="", message="<what is awaited>", until=NOW)
     seen = LifecycleObservation(status=RequestObservation().status, named_deadline=NOW)
     step = told_late(wait, seen, NOW, lifecycle.late)
-    message = step.message.replace(shown_time(NOW), "<time>")
-    answer = _Answer(ANY_PHASE, step.model_copy(update={"message": message}), "", "")
-    return _line(lifecycle, (ANY_PHASE, "act", str(lifecycle.late), step.reason), [answer])
+    return _line(lifecycle, (ANY_PHASE, "act", str(lifecycle.late), step.reason), [_Answer(ANY_PHASE, step, "", "")])
 
 
 def _outcomes(lifecycle: DrawnLifecycle, effect: str) -> tuple[Outcome, ...]:
@@ -204,7 +210,7 @@ def _sum_of(durations: Mapping[timedelta, str], whole: timedelta) -> str:
 
 
 def _field(name: str) -> str:
-    return f"`{to_camel(name.rpartition('.')[2])}`"
+    return _CALLED.get(name) or f"`{to_camel(name.rpartition('.')[2])}`"
 
 
 def _decide_request(world: ExploredWorld, now: datetime) -> Step:
@@ -225,6 +231,7 @@ REQUEST: Final = DrawnLifecycle(
     decide=_decide_request,
     late=RequestEffect.TELL_DELAY,
     words={},
+    narrow=ALONE,
 )
 REMOVAL: Final = DrawnLifecycle(
     kind="NodeRemovalRequest",
@@ -241,6 +248,7 @@ REMOVAL: Final = DrawnLifecycle(
         "status.cancel.by": tuple(sorted(removal.BY_ITSELF)),
         "status.reason": (removal.DELETE_FAILED, removal.RETRIED, *Refusal),
     },
+    narrow=NARROWED,
 )
 DRAWN: Final = (REQUEST, REMOVAL)
 """Every kind, in the order of the page."""

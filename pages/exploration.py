@@ -26,6 +26,8 @@ _MANY: Final = 1000
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
+Narrowing = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
+"""Of the values of a field those to be tried, one at least, given the facts that were read before, by dotted name."""
 
 
 class _Count(int):
@@ -86,7 +88,7 @@ class ExploredWorld:
 
     _forks: list[_Fork]
     _words: Mapping[str, Sequence[str]]
-    _fixed: Mapping[str, Any]
+    _narrow: Mapping[str, Narrowing]
     facts: dict[str, Any] = field(default_factory=dict)
     """What was read, by dotted name, in the order of reading."""
 
@@ -102,11 +104,10 @@ class ExploredWorld:
         """
         if name in self.facts:
             return self.facts[name]
-        if name in self._fixed:
-            return self._fixed[name]
         place = len(self.facts)
         if place == len(self._forks):
-            self._forks.append(_Fork(self._answers(name, annotation, default, place=place + 1)))
+            answers = self._answers(name, annotation, default, place=place + 1)
+            self._forks.append(_Fork([*self._narrow[name](answers, self.facts)] if name in self._narrow else answers))
         fork = self._forks[place]
         answer = fork.answers[fork.given]
         self.facts[name] = _Imagined(self, answer, f"{name}.") if isinstance(answer, type) else answer
@@ -162,14 +163,16 @@ class _Imagined:
 
 
 def explore(
-    run: Callable[[ExploredWorld], T], words: Mapping[str, Sequence[str]], fixed: Mapping[str, Any] | None = None
+    run: Callable[[ExploredWorld], T],
+    words: Mapping[str, Sequence[str]],
+    narrow: Mapping[str, Narrowing] | None = None,
 ) -> Iterator[T]:
     """Yield the results of `run` on each world that it can tell apart.
 
     Args:
         run: pure; asks its world the same in the same order for the same answers.
         words: for text fields that decisions compare, by dotted name: the texts that they tell apart from others.
-        fixed: the one value of fields that change no result that matters, by dotted name.
+        narrow: for fields of which some values change no result that matters, by dotted name: which are left.
 
     Raises:
         TypeError: a field of a type was read of which no values are known.
@@ -177,7 +180,7 @@ def explore(
     """
     forks: list[_Fork] = []
     while True:
-        yield run(ExploredWorld(forks, words, fixed or {}))
+        yield run(ExploredWorld(forks, words, narrow or {}))
         while forks and forks[-1].given + 1 == len(forks[-1].answers):
             forks.pop()
         if not forks:

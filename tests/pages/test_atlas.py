@@ -14,14 +14,42 @@ from hypothesis import given
 from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, lines_of
 from pages.exploration import NOW, explore
 from planner.lifecycle import decision, drain, removal, request
+from planner.lifecycle.clocks import drain_limits
+from planner.lifecycle.clocks.drain_limits import EVICTING_REASONS
+from planner.lifecycle.departure import replacement
 from planner.lifecycle.seen import RemovalObservation
 from planner.lifecycle.step import Act, Wait
 from tests.planner.lifecycle import test_sweep
 from tests.searching import searching
 
 BOTH = pytest.mark.parametrize("lifecycle", [REQUEST, REMOVAL], ids=lambda lifecycle: lifecycle.kind)
-NOT_REASONS = {"Person", "Delete", "Timer", "Provider"}
-"""Words for who asked, which stand on the object beside the reason."""
+NOT_REASONS = {"Person", "Planner", "Delete", "Timer", "Provider", "RemoveNow", *EVICTING_REASONS}
+"""Words for who asked and why, which stand on the object beside the reason."""
+
+ENDS = {
+    "Cancelled",
+    "DrainTimedOut",
+    "HasLocalData",
+    "MoveFailed",
+    "NotDead",
+    "NotEmpty",
+    "NotOurs",
+    "NotReplaced",
+    "StepCancelled",
+    "Withdrawn",
+}
+"""Reasons for which a removal ends before its point of no return. Source: docs/design.md#removal."""
+
+OF_THE_LOOK = {
+    "_holds_up",
+    "_more",
+    "_order",
+    "force_at",
+    "grace_left",
+    "in_turn",
+    "see_drain",
+    "see_per_node_pods",
+}
 
 
 def line(lifecycle, phase, reason, effect=""):
@@ -51,14 +79,17 @@ def codes(module, *, without=()):
     [
         (REQUEST, [*codes(request, without=("next_step",))]),
         # `next_step` adds words on deadlines, which a row has in columns of its own.
-        # `refusal` and `decision_on` are for others too: their callers in the steps have asked part of it before.
+        # `is_by_person`, `refusal` and `decision_on` are for others too: what calls them in the steps has asked part
+        # of it before.
         (
             REMOVAL,
             [
-                *codes(removal, without=("next_step",)),
+                *codes(removal, without=("next_step", "is_by_person")),
+                # The limits themselves are for the look, too.
+                *codes(drain_limits, without=("drain_limits", "next_limit")),
                 *codes(decision, without=("refusal", "decision_on")),
                 # The rest is for the look, which sorts pods.
-                *codes(drain, without=("in_turn", "see_drain", "see_per_node_pods", "_more", "_order")),
+                *codes(drain, without=OF_THE_LOOK),
             ],
         ),
     ],
@@ -79,7 +110,7 @@ def test_every_line_of_the_step_functions_is_explored(lifecycle, wanted):
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        for _ in explore(lambda world: lifecycle.decide(world, NOW), lifecycle.words):
+        for _ in explore(lambda world: lifecycle.decide(world, NOW), lifecycle.words, lifecycle.narrow):
             if not left:
                 break
     finally:
@@ -100,7 +131,9 @@ def literals(module):
 
 
 @pytest.mark.parametrize(
-    ("lifecycle", "modules"), [(REQUEST, [request]), (REMOVAL, [removal, decision, drain])], ids=["request", "removal"]
+    ("lifecycle", "modules"),
+    [(REQUEST, [request]), (REMOVAL, [removal, decision, drain, drain_limits, replacement])],
+    ids=["request", "removal"],
 )
 def test_every_reason_in_the_source_is_there(lifecycle, modules):
     words = set().union(*map(literals, modules))
@@ -140,10 +173,10 @@ def check(lifecycle, seen, step):
 def test_the_reasons_of_a_cancel_are_those_under_which_it_is_carried_out():
     """A word that ends a removal by itself must be among the declared words of the record."""
     recorded, carried = (
-        {one.reason for one in lines_of(REMOVAL) if (one.phase, one.effect) == ("Pending", effect)}
+        {one.reason for one in lines_of(REMOVAL) if one.phase in ("Pending", "Draining") and one.effect == effect}
         for effect in ("cancel_removal", "untaint_node")
     )
-    assert recorded == carried == {"Cancelled", "HasLocalData", "NotDead", "NotEmpty", "NotOurs"}
+    assert recorded == carried == ENDS
 
 
 def test_waits_tell_until_when_and_what_comes_then():
@@ -168,11 +201,11 @@ def test_waits_tell_until_when_and_what_comes_then():
     answer = line(REQUEST, "Ready", "ServerAnswer")
     assert (answer.deadlines, answer.then) == ((), ())
     bare = line(REMOVAL, "Draining", "BlockedByBarePod")
-    assert bare.deadlines == ("`hardGrace` after `drainStartedAt`",)
-    assert "HardGrace" in bare.then
+    assert bare.deadlines == ("the next limit of the drain", "`hardGrace` after `drainStartedAt`")
+    assert {"HardGrace", "DrainTimedOut", "ForcedLater", "TerminationGracePeriod"} <= set(bare.then)
     budget = line(REMOVAL, "Draining", "BlockedByBudget")
     assert {"10s after `evictAttemptedAt`", "5m after `evictAttemptedAt`"} <= set(budget.deadlines)
-    assert set(budget.then) == {"Evicting", "HardGrace"}
+    assert {"Evicting", "HardGrace", "DrainTimedOut", "ForcedLater", "TerminationGracePeriod"} <= set(budget.then)
 
 
 def test_effects_tell_the_deadline_that_they_set():

@@ -67,6 +67,22 @@ def test_sentences_name_the_field_and_not_the_value():
     assert set(told) == some | {one.replace("<count>", "0") for one in some}
 
 
+def test_a_field_has_only_the_values_that_are_left_by_what_was_read_before():
+    def of_red(values, facts):
+        return values if facts["colour"] is Colour.BLUE else values[-1:]
+
+    def decide(world):
+        thing = world.imagine(Thing)
+        return thing.colour, int(thing.count)
+
+    assert list(explore(decide, {}, {"count": of_red})) == [
+        (Colour.RED, 0),
+        (Colour.BLUE, 1000),
+        (Colour.BLUE, 1),
+        (Colour.BLUE, 0),
+    ]
+
+
 def test_counts_lie_on_both_sides_of_zero_one_and_any_limit():
     assert set(found(lambda thing: (thing.count > 0, thing.count > 1, thing.count > thing.limit))) == {
         (False, False, False),

@@ -6,6 +6,7 @@ import pytest
 
 from pages.atlas import REMOVAL, REQUEST, lines_of
 from pages.lifecycles import FILE, drawing, main
+from tests.pages.test_atlas import ENDS
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +94,9 @@ def test_the_arrows_of_a_removal(page):
         ("[*]", "Pending"): set(),
         ("Pending", "Draining"): {"Draining"},
         ("Pending", "Deprovisioning"): {"Dead", "Empty", "NodeGone", "HandOver"},
-        ("Pending", "gone"): {"Cancelled", "HasLocalData", "NotDead", "NotEmpty", "NotOurs"},
+        ("Pending", "gone"): ENDS,
         ("Draining", "Deprovisioning"): {"Dead", "Drained", "NodeGone", "HandOver"},
-        ("Draining", "gone"): {"Cancelled", "HasLocalData", "NotDead", "NotEmpty", "NotOurs"},
+        ("Draining", "gone"): ENDS,
         ("Deprovisioning", "CouldNotRemove"): {"RemovalFailed"},
         ("Deprovisioning", "gone"): {"Removed", "NotOurs"},
         ("CouldNotRemove", "Deprovisioning"): {"Retry"},
@@ -107,7 +108,7 @@ def test_the_arrows_of_a_removal(page):
 def test_a_box_tells_what_is_awaited_and_what_is_done(page):
     ready = boxes(diagrams(page)[0])["Ready"]
     assert ready[0] == "Ready"
-    assert ready[1].startswith("waits: SchedulerTries, PodsBind, Startup,<br/>OthersSettle, Record")
+    assert ready[1].startswith("waits: SchedulerTries, PodsBind, Startup,<br/>Replaces, OthersSettle, Record")
     assert "ReleaseTimeout" in ready[2]
     assert boxes(diagrams(page)[1])["CouldNotRemove"][:2] == ["CouldNotRemove", "waits: Parked"]
 
