@@ -29,7 +29,19 @@ from planner.lifecycle.seen import NodeSeen, RemovalTimings, RequestTimings, Ser
 from planner.lifecycle.step import EffectInput
 from planner.model.plan import PlanResult
 from planner.model.round import RoundInput, RoundResult, planner_workflow_id
-from tests.workflows.scripts import NAME, attached, booting, crowded, guarded, leaving, machine, replaced, stubborn
+from tests.workflows.scripts import (
+    NAME,
+    attached,
+    booting,
+    crowded,
+    forced,
+    given_up,
+    guarded,
+    leaving,
+    machine,
+    replaced,
+    stubborn,
+)
 from tests.workflows.world import QUEUE, Script, clock, register, running
 from workflows.messages import Asked, PlannerState
 
@@ -161,6 +173,14 @@ def stubborn_once() -> Script:
     return script
 
 
+def forced_soon() -> Script:
+    return forced(timedelta(minutes=5), told_before=timedelta(minutes=3))
+
+
+def given_up_soon() -> Script:
+    return given_up(timedelta(minutes=5))
+
+
 def refused_once() -> Script:
     script = sold_out()
     refusals = iter([True])
@@ -203,6 +223,8 @@ LIVES: dict[str, tuple[str, Callable[[], Script], Course]] = {
     "removal-drained": ("NodeRemoval", crowded, to_the_end),
     "removal-replaced": ("NodeRemoval", replaced, to_the_end),
     "removal-not-replaced": ("NodeRemoval", replaced, cancelled_by_update),
+    "removal-forced": ("NodeRemoval", forced_soon, to_the_end),
+    "removal-given-up": ("NodeRemoval", given_up_soon, to_the_end),
     "removal-blocked-and-cancelled": ("NodeRemoval", guarded, blocked_and_cancelled),
     "removal-leaves-whole": ("NodeRemoval", attached, to_the_end),
     "removal-parked-and-retried": ("NodeRemoval", stubborn_once, retried_when_parked),

@@ -5,10 +5,12 @@ from datetime import timedelta
 
 from api.v1alpha1.node_removal_request import CancelRecord, RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
+from planner.lifecycle.drain import DAEMONS, LAST_GRACE
 from planner.lifecycle.kinds import REMOVAL, REQUEST, ObjectId
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import (
+    DrainLimit,
     DrainSeen,
     NodeSeen,
     RemovalObservation,
@@ -230,5 +232,49 @@ def guarded() -> Script:
         blocked = {"reason": "BlockedByBudget", "message": "The disruption budget web needs 1 healthy pods"}
         script.status(evict_attempts=attempts, evict_attempted_at=clock(), **blocked)
 
+    script.on(RemovalEffect.EVICT, evict)
+    return script
+
+
+def given_up(after: timedelta) -> Script:
+    """The same in a drain that is given up so long after its beginning."""
+    script = guarded()
+
+    def begin(_):
+        script.status(phase=RemovalPhase.DRAINING, reason="Draining", drain_started_at=clock())
+        script.see(drain=DrainSeen(in_turn=2, limit=DrainLimit.GIVEN_UP, limit_at=clock() + after))
+
+    script.on(RemovalEffect.DRAIN, begin)
+    return script
+
+
+def forced(after: timedelta, *, told_before: timedelta) -> Script:
+    """The same in a drain whose pods are forced to end by then, a minute before; the pod of a DaemonSet goes last."""
+    script = guarded()
+    refused = script.does(RemovalEffect.EVICT)
+
+    def begin(_):
+        script.status(phase=RemovalPhase.DRAINING, reason="Draining", drain_started_at=clock())
+        end = clock() + after
+        tell_at = end - timedelta(minutes=1) - told_before
+        script.see(drain=DrainSeen(in_turn=2, deadline=end, limit=DrainLimit.TELL, limit_at=tell_at))
+
+    def tell(asked):
+        script.status(forced_at=asked.act.until)
+        last = asked.act.until - timedelta(minutes=1)
+        script.see(drain=script.seen.drain.model_copy(update={"limit": DrainLimit.FORCE, "limit_at": last}))
+
+    def evict(asked):
+        if asked.act.reason == LAST_GRACE:
+            script.status(reason=LAST_GRACE, evict_attempts=0, evict_attempted_at=clock())
+            script.see(occupants=(), occupant_count=0, drain=DrainSeen(daemons=1))
+        elif asked.act.reason == DAEMONS:
+            script.status(reason=DAEMONS, daemons_asked_at=clock())
+            script.see(drain=DrainSeen())
+        else:
+            refused(asked)
+
+    script.on(RemovalEffect.DRAIN, begin)
+    script.on(RemovalEffect.TELL_DEADLINE, tell)
     script.on(RemovalEffect.EVICT, evict)
     return script

@@ -6,8 +6,8 @@ import pytest
 from temporalio.client import WorkflowUpdateFailedError
 
 from planner.lifecycle.removal import RemovalEffect
-from planner.lifecycle.seen import Blocker, DrainLimit, DrainSeen, RemovalTimings
-from tests.workflows.scripts import crowded, guarded, running_removal, start_removal
+from planner.lifecycle.seen import Blocker, DrainSeen, RemovalTimings
+from tests.workflows.scripts import crowded, forced, given_up, guarded, running_removal, start_removal
 from tests.workflows.world import clock, running
 from workflows.messages import DEADLINE, PHASE, REASON, Asked, LifecycleReport
 
@@ -101,13 +101,7 @@ async def test_a_drain_goes_on_from_its_object_when_its_workflow_was_lost(skippi
 
 
 async def test_a_drain_that_a_round_ordered_is_given_up_by_its_own_timer(skipping):
-    script = guarded()
-
-    def begin(_):
-        script.status(phase="Draining", drain_started_at=clock())
-        script.see(drain=DrainSeen(in_turn=2, limit=DrainLimit.GIVEN_UP, limit_at=clock() + timedelta(hours=2)))
-
-    script.on(RemovalEffect.DRAIN, begin)
+    script = given_up(timedelta(hours=2))
     before = await skipping.get_current_time()
     async with running_removal(skipping, script) as handle:
         ended = await handle.result()
@@ -120,33 +114,20 @@ async def test_a_drain_that_a_round_ordered_is_given_up_by_its_own_timer(skippin
 
 
 async def test_its_last_pods_are_forced_by_a_timer_after_they_were_told(skipping):
-    script = guarded()
-    times = {}
+    script = forced(timedelta(days=2), told_before=timedelta(days=1))
+    tell = script.does(RemovalEffect.TELL_DEADLINE)
+    times = []
 
-    def begin(_):
-        script.status(phase="Draining", drain_started_at=clock())
-        end = clock() + timedelta(days=2)
-        last = end - timedelta(minutes=1)
-        script.see(drain=DrainSeen(in_turn=2, deadline=end, limit=DrainLimit.TELL, limit_at=last - timedelta(days=1)))
+    def tell_and_note(asked):
+        times.append(clock())
+        tell(asked)
 
-    def tell(asked):
-        times["told"] = clock()
-        script.status(forced_at=asked.act.until)
-        last = asked.act.until - timedelta(minutes=1)
-        script.see(drain=script.seen.drain.model_copy(update={"limit": DrainLimit.FORCE, "limit_at": last}))
-
-    def refuse(asked):
-        if asked.act.reason == "TerminationGracePeriod":
-            times["forced"] = clock()
-            script.see(occupants=(), occupant_count=0, drain=DrainSeen())
-        else:
-            script.status(evict_attempted_at=clock(), evict_attempts=script.seen.status.evict_attempts + 1)
-
-    script.on(RemovalEffect.DRAIN, begin)
-    script.on(RemovalEffect.TELL_DEADLINE, tell)
-    script.on(RemovalEffect.EVICT, refuse)
+    script.on(RemovalEffect.TELL_DEADLINE, tell_and_note)
     async with running_removal(skipping, script) as handle:
         assert await handle.result() == "Removed: The server no longer exists"
-    began = script.seen.status.drain_started_at
-    assert timedelta() <= times["told"] - began - timedelta(days=1, minutes=-1) < timedelta(seconds=2)
-    assert timedelta() <= times["forced"] - began - timedelta(days=2, minutes=-1) < timedelta(seconds=2)
+    status = script.seen.status
+    (told,) = times
+    assert timedelta() <= told - status.drain_started_at - timedelta(days=1, minutes=-1) < timedelta(seconds=2)
+    forcing = status.evict_attempted_at - status.drain_started_at - timedelta(days=2, minutes=-1)
+    assert timedelta() <= forcing < timedelta(seconds=2)
+    assert script.deeds[-6:] == ["evict_pods", "evict_pods", *GOES]
