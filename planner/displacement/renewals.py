@@ -128,7 +128,9 @@ def _sorted(proposals: Sequence[Proposal], view: PolicyView) -> _Sorted:
 
 
 def _is_blocked(proposal: Proposal, candidate: Candidate, view: PolicyView) -> bool:
-    return proposal.evicts and view.blocker(candidate) is not None
+    """Return whether pods may not be asked to leave now: a place that they are given would be for nothing."""
+    is_kept = proposal.evicts and view.blocker(candidate) is not None
+    return is_kept or (proposal.evicts and view.allowance(candidate.machine.pool, proposal.reason) == 0)
 
 
 def _in_turn(entries: Sequence[Entry], now: datetime) -> list[Entry]:

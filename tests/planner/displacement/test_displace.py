@@ -202,6 +202,18 @@ def test_room_that_the_round_gives_to_waiting_pods_is_taken():
     assert bought(displaced(given, "a", decided=True)) == ["cx22"]
 
 
+def test_room_that_pods_of_running_removals_move_to_is_taken():
+    going = node_removal_request(
+        "gone", phase="Draining", spec={"moves": [{"pod": "default/m", "node": "b", "owner": "rs"}]}
+    )
+    given = scene(node("a"), node("b"), node("gone"), pods=[pod("x", cpu="1500m", node="a"), pod("m", node="gone")])
+    given.removals.append(going)
+    assert bought(displaced(given, "a")) == ["cx22"]
+    # It has left.
+    given.pods.pop()
+    assert moves(displaced(given, "a")) == {"default/x": "b"}
+
+
 def test_purchases_of_the_round_count_towards_the_max():
     pods = [pod("x", cpu="1500m", node="a"), pod("w", cpu="1500m")]
     assert misfit(displaced(scene(node("a"), pods=pods, limits={"max": 2}), "a", decided=True))[2] == "LimitReached"

@@ -27,12 +27,14 @@ class Proposes:
 
     names: tuple[str, ...]
     renews: bool = True
-    below_minimum: bool = False
+    reason: str = "Old"
 
     def propose(self, view: PolicyView) -> Advice:
         return Advice(
             tuple(
-                Proposal(name, MachineAction.REMOVE, "Old", "It is old", view.now, evicts=True, renews=self.renews)
+                Proposal(
+                    name, MachineAction.REMOVE, self.reason, "It is old", view.now, evicts=True, renews=self.renews
+                )
                 for name in self.names
             )
         )
@@ -225,5 +227,15 @@ def test_no_more_are_given_a_place_than_may_go(allowed, goes):
     )
     renewing = Renewing(known, decided.assignment, decided.requests, pack, [Proposes(tuple("abc"))])
     advice = renewing.propose(view)
-    assert (len(advice.proposals), advice.blocked) == (goes, ())
+    given_a_place = [proposal for proposal in advice.proposals if proposal.moves or proposal.replacement]
+    assert (len(given_a_place), advice.blocked) == (goes, ())
     assert {ordinal for p in advice.proposals for ordinal in p.replacement} == {r.ordinal for r in advice.requests}
+
+
+def test_machines_that_budgets_keep_are_told_of_and_wake_the_round_when_that_may_change():
+    closed = {"mode": "drain", "budgets": [{"nodes": 0, "start": "11:00", "end": "13:00"}]}
+    given = scene(node("a"), node("room"), pods=[pod("x", owner="rs", node="a")], scaleDown=closed)
+    result = plan(given.snapshot(), policies=[], triggers=[Proposes(("a",), reason="Drift")])
+    assert (result.removals, result.requests) == ((), ())
+    assert [(each.node, each.trigger, each.reason) for each in result.blocked] == [("a", "Drift", "Budget")]
+    assert result.wake_at == NOW + timedelta(hours=1)
