@@ -206,7 +206,7 @@ def test_room_that_pods_of_running_removals_move_to_is_taken():
     going = node_removal_request(
         "gone", phase="Draining", spec={"moves": [{"pod": "default/m", "node": "b", "owner": "rs"}]}
     )
-    given = scene(node("a"), node("b"), node("gone"), pods=[pod("x", cpu="1500m", node="a"), pod("m", node="gone")])
+    given = scene(node("a"), node("b"), node("gone"), pods=[pod("x", cpu="1600m", node="a"), pod("m", node="gone")])
     given.removals.append(going)
     assert bought(displaced(given, "a")) == ["cx22"]
     # It has left.
