@@ -115,6 +115,13 @@ def drained(status, *, budget=False, refuse=False, **fields):
     return arrange
 
 
+async def has_an_end(life):
+    """A drain that a round ordered, in a pool whose pods have an hour to leave."""
+    await going(DRAINING, reason="Rotation")(life)
+    await life.cluster.put(NODE_POOLS, "default", "/spec/scaleDown", {"mode": "drain", "terminationGracePeriod": "1h"})
+    await life.run_pod()
+
+
 def attached(status):
     """A removal whose Node has a volume attached."""
 
@@ -191,6 +198,7 @@ REMOVALS = [
     (drained(BALANCED), None, "leave_balancers", STAYS, ""),
     (attached(ATTACHED), None, "tell_volumes", STAYS, ""),
     (drained(DRAINING, volumes=[{"name": "data", "emptyDir": {}}]), None, "tell_blockers", STAYS, ""),
+    (has_an_end, None, "tell_deadline", STAYS, ""),
     (drained(DRAINING), None, "evict_pods", STAYS, ""),
     (drained(DRAINING, budget=True), None, "evict_pods", STAYS, "BlockedByBudget"),
     (drained(DRAINING, refuse=True), None, "evict_pods", STAYS, "EvictionRefused"),
