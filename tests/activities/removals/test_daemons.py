@@ -92,8 +92,10 @@ async def test_these_are_asked_with_their_own_grace(pod):
     step = await life.removal_step()
     assert (step.reason, step.message) == (
         "DaemonSets",
-        "All other pods have left; 1 DaemonSet pods have the time that they ask for, to end. "
-        "The node is looked at again every 5s",
+        (
+            "All other pods have left; 1 DaemonSet pods have the time that they ask for, to end. "
+            "The node is looked at again every 5s"
+        ),
     )
     life.pass_time(90)
     assert (await life.removal_step()).reason == "DaemonSets"
