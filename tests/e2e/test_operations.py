@@ -202,6 +202,11 @@ def drained(cluster: Cluster) -> None:
     walk.next("kubectl annotate pod", POD=pod, NAMESPACE="default")
     walk.next("kubectl wait noderemovalrequest", NAME=name)
     assert name not in {*cluster.view.nodes(), *cluster.view.servers()}
+    cluster.until(lambda: len(cluster.running()) == 2 and bool(movable()), "the pod runs elsewhere")
+    (pod, name), *_ = movable().items()
+    walk.next("kubectl taint node", NAME=name)
+    cluster.plane.kubectl("delete", "pod", pod)
+    cluster.until(lambda: name not in {*cluster.view.nodes(), *cluster.view.servers()}, "it goes once it is empty")
     cluster.until(lambda: len(cluster.running()) == 2, "the pod runs elsewhere")
 
 
@@ -273,6 +278,7 @@ def lost(cluster: Cluster, folder: Path) -> None:
     walk, view, plane = cluster.walk, cluster.view, cluster.plane
     walk.next("kubectl -n growth-system port-forward", fails=NO_KUBELET)
     plane.kubectl("delete", "noderemovalrequests", *cluster.removals("Pending"))
+    plane.kubectl("annotate", "nodes", *view.nodes(), *FORGOTTEN)
     cluster.web(0)
     plane.kubectl("apply", "-f", str(POOL_FILE))
     cluster.pool(scaleDown={"idleAfter": "1s", "softGrace": "6s"})

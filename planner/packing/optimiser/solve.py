@@ -64,7 +64,8 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
     """Return a packing: as many pods as possible by tier, then the least cost that the effort finds."""
     pods = sum(group.count for group in problem.groups)
     if problem.known is not None:
-        return _jointly(problem, problem.known, effort, is_over)
+        # A round without pods may have rules between those that run, and a minimum to buy for.
+        return _jointly(problem, problem.known, effort, is_over) if pods else problem.known
     if not pods or not any(group.bins for group in problem.groups):
         return Packing(unplaced={i: g.count for i, g in enumerate(problem.groups) if g.count})
     fallback = pack(problem) if pods <= _FEW_PODS else None

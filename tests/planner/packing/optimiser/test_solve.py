@@ -299,3 +299,9 @@ def test_nothing_to_do():
     assert solve(PackingProblem((GroupRow((1,), 3, frozenset()),), ())).unplaced == {0: 3}
     hopeless = PackingProblem((GroupRow((9,), 20, frozenset()), GroupRow((1,), 1, frozenset({0}))), (BinRow((2,), 5),))
     assert solve(hopeless) == Packing((PackedNode(0, {1: 1}),), {0: 20}, proven=5)
+
+
+def test_a_joint_problem_without_pods_is_answered_as_it_is_known():
+    # A minimum is bought beside pods that run with rules between them.
+    known = Packing()
+    assert solve(PackingProblem(groups=(), bins=(), known=known)) is known
