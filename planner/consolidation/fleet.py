@@ -62,7 +62,7 @@ def fleet_of(view: PolicyView) -> Fleet:
     members: dict[str, list[Member]] = {}
     marks: dict[str, str] = {}
     allowances: dict[str, int | None] = {}
-    kept: list[BlockedMachine] = []
+    stuck: list[BlockedMachine] = []
     wakes: list[datetime] = []
     for candidate in view.candidates:
         settings, node = settings_of(candidate), candidate.machine.node
@@ -82,7 +82,7 @@ def fleet_of(view: PolicyView) -> Fleet:
         pool = candidate.machine.pool
         if (blocked := view.blocker(candidate)) is not None:
             wakes += [] if blocked.until is None else [blocked.until]
-            kept += [_blocked(node, pool, blocked)] if _is_half_empty(node, pods) else []
+            stuck += [_blocked(node, pool, blocked)] if _is_half_empty(node, pods) else []
             continue
         if pool not in allowances:
             allowances[pool] = view.allowance(pool, CONSOLIDATED)
@@ -97,7 +97,7 @@ def fleet_of(view: PolicyView) -> Fleet:
         idle=idle_machines(view.candidates, view.refusals, view.machines),
         marks=marks,
         allowances={pool: most for pool, most in allowances.items() if most is not None},
-        blocked=tuple(kept),
+        blocked=tuple(stuck),
         wake_at=min(wakes, default=None),
     )
 

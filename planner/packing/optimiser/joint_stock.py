@@ -51,8 +51,8 @@ def joint_stock_of(
 
 def pods_on(problem: PackingProblem, i: int, b: int) -> int:
     """Return how many pods of a group one machine of a bin holds at most."""
-    group, one = problem.groups[i], problem.bins[b]
-    fits = (amount // wanted for wanted, amount in zip(group.demand, one.capacity, strict=True) if wanted)
+    group, machine = problem.groups[i], problem.bins[b]
+    fits = (amount // wanted for wanted, amount in zip(group.demand, machine.capacity, strict=True) if wanted)
     return min([group.count, *fits, *([] if group.per_node is None else [group.per_node])]) if b in group.bins else 0
 
 
@@ -112,18 +112,18 @@ class _Model:
 
     def _most(self, b: int) -> int:
         """Return the number of machines of a bin that limits and the cost allow."""
-        one = self._problem.bins[b]
-        most = min([self._pods, *(self._problem.limits[k] for k in one.limits)])
-        return min(most, (self._below - 1) // one.price) if one.price else most
+        machine = self._problem.bins[b]
+        most = min([self._pods, *(self._problem.limits[k] for k in machine.limits)])
+        return min(most, (self._below - 1) // machine.price) if machine.price else most
 
     def _alike(self, bins: Iterable[int]) -> list[list[int]]:
         """Return bins whose machines hold and cost the same and count towards the same limits, together."""
         alike: dict[object, list[int]] = {}
         for b in bins:
-            one = self._problem.bins[b]
+            machine = self._problem.bins[b]
             # A limit that all pods together cannot reach is none.
-            limits = frozenset(k for k in one.limits if self._problem.limits[k] < self._pods)
-            alike.setdefault((one.capacity, one.price, limits), []).append(b)
+            limits = frozenset(k for k in machine.limits if self._problem.limits[k] < self._pods)
+            alike.setdefault((machine.capacity, machine.price, limits), []).append(b)
         return list(alike.values())
 
     def _is_of(self, bins: Sequence[int], limit: int) -> bool:
@@ -207,8 +207,8 @@ def _cliques(problem: PackingProblem, b: int, groups: Iterable[int]) -> set[froz
 
 def _is_apart(problem: PackingProblem, b: int, i: int, j: int) -> bool:
     """Return whether no machine of a bin holds a pod of each of two groups, or two of one."""
-    one, other = problem.groups[i], problem.groups[j]
-    if (one.per_node == 1) if i == j else (j in one.apart):
+    group, other = problem.groups[i], problem.groups[j]
+    if (group.per_node == 1) if i == j else (j in group.apart):
         return True
-    amounts = zip(one.demand, other.demand, problem.bins[b].capacity, strict=True)
+    amounts = zip(group.demand, other.demand, problem.bins[b].capacity, strict=True)
     return any(first + second > capacity for first, second, capacity in amounts)
