@@ -114,7 +114,7 @@ async def test_a_drain_that_a_round_ordered_is_given_up_by_its_own_timer(skippin
 
 
 async def test_its_last_pods_are_forced_by_a_timer_after_they_were_told(skipping):
-    script = forced(timedelta(days=2), told_before=timedelta(days=1))
+    script = forced(timedelta(hours=2), told_before=timedelta(hours=1))
     tell = script.does(RemovalEffect.TELL_DEADLINE)
     times = []
 
@@ -127,7 +127,7 @@ async def test_its_last_pods_are_forced_by_a_timer_after_they_were_told(skipping
         assert await handle.result() == "Removed: The server no longer exists"
     status = script.seen.status
     (told,) = times
-    assert timedelta() <= told - status.drain_started_at - timedelta(days=1, minutes=-1) < timedelta(seconds=2)
-    forcing = status.evict_attempted_at - status.drain_started_at - timedelta(days=2, minutes=-1)
+    assert timedelta() <= told - status.drain_started_at - timedelta(hours=1, minutes=-1) < timedelta(seconds=2)
+    forcing = status.evict_attempted_at - status.drain_started_at - timedelta(hours=2, minutes=-1)
     assert timedelta() <= forcing < timedelta(seconds=2)
     assert script.deeds[-6:] == ["evict_pods", "evict_pods", *GOES]
