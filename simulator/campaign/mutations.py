@@ -246,8 +246,8 @@ def _budgets_passed_by() -> list[Change]:
 def _blockers_ignored() -> list[Change]:
     real = removals_look.see_drain
 
-    def see_drain(pods: Any, status: Any) -> Any:
-        return real([replace(pod, blocker=None) for pod in pods], status)
+    def see_drain(pods: Any, status: Any, **more: Any) -> Any:
+        return real([replace(pod, blocker=None) for pod in pods], status, **more)
 
     return [(removals_look, "see_drain", see_drain)]
 

@@ -24,7 +24,7 @@ def test_whatever_happens_nothing_is_lost_and_nothing_comes_twice(seeds):
     assert wrong == {}, f"repeat one: python -m simulator.campaign --seeds 1 --first {min(wrong)}"
 
 
-WITH_OPTIMISER = 27
+WITH_OPTIMISER = 17
 """A history that goes another way when the fallback packs."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from activities.kube.cache import Cache
-from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
+from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES
 from activities.ports.errors import RateLimited
 from planner.model.plan import BlockedMachine, Plan, PlanResult, Snapshot
 from simulator.catalogue import machine, node_class, node_pool
@@ -49,6 +49,7 @@ async def test_a_worker_shows_what_waits_what_is_there_what_it_costs_and_what_ca
             limits={"max": 1},
             scaleUp={"recordTTL": "1s"},
             scaleDown={
+                "mode": "drain",
                 "idleAfter": "0s",
                 "softGrace": "1s",
                 "removal": {"maxAttempts": 1, "retry": "1s", "parkedRetry": "8s"},
@@ -88,8 +89,23 @@ async def test_a_worker_shows_what_waits_what_is_there_what_it_costs_and_what_ca
             await until(shows("growth_parked_removals", "default"))
             await until(is_over)
             await until(shows("growth_machines", "ready", "default", value=0))
+            what_came_of_it(shown)
+            world.workloads.add(Workload("api", 1, {"cpu": "1500m", "memory": "1Gi"}))
+            world.wake()
+            await until(shows("growth_machines", "ready", "default"))
+            # Another machine would have this label, and none may be bought before the first is gone.
+            changed = [{"op": "add", "path": "/spec/template", "value": {"labels": {"tier": "web"}}}]
+            await world.cluster.patch(NODE_POOLS, "default", changed)
+            world.wake()
+            await until(shows("growth_due_machines", "default", "Drift"))
+            await until(shows("growth_blocked_machines", "default", "BlockedByMisfit"))
+            table_holds(shown)
     finally:
         moving.cancel()
+
+
+def what_came_of_it(shown) -> None:
+    """One machine came and went, and one call to the provider failed."""
     assert shown.values("growth_removals_total") == {("CouldNotRemove",): 1, ("Removed",): 1}
     calls = shown.values("growth_provider_calls_total")
     assert calls["create", "ok", CLASS] == 1
@@ -98,7 +114,6 @@ async def test_a_worker_shows_what_waits_what_is_there_what_it_costs_and_what_ca
     assert sum(calls[key] for key in calls if key[0] == "delete" and key[1] != "ok") == 1
     assert shown.values("growth_rounds_total")["IncompletePlacement",] >= 1
     assert shown.values("growth_last_round_timestamp_seconds")[()] == pytest.approx(utc_now().timestamp(), abs=60)
-    table_holds(shown)
 
 
 def table_holds(shown) -> None:
