@@ -77,6 +77,7 @@ BUDGET = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(BUDGET)
 def test_a_budget_is_refused_by_the_api_server_exactly_if_it_is_by_reading(budget):
     by_rules = complaints(pool(scaleDown={"budgets": [budget]}))
