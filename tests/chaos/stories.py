@@ -72,6 +72,7 @@ class Story:
     record_ttl: str = "1s"
     tainted: bool = False
     scale_up: dict[str, Any] = field(default_factory=dict)
+    scale_down: dict[str, Any] = field(default_factory=dict)
     least: int = 0
     most: int = 4
     """Machines at one time."""
@@ -88,6 +89,7 @@ class Story:
                 "softGrace": self.soft_grace,
                 "mode": self.mode,
                 "removal": {"maxAttempts": 2, "retry": "1s", "parkedRetry": "10m"},
+                **self.scale_down,
             },
         )
         return [node_class(deepcopy(list(self.machines)), faults=list(self.faults)), pool]
@@ -196,7 +198,27 @@ async def is_drained(stage: Stage) -> None:
     pod = next(iter((await stage.look()).pods.values()))["metadata"]
     keep = ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE)
     await stage.write(PODS, pod["name"], keep, "busy", namespace=pod["namespace"])
-    body = {
+    await stage.world.cluster.create(NODE_REMOVAL_REQUESTS, _removal(name))
+    await stage.until(
+        lambda v: name in v.removals and v.removals[name].get("status", {}).get("reason") == Blocker.ANNOTATION,
+        "a drain that the pod blocks",
+    )
+    await stage.write(PODS, pod["name"], keep, None, namespace=pod["namespace"])
+    await stage.until(lambda v: name not in v.servers and bound(1)(v), "the pod on another machine, the first gone")
+
+
+async def is_drained_by_force(stage: Stage) -> None:
+    """A round has a machine drained whose pod must stay: it is told how long it has, and then deleted."""
+    name = await one_machine(stage)
+    pod = next(iter((await stage.look()).pods.values()))["metadata"]
+    keep = ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE)
+    await stage.write(PODS, pod["name"], keep, "busy", namespace=pod["namespace"])
+    await stage.world.cluster.create(NODE_REMOVAL_REQUESTS, _removal(name, reason="Consolidation"))
+    await stage.until(lambda v: name not in v.servers and bound(1)(v), "the pod on another machine, the first gone")
+
+
+def _removal(name: str, **spec: str) -> Object:
+    return {
         "apiVersion": NODE_REMOVAL_REQUESTS.api_version,
         "kind": NODE_REMOVAL_REQUESTS.kind,
         "metadata": {"name": name},
@@ -207,15 +229,9 @@ async def is_drained(stage: Stage) -> None:
             "serverType": SMALL["name"],
             "location": "fsn1",
             "classRef": CLASS_REF,
+            **spec,
         },
     }
-    await stage.world.cluster.create(NODE_REMOVAL_REQUESTS, body)
-    await stage.until(
-        lambda v: name in v.removals and v.removals[name].get("status", {}).get("reason") == Blocker.ANNOTATION,
-        "a drain that the pod blocks",
-    )
-    await stage.write(PODS, pod["name"], keep, None, namespace=pod["namespace"])
-    await stage.until(lambda v: name not in v.servers and bound(1)(v), "the pod on another machine, the first gone")
 
 
 async def leaves_with_a_volume(stage: Stage) -> None:
@@ -311,6 +327,9 @@ STORIES: Final = (
     Story("waits for a successor", waits_for_a_successor, servers=1, machines=(SLOW,)),
     Story("leaves with a volume", leaves_with_a_volume, servers=0),
     Story("is drained", is_drained, servers=1, mode="drain"),
+    Story(
+        "is drained by force", is_drained_by_force, servers=1, mode="drain", scale_down={"terminationGracePeriod": "4s"}
+    ),
     Story("loses a Node", node_is_deleted_later, servers=1),
     Story("loses a server", server_vanishes_later, servers=1),
     Story("is called off", is_called_off, servers=0, machines=(SLOW,)),

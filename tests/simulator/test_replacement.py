@@ -102,7 +102,7 @@ def test_when_the_machine_does_not_come_in_time_all_stay_and_it_is_not_tried_aga
     async def story(sim):
         sources = await machines(sim, 2)
         replacing, judge, _ = begin(sim, sources)
-        await sim.until(lambda v: len(v.taints("growth.dev/scale-down")) == 2, "both closed", within=15)
+        await sim.until(lambda v: len(v.taints("growth.dev/scale-down")) == 2, "both closed", within=90)
         end = await sim.until(lambda v: not (v.removals or v.requests), "all over", within=600)
         assert (set(end.servers), judge.seen, replacing.begun) == (set(sources), [], 1)
         assert is_clean(end)
