@@ -369,7 +369,12 @@ MUTATIONS: Final = (
     Mutation("removals look for no local volumes", planted_data.not_looked_at, first=38, within=12),
     Mutation("data goes with machines that a person removes", planted_data.kept_in_rounds_alone, first=40, within=40),
     Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
-    Mutation("a drain that is taken back leaves the machine off load balancers", _label_left_after_a_drain, within=60),
+    Mutation(
+        "a drain that is taken back leaves the machine off load balancers",
+        _label_left_after_a_drain,
+        first=200,
+        within=30,
+    ),
     Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=130, within=70),
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
