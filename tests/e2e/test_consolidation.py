@@ -35,7 +35,9 @@ def half_empty(pods: Drains) -> list[str]:
     """Create four pods on two machines, let two of them leave, and return the machines, each with one pod."""
     pods.create(deployment("web", 4, "900m", "256Mi"))
     pods.plane.wait_for(lambda: pods.view.running() == 4, "four pods run", seconds=60)
-    # Of the pods of a ReplicaSet those go first that share a Node with more of them.
+    # Of the pods of a ReplicaSet those go first that cost least to delete: here one of each machine.
+    for name in {node: name for name, (_, node) in pods.pods().items()}.values():
+        pods.plane.kubectl("annotate", "pod", name, "-n", NAMESPACE, "controller.kubernetes.io/pod-deletion-cost=-1")
     pods.plane.kubectl("scale", "deployment", "web", "--replicas=2")
     pods.plane.wait_for(
         lambda: len(pods.pods()) == 2 and len({node for _, node in pods.pods().values()}) == 2, "one pod on each"

@@ -240,8 +240,11 @@ def test_columns(cluster, stored):
         ("nrr.spec.reason", "Why it shall go, one CamelCase word. Default: Requested."),
         ("gnp.spec.scaleDown.mode", "with drain, removals by hand also evict pods"),
         ("gnp.spec.scaleDown.hardGrace", "budget, wish or data. Without it, never. A number with a unit"),
-        ("nrr.status.drainStartedAt", "Until the last pod has left, the removal can be cancelled."),
-        ("nrr.status.scaleDownAt", "When the cool-off ends; until then the removal can be cancelled."),
+        ("nrr.status.drainStartedAt", "hardGrace, terminationGracePeriod and drainTimeout count from here."),
+        (
+            "nrr.status.scaleDownAt",
+            "or the wait for what replaces the machine; until then the removal can be cancelled.",
+        ),
         ("kwoknodeclass.spec.serverTypes.pricePerHour", 'A decimal number in quotes, such as "0.0106".'),
         ("kwoknodeclass.spec.faults.times", "Without it, always."),
     ],
